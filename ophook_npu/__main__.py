@@ -1,0 +1,4 @@
+from ophook_npu.cli import main
+
+if __name__ == "__main__":
+    main()

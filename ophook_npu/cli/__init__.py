@@ -1,0 +1,38 @@
+"""``ophook-npu``: prints what the package finds and decides nothing by itself. One command group a module."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+from rich.console import Console
+
+from ophook_npu.errors import OphookError
+
+app = typer.Typer(
+    name="ophook-npu",
+    help="Custom Ascend operators, operator hooks and a simulated Ascend for PyTorch.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+# Each module adds its commands to the app in `register(app)`.
+_COMMANDS: tuple[str, ...] = ()
+
+
+def main() -> None:
+    for module in _COMMANDS:
+        import_module(f"ophook_npu.cli.{module}").register(app)
+    try:
+        app()
+    except OphookError as error:
+        console = Console(stderr=True)
+        console.print(f"[bold red]error[/] [bold]\\[{error.where}][/] ", end="")
+        console.print(error.what, markup=False, highlight=False)
+        if error.allowed:
+            console.print(f"  allowed: {error.allowed}", markup=False, highlight=False)
+        if error.todo:
+            console.print(f"  next: {error.todo}", markup=False, highlight=False)
+        sys.exit(2)
