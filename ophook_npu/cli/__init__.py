@@ -18,13 +18,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+@app.callback()
+def _root() -> None:
+    """Keeps sub-commands sub-commands, also while there is only one."""
+
+
 # Each module adds its commands to the app in `register(app)`.
 _COMMANDS: tuple[str, ...] = ()
 
 
 def main() -> None:
     for module in _COMMANDS:
-        import_module(f"ophook_npu.cli.{module}").register(app)
+        import_module(f"{__name__}.{module}").register(app)
     try:
         app()
     except OphookError as error:
