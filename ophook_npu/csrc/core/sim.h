@@ -1,0 +1,114 @@
+// The simulated Ascend's core: one process-wide set of devices, their memory, streams, events and captured models.
+//
+// Every simulated CANN library links libophook_sim_core.so and nothing else of ours. The interface is plain C, because
+// the graph engine is compiled with the old C++ string ABI and the operator library with the new one.
+//
+// Functions that return int return an ACL error code (acl/error_codes/rt_error_codes.h), 0 for success, and leave the
+// reason in the calling thread's message (sim_error_message). Sizes are bytes, times microseconds.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIM_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- errors ----------------------------------------------------------------------------------------------------
+// Stores "[simulated Ascend] <message>" for this thread and returns `code`.
+SIM_API int sim_fail(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+// The same for a call that the simulator does not implement: names it, returns ACL_ERROR_API_NOT_SUPPORT (200001).
+SIM_API int sim_unimplemented(const char* what);
+// The thread's last message, or NULL; reading clears it, as aclGetRecentErrMsg does. Valid until the next sim call.
+SIM_API const char* sim_error_message(void);
+
+// ---- devices ---------------------------------------------------------------------------------------------------
+typedef struct sim_soc {
+  const char* name;       // "Ascend910B4"
+  uint64_t memory;        // device memory
+  int cube_cores;         // AI cores
+  int vector_cores;
+  uint64_t l2;            // level 2 cache
+  int aclnn_only;         // no aclop path on this SoC
+} sim_soc;
+
+SIM_API int sim_init(void);                       // reads OPHOOK_SIM_SOC, OPHOOK_SIM_DEVICES, OPHOOK_SIM_MEMORY
+SIM_API const sim_soc* sim_current_soc(void);     // NULL before sim_init
+SIM_API int sim_device_count(void);
+SIM_API int sim_set_device(int device);           // for the calling thread
+SIM_API int sim_get_device(int* device);          // 107002 where the thread never set one
+SIM_API int sim_reset_device(int device);         // drains and destroys its streams
+SIM_API int sim_synchronize_device(int64_t timeout_ms);  // current device, -1 waits for ever
+SIM_API void* sim_context(int device);            // the device's one context
+SIM_API int sim_context_device(void* context);    // -1 if it is not a context
+
+// ---- memory ----------------------------------------------------------------------------------------------------
+SIM_API int sim_malloc(size_t size, void** out);  // current device; 207001 when its memory is used up
+SIM_API int sim_free(void* pointer);
+SIM_API int sim_malloc_host(size_t size, void** out);
+SIM_API int sim_free_host(void* pointer);
+SIM_API int sim_memory_info(size_t* free_bytes, size_t* total);  // current device
+// The device that `pointer` lies in and the bytes left behind it; -1 for memory that is not a device's.
+SIM_API int sim_memory_device(const void* pointer, size_t* bytes_left);
+SIM_API int sim_is_pinned(const void* pointer);
+// Virtual memory, as torch_npu's expandable segments use it.
+SIM_API int sim_reserve_address(size_t size, void** out);
+SIM_API int sim_release_address(void* pointer);
+SIM_API int sim_malloc_physical(size_t size, int device, void** handle);
+SIM_API int sim_free_physical(void* handle);
+SIM_API int sim_map(void* pointer, size_t size, size_t offset, void* handle);
+SIM_API int sim_unmap(void* pointer);
+
+// ---- streams ---------------------------------------------------------------------------------------------------
+// A NULL stream is the current device's default stream.
+SIM_API int sim_stream_create(void** out);
+SIM_API int sim_stream_destroy(void* stream);     // waits for its work
+SIM_API int sim_stream_synchronize(void* stream, int64_t timeout_ms);  // returns the first failure of its work
+SIM_API int sim_stream_query(void* stream, int* done);
+SIM_API int sim_stream_id(void* stream, int32_t* id);
+SIM_API int sim_stream_device(void* stream, int* device);
+SIM_API void* sim_default_stream(int device);
+
+// Runs `run(argument)` on the stream's thread after everything launched before. A result other than 0 becomes the
+// stream's sticky error. `drop(argument)` is called once, when the task can run no more: after its run, or, where the
+// stream is being captured, when the captured model is destroyed (run is then called once for each replay).
+// With OPHOOK_SIM_SYNC=1 the task runs before the call returns and its error is returned here.
+typedef int (*sim_run)(void* argument);
+typedef void (*sim_drop)(void* argument);
+SIM_API int sim_launch(void* stream, const char* name, sim_run run, void* argument, sim_drop drop);
+
+// ---- events ----------------------------------------------------------------------------------------------------
+SIM_API int sim_event_create(void** out);
+SIM_API int sim_event_destroy(void* event);
+SIM_API int sim_event_record(void* event, void* stream);
+SIM_API int sim_event_wait(void* stream, void* event);        // the stream waits for the newest recording
+SIM_API int sim_event_synchronize(void* event, int64_t timeout_ms);
+SIM_API int sim_event_query(void* event, int* done);
+SIM_API int sim_event_reset(void* event, void* stream);
+SIM_API int sim_event_time(void* event, uint64_t* microseconds);
+SIM_API int sim_event_elapsed(void* start, void* end, float* milliseconds);
+
+// ---- capture ---------------------------------------------------------------------------------------------------
+SIM_API int sim_capture_begin(void* stream);
+SIM_API int sim_capture_end(void* stream, void** model);
+SIM_API int sim_capture_info(void* stream, int* active, void** model);
+SIM_API int sim_model_execute(void* model, void* stream);
+SIM_API int sim_model_destroy(void* model);
+SIM_API int sim_model_id(void* model, uint32_t* id);
+SIM_API int sim_model_size(void* model, size_t* tasks);
+SIM_API const char* sim_model_task_name(void* model, size_t index);
+
+// ---- counters (for tests, doctor and benchmarks) ---------------------------------------------------------------
+typedef struct sim_counters {
+  uint64_t tasks_run;       // on all streams
+  uint64_t tasks_failed;
+  uint64_t models_executed;
+  uint64_t bytes_in_use;    // device memory over all devices
+} sim_counters;
+SIM_API void sim_read_counters(sim_counters* out);
+
+#ifdef __cplusplus
+}
+#endif
