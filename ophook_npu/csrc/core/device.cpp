@@ -1,0 +1,145 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "device.h"
+#include "state.h"
+
+namespace sim {
+namespace {
+
+const sim_soc kSocs[] = {
+#define SOC(name, gib, cube, vector, l2_mib, aclnn_only) \
+  {name, uint64_t(gib) << 30, cube, vector, uint64_t(l2_mib) << 20, aclnn_only},
+#include "socs.inc"
+#undef SOC
+};
+
+struct Machine {
+  const sim_soc* soc = nullptr;
+  int devices = 0;
+  uint64_t memory_per_device = 0;
+};
+
+std::mutex init_mutex;
+std::atomic<bool> ready{false};
+Machine machine;
+char context_tags[kMaxDevices];  // a context's handle is the address of its device's tag
+thread_local int thread_device = -1;
+
+std::atomic<uint64_t> tasks_run{0}, tasks_failed{0}, models_executed{0};
+
+// Reads a positive integer from the environment; 0 where it is absent, an error where it is something else.
+int read_number(const char* name, uint64_t* value) {
+  *value = 0;
+  const char* text = getenv(name);
+  if (!text || !*text) return kOk;
+  char* end = nullptr;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  if (errno || *end || number == 0 || *text == '-')
+    return sim_fail(kInvalidParam, "%s=%s is not a positive whole number", name, text);
+  *value = number;
+  return kOk;
+}
+
+}  // namespace
+
+uint64_t device_capacity() { return machine.memory_per_device; }
+
+bool synchronous() {
+  static const bool on = [] {
+    const char* text = getenv("OPHOOK_SIM_SYNC");
+    return text && !strcmp(text, "1");
+  }();
+  return on;
+}
+
+int require_device(const char* caller, int* device) {
+  if (!ready) return sim_fail(kUninitialized, "%s: aclInit was not called", caller);
+  if (thread_device < 0)
+    return sim_fail(kContextNull, "%s: this thread has no device; call aclrtSetDevice first", caller);
+  *device = thread_device;
+  return kOk;
+}
+
+void count_task(bool failed) {
+  tasks_run.fetch_add(1, std::memory_order_relaxed);
+  if (failed) tasks_failed.fetch_add(1, std::memory_order_relaxed);
+}
+void count_model() { models_executed.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace sim
+
+using namespace sim;
+
+int sim_init(void) {
+  std::lock_guard<std::mutex> lock(init_mutex);
+  if (ready) return kOk;
+  const char* wanted = getenv("OPHOOK_SIM_SOC");
+  if (!wanted || !*wanted) wanted = "Ascend910B4";
+  std::string known;
+  const sim_soc* soc = nullptr;
+  for (const sim_soc& candidate : kSocs) {
+    known += std::string(known.empty() ? "" : ", ") + candidate.name;
+    if (!strcmp(candidate.name, wanted)) soc = &candidate;
+  }
+  if (!soc) return sim_fail(kInvalidParam, "OPHOOK_SIM_SOC=%s is not a known SoC; known: %s", wanted, known.c_str());
+  uint64_t devices = 0, memory = 0;
+  if (int code = read_number("OPHOOK_SIM_DEVICES", &devices)) return code;
+  if (int code = read_number("OPHOOK_SIM_MEMORY", &memory)) return code;
+  if (devices == 0) devices = 1;
+  if (devices > kMaxDevices)
+    return sim_fail(kInvalidParam, "OPHOOK_SIM_DEVICES=%llu; allowed: 1 to %d", (unsigned long long)devices, kMaxDevices);
+  if (memory == 0) {
+    // Device memory is host memory here: a card never claims more than its share of what the host has.
+    uint64_t host = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE)) / 4 * 3 / devices;
+    memory = soc->memory < host ? soc->memory : host;
+  }
+  machine.soc = soc;
+  machine.devices = int(devices);
+  machine.memory_per_device = memory;
+  ready = true;
+  return kOk;
+}
+
+const sim_soc* sim_current_soc(void) { return ready ? machine.soc : nullptr; }
+int sim_device_count(void) { return ready || sim_init() == kOk ? machine.devices : 0; }
+
+int sim_set_device(int device) {
+  if (!ready) return sim_fail(kUninitialized, "aclrtSetDevice: aclInit was not called");
+  if (device < 0 || device >= machine.devices)
+    return sim_fail(kInvalidDevice, "aclrtSetDevice: device %d; this machine simulates %d (0 to %d)", device,
+                    machine.devices, machine.devices - 1);
+  thread_device = device;
+  return kOk;
+}
+
+int sim_get_device(int* device) { return require_device("aclrtGetDevice", device); }
+
+int sim_reset_device(int device) {
+  if (device < 0 || device >= machine.devices)
+    return sim_fail(kInvalidDevice, "aclrtResetDevice: device %d; this machine simulates %d", device, machine.devices);
+  drop_streams(device);
+  if (thread_device == device) thread_device = -1;
+  return kOk;
+}
+
+void* sim_context(int device) { return device >= 0 && device < machine.devices ? &context_tags[device] : nullptr; }
+
+int sim_context_device(void* context) {
+  auto tag = static_cast<char*>(context);
+  return tag >= context_tags && tag < context_tags + machine.devices ? int(tag - context_tags) : -1;
+}
+
+void sim_read_counters(sim_counters* out) {
+  out->tasks_run = tasks_run;
+  out->tasks_failed = tasks_failed;
+  out->models_executed = models_executed;
+  out->bytes_in_use = memory_in_use();
+}

@@ -1,0 +1,175 @@
+#include "stream.h"
+
+namespace sim {
+namespace {
+
+constexpr uint64_t kEventMagic = 0x746e657665736d73;
+
+int resolve_event(const char* caller, void* handle, Event** out) {
+  auto event = static_cast<Event*>(handle);
+  if (!event || event->magic != kEventMagic) return sim_fail(kInvalidHandle, "%s: %p is not an event", caller, handle);
+  *out = event;
+  return kOk;
+}
+
+struct RecordTask final : Task {
+  explicit RecordTask(std::shared_ptr<Recording> what) : Task("event record"), recording(std::move(what)) {}
+  int run() override {
+    recording->complete();
+    return kOk;
+  }
+  std::shared_ptr<Recording> recording;
+};
+
+struct WaitTask final : Task {
+  explicit WaitTask(std::shared_ptr<Recording> what) : Task("event wait"), recording(std::move(what)) {}
+  int run() override {
+    recording->wait(-1);
+    return kOk;
+  }
+  std::shared_ptr<Recording> recording;
+};
+
+}  // namespace
+
+void Recording::complete() {
+  {
+    std::lock_guard lock(mutex);
+    time_us = now_us();
+    done = true;
+  }
+  changed.notify_all();
+}
+
+bool Recording::wait(int64_t timeout_ms) {
+  std::unique_lock lock(mutex);
+  if (timeout_ms < 0) {
+    changed.wait(lock, [this] { return done; });
+    return true;
+  }
+  return changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] { return done; });
+}
+
+bool Recording::is_done() {
+  std::lock_guard lock(mutex);
+  return done;
+}
+
+}  // namespace sim
+
+using namespace sim;
+
+int sim_event_create(void** out) {
+  *out = new Event{kEventMagic, {}, nullptr, nullptr};
+  return kOk;
+}
+
+int sim_event_destroy(void* handle) {
+  Event* event = nullptr;
+  if (int code = resolve_event("aclrtDestroyEvent", handle, &event)) return code;
+  event->magic = 0;
+  delete event;
+  return kOk;
+}
+
+int sim_event_record(void* handle, void* on) {
+  Event* event = nullptr;
+  Stream* stream = nullptr;
+  if (int code = resolve_event("aclrtRecordEvent", handle, &event)) return code;
+  if (int code = resolve("aclrtRecordEvent", on, &stream)) return code;
+  auto recording = std::make_shared<Recording>();
+  Model* model = stream->capture;
+  recording->captured = model != nullptr;
+  {
+    std::lock_guard lock(event->mutex);
+    event->newest = recording;
+    event->model = model;
+  }
+  return stream->launch(std::make_shared<RecordTask>(std::move(recording)));
+}
+
+int sim_event_wait(void* on, void* handle) {
+  Event* event = nullptr;
+  Stream* stream = nullptr;
+  if (int code = resolve_event("aclrtStreamWaitEvent", handle, &event)) return code;
+  if (int code = resolve("aclrtStreamWaitEvent", on, &stream)) return code;
+  std::shared_ptr<Recording> recording;
+  Model* model;
+  {
+    std::lock_guard lock(event->mutex);
+    recording = event->newest;
+    model = event->model;
+  }
+  if (!recording) return kOk;
+  Model* capturing = stream->capture;
+  if (recording->captured && model) {
+    std::lock_guard lock(model->mutex);
+    if (!model->ended) {
+      if (capturing == model) return kOk;  // the model's own order already says so
+      if (capturing) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the event belongs to another capture");
+      if (!stream->idle())
+        return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: stream %d has work of its own and cannot join a capture",
+                        stream->id);
+      model->members.push_back(stream);
+      stream->capture = model;
+      return kOk;
+    }
+  }
+  if (capturing) {
+    if (recording->is_done()) return kOk;
+    return sim_fail(107024, "aclrtStreamWaitEvent: captured stream %d would depend on unfinished work outside the capture",
+                    stream->id);
+  }
+  return stream->launch(std::make_shared<WaitTask>(std::move(recording)));
+}
+
+static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* out) {
+  Event* event = nullptr;
+  if (int code = resolve_event(caller, handle, &event)) return code;
+  std::lock_guard lock(event->mutex);
+  if (event->newest && event->newest->captured && !event->newest->is_done())
+    return sim_fail(kEventCaptured, "%s: the event was recorded in a capture that was not replayed yet", caller);
+  *out = event->newest;
+  return kOk;
+}
+
+int sim_event_synchronize(void* handle, int64_t timeout_ms) {
+  std::shared_ptr<Recording> recording;
+  if (int code = newest("aclrtSynchronizeEvent", handle, &recording)) return code;
+  if (!recording || recording->wait(timeout_ms)) return kOk;
+  return sim_fail(kEventSyncTimeout, "aclrtSynchronizeEvent: not recorded after %lld ms", (long long)timeout_ms);
+}
+
+int sim_event_query(void* handle, int* done) {
+  std::shared_ptr<Recording> recording;
+  if (int code = newest("aclrtQueryEventStatus", handle, &recording)) return code;
+  *done = !recording || recording->is_done();
+  return kOk;
+}
+
+int sim_event_reset(void* handle, void*) {
+  Event* event = nullptr;
+  if (int code = resolve_event("aclrtResetEvent", handle, &event)) return code;
+  std::lock_guard lock(event->mutex);
+  event->newest = nullptr;
+  event->model = nullptr;
+  return kOk;
+}
+
+int sim_event_time(void* handle, uint64_t* microseconds) {
+  std::shared_ptr<Recording> recording;
+  if (int code = newest("aclrtEventGetTimestamp", handle, &recording)) return code;
+  if (!recording || !recording->is_done())
+    return sim_fail(kEventTimestampInvalid, "the event has no time stamp: it was not recorded, or the stream is not there yet");
+  std::lock_guard lock(recording->mutex);
+  *microseconds = recording->time_us;
+  return kOk;
+}
+
+int sim_event_elapsed(void* start, void* end, float* milliseconds) {
+  uint64_t from = 0, to = 0;
+  if (int code = sim_event_time(start, &from)) return code;
+  if (int code = sim_event_time(end, &to)) return code;
+  *milliseconds = float(double(int64_t(to - from)) / 1000.0);
+  return kOk;
+}

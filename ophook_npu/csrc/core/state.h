@@ -1,0 +1,49 @@
+// What the core's files share. Not installed, not seen by the libraries above.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim.h"
+
+namespace sim {
+
+// acl/error_codes/rt_error_codes.h, as far as the core answers with them; the header itself is C and macro-only, and
+// the core must build without the wheel.
+enum Code : int {
+  kOk = 0,
+  kUninitialized = 100001,
+  kInvalidParam = 107000,
+  kInvalidDevice = 107001,
+  kContextNull = 107002,
+  kEventTimestampInvalid = 107006,
+  kInvalidHandle = 107017,
+  kStreamCaptured = 107027,
+  kEventCaptured = 107028,
+  kStreamNotCaptured = 107029,
+  kStreamUnjoined = 107025,
+  kCaptureUnmatched = 107036,
+  kUnsupported = 200001,
+  kOutOfMemory = 207001,
+  kAicoreException = 507015,
+  kStreamSyncTimeout = 507046,
+  kEventSyncTimeout = 507047,
+};
+
+inline uint64_t now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// The calling thread's device, or kContextNull with a message naming `caller`.
+int require_device(const char* caller, int* device);
+void count_task(bool failed);
+void count_model();
+uint64_t memory_in_use();
+// Destroys every stream of the device after its work is done.
+void drop_streams(int device);
+bool synchronous();
+
+}  // namespace sim
