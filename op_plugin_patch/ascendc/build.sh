@@ -74,8 +74,10 @@ if [[ -e $project && ! -e $project/.made-by-ophook ]]; then
 fi
 rm -rf -- "$project"
 mkdir -p -- "$out"
-"$msopgen" gen -i "$here/add_custom.json" -f aclnn -c "ai_core-$soc" -lan cpp -out "$project" ||
-    "$msopgen" gen -i "$here/add_custom.json" -c "ai_core-$soc" -lan cpp -out "$project" # before -f knew aclnn
+if ! "$msopgen" gen -i "$here/add_custom.json" -f aclnn -c "ai_core-$soc" -lan cpp -out "$project"; then
+    rm -rf -- "$project" # older releases: -f does not know aclnn
+    "$msopgen" gen -i "$here/add_custom.json" -c "ai_core-$soc" -lan cpp -out "$project"
+fi
 : >"$project/.made-by-ophook"
 cp -- "$here"/op_host/add_custom.cpp "$here"/op_host/add_custom_tiling.h "$project/op_host/"
 cp -- "$here"/op_kernel/add_custom.cpp "$here"/op_kernel/add_custom_plan.h "$project/op_kernel/"

@@ -56,7 +56,7 @@ uint32_t Align(const gert::Shape& x, const gert::Shape& y, int64_t* xOut, int64_
 
 bool RankFits(const gert::Shape& shape)
 {
-    return shape.GetDimNum() <= add_custom::kMaxDims;
+    return shape.GetDimNum() <= add_custom_plan::kMaxDims;
 }
 
 bool HasUnknownRank(const gert::Shape& shape)
@@ -81,12 +81,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
         Refuse("tiling", "x and y must have one dtype out of float16, float, bfloat16, int32");
         return ge::GRAPH_FAILED;
     }
-    int64_t x[add_custom::kMaxDims] = {};
-    int64_t y[add_custom::kMaxDims] = {};
+    int64_t x[add_custom_plan::kMaxDims] = {};
+    int64_t y[add_custom_plan::kMaxDims] = {};
     const uint32_t rank = Align(xShape, yShape, x, y);
     for (uint32_t i = 0; i < rank; ++i) {
         int64_t z = 0;
-        if (!add_custom::BroadcastDim(x[i], y[i], &z)) {
+        if (!add_custom_plan::BroadcastDim(x[i], y[i], &z)) {
             Refuse("tiling", "the shapes of x and y do not broadcast");
             return ge::GRAPH_FAILED;
         }
@@ -103,8 +103,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context)
     }
     const uint64_t limit = (localBytes - kReservedBytes) / BytesPerElement(dtype) / align * align;
     // Not const: set_* of some CANN releases take pointers to non-const.
-    add_custom::Plan plan = add_custom::MakePlan(x, y, rank);
-    const add_custom::Tiles tiles = add_custom::MakeTiles(plan, limit, align, cores);
+    add_custom_plan::Plan plan = add_custom_plan::MakePlan(x, y, rank);
+    const add_custom_plan::Tiles tiles = add_custom_plan::MakeTiles(plan, limit, align, cores);
 
     AddCustomTilingData data;
     data.set_extent(plan.extent);
@@ -148,13 +148,13 @@ static graphStatus InferShape(gert::InferShapeContext* context)
         Refuse("shape inference", "x or y has more than 8 dimensions");
         return GRAPH_FAILED;
     }
-    int64_t x[add_custom::kMaxDims] = {};
-    int64_t y[add_custom::kMaxDims] = {};
+    int64_t x[add_custom_plan::kMaxDims] = {};
+    int64_t y[add_custom_plan::kMaxDims] = {};
     const uint32_t rank = Align(*xShape, *yShape, x, y);
     zShape->SetDimNum(rank);
     for (uint32_t i = 0; i < rank; ++i) {
         int64_t z = 0;
-        if (!add_custom::BroadcastDim(x[i], y[i], &z)) {
+        if (!add_custom_plan::BroadcastDim(x[i], y[i], &z)) {
             Refuse("shape inference", "the shapes of x and y do not broadcast");
             return GRAPH_FAILED;
         }

@@ -1,4 +1,4 @@
-// What host tiling tells the kernel: add_custom::Plan and add_custom::Tiles, field by field.
+// What host tiling tells the kernel: Plan and Tiles of ../op_kernel/add_custom_plan.h, field by field.
 #ifndef ADD_CUSTOM_TILING_H
 #define ADD_CUSTOM_TILING_H
 

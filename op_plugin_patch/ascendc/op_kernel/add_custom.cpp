@@ -58,7 +58,7 @@ public:
     {
         uint64_t first = 0;
         uint64_t count = 0;
-        add_custom::ShareOf(data_->totalTiles, AscendC::GetBlockNum(), AscendC::GetBlockIdx(), &first, &count);
+        add_custom_plan::ShareOf(data_->totalTiles, AscendC::GetBlockNum(), AscendC::GetBlockIdx(), &first, &count);
         for (uint64_t i = first; i < first + count; ++i) {
             const uint64_t row = i / data_->tilesPerRow;
             const uint64_t begin = i % data_->tilesPerRow * data_->tile;
@@ -66,7 +66,7 @@ public:
             const uint32_t length = static_cast<uint32_t>(left < data_->tile ? left : data_->tile);
             uint64_t xRow = 0;
             uint64_t yRow = 0;
-            add_custom::RowOffsets(*data_, row, &xRow, &yRow);
+            add_custom_plan::RowOffsets(*data_, row, &xRow, &yRow);
             if (data_->xDense != 0) {
                 CopyIn(xQueue_, x_, xRow + begin, length);
             }

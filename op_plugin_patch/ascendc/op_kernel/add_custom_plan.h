@@ -14,7 +14,7 @@
 #define ADD_CUSTOM_DEVICE
 #endif
 
-namespace add_custom {
+namespace add_custom_plan {
 
 constexpr uint32_t kMaxDims = 8; // the rank limit of aclTensor and ge::Tensor
 constexpr int64_t kUnknown = -1; // a dimension that is known only at run time
@@ -140,6 +140,6 @@ ADD_CUSTOM_DEVICE inline void RowOffsets(const Data& data, uint64_t row, uint64_
     }
 }
 
-} // namespace add_custom
+} // namespace add_custom_plan
 
 #endif // ADD_CUSTOM_PLAN_H
