@@ -1,0 +1,57 @@
+// What stands behind ge::Operator and ge::AttrValue: an operator's prototype and the values of one instance.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/attr_value.h"
+#include "graph/operator.h"
+
+namespace ge {
+
+using AttrData = std::variant<std::monostate, int64_t, float, bool, std::string, DataType, Tensor,
+                              std::vector<int64_t>, std::vector<float>, std::vector<bool>, std::vector<std::string>,
+                              std::vector<DataType>, std::vector<Tensor>, std::vector<uint8_t>,
+                              std::vector<std::vector<int64_t>>>;
+
+class AttrValueImpl {
+ public:
+  AttrData data;
+};
+
+// An input or output of a prototype.
+struct IrPort {
+  enum Kind { kRequired, kOptional, kDynamic };
+  std::string name;
+  Kind kind;
+};
+
+struct IrAttr {
+  std::string name;
+  std::string type;     // "VT_INT", as GetRegisteredIrDef tells it
+  bool required;
+};
+
+class OperatorImpl {
+ public:
+  std::string name, type;
+  std::vector<IrPort> inputs, outputs;
+  std::vector<IrAttr> ir_attrs;
+  std::map<std::string, AttrData> attrs;                       // defaults, then what was set
+  std::vector<std::pair<std::string, TensorDesc>> input_desc;  // instances: dynamic ports spread out as x0, x1, …
+  std::vector<std::pair<std::string, TensorDesc>> output_desc;
+};
+
+// ge::Operator names these two as friends.
+class OpDescUtils {
+ public:
+  static OperatorImpl* impl(const Operator& op) { return op.operator_impl_.get(); }
+};
+
+// "Int" of REQUIRED_ATTR(x, Int) -> "VT_INT".
+std::string attr_type_name(const std::string& declared);
+
+}  // namespace ge
