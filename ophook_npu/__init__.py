@@ -11,8 +11,13 @@ __version__ = "0.1.0"
 # public name -> module that defines it
 _PUBLIC: dict[str, str] = {
     "OphookError": "ophook_npu.errors",
+    "Call": "ophook_npu.hooks",
+    "Hook": "ophook_npu.hooks",
+    "MissWarning": "ophook_npu.hooks",
+    "hook": "ophook_npu.hooks",
+    "original": "ophook_npu.hooks",
 }
-_SUBPACKAGES = ("cli", "npu", "ops", "sim")
+_SUBPACKAGES = ("cli", "hooks", "npu", "ops", "sim")
 
 __all__ = [*_PUBLIC, *_SUBPACKAGES, "__version__"]
 

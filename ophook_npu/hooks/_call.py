@@ -1,0 +1,168 @@
+"""One intercepted call as a hook's functions see it, and ``original()``: what would have run without the hook."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import nn
+
+from ophook_npu.errors import OphookError
+
+Proceed = Callable[..., Any]
+
+_current_graph_task_id = torch._C._current_graph_task_id
+_MODULE_CALLS = {nn.Module._call_impl.__code__}
+
+
+class Call:
+    """One call of one operator or module on its way through a hook.
+
+    Attributes:
+        op: the ``OpOverload`` that runs (for ``via="module_hook"``: the module).
+        args, kwargs: what it runs with. ``before`` may assign them; defaults that the caller left out are absent.
+        result: what came out; ``None`` until ``after``. ``after`` may assign it.
+        state: free for the hook's functions, to hand something from ``before`` to ``after``.
+
+    ``phase``, ``module_path`` and ``stack()`` are worked out when asked, so that a hook that does not ask does not pay.
+    Ask inside ``before``, ``after``, ``when`` or ``replace``: later the call is over and the answer describes another place.
+    """
+
+    __slots__ = ("args", "kwargs", "op", "result", "state")
+
+    def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.op = op
+        self.args = args
+        self.kwargs = kwargs
+        self.result: Any = None
+        self.state: Any = None
+
+    @property
+    def name(self) -> str:
+        """``aten::mm`` or ``aten::add.Tensor``; for a module its class name."""
+        op = self.op
+        return op._name if hasattr(op, "_name") and not isinstance(op, nn.Module) else type(op).__name__
+
+    @property
+    def phase(self) -> Literal["forward", "backward"]:
+        """``backward`` while the autograd engine runs a node on this thread."""
+        return "forward" if _current_graph_task_id() == -1 else "backward"
+
+    @property
+    def module(self) -> nn.Module | None:
+        """The innermost module whose ``forward`` is running on this thread."""
+        modules = _running_modules(innermost_only=True)
+        return modules[0] if modules else None
+
+    @property
+    def module_path(self) -> str | None:
+        """Qualified name of :attr:`module` below the outermost running module, ``""`` for that one itself.
+
+        ``None`` outside any module, so also in backward, which the autograd engine calls.
+        """
+        modules = _running_modules()
+        return _path(modules[0], modules[-1]) if modules else None
+
+    def stack(self, limit: int | None = None) -> traceback.StackSummary:
+        """The Python stack that led to the call, outermost first; ``limit`` keeps the innermost frames.
+
+        Left out: the hook's own function and the frames of this package and of torch's dispatch below the call.
+        """
+        walk = list(traceback.walk_stack(sys._getframe(1)))
+        ours = [i for i, (frame, _) in enumerate(walk) if frame.f_code.co_filename.startswith(_PACKAGE)]
+        if ours:
+            walk = walk[ours[0] :]
+        found = [pair for pair in walk if not pair[0].f_code.co_filename.startswith(_HIDDEN)]
+        return traceback.StackSummary.extract(iter(found[:limit][::-1]), lookup_lines=False)
+
+    def __repr__(self) -> str:
+        return f"Call({self.name}, {len(self.args)} args{''.join(f', {k}=' for k in self.kwargs)}, {self.phase})"
+
+
+_PACKAGE = __file__.removesuffix("_call.py")
+_TORCH = torch.__path__[0]
+_HIDDEN = (_PACKAGE, f"{_TORCH}/_ops.py", f"{_TORCH}/utils/_python_dispatch.py", f"{_TORCH}/_dynamo/")
+
+
+def _running_modules(innermost_only: bool = False) -> list[nn.Module]:
+    """Modules whose call is on this thread's stack, innermost first.
+
+    Walking the stack costs nothing until asked, needs no hook on any module and is right for modules that call each other
+    in ways ``named_modules`` does not know.
+    """
+    found: list[nn.Module] = []
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code in _MODULE_CALLS:
+            module = frame.f_locals.get("self")
+            if isinstance(module, nn.Module) and (not found or found[-1] is not module):
+                found.append(module)
+                if innermost_only:
+                    break
+        frame = frame.f_back
+    return found
+
+
+_paths: WeakKeyDictionary[nn.Module, dict[int, str]] = WeakKeyDictionary()
+
+
+def _path(module: nn.Module, root: nn.Module) -> str:
+    known = _paths.get(root)
+    if known is None or id(module) not in known:
+        # A module added or replaced since the last look is simply found by looking again.
+        known = {id(child): name for name, child in root.named_modules()}
+        _paths[root] = known
+    return known.get(id(module), type(module).__name__)
+
+
+class _Frames(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[tuple[Any, Proceed]] = []
+
+
+frames = _Frames()
+
+
+def original(op: Any = None) -> Proceed:
+    """What would have run had the hook whose ``replace`` is running not been there.
+
+    Args:
+        op: the operator (overload, packet or name), or nothing for the one being replaced.
+
+    Inside ``replace`` the returned function continues with the next hook or the kernel and does not re-enter this hook.
+
+    Raises:
+        OphookError: outside any ``replace``, or for an operator that no running ``replace`` stands in for.
+    """
+    stack = frames.stack
+    if op is None and stack:
+        return stack[-1][1]
+    for running, proceed in reversed(stack):
+        if op is running or getattr(running, "overloadpacket", None) is op or _named(running, op):
+            return proceed
+    where = f"original {op}" if op is not None else "original"
+    if not stack:
+        raise OphookError(
+            where,
+            "called outside a replacement",
+            allowed="calls from the function given as replace=",
+            todo="call the operator itself: no hook is between you and it",
+        )
+    raise OphookError(
+        where,
+        "this operator is not being replaced here",
+        allowed=", ".join(dict.fromkeys(str(running) for running, _ in stack)),
+        todo="call the operator itself; the running hook does not see calls made by its own replacement",
+    )
+
+
+def _named(running: Any, op: Any) -> bool:
+    if not isinstance(op, str):
+        return False
+    full = getattr(running, "_name", "")
+    return op in (full, full.split(".")[0], str(running))

@@ -1,0 +1,136 @@
+"""Is what a replacement returned what the operator's schema and its meta kernel promise?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.utils import _pytree as pytree
+
+from ophook_npu.errors import OphookError
+
+
+class ResultCheck:
+    """Compares a replacement's results with the operator's own promise: number, type, shape, dtype, device, aliasing.
+
+    The promise comes from the operator's meta kernel, which costs about a hundred µs; so a call with arguments of known
+    shapes, dtypes and devices is compared with the remembered promise, unless ``always``. Operators without a meta kernel or
+    with a shape that depends on data are checked for what their schema alone says.
+    """
+
+    def __init__(self, label: str, *, always: bool = False) -> None:
+        self._label = label
+        self._always = always
+        self._known: dict[Any, list[Any]] = {}
+
+    def __call__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if not isinstance(op, OpOverload) or _is_tracing(result):
+            return
+        key = None if self._always else _signature(op, args, kwargs)
+        promise = self._known.get(key) if key is not None else None
+        if promise is None:
+            promise = _promise(op, args, kwargs)
+            if key is not None:
+                self._known[key] = promise
+        problem = _compare(op, promise, result) or _aliasing(op, args, kwargs, result)
+        if problem:
+            raise OphookError(
+                f"hook {self._label}",
+                f"the replacement of {op._name} broke its contract: {problem}",
+                allowed=str(op._schema),
+                todo="return what the operator returns, or pass check='off' if the difference is meant",
+            )
+
+
+def _is_tracing(result: Any) -> bool:
+    tensors = [r for r in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(r, torch.Tensor)]
+    return any(isinstance(t, torch._subclasses.FakeTensor) or torch._is_functional_tensor(t) for t in tensors)
+
+
+def _signature(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        key = (op, tuple(map(_leaf, args)), tuple((name, _leaf(value)) for name, value in kwargs.items()))
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _leaf(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (value.shape, value.dtype, value.device)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_leaf, value))
+    return (type(value), value)
+
+
+def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """(shape, dtype, device) for each tensor the operator returns, with ``None`` for what cannot be known beforehand."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    unknown = [(None, None, None)] * len(op._schema.returns)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    try:
+        # The running dispatch modes would take the fake calls for the program's own.
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), mode:
+            fake_args, fake_kwargs = pytree.tree_map_only(
+                torch.Tensor, lambda t: mode.from_tensor(t.detach(), static_shapes=True), (args, kwargs)
+            )
+            results = op(*fake_args, **fake_kwargs)
+    except Exception:
+        # No meta kernel, data-dependent shape, sparse or quantized arguments: the schema is all there is to hold on to.
+        return unknown
+    leaves = results if isinstance(results, (tuple, list)) else (results,)
+    return [(r.shape, r.dtype, r.device) if isinstance(r, torch.Tensor) else (None, None, None) for r in leaves]
+
+
+def _compare(op: OpOverload, promise: list[Any], result: Any) -> str | None:
+    returns = op._schema.returns
+    if len(returns) == 1 and str(returns[0].type) == "Tensor":
+        leaves: Any = (result,)
+    elif not returns:
+        return None if result is None else f"returned {type(result).__name__} where the operator returns nothing"
+    else:
+        leaves = result if isinstance(result, (tuple, list)) else (result,)
+    if len(returns) > 1 and len(leaves) != len(returns):
+        return f"returned {len(leaves)} values where the operator returns {len(returns)}"
+    for index, (leaf, (shape, dtype, device)) in enumerate(zip(leaves, promise, strict=False)):
+        which = f"result {index} " if len(leaves) > 1 else ""
+        is_tensor = len(returns) == 1 or str(returns[index].type) == "Tensor"
+        if is_tensor and not isinstance(leaf, torch.Tensor) and "Tensor" in str(returns[0 if len(returns) == 1 else index].type):
+            return f"{which}is a {type(leaf).__name__}, the operator returns a Tensor"
+        if not isinstance(leaf, torch.Tensor):
+            continue
+        if shape is not None and leaf.shape != shape:
+            return f"{which}has shape {tuple(leaf.shape)}, the operator returns {tuple(shape)}"
+        if dtype is not None and leaf.dtype != dtype:
+            return f"{which}has dtype {leaf.dtype}, the operator returns {dtype}"
+        if device is not None and leaf.device.type != device.type:
+            return f"{which}is on {leaf.device}, the operator returns it on {device}"
+    return None
+
+
+def _aliasing(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> str | None:
+    """In-place and out operators return the very argument; operators without alias annotation return fresh memory."""
+    schema = op._schema
+    if len(schema.returns) != 1 or not isinstance(result, torch.Tensor):
+        return None
+    values = dict(zip([a.name for a in schema.arguments if not a.kwarg_only], args, strict=False)) | kwargs
+    info = schema.returns[0].alias_info
+    if info is not None and info.is_write:
+        written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        if written and written[0] in values and result is not values[written[0]]:
+            return f"must return its argument {written[0]!r} itself"
+    elif info is None and result.layout == torch.strided:
+        for name, value in values.items():
+            if isinstance(value, torch.Tensor) and value.layout == torch.strided and _same_memory(result, value):
+                return f"the result shares memory with argument {name!r}; return a copy"
+    return None
+
+
+def _same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a is b:
+        return True
+    pointer = a.untyped_storage().data_ptr()
+    return pointer != 0 and pointer == b.untyped_storage().data_ptr()

@@ -1,0 +1,109 @@
+"""Everything that differs between the supported versions of torch, or that torch keeps private. Nothing else may look there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+# --- kernels -------------------------------------------------------------------------------------------------------------
+
+HAS_GET_KERNEL = hasattr(torch.library, "get_kernel")  # torch >= 2.9
+
+
+def kernel(op: OpOverload, key: str) -> Callable[..., Any]:
+    """The kernel the dispatcher computed for ``op`` at ``key``, callable as ``f(keyset, *args, **kwargs)``."""
+    return torch.library.get_kernel(op, key).call_boxed
+
+
+def takes_numbers(op: OpOverload) -> bool:
+    """Whether the operator's Tensor arguments may arrive as Python numbers (``x + 1`` is ``add.Tensor(x, 1)``)."""
+    return torch._C._should_allow_numbers_as_tensors(op._schema.name.split("::")[1])
+
+
+def destroy(library: torch.library.Library) -> None:
+    """Takes a library's registrations out of the dispatcher now, not when the garbage collector comes by."""
+    library._destroy()
+
+
+# --- dispatch modes ------------------------------------------------------------------------------------------------------
+
+
+def modes() -> list[Any]:
+    """This thread's dispatch modes, outermost first."""
+    return torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+
+
+def leave_mode(mode: Any) -> None:
+    """Takes ``mode`` off this thread's stack, from wherever it is; the modes above it stay, in order."""
+    from torch.utils import _python_dispatch as dispatch
+
+    above = []
+    while dispatch._len_torch_dispatch_stack() and modes()[-1] is not mode:
+        above.append(dispatch._pop_mode())
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        # Each mode remembers the process-wide "inside a mode" flags it found; those above found the ones we had set.
+        for saved, now in zip(_saved_flags(other), _flags(), strict=True):
+            if saved:
+                saved[-1] = now
+        dispatch._push_mode(other)
+    if above:
+        _set_flags_for(above)
+
+
+_FLAG_NAMES = (
+    ("old_dispatch_mode_flags", "_is_in_torch_dispatch_mode"),
+    ("old_non_infra_dispatch_mode_flags", "_is_in_non_infra_torch_dispatch_mode"),
+    (
+        "old_without_ignore_compile_internals_dispatch_mode_flags",  # torch >= 2.10
+        "_is_in_any_mode_without_ignore_compile_internals",
+    ),
+)
+
+
+def _saved_flags(mode: Any) -> list[Any]:
+    return [getattr(mode, attribute, None) for attribute, _ in _FLAG_NAMES]
+
+
+def _flags() -> list[Any]:
+    return [getattr(torch.utils._python_dispatch, name, None) for _, name in _FLAG_NAMES]
+
+
+def _set_flags_for(present: list[Any]) -> None:
+    from torch.utils import _python_dispatch as dispatch
+
+    dispatch._is_in_torch_dispatch_mode = True
+    if any(not mode.is_infra_mode() for mode in present):
+        dispatch._is_in_non_infra_torch_dispatch_mode = True
+    if hasattr(dispatch, "set_is_in_mode_without_ignore_compile_internals") and any(
+        not mode.ignore_compile_internals() for mode in present
+    ):
+        dispatch._is_in_any_mode_without_ignore_compile_internals = True
+        dispatch.set_is_in_mode_without_ignore_compile_internals(True)
+
+
+# --- torch.compile -------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def stance(**wanted: Any) -> Iterator[None]:
+    with torch.compiler.set_stance(**wanted):
+        yield
+
+
+def get_stance() -> Any:
+    """What ``torch.compiler.set_stance`` last set; opaque, for :func:`restore_stance`."""
+    return torch._dynamo.eval_frame._stance
+
+
+def restore_stance(saved: Any) -> None:
+    torch._dynamo.eval_frame._set_stance(saved)
+
+
+def is_compiling_here() -> bool:
+    """Whether this thread is inside torch.compile's own work, where operators run on fake tensors."""
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None or torch.compiler.is_compiling()

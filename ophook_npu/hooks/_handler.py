@@ -1,0 +1,193 @@
+"""What one hook does with one call. Mechanisms bring calls here; everything else about a hook is the same for all of them."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, Literal
+
+import torch
+from torch._ops import OpOverload
+
+from ophook_npu.errors import OphookError
+from ophook_npu.hooks._call import Call, Proceed, frames
+from ophook_npu.hooks._check import ResultCheck
+
+OnMiss = Literal["handle", "warn", "raise"]
+Check = Literal["off", "new", "always"]
+
+
+class MissWarning(UserWarning):
+    """A call passed a hook unseen, or was seen only by doing more than asked (compiled code run eagerly)."""
+
+
+class Handler:
+    """Runs a hook's functions around one call and counts.
+
+    ``run(op, args, kwargs, proceed)`` is the one entry: ``proceed(*args, **kwargs)`` is what would have run otherwise.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        replace: Callable[..., Any] | None = None,
+        before: Callable[[Call], None] | None = None,
+        after: Callable[[Call], None] | None = None,
+        when: Callable[[Call], bool] | None = None,
+        check: Check = "new",
+        on_miss: OnMiss = "handle",
+    ) -> None:
+        self.label = label
+        self.replace = replace
+        self.before = before
+        self.after = after
+        self.when = when
+        self.on_miss = on_miss
+        self._accepts = None if replace is None else _accepted_names(replace)
+        self._checker = None if replace is None or check == "off" else ResultCheck(label, always=check == "always")
+        # One slot a thread: += on a shared integer loses counts, a lock costs more than the call it counts.
+        self._hits: dict[int, int] = defaultdict(int)
+        self.misses: dict[str, int] = defaultdict(int)
+        self.run: Callable[[Any, tuple[Any, ...], dict[str, Any], Proceed], Any] = (
+            self._observe if replace is None else self._substitute
+        )
+
+    @property
+    def hits(self) -> int:
+        return sum(list(self._hits.values()))
+
+    def count(self, runs: int = 1) -> None:
+        """Adds hits of calls that ran without passing :attr:`run` (operators rewritten inside a compiled graph)."""
+        self._hits[get_ident()] += runs
+
+    def reset(self) -> None:
+        self._hits.clear()
+        self.misses.clear()
+
+    def _observe(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        call = Call(op, args, kwargs)
+        if self.when is not None and not self.when(call):
+            return proceed(*args, **kwargs)
+        self._hits[get_ident()] += 1
+        if self.before is not None:
+            self.before(call)
+        if self.after is None:
+            return proceed(*call.args, **call.kwargs)
+        call.result = proceed(*call.args, **call.kwargs)
+        self.after(call)
+        return call.result
+
+    def _substitute(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        call = Call(op, args, kwargs)
+        if self.when is not None and not self.when(call):
+            return proceed(*args, **kwargs)
+        if kwargs and self._accepts is not None:
+            extra = [name for name in kwargs if name not in self._accepts and not _is_default(op, name, kwargs[name])]
+            if extra and not _is_out(op):
+                self.miss(f"{call.name} was called with {', '.join(extra)}, which the replacement does not take")
+                return proceed(*args, **kwargs)
+        self._hits[get_ident()] += 1
+        if self.before is not None:
+            self.before(call)
+        call.result = self._replaced(op, call.args, call.kwargs, proceed)
+        if self.after is not None:
+            self.after(call)
+        return call.result
+
+    def _replaced(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        replace = self.replace
+        assert replace is not None
+        stack = frames.stack
+        stack.append((op, proceed))
+        try:
+            if self._accepts is not None and kwargs:
+                outs = [kwargs[name] for name in kwargs if name not in self._accepts and name in _out_names(op)]
+                kwargs_taken = {name: value for name, value in kwargs.items() if name in self._accepts}
+                result = replace(*args, **kwargs_taken)
+                if outs:
+                    result = _write_out(outs, result)
+            else:
+                result = replace(*args, **kwargs)
+        finally:
+            stack.pop()
+        if self._checker is not None:
+            self._checker(op, args, kwargs, result)
+        return result
+
+    def miss(self, reason: str, *, todo: str | None = None) -> None:
+        """A call passes this hook unseen, for ``reason``: count it, and warn or raise as ``on_miss`` says.
+
+        Raises:
+            OphookError: ``on_miss="raise"``.
+        """
+        self.misses[reason] += 1
+        if self.on_miss == "raise":
+            raise OphookError(f"hook {self.label}", f"a call would pass unseen: {reason}", todo=todo or "on_miss='warn' lets it pass")
+        if self.on_miss == "warn" and self.misses[reason] == 1:
+            warnings.warn(f"[hook {self.label}] {reason}", MissWarning, stacklevel=4)
+
+
+def takes(replace: Callable[..., Any], op: OpOverload) -> str | None:
+    """``None`` if ``replace`` can be called with the required arguments of ``op``, or what is wrong.
+
+    An ``.out`` overload is taken by a function without ``out``: its result is copied into what the caller gave.
+    """
+    try:
+        signature = inspect.signature(replace)
+    except (TypeError, ValueError):
+        return None  # a builtin without a signature: the call itself will tell
+    arguments = op._schema.arguments
+    positional = [a for a in arguments if not a.kwarg_only and not a.has_default_value()]
+    keywords = [a.name for a in arguments if a.kwarg_only and not a.has_default_value() and not a.is_out]
+    outs = [a.name for a in arguments if a.is_out]
+    for names in (keywords + outs, keywords):
+        try:
+            signature.bind(*([None] * len(positional)), **dict.fromkeys(names))
+            return None
+        except TypeError as error:
+            problem = str(error)
+    return problem
+
+
+def _accepted_names(replace: Callable[..., Any]) -> frozenset[str] | None:
+    """Keyword names a replacement takes; ``None`` if it takes any."""
+    if isinstance(replace, OpOverload):
+        return frozenset(a.name for a in replace._schema.arguments)
+    try:
+        parameters = inspect.signature(replace).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+
+
+def _out_names(op: Any) -> tuple[str, ...]:
+    return tuple(a.name for a in op._schema.arguments if a.is_out) if isinstance(op, OpOverload) else ()
+
+
+def _is_out(op: Any) -> bool:
+    return bool(_out_names(op))
+
+
+def _is_default(op: Any, name: str, value: Any) -> bool:
+    """A keyword the caller spelled out although it is the default says nothing the replacement would have to know."""
+    if not isinstance(op, OpOverload):
+        return False
+    for argument in op._schema.arguments:
+        if argument.name == name:
+            return argument.has_default_value() and type(argument.default_value) is type(value) and argument.default_value == value
+    return False
+
+
+def _write_out(outs: list[torch.Tensor], result: Any) -> Any:
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    for out, value in zip(outs, results, strict=True):
+        if out.shape != value.shape:
+            out.resize_(value.shape)
+        out.copy_(value)
+    return outs[0] if len(outs) == 1 else tuple(outs)

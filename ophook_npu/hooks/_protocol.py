@@ -1,0 +1,73 @@
+"""What a mechanism is: one module, one surface. The parity test holds every mechanism to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from ophook_npu.hooks._handler import Handler
+from ophook_npu.hooks._targets import Targets
+
+Need = Literal["compile", "autograd", "threads", "vmap", "inference"]
+NEEDS: tuple[Need, ...] = ("compile", "autograd", "threads", "vmap", "inference")
+
+# What "yes" to each need means, in one place, for the guide and for error messages.
+NEED_TEXT: Mapping[Need, str] = {
+    "compile": "calls inside torch.compile, while the code stays compiled",
+    "autograd": "calls in backward, with the operator's own gradient kept",
+    "threads": "calls from threads other than the one that enabled the hook",
+    "vmap": "calls under torch.vmap",
+    "inference": "calls in torch.inference_mode",
+}
+
+
+@dataclass
+class Spec:
+    """A request for a hook, resolved: what the mechanism has to bring to ``handler``."""
+
+    label: str
+    kind: Literal["op", "module", "pattern"]
+    handler: Handler
+    targets: Targets | None = None  # kind "op"
+    modules: Callable[[], list[Any]] | type | None = None  # kind "module"
+    pattern: Callable[..., Any] | None = None  # kind "pattern"
+    needs: frozenset[str] = frozenset()
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class Installed(Protocol):
+    """A mechanism at work for one hook. ``enable`` and ``disable`` come in pairs, for each thread if ``per_thread``."""
+
+    per_thread: bool
+    notes: list[str]
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def remove(self) -> None: ...
+
+
+class Mechanism(Protocol):
+    """The names every mechanism module exports.
+
+    Attributes:
+        NAME: the word for ``via=``.
+        SUMMARY: one line: how it gets at the call.
+        KINDS: which targets it can be aimed at.
+        SEES: for each need ``"yes"``, or the reason why not.
+        OPTIONS: keyword options it understands, with what they mean.
+    """
+
+    NAME: str
+    SUMMARY: str
+    KINDS: frozenset[str]
+    SEES: Mapping[str, str]
+    OPTIONS: Mapping[str, str]
+
+    def refuse(self, spec: Spec) -> str | None:
+        """Why this mechanism cannot do what ``spec`` asks, or ``None``."""
+
+    def install(self, spec: Spec) -> Installed:
+        """Prepares everything that can fail; nothing is intercepted until ``enable``."""

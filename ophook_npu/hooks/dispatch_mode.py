@@ -1,0 +1,167 @@
+"""``via="dispatch_mode"``: a ``TorchDispatchMode`` sees every operator below autograd on the thread that enabled it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ophook_npu.hooks import _batching, _compat, _stance
+from ophook_npu.hooks._handler import Handler
+from ophook_npu.hooks._protocol import Installed, Spec
+from ophook_npu.hooks._targets import is_composite
+
+__all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
+
+NAME = "dispatch_mode"
+SUMMARY = "a TorchDispatchMode: every operator below autograd, on this thread"
+KINDS = frozenset({"op"})
+SEES = {
+    "compile": "compiled functions run eagerly while the hook is on",
+    "autograd": "yes",
+    "threads": "a dispatch mode belongs to one thread",
+    "vmap": "yes",
+    "inference": "yes",
+}
+OPTIONS: dict[str, str] = {}
+
+
+def refuse(spec: Spec) -> str | None:
+    assert spec.targets is not None
+    called = [op for op in spec.targets.ops if not any(a.is_out for a in op._schema.arguments)]
+    if called and all(map(is_composite, called)):
+        return (
+            f"{spec.targets.label} is composite: it is taken apart above the level of dispatch modes; "
+            "hook the operators it calls, or use via='impl_override' or via='custom_op'"
+        )
+    return None
+
+
+def install(spec: Spec) -> Installed:
+    return _Installed(spec)
+
+
+class _Installed:
+    per_thread = True
+
+    def __init__(self, spec: Spec) -> None:
+        assert spec.targets is not None
+        self._ops = spec.targets.ops
+        self._handler = spec.handler
+        self._local = threading.local()
+        self.notes: list[str] = []
+        composite = [op for op in self._ops if is_composite(op)]
+        if composite:
+            self.notes.append(f"{len(composite)} composite operators among the targets are seen as the operators they call")
+
+    def enable(self) -> None:
+        request = _stance.for_unseen_regions(self._handler)
+        if request is not None:
+            _stance.push(request)
+        self._local.request = request
+        self._local.batched = _batching.install(self._ops, self._handler)
+        stack = _compat.modes()
+        kind = _EagerRouter if self._handler.on_miss == "handle" else _Router
+        # Hooks enabled in a row share one mode: two modes cost twice, and one of a list can leave it in any order.
+        if stack and type(stack[-1]) is kind:
+            self._local.router = stack[-1]
+        else:
+            self._local.router = kind()
+            self._local.router.__enter__()
+        self._local.router.add(self._handler, self._ops)
+
+    def disable(self) -> None:
+        router = self._local.router
+        router.remove(self._handler)
+        if not router.entries:
+            _compat.leave_mode(router)
+        _batching.uninstall(self._local.batched, self._handler)
+        if self._local.request is not None:
+            _stance.pop(self._local.request)
+
+    def remove(self) -> None:
+        from ophook_npu.hooks import _trampoline
+
+        _trampoline.purge_if_alone()
+
+
+Run = Callable[[OpOverload, Any, Any, Callable[..., Any]], Any]
+
+
+class _Plan(dict[Any, Run | None]):
+    """What to do with each operator. Composite operators, which only arrive in inference mode, are taken apart."""
+
+    def __init__(self, router: Any) -> None:
+        self._router = router
+
+    def __missing__(self, op: Any) -> Run | None:
+        run = self._router.take_apart if isinstance(op, OpOverload) and is_composite(op) else None
+        self[op] = run
+        return run
+
+
+class _RouterMixin:
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[tuple[Handler, frozenset[OpOverload]]] = []  # newest last
+        self.plan = _Plan(self)
+
+    def add(self, handler: Handler, ops: tuple[OpOverload, ...]) -> None:
+        self.entries.append((handler, frozenset(ops)))
+        self._rebuild()
+
+    def remove(self, handler: Handler) -> None:
+        self.entries = [entry for entry in self.entries if entry[0] is not handler]
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        plan = _Plan(self)
+        for handler, ops in self.entries:
+            for op in ops:
+                inner = plan.get(op)
+                plan[op] = handler.run if inner is None else _around(handler.run, inner)
+        self.plan = plan
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        run = self.plan[func]
+        if run is None:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        return run(func, args, kwargs or {}, func)
+
+    def take_apart(self, op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
+        with self:  # type: ignore[attr-defined]
+            result = op.decompose(*args, **kwargs)
+        return proceed(*args, **kwargs) if result is NotImplemented else result
+
+
+class _Router(_RouterMixin, TorchDispatchMode):
+    """Leaves compiled code alone; what is to be done about it is the stance's business."""
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True
+
+
+class _EagerRouter(_RouterMixin, TorchDispatchMode):
+    """Used while compiled functions run eagerly, so that nothing of Dynamo needs to be kept off the handlers."""
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+
+def _around(run: Run, inner: Run) -> Run:
+    """``run`` newest and outermost around ``inner``: modes run innermost (newest) first."""
+
+    def both(op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
+        return run(op, args, kwargs, lambda *a, **k: inner(op, a, k, proceed))
+
+    return both
