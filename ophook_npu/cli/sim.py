@@ -1,0 +1,56 @@
+"""``ophook-npu sim build|info``."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ophook_npu.sim import build, info
+
+
+def build_with_progress(console: Console) -> tuple[object, float]:
+    """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
+    start = time.perf_counter()
+    columns = (TextColumn("simulated Ascend"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None, visible=False)
+
+        def progress(done: int, total: int, name: str) -> None:
+            bar.update(task, completed=done, total=total, description=name, visible=True)
+            if not console.is_terminal and done:
+                console.print(f"  compiled {done}/{total} {name}", highlight=False)
+
+        root = build(progress)
+    return root, time.perf_counter() - start
+
+
+def register(app: typer.Typer) -> None:
+    sim = typer.Typer(help="The simulated Ascend: build it, look at it.", no_args_is_help=True)
+
+    @sim.command("build")
+    def build_command() -> None:
+        """Build the simulator for the installed torch and torch_npu, if it is not built yet."""
+        console = Console(stderr=True)
+        root, seconds = build_with_progress(console)
+        console.print(f"simulated Ascend ready in {seconds:.1f} s", highlight=False)
+        print(root)
+
+    @sim.command("info")
+    def info_command(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
+        """Show what is built and where."""
+        root = build()
+        facts = {"root": str(root), **info(root)}
+        if as_json:
+            print(json.dumps(facts, indent=2))
+            return
+        table = Table(show_header=False)
+        for key, value in facts.items():
+            table.add_row(key, "\n".join(map(str, value)) if isinstance(value, list) else str(value))
+        Console().print(table)
+
+    app.add_typer(sim, name="sim")

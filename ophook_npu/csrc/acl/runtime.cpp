@@ -1,0 +1,278 @@
+// libascendcl: devices, memory, streams and events. Each function is the core's, with ACL's types.
+#include <cstring>
+#include <memory>
+
+#include "acl/acl.h"
+#include "core/sim.h"
+
+namespace {
+
+int invalid(const char* caller, const char* what) { return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", caller, what); }
+
+struct Copy {
+  void* to;
+  const void* from;
+  size_t size;
+};
+
+// Whether [pointer, pointer + size) is what the copy's kind says; a device range must lie in one allocation.
+int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
+  size_t left = 0;
+  int owner = sim_memory_device(pointer, &left);
+  if (device && owner < 0)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p is not device memory", caller, side, pointer);
+  if (!device && owner >= 0)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p is device memory, host memory was promised", caller, side,
+                    pointer);
+  if (device && left < size)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p has %zu bytes of device memory left, the copy needs %zu",
+                    caller, side, pointer, left, size);
+  return ACL_SUCCESS;
+}
+
+int check_copy(const char* caller, void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
+  if (size == 0) return ACL_SUCCESS;
+  if (!to || !from) return invalid(caller, "null pointer");
+  if (size > capacity)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into the destination's %zu", caller, size, capacity);
+  bool to_device = false, from_device = false;
+  switch (kind) {
+    case ACL_MEMCPY_HOST_TO_HOST: break;
+    case ACL_MEMCPY_HOST_TO_DEVICE:
+    case ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE: to_device = true; break;
+    case ACL_MEMCPY_DEVICE_TO_HOST: from_device = true; break;
+    case ACL_MEMCPY_DEVICE_TO_DEVICE:
+    case ACL_MEMCPY_INNER_DEVICE_TO_DEVICE:
+    case ACL_MEMCPY_INTER_DEVICE_TO_DEVICE: to_device = from_device = true; break;
+    case ACL_MEMCPY_DEFAULT:
+      to_device = sim_memory_device(to, nullptr) >= 0;
+      from_device = sim_memory_device(from, nullptr) >= 0;
+      break;
+    default: return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: copy kind %d", caller, int(kind));
+  }
+  if (int code = check_side(caller, "destination", to, size, to_device)) return code;
+  return check_side(caller, "source", from, size, from_device);
+}
+
+// Launches a copy of `what` on the stream; `run` gets it back.
+template <typename T>
+int launch(void* stream, const char* name, T what, sim_run run) {
+  return sim_launch(stream, name, run, new T(what), [](void* pointer) { delete static_cast<T*>(pointer); });
+}
+
+struct Fill {
+  void* to;
+  int value;
+  size_t size;
+};
+
+struct HostCall {
+  void (*function)(void*);
+  void* argument;
+};
+
+int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) {
+  if (size > capacity) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes exceed %zu", caller, size, capacity);
+  return check_side(caller, "memory", pointer, size, true);
+}
+
+int run_host_call(void* pointer) {
+  auto call = static_cast<HostCall*>(pointer);
+  call->function(call->argument);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- devices and contexts ----
+aclError aclInit(const char*) { return sim_init(); }
+aclError aclFinalize() { return ACL_SUCCESS; }  // nothing outlives the process, and streams drain when they are destroyed
+const char* aclrtGetSocName() {
+  sim_init();
+  const sim_soc* soc = sim_current_soc();
+  return soc ? soc->name : nullptr;
+}
+aclError aclrtGetDeviceCount(uint32_t* count) {
+  if (int code = sim_init()) return code;
+  *count = uint32_t(sim_device_count());
+  return ACL_SUCCESS;
+}
+aclError aclrtSetDevice(int32_t device) { return sim_set_device(device); }
+aclError aclrtGetDevice(int32_t* device) { return sim_get_device(device); }
+aclError aclrtResetDevice(int32_t device) { return sim_reset_device(device); }
+aclError aclrtSynchronizeDevice() { return sim_synchronize_device(-1); }
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) { return sim_synchronize_device(timeout_ms); }
+aclError aclrtGetCurrentContext(aclrtContext* context) {
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  *context = sim_context(device);
+  return ACL_SUCCESS;
+}
+aclError aclrtSetCurrentContext(aclrtContext context) {
+  int device = sim_context_device(context);
+  if (device < 0) return invalid("aclrtSetCurrentContext", "not a context");
+  return sim_set_device(device);
+}
+aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
+  if (device < 0 || device >= sim_device_count()) return invalid("aclrtGetPrimaryCtxState", "no such device");
+  if (flags) *flags = 0;
+  *active = 1;
+  return ACL_SUCCESS;
+}
+aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
+  int count = sim_device_count();
+  if (device < 0 || peer < 0 || device >= count || peer >= count) return invalid("aclrtDeviceCanAccessPeer", "no such device");
+  *can = device != peer;
+  return ACL_SUCCESS;
+}
+aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {
+  return peer >= 0 && peer < sim_device_count() ? ACL_SUCCESS : invalid("aclrtDeviceEnablePeerAccess", "no such device");
+}
+aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic) {
+  *logic = user;
+  return ACL_SUCCESS;
+}
+
+// ---- memory ----
+aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) { return sim_malloc(size, out); }
+aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) { return sim_malloc(size, out); }
+aclError aclrtFree(void* pointer) { return sim_free(pointer); }
+aclError aclrtMallocHost(void** out, size_t size) { return sim_malloc_host(size, out); }
+aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig*) { return sim_malloc_host(size, out); }
+aclError aclrtFreeHost(void* pointer) { return sim_free_host(pointer); }
+aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free_bytes, size_t* total) { return sim_memory_info(free_bytes, total); }
+aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) { return sim_reserve_address(size, out); }
+aclError aclrtReleaseMemAddress(void* pointer) { return sim_release_address(pointer); }
+aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* properties, uint64_t) {
+  if (properties->location.type != ACL_MEM_LOCATION_TYPE_DEVICE) return sim_unimplemented("aclrtMallocPhysical on the host");
+  return sim_malloc_physical(size, int(properties->location.id), handle);
+}
+aclError aclrtFreePhysical(aclrtDrvMemHandle handle) { return sim_free_physical(handle); }
+aclError aclrtMapMem(void* pointer, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t) {
+  return sim_map(pointer, size, offset, handle);
+}
+aclError aclrtUnmapMem(void* pointer) { return sim_unmap(pointer); }
+aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attributes) {
+  memset(attributes, 0, sizeof *attributes);
+  int device = sim_memory_device(pointer, nullptr);
+  attributes->location.id = device < 0 ? 0 : uint32_t(device);
+  attributes->location.type = device >= 0              ? ACL_MEM_LOCATION_TYPE_DEVICE
+                              : sim_is_pinned(pointer) ? ACL_MEM_LOCATION_TYPE_HOST
+                                                       : ACL_MEM_LOCATION_TYPE_UNREGISTERED;
+  attributes->pageSize = 4096;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
+  if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind)) return code;
+  memmove(to, from, size);
+  return ACL_SUCCESS;
+}
+aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
+                          aclrtStream stream) {
+  if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind)) return code;
+  return launch(stream, "aclrtMemcpyAsync", Copy{to, from, size}, [](void* pointer) {
+    auto copy = static_cast<Copy*>(pointer);
+    memmove(copy->to, copy->from, copy->size);
+    return int(ACL_SUCCESS);
+  });
+}
+aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
+                                       aclrtStream stream) {
+  return aclrtMemcpyAsync(to, capacity, from, size, kind, stream);
+}
+aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
+  if (int code = check_fill("aclrtMemset", pointer, capacity, size)) return code;
+  memset(pointer, value, size);
+  return ACL_SUCCESS;
+}
+aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t size, aclrtStream stream) {
+  if (int code = check_fill("aclrtMemsetAsync", pointer, capacity, size)) return code;
+  return launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, [](void* argument) {
+    auto fill = static_cast<Fill*>(argument);
+    memset(fill->to, fill->value, fill->size);
+    return int(ACL_SUCCESS);
+  });
+}
+
+// ---- streams ----
+aclError aclrtCreateStream(aclrtStream* out) { return sim_stream_create(out); }
+aclError aclrtCreateStreamWithConfig(aclrtStream* out, uint32_t, uint32_t) { return sim_stream_create(out); }
+aclError aclrtDestroyStream(aclrtStream stream) { return sim_stream_destroy(stream); }
+aclError aclrtDestroyStreamForce(aclrtStream stream) { return sim_stream_destroy(stream); }
+aclError aclrtSynchronizeStream(aclrtStream stream) { return sim_stream_synchronize(stream, -1); }
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout_ms) {
+  return sim_stream_synchronize(stream, timeout_ms);
+}
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
+  int done = 0;
+  if (int code = sim_stream_query(stream, &done)) return code;
+  *status = done ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+aclError aclrtStreamGetId(aclrtStream stream, int32_t* id) { return sim_stream_id(stream, id); }
+aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc function, void* argument) {
+  return launch(stream, "aclrtLaunchHostFunc", HostCall{function, argument}, run_host_call);
+}
+aclError aclrtLaunchCallback(aclrtCallback function, void* argument, aclrtCallbackBlockType, aclrtStream stream) {
+  return launch(stream, "aclrtLaunchCallback", HostCall{function, argument}, run_host_call);
+}
+// Callbacks run on the stream's own thread here, so a thread that offers itself for them has nothing to do.
+aclError aclrtSubscribeReport(uint64_t, aclrtStream) { return ACL_SUCCESS; }
+aclError aclrtUnSubscribeReport(uint64_t, aclrtStream) { return ACL_SUCCESS; }
+aclError aclrtProcessReport(int32_t) {
+  return sim_fail(ACL_ERROR_RT_REPORT_TIMEOUT, "aclrtProcessReport: callbacks run on their stream, none is waiting");
+}
+
+// ---- events ----
+aclError aclrtCreateEventWithFlag(aclrtEvent* out, uint32_t) { return sim_event_create(out); }
+aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t) { return sim_event_create(out); }
+aclError aclrtDestroyEvent(aclrtEvent event) { return sim_event_destroy(event); }
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) { return sim_event_record(event, stream); }
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) { return sim_event_reset(event, stream); }
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) { return sim_event_wait(stream, event); }
+aclError aclrtSynchronizeEvent(aclrtEvent event) { return sim_event_synchronize(event, -1); }
+aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) { return sim_event_elapsed(start, end, ms); }
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) { return sim_event_time(event, microseconds); }
+aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
+  int done = 0;
+  if (int code = sim_event_query(event, &done)) return code;
+  *status = done ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
+  int done = 0;
+  if (int code = sim_event_query(event, &done)) return code;
+  *status = done ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+// ---- captured models ----
+aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode) { return sim_capture_begin(stream); }
+aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) { return sim_capture_end(stream, model); }
+aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* model) {
+  int active = 0;
+  void* handle = nullptr;
+  if (int code = sim_capture_info(stream, &active, &handle)) return code;
+  if (status) *status = active ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE : ACL_MODEL_RI_CAPTURE_STATUS_NONE;
+  if (model) *model = handle;
+  return ACL_SUCCESS;
+}
+aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
+  thread_local aclmdlRICaptureMode current = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
+  std::swap(current, *mode);
+  return ACL_SUCCESS;
+}
+aclError aclmdlRIExecuteAsync(aclmdlRI model, aclrtStream stream) { return sim_model_execute(model, stream); }
+aclError aclmdlRIDestroy(aclmdlRI model) { return sim_model_destroy(model); }
+aclError aclmdlRIGetId(aclmdlRI model, uint32_t* id) { return sim_model_id(model, id); }
+aclError aclmdlRIDebugPrint(aclmdlRI model) {
+  size_t tasks = 0;
+  if (int code = sim_model_size(model, &tasks)) return code;
+  for (size_t i = 0; i < tasks; ++i) printf("aclmdlRI task %zu: %s\n", i, sim_model_task_name(model, i));
+  return ACL_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,149 @@
+// libascendcl: versions, attributes, options and logging: what is asked once and answered from what is simulated.
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "acl/acl.h"
+#include "acl/acl_op_compiler.h"
+#include "acl/acl_platform.h"
+#include "core/sim.h"
+
+namespace {
+
+// The CANN release whose interfaces are simulated, and the driver that goes with it.
+constexpr const char* kCannVersion = "8.5.0";
+constexpr const char* kDriverVersion = "25.3.0";
+
+std::mutex mutex;
+std::map<int, int64_t> system_options;
+
+int require_device_number(const char* caller, uint32_t device) {
+  if (int code = sim_init()) return code;
+  if (int(device) < sim_device_count()) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %u", caller, device);
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* aclGetRecentErrMsg() { return sim_error_message(); }
+
+aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
+  memset(version, 0, sizeof *version);
+  const char* text = name == ACL_PKG_NAME_DRIVER ? kDriverVersion : kCannVersion;
+  snprintf(version->version, sizeof version->version, "%s", text);
+  const char* first = strchr(text, '.');
+  const char* second = strchr(first + 1, '.');
+  snprintf(version->majorVersion, sizeof version->majorVersion, "%.*s", int(first - text), text);
+  snprintf(version->minorVersion, sizeof version->minorVersion, "%.*s", int(second - first - 1), first + 1);
+  snprintf(version->releaseVersion, sizeof version->releaseVersion, "%s", second + 1);
+  return ACL_SUCCESS;
+}
+
+aclError aclsysGetVersionStr(char* package, char* version) {
+  strcpy(version, strcmp(package, "driver") == 0 ? kDriverVersion : kCannVersion);
+  return ACL_SUCCESS;
+}
+
+aclError aclGetCannAttributeList(const aclCannAttr** list, size_t* count) {
+  static const aclCannAttr attributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF16, ACL_CANN_ATTR_JIT_COMPILE};
+  *list = attributes;
+  *count = sizeof attributes / sizeof *attributes;
+  return ACL_SUCCESS;
+}
+
+aclError aclGetCannAttribute(aclCannAttr attribute, int32_t* value) {
+  switch (attribute) {
+    case ACL_CANN_ATTR_INF_NAN:
+    case ACL_CANN_ATTR_BF16:
+    case ACL_CANN_ATTR_JIT_COMPILE: *value = 1; return ACL_SUCCESS;
+    default: return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetCannAttribute: attribute %d", int(attribute));
+  }
+}
+
+aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int64_t* value) {
+  if (int code = require_device_number("aclGetDeviceCapability", device)) return code;
+  const sim_soc* soc = sim_current_soc();
+  switch (what) {
+    case ACL_DEVICE_INFO_AI_CORE_NUM: *value = soc->cube_cores; return ACL_SUCCESS;
+    case ACL_DEVICE_INFO_VECTOR_CORE_NUM: *value = soc->vector_cores; return ACL_SUCCESS;
+    case ACL_DEVICE_INFO_L2_SIZE: *value = int64_t(soc->l2); return ACL_SUCCESS;
+    default: return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: figure %d", int(what));
+  }
+}
+
+aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr what, int64_t* value) {
+  if (int code = require_device_number("aclrtGetDeviceInfo", device)) return code;
+  const sim_soc* soc = sim_current_soc();
+  switch (what) {
+    case ACL_DEV_ATTR_AICORE_CORE_NUM:
+    case ACL_DEV_ATTR_CUBE_CORE_NUM: *value = soc->cube_cores; return ACL_SUCCESS;
+    case ACL_DEV_ATTR_VECTOR_CORE_NUM: *value = soc->vector_cores; return ACL_SUCCESS;
+    case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: *value = int64_t(soc->memory); return ACL_SUCCESS;
+    case ACL_DEV_ATTR_L2_CACHE_SIZE: *value = int64_t(soc->l2); return ACL_SUCCESS;
+    case ACL_DEV_ATTR_PHY_CHIP_ID: *value = device; return ACL_SUCCESS;
+    case ACL_DEV_ATTR_IS_VIRTUAL: *value = 0; return ACL_SUCCESS;
+    default: return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtGetDeviceInfo: attribute %d is not simulated", int(what));
+  }
+}
+
+// Kept and given back: no simulated operator has a non-deterministic form that such an option could turn off.
+aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
+  std::lock_guard<std::mutex> lock(mutex);
+  system_options[option] = value;
+  return ACL_SUCCESS;
+}
+aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) { return aclrtSetSysParamOpt(option, value); }
+aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto entry = system_options.find(option);
+  if (entry == system_options.end())
+    return sim_fail(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, "aclrtGetSysParamOpt: option %d was never set", int(option));
+  *value = entry->second;
+  return ACL_SUCCESS;
+}
+
+// The simulator computes with infinities and NaNs, as 910B and later do; it does not saturate.
+aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
+  return mode == ACL_RT_OVERFLOW_MODE_SATURATION ? sim_unimplemented("aclrtSetDeviceSatMode(saturation)") : ACL_SUCCESS;
+}
+aclError aclrtSetStreamOverflowSwitch(aclrtStream, uint32_t flag) {
+  return flag ? sim_unimplemented("aclrtSetStreamOverflowSwitch(on)") : ACL_SUCCESS;
+}
+aclError aclrtGetStreamOverflowSwitch(aclrtStream, uint32_t* flag) {
+  *flag = 0;
+  return ACL_SUCCESS;
+}
+// A failed task never stops the tasks behind it; its error is reported by the next synchronization.
+aclError aclrtSetStreamFailureMode(aclrtStream, uint64_t mode) {
+  return mode ? sim_unimplemented("aclrtSetStreamFailureMode(stop on failure)") : ACL_SUCCESS;
+}
+// Scheduling hints: the simulator has one thread a stream and no cache of operators to address.
+aclError aclrtSetStreamAttribute(aclrtStream, aclrtStreamAttr, aclrtStreamAttrValue*) { return ACL_SUCCESS; }
+// Time limits of a single operator: a simulated operator is never aborted, so every limit is kept.
+aclError aclrtSetOpExecuteTimeOut(uint32_t) { return ACL_SUCCESS; }
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t wanted, uint64_t* actual) {
+  if (actual) *actual = wanted;
+  return ACL_SUCCESS;
+}
+aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }
+
+void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...) {
+  // CANN's own switch and scale: 0 debug, 1 info, 2 warning, 3 error; silent unless the user asks for it on stdout.
+  static const bool to_stdout = getenv("ASCEND_SLOG_PRINT_TO_STDOUT") && !strcmp(getenv("ASCEND_SLOG_PRINT_TO_STDOUT"), "1");
+  static const int threshold = getenv("ASCEND_GLOBAL_LOG_LEVEL") ? atoi(getenv("ASCEND_GLOBAL_LOG_LEVEL")) : 3;
+  if (!to_stdout || int(level) < threshold) return;
+  static const char* names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+  char text[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  fprintf(stdout, "[%s] APP %s:%u %s: %s\n", level >= 0 && level <= 3 ? names[level] : "?", file, line, function, text);
+}
+
+}  // extern "C"

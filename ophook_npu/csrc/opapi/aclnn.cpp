@@ -1,0 +1,211 @@
+#include "opapi/aclnn.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include <atomic>
+
+// An accepted call waits here between its phases. Phase 2 hands a reference to the stream, so that a captured call can be
+// replayed after its executor is gone. A refused call keeps its error: callers exist that do not look at phase 1's status
+// and come back with the executor, on another thread, where the message would be lost.
+struct aclOpExecutor {
+  const char* name;
+  std::shared_ptr<sim::aclnn::Call> call;
+  int refused = 0;
+  std::string reason;
+};
+
+namespace sim::aclnn {
+namespace {
+
+struct Task {
+  const char* name;
+  std::shared_ptr<Call> call;
+};
+
+int explain(const char* name, int unexpected) {
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    return sim_fail(unexpected, "%s: %s", name, error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    return sim_fail(kInner, "%s: the host is out of memory", name);
+  } catch (const std::exception& error) {
+    return sim_fail(unexpected, "%s: %s", name, error.what());
+  }
+}
+
+int run_task(void* pointer) {
+  // Once a stream thread: kernels run below autograd, and nobody above them has to say so again for each task.
+  thread_local at::AutoDispatchBelowADInplaceOrView below_autograd;
+  auto task = static_cast<Task*>(pointer);
+  try {
+    task->call->run();
+    return 0;
+  } catch (...) {
+    return explain(task->name, ACL_ERROR_RT_AICORE_EXCEPTION);
+  }
+}
+
+std::string text(at::IntArrayRef sizes) {
+  std::ostringstream stream;
+  stream << sizes;
+  return stream.str();
+}
+
+}  // namespace
+
+at::ScalarType to_scalar_type(aclDataType dtype) {
+  switch (dtype) {
+#define DTYPE(acl, aten) \
+  case acl: return at::ScalarType::aten;
+#include "opapi/dtypes.inc"
+#undef DTYPE
+    default: TORCH_CHECK(false, "ACL data type ", int(dtype), " is not simulated");
+  }
+}
+
+aclDataType to_acl_dtype(at::ScalarType dtype) {
+  switch (dtype) {
+#define DTYPE(acl, aten) \
+  case at::ScalarType::aten: return acl;
+#include "opapi/dtypes.inc"
+#undef DTYPE
+    default: TORCH_CHECK(false, "torch.", dtype, " has no ACL data type");
+  }
+}
+
+at::Tensor convert(const aclTensor* tensor) {
+  if (!tensor) return {};
+  TORCH_CHECK(tensor->format != ACL_FORMAT_FRACTAL_NZ && tensor->format != ACL_FORMAT_NC1HWC0 &&
+                  tensor->format != ACL_FORMAT_FRACTAL_Z && tensor->format != ACL_FORMAT_NDC1HWC0,
+              "a tensor in the private format ", int(tensor->format), " is not simulated");
+  const auto dtype = c10::scalarTypeToTypeMeta(to_scalar_type(tensor->dtype));
+  const size_t bytes = tensor->storage_elements * dtype.itemsize();
+  // As at::from_blob, without its second look at sizes and strides: this is on every operator's path.
+  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(tensor->data, c10::kCPU), nullptr, false);
+  auto result = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
+  auto* impl = result.unsafeGetTensorImpl();
+  impl->set_sizes_and_strides(tensor->sizes, tensor->strides, tensor->offset);
+  int64_t last = tensor->offset;
+  for (size_t i = 0; i < tensor->sizes.size(); ++i) {
+    if (tensor->sizes[i] == 0) return result;
+    last += (tensor->sizes[i] - 1) * tensor->strides[i];
+  }
+  TORCH_CHECK(last >= 0 && size_t(last) < tensor->storage_elements, "the view ", at::IntArrayRef(tensor->sizes), " with strides ",
+              at::IntArrayRef(tensor->strides), " and offset ", tensor->offset, " leaves its storage of ",
+              tensor->storage_elements, " elements");
+  return result;
+}
+
+at::Scalar convert(const aclScalar* scalar) {
+  TORCH_CHECK(scalar, "a scalar argument is null");
+  return scalar->value;
+}
+std::vector<int64_t> convert(const aclIntArray* array) { return array ? array->values : std::vector<int64_t>{}; }
+std::vector<float> convert(const aclFloatArray* array) { return array ? array->values : std::vector<float>{}; }
+std::vector<bool> convert(const aclBoolArray* array) { return array ? array->values : std::vector<bool>{}; }
+std::vector<at::Tensor> convert(const aclTensorList* list) {
+  std::vector<at::Tensor> tensors;
+  if (list)
+    for (const auto& tensor : list->tensors) tensors.push_back(convert(tensor.get()));
+  return tensors;
+}
+std::vector<at::Scalar> convert(const aclScalarList* list) {
+  std::vector<at::Scalar> scalars;
+  if (list)
+    for (const auto& scalar : list->scalars) scalars.push_back(convert(scalar.get()));
+  return scalars;
+}
+
+void shape(const at::Tensor& out, Shape expected) {
+  TORCH_CHECK(!out.defined() || out.sizes() == expected, "the output has shape ", out.sizes(), ", expected ", expected);
+}
+void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
+
+void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {
+  bool alike = true;  // the usual case, kept cheap
+  for (const at::Tensor& tensor : in) alike &= tensor.sizes() == out.sizes();
+  if (alike) return;
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& tensor : in)
+    if (tensor.defined()) sizes = at::infer_size(sizes, tensor.sizes());
+  shape(out, sizes);
+}
+
+void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
+  for (const at::Tensor& other : others)
+    if (other.defined() && other.sizes() != self.sizes()) shape(self, at::infer_size(self.sizes(), other.sizes()));
+}
+
+void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  TORCH_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
+  TORCH_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
+  auto sizes = at::infer_size(a.sizes().slice(0, a.dim() - 2), b.sizes().slice(0, b.dim() - 2));
+  sizes.push_back(a.size(-2));
+  sizes.push_back(b.size(-1));
+  shape(out, sizes);
+}
+
+void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims) {
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < in.dim(); ++i) {
+    bool gone = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return (d + in.dim()) % in.dim() == i; });
+    if (!gone) sizes.push_back(in.size(i));
+    else if (keep_dims) sizes.push_back(1);
+  }
+  shape(out, sizes);
+}
+
+void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed) {
+  std::ostringstream list;
+  for (auto dtype : allowed) {
+    if (tensor.scalar_type() == dtype) return;
+    list << (list.tellp() ? ", " : "") << dtype;
+  }
+  TORCH_CHECK(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
+}
+
+void same_dtype(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& tensor : tensors)
+    TORCH_CHECK(tensor.scalar_type() == tensors.begin()->scalar_type(), "dtypes differ: ", tensors.begin()->scalar_type(),
+                " and ", tensor.scalar_type());
+}
+
+void write(const at::Tensor& out, const at::Tensor& value) {
+  if (!out.defined()) return;
+  TORCH_CHECK(out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
+  out.copy_(value);
+}
+
+int accept(const char* name, std::unique_ptr<Call> call, uint64_t* workspace, aclOpExecutor** executor) {
+  if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", name);
+  *workspace = 0;
+  *executor = new aclOpExecutor{name, std::move(call), 0, {}};
+  return 0;
+}
+
+int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor) {
+  int code = explain(name, kInvalid);
+  if (workspace) *workspace = 0;
+  if (executor) {
+    const char* reason = sim_error_message();
+    *executor = new aclOpExecutor{name, nullptr, code, reason ? reason : ""};
+    sim_fail(code, "%s", (*executor)->reason.c_str());
+  }
+  return code;
+}
+
+int launch(const char* name, aclOpExecutor* executor, void* stream) {
+  if (!executor) return sim_fail(kNullPointer, "%s: no executor; its first phase failed or was not called", name);
+  std::unique_ptr<aclOpExecutor> owned(executor);
+  if (owned->refused) return sim_fail(owned->refused, "%s", owned->reason.c_str());
+  return sim_launch(stream, name, run_task, new Task{name, std::move(owned->call)},
+                    [](void* task) { delete static_cast<Task*>(task); });
+}
+
+}  // namespace sim::aclnn
+
+extern "C" SIM_API int aclDestroyAclOpExecutor(aclOpExecutor* executor) {
+  delete executor;
+  return 0;
+}

@@ -1,0 +1,175 @@
+// The two-phase operator interface of libopapi, and the macro that makes one of its operators a row in a table.
+//
+//   ACLNN(Add, (In,self, In,other, Num,alpha, Out,out), broadcast(out, {self, other}), at::add_out(out, self, other, alpha))
+//         name parameters in the order of the C interface  what must hold, checked in phase 1      what runs, in phase 2
+//
+// defines aclnnAddGetWorkspaceSize(self, other, alpha, out, workspaceSize, executor) and aclnnAdd(workspace, size,
+// executor, stream). Parameters reach both expressions as ATen values over the caller's device memory. The arithmetic is
+// torch's own. Phase 1 answers a wrong argument with an error code; phase 2 runs on the stream's thread.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "acl/acl_base.h"
+#include "core/sim.h"
+
+struct aclOpExecutor;
+
+// ---- what the caller makes with aclCreateTensor and its like ----------------------------------------------------
+struct aclTensor {
+  aclDataType dtype;
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;  // in elements
+  aclFormat format;
+  size_t storage_elements;
+  void* data;  // start of the storage
+};
+struct aclScalar {
+  at::Scalar value;
+};
+struct aclIntArray {
+  std::vector<int64_t> values;
+};
+struct aclFloatArray {
+  std::vector<float> values;
+};
+struct aclBoolArray {
+  std::vector<bool> values;
+};
+struct aclTensorList {
+  std::vector<std::unique_ptr<const aclTensor>> tensors;  // a null entry is an absent tensor
+};
+struct aclScalarList {
+  std::vector<std::unique_ptr<const aclScalar>> scalars;
+};
+
+namespace sim::aclnn {
+
+// CANN's error codes of the operator interface (aclnn/aclnn_base.h).
+enum Status : int { kNullPointer = 161001, kInvalid = 161002, kInner = 561000 };
+
+// ---- parameter kinds of a row ------------------------------------------------------------------------------------
+using In = const aclTensor*;        // an absent one arrives as an undefined at::Tensor
+using Out = aclTensor*;
+using Ref = aclTensor*;             // read and written
+using Num = const aclScalar*;       // at::Scalar
+using Ints = const aclIntArray*;    // std::vector<int64_t>
+using Floats = const aclFloatArray*;
+using Bools = const aclBoolArray*;  // std::vector<bool>
+using List = const aclTensorList*;  // std::vector<at::Tensor>
+using Nums = const aclScalarList*;  // std::vector<at::Scalar>
+using Dtype = aclDataType;          // at::ScalarType
+using Text = const char*;           // std::string
+using Cube = int8_t;                // cubeMathType: how a matrix unit may round its inputs; ATen's result is exact in any mode
+
+SIM_API at::ScalarType to_scalar_type(aclDataType dtype);  // throws on one that ATen does not have
+SIM_API aclDataType to_acl_dtype(at::ScalarType dtype);
+
+SIM_API at::Tensor convert(const aclTensor* tensor);
+SIM_API at::Scalar convert(const aclScalar* scalar);
+SIM_API std::vector<int64_t> convert(const aclIntArray* array);
+SIM_API std::vector<float> convert(const aclFloatArray* array);
+SIM_API std::vector<bool> convert(const aclBoolArray* array);
+SIM_API std::vector<at::Tensor> convert(const aclTensorList* list);
+SIM_API std::vector<at::Scalar> convert(const aclScalarList* list);
+inline at::ScalarType convert(aclDataType dtype) { return to_scalar_type(dtype); }
+inline std::string convert(const char* text) { return text ? text : ""; }
+template <typename T>
+  requires(std::is_arithmetic_v<T>)
+T convert(T value) { return value; }
+
+// ---- checks (phase 1). Each throws c10::Error that names what is wrong ---------------------------------------------
+using Shape = at::IntArrayRef;
+SIM_API void shape(const at::Tensor& out, Shape expected);                            // out has exactly this shape
+SIM_API void like(const at::Tensor& out, const at::Tensor& other);                    // out has other's shape
+SIM_API void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
+SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> others);  // others broadcast into self
+SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b); // (…, m, k) x (…, k, n)
+SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims);
+SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
+SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);
+// For operators whose output shape depends on much: write() compares it when the result is there.
+inline void when_run() {}
+
+// ---- results (phase 2) -----------------------------------------------------------------------------------------
+// Copies a result to where the caller wants it; the shapes must agree. An undefined `out` was not asked for.
+SIM_API void write(const at::Tensor& out, const at::Tensor& value);
+template <typename... T, size_t... I>
+void write_all(const std::tuple<T...>& values, std::initializer_list<at::Tensor> outs, std::index_sequence<I...>) {
+  (write(outs.begin()[I], std::get<I>(values)), ...);
+}
+template <typename... T>
+void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& values) {
+  write_all(values, outs, std::index_sequence_for<T...>{});
+}
+inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
+
+// ---- the two phases --------------------------------------------------------------------------------------------
+struct Call {
+  virtual ~Call() = default;
+  virtual void run() = 0;
+};
+SIM_API int accept(const char* name, std::unique_ptr<Call> call, uint64_t* workspace, aclOpExecutor** executor);
+// For use in a catch block: turns the exception in flight into an error code and message that name the operator.
+SIM_API int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor);
+SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
+
+template <typename Body, typename... Values>
+struct RowCall final : Call {
+  RowCall(Body what, std::tuple<Values...> with) : body(std::move(what)), values(std::move(with)) {}
+  void run() override { std::apply(body, values); }
+  Body body;
+  std::tuple<Values...> values;
+};
+
+template <typename Check, typename Body, typename... Parameters>
+int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Check check, Body body, Parameters... parameters) {
+  try {
+    auto values = std::make_tuple(convert(parameters)...);
+    std::apply(check, values);
+    using Kind = decltype([]<typename... V>(std::tuple<V...>, Body b) { return RowCall<Body, V...>(b, {}); }(values, body));
+    return accept(name, std::make_unique<Kind>(std::move(body), std::move(values)), workspace, executor);
+  } catch (...) {
+    return refuse(name, workspace, executor);
+  }
+}
+
+}  // namespace sim::aclnn
+
+// ---- the row ---------------------------------------------------------------------------------------------------
+// clang-format off
+#define SIM_PARENS ()
+#define SIM_EXPAND(...) SIM_EXPAND3(SIM_EXPAND3(SIM_EXPAND3(__VA_ARGS__)))
+#define SIM_EXPAND3(...) SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(__VA_ARGS__)))
+#define SIM_EXPAND2(...) SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(__VA_ARGS__)))
+#define SIM_EXPAND1(...) __VA_ARGS__
+// macro(kind, name) for each pair, with commas between
+#define SIM_PAIRS(macro, ...) SIM_EXPAND(SIM_PAIR(macro, __VA_ARGS__))
+#define SIM_PAIR(macro, kind, name, ...) macro(kind, name) __VA_OPT__(, SIM_PAIR_AGAIN SIM_PARENS (macro, __VA_ARGS__))
+#define SIM_PAIR_AGAIN() SIM_PAIR
+#define SIM_PARAMETER(kind, name) kind name
+#define SIM_VALUE(kind, name) [[maybe_unused]] auto& name
+#define SIM_NAME(kind, name) name
+#define SIM_UNWRAP(...) __VA_ARGS__
+
+#define ACLNN(op, parameters, check, ...) \
+  extern "C" SIM_API int aclnn##op##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_UNWRAP parameters), \
+                                                     uint64_t* workspace, aclOpExecutor** executor) { \
+    return prepare("aclnn" #op, workspace, executor, \
+                   [](SIM_PAIRS(SIM_VALUE, SIM_UNWRAP parameters)) { check; }, \
+                   [](SIM_PAIRS(SIM_VALUE, SIM_UNWRAP parameters)) { __VA_ARGS__; }, \
+                   SIM_PAIRS(SIM_NAME, SIM_UNWRAP parameters)); \
+  } \
+  extern "C" SIM_API int aclnn##op(void*, uint64_t, aclOpExecutor* executor, void* stream) { \
+    return sim::aclnn::launch("aclnn" #op, executor, stream); \
+  }
+// clang-format on

@@ -1,0 +1,71 @@
+"""The installed torch and torch_npu, found without importing either."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """An installed package: its version as published (``2.13.0+cpu``) and the folder that holds it."""
+
+    name: str
+    version: str
+    path: Path
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Major and minor version."""
+        match = re.match(r"(\d+)\.(\d+)", self.version)
+        if not match:
+            raise OphookError(self.name, f"its version {self.version!r} does not start with two numbers")
+        return int(match.group(1)), int(match.group(2))
+
+
+def _find(module: str, distribution: str) -> Wheel | None:
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    try:
+        version = importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return Wheel(module, version, Path(next(iter(spec.submodule_search_locations))).resolve())
+
+
+def torch_wheel() -> Wheel | None:
+    return _find("torch", "torch")
+
+
+def torch_npu_wheel() -> Wheel | None:
+    return _find("torch_npu", "torch-npu")
+
+
+def require() -> tuple[Wheel, Wheel]:
+    """torch and torch_npu, checked to be a pair.
+
+    Raises:
+        OphookError: one is absent, or torch_npu was built for another torch.
+    """
+    torch, torch_npu = torch_wheel(), torch_npu_wheel()
+    if torch is None:
+        raise OphookError("torch", "it is not installed", todo="pip install torch==2.13.0")
+    if torch_npu is None:
+        raise OphookError(
+            "torch_npu", "it is not installed", todo=f"pip install torch-npu=={torch.version.split('+')[0]}"
+        )
+    if torch.release != torch_npu.release:
+        wanted = "{}.{}".format(*torch_npu.release)
+        raise OphookError(
+            "torch_npu",
+            f"torch {torch.version} and torch_npu {torch_npu.version} are no pair",
+            allowed="the same major and minor version",
+            todo=f"pip install torch=={wanted}.*, or torch-npu for torch {torch.version}",
+        )
+    return torch, torch_npu

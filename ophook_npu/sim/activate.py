@@ -1,0 +1,114 @@
+"""Put the simulator under torch_npu: for a program that is about to start, or for this process.
+
+A program is given the environment that CANN's ``set_env.sh`` would give it, with the simulator in CANN's place. This
+process can no longer change where its loader looks, so its libraries are loaded by hand before torch_npu asks for them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+from ophook_npu.sim import soc as socs
+from ophook_npu.sim.build import build
+
+# In the order of their dependencies. libopapi comes after torch, whose libraries it uses.
+_BEFORE_TORCH = (
+    "libophook_sim_core.so", "libascendcl.so", "libacl_op_compiler.so", "libgraph.so", "libge_runner.so", "libfmk_parser.so",
+    "libascend_protobuf.so", "libacl_tdt_channel.so", "libhccl.so",
+)  # fmt: skip
+_AFTER_TORCH = ("libopapi.so",)
+
+_active: Path | None = None
+
+
+def environment(
+    root: Path, *, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False
+) -> dict[str, str]:
+    """The variables that a program needs to run on the simulator at ``root``, without those that it inherits.
+
+    ``memory`` is bytes for each device; None takes the SoC's own, or three quarters of the host's if that is less.
+    """
+    variables = {
+        "ASCEND_HOME_PATH": str(root),
+        "ASCEND_TOOLKIT_HOME": str(root),
+        "ASCEND_OPP_PATH": str(root / "opp"),
+        "OPHOOK_SIM_ROOT": str(root),
+        "OPHOOK_SIM_SOC": socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT),
+        "OPHOOK_SIM_DEVICES": str(devices),
+    }
+    if not 1 <= devices <= 16:
+        raise OphookError("devices", f"{devices} devices asked for", allowed="1 to 16")
+    if memory is not None:
+        if memory <= 0:
+            raise OphookError("memory", f"{memory} bytes of device memory asked for", allowed="a positive number")
+        variables["OPHOOK_SIM_MEMORY"] = str(memory)
+    if synchronous:
+        variables["OPHOOK_SIM_SYNC"] = "1"
+    return variables
+
+
+def apply(environ: MutableMapping[str, str], variables: dict[str, str]) -> None:
+    """Write ``variables`` into ``environ`` and put the simulator first where the loader looks."""
+    environ.update(variables)
+    lib = str(Path(variables["OPHOOK_SIM_ROOT"]) / "lib64")
+    rest = [entry for entry in environ.get("LD_LIBRARY_PATH", "").split(":") if entry and entry != lib]
+    environ["LD_LIBRARY_PATH"] = ":".join([lib, *rest])
+
+
+def active() -> Path | None:
+    """The simulator that this process runs on: one that `enable` loaded, or that the process was started with."""
+    if _active is not None:
+        return _active
+    root = os.environ.get("OPHOOK_SIM_ROOT")
+    lib = f"{root}/lib64" if root else None
+    return Path(root) if root and lib in os.environ.get("LD_LIBRARY_PATH", "").split(":") else None
+
+
+def enable(
+    *, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False
+) -> Path:
+    """Build the simulator if needed, put it under this process and import torch and torch_npu.
+
+    Call it before torch is imported. Child processes inherit it. Calling it again is allowed and changes nothing.
+
+    Returns:
+        The simulator's root.
+
+    Raises:
+        OphookError: torch_npu was imported before, the wheels are no pair, or the build fails.
+    """
+    global _active
+    present = active()
+    if present is not None:
+        return present
+    if "torch_npu" in sys.modules:
+        raise OphookError(
+            "sim.enable", "torch_npu is already imported", todo="call ophook_npu.sim.enable() first, or use `ophook-npu run`"
+        )
+    root = build()
+    apply(os.environ, environment(root, soc=soc, devices=devices, memory=memory, synchronous=synchronous))
+    _load(root, _BEFORE_TORCH)
+    wanted = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    try:
+        import torch  # noqa: F401
+    finally:
+        if wanted is None:
+            del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
+        else:
+            os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = wanted
+    _load(root, _AFTER_TORCH)
+    _active = root
+    if wanted != "0":  # what `import torch` does on an Ascend host
+        import torch_npu  # noqa: F401
+    return root
+
+
+def _load(root: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        ctypes.CDLL(str(root / "lib64" / name), mode=ctypes.RTLD_GLOBAL)

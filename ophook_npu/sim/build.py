@@ -1,0 +1,161 @@
+"""What the simulated Ascend consists of, and its build against the installed torch and torch_npu.
+
+The result is a folder laid out like a CANN installation::
+
+    <cache>/sim/<key>/
+        lib64/        libascendcl.so, libopapi.so, libge_runner.so, …
+        opp/vendors/  config.ini and the vendor package "ophook" with AddCustom
+        runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
+
+It is published by one rename: it is there as a whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from ophook_npu import toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.npu.installed import Wheel, require
+from ophook_npu.toolchain import Library, Progress
+
+CSRC = Path(__file__).resolve().parent.parent / "csrc"
+VENDOR = "ophook"
+_INFO = "ophook-sim.json"
+
+# Folders of csrc whose C++ can reach ATen, which decides the string ABI; the graph engine's libraries keep CANN's old one.
+_COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}")
+
+
+def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
+    include = torch_npu.path / "include" / "third_party"
+    acl = (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}")
+    aten = (
+        f"-isystem{torch.path / 'include'}",
+        f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
+    )
+    torch_lib = torch.path / "lib"
+    torch_link = (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_lib}")
+    here = ("-Wl,-rpath,$ORIGIN",)
+    acl_header = ("torch-npu", include / "acl" / "inc" / "acl" / "acl.h")
+    aten_header = ("torch", torch.path / "include" / "ATen" / "ATen.h")
+    core = "libophook_sim_core.so"
+
+    def sources(folder: str, *names: str) -> tuple[Path, ...]:
+        return tuple(CSRC / folder / f"{name}.cpp" for name in names)
+
+    def every(folder: str) -> tuple[Path, ...]:
+        return tuple(sorted((CSRC / folder).glob("*.cpp")))
+
+    exported = (*_COMMON, *acl)
+    libraries = [
+        Library(core, every("core"), _COMMON, link_flags=here),
+        Library(
+            "libascendcl.so",
+            sources("acl", "runtime", "settings", "operator_description", "unimplemented"),
+            exported,
+            (core,),
+            here,
+            needs=(acl_header,),
+        ),
+        Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
+        Library("libhccl.so", every("hccl"), exported, (core,), here),
+        Library(
+            "libopapi.so",
+            every("opapi"),
+            (*_COMMON, *acl, *aten),
+            (core, "libascendcl.so"),
+            (*here, *torch_link),
+            needs=(aten_header,),
+        ),
+    ]
+    return libraries
+
+
+def _stamp(torch: Wheel, torch_npu: Wheel) -> str:
+    return f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()}"
+
+
+def _key(libraries: list[Library], stamp: str) -> str:
+    parts: list[str] = [stamp]
+    for library in libraries:
+        parts += [library.soname, library.folder, *library.links, *library.link_flags]
+        parts += [toolchain.object_key(source, library.flags, [CSRC], stamp) for source in library.sources]
+    return toolchain.digest(parts)
+
+
+def location() -> Path:
+    """Where the simulator for the installed wheels and this source is, or would be."""
+    _require_platform()
+    torch, torch_npu = require()
+    return toolchain.cache_dir() / "sim" / _key(_libraries(torch, torch_npu), _stamp(torch, torch_npu))
+
+
+def _require_platform() -> None:
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        raise OphookError(
+            "simulator",
+            f"{sys.platform} on {platform.machine()} is not supported",
+            allowed="Linux on x86_64",
+            todo="use a Linux machine, a container or WSL",
+        )
+
+
+def build(progress: Progress | None = None, on_start: Callable[[], None] | None = None) -> Path:
+    """Build what is missing and return the simulator's root.
+
+    Safe to call from several processes at once: one builds, the others wait and use its result. ``on_start`` is called
+    only if there is something to build.
+
+    Raises:
+        OphookError: no compiler, a header is missing, a file does not compile, or the cache cannot be written.
+    """
+    root = location()
+    if (root / _INFO).exists():
+        return root
+    with toolchain.locked(root.parent / f"{root.name}.lock"):
+        if (root / _INFO).exists():
+            return root
+        if on_start:
+            on_start()
+        torch, torch_npu = require()
+        stamp = _stamp(torch, torch_npu)
+        libraries = _libraries(torch, torch_npu)
+        staging = Path(tempfile.mkdtemp(dir=root.parent, prefix="building-"))
+        try:
+            compiled = toolchain.build(libraries, staging, include_roots=[CSRC], stamp=stamp, progress=progress)
+            _lay_out(staging)
+            info = {
+                "torch": torch.version,
+                "torch_npu": torch_npu.version,
+                "compiler": toolchain.compiler_version(toolchain.compiler()),
+                "libraries": [library.soname for library in libraries],
+                "compiled": compiled,
+            }
+            (staging / _INFO).write_text(json.dumps(info, indent=2) + "\n")
+            staging.chmod(0o755)
+            if root.exists():
+                shutil.rmtree(root)
+            os.replace(staging, root)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return root
+
+
+def _lay_out(root: Path) -> None:
+    for folder in ("runtime", "compiler", "opp/vendors"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    if (root / "opp" / "vendors" / VENDOR).is_dir():
+        (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
+
+
+def info(root: Path) -> dict[str, object]:
+    """What was recorded when ``root`` was built."""
+    return json.loads((root / _INFO).read_text())

@@ -1,0 +1,239 @@
+"""Compile C++ on the user's machine: objects cached by content, libraries published atomically.
+
+An object's key is the hash of the compiler, its flags, the source and every file of the source tree that it includes, so
+a change rebuilds exactly what it touches. Two builds at once share the objects and never see each other's half-written
+files.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+
+Progress = Callable[[int, int, str], None]
+"""Called with (files done, files in all, name of the file just done)."""
+
+_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def cache_dir() -> Path:
+    """The folder for everything that is built: ``$OPHOOK_NPU_CACHE``, else ``$XDG_CACHE_HOME/ophook_npu``.
+
+    Raises:
+        OphookError: the folder cannot be made or written.
+    """
+    chosen = os.environ.get("OPHOOK_NPU_CACHE")
+    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "ophook_npu"
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=base):
+            pass
+    except OSError as error:
+        raise OphookError(
+            "cache",
+            f"cannot write to {base}: {error.strerror or error}",
+            allowed="a folder that you may write to",
+            todo="set OPHOOK_NPU_CACHE to another folder",
+        ) from error
+    return base.resolve()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file at ``path``; a process that dies lets go of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@functools.cache
+def compiler() -> tuple[str, ...]:
+    """The C++ compiler's command: ``$CXX``, else ``g++``.
+
+    Raises:
+        OphookError: there is none, or it is no GCC 11 or later / Clang 14 or later (C++20).
+    """
+    command = tuple(shlex.split(os.environ.get("CXX", "g++")))
+    if not command or shutil.which(command[0]) is None:
+        raise OphookError(
+            "compiler",
+            f"no C++ compiler: {command[0] if command else 'CXX'} is not on PATH",
+            allowed="GCC 11 or later, or Clang 14 or later",
+            todo="install one (Debian, Ubuntu: apt-get install g++) or set CXX",
+        )
+    return command
+
+
+@functools.cache
+def compiler_version(command: tuple[str, ...]) -> str:
+    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise OphookError(
+            "compiler", f"`{shlex.join(command)} --version` failed: {result.stderr.strip()}", todo="check CXX"
+        )
+    return result.stdout.splitlines()[0]
+
+
+def jobs() -> int:
+    """Compilers to run at once: ``$MAX_JOBS``, else the cores, but no more than memory allows at 1.5 GB each."""
+    chosen = os.environ.get("MAX_JOBS", "")
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(os.cpu_count() or 1, int(memory // 1_500_000_000)))
+
+
+@dataclass(frozen=True)
+class Library:
+    """One shared library.
+
+    ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
+    to the linker as they are. ``soname`` is the file's name and its SONAME.
+    """
+
+    soname: str
+    sources: tuple[Path, ...]
+    flags: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    folder: str = "lib64"  # below the build's root
+    needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
+
+
+def digest(parts: Iterable[bytes | str]) -> str:
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        sha.update(len(data).to_bytes(8, "little"))
+        sha.update(data)
+    return sha.hexdigest()[:24]
+
+
+def included(source: Path, roots: Sequence[Path]) -> list[Path]:
+    """The source and all files below ``roots`` (or beside the includer) that it includes with quotes, transitively."""
+    seen: dict[Path, None] = {}
+    todo = [source]
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen[path] = None
+        for name in _INCLUDE.findall(path.read_bytes()):
+            for root in (path.parent, *roots):
+                candidate = root / os.fsdecode(name)
+                if candidate.is_file():
+                    todo.append(candidate.resolve())
+                    break
+    return sorted(seen)
+
+
+def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
+    files = included(source.resolve(), [root.resolve() for root in roots])
+    return digest([stamp, compiler_version(compiler()), *flags, *(path.read_bytes() for path in files)])
+
+
+def _compile(source: Path, target: Path, flags: Sequence[str]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
+    os.close(handle)
+    try:
+        command = [*compiler(), *flags, "-c", str(source), "-o", name]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise OphookError("compile", _failure(source, command, result.stderr), todo=_advice(result.stderr))
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _failure(source: Path, command: Sequence[str], output: str) -> str:
+    errors = [line for line in output.splitlines() if "error" in line.lower()] or output.splitlines()[-3:]
+    text = "\n    ".join(errors[:5]) or "the compiler said nothing (killed for lack of memory?)"
+    return f"{source.name} does not compile:\n    {text}\n  command: {shlex.join(command)}"
+
+
+def _advice(output: str) -> str:
+    missing = re.search(r"fatal error: (\S+): No such file", output)
+    if missing:
+        return f"the header {missing.group(1)} is missing: reinstall the package or system library that it belongs to"
+    if not output.strip():
+        return "run again with MAX_JOBS=1"
+    return "GCC 11 or later is needed; if yours is, please report this with the command above"
+
+
+def build(
+    libraries: Sequence[Library],
+    root: Path,
+    *,
+    include_roots: Sequence[Path],
+    stamp: str,
+    progress: Progress | None = None,
+) -> int:
+    """Build ``libraries`` into ``root`` (which the caller publishes) and return how many files were compiled.
+
+    ``include_roots`` are our own source roots, hashed into the keys; ``stamp`` names the versions of the headers that are
+    not ours (torch, torch_npu).
+
+    Raises:
+        OphookError: a header is missing, a file does not compile, or linking fails.
+    """
+    for library in libraries:
+        for purpose, header in library.needs:
+            if not header.exists():
+                raise OphookError("compile", f"{header.name} is missing ({header})", todo=f"reinstall {purpose}")
+    store = cache_dir() / "objects"
+    wanted: dict[Path, tuple[Path, tuple[str, ...]]] = {}
+    objects: dict[str, list[Path]] = {}
+    for library in libraries:
+        for source in library.sources:
+            target = store / f"{object_key(source, library.flags, include_roots, stamp)}.o"
+            objects.setdefault(library.soname, []).append(target)
+            if not target.exists():
+                wanted[target] = (source, library.flags)
+    done = 0
+    if progress:
+        progress(0, len(wanted), "")
+    with ThreadPoolExecutor(jobs()) as pool:
+        futures = {pool.submit(_compile, source, target, flags): source for target, (source, flags) in wanted.items()}
+        try:
+            for future in as_completed(futures):
+                future.result()
+                done += 1
+                if progress:
+                    progress(done, len(wanted), futures[future].name)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    for library in libraries:
+        _link(library, objects.get(library.soname, []), root)
+    return len(wanted)
+
+
+def _link(library: Library, objects: Sequence[Path], root: Path) -> None:
+    target = root / library.folder / library.soname
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = [
+        *compiler(), "-shared", "-o", str(target), f"-Wl,-soname,{library.soname}", "-Wl,-z,defs", "-Wl,--no-as-needed",
+        *map(str, objects), f"-L{root / 'lib64'}", f"-Wl,-rpath-link,{root / 'lib64'}",
+        *(f"-l:{name}" for name in library.links), *library.link_flags, "-pthread", "-ldl",
+    ]  # fmt: skip
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        lines = [line for line in result.stderr.splitlines() if "undefined" in line or "error" in line]
+        text = "\n    ".join(lines[:5]) or result.stderr.strip()
+        raise OphookError("link", f"{library.soname} does not link:\n    {text}", todo="please report this")
