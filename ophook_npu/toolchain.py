@@ -144,7 +144,14 @@ def included(source: Path, roots: Sequence[Path]) -> list[Path]:
 
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
     files = included(source.resolve(), [root.resolve() for root in roots])
-    return digest([stamp, compiler_version(compiler()), *flags, *(path.read_bytes() for path in files)])
+    told = [_without_roots(flag, roots) for flag in flags]  # two checkouts of one source share their objects
+    return digest([stamp, compiler_version(compiler()), *told, *(path.read_bytes() for path in files)])
+
+
+def _without_roots(flag: str, roots: Sequence[Path]) -> str:
+    for index, root in enumerate(roots):
+        flag = flag.replace(str(root), f"<{index}>")
+    return flag
 
 
 def _compile(source: Path, target: Path, flags: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ _COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CS
 
 def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
     include = torch_npu.path / "include" / "third_party"
-    acl = (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}")
+    acl = (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
     aten = (
         f"-isystem{torch.path / 'include'}",
         f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
@@ -54,7 +54,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
     def every(folder: str) -> tuple[Path, ...]:
         return tuple(sorted((CSRC / folder).glob("*.cpp")))
 
-    exported = (*_COMMON, *acl)
+    exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
     libraries = [
         Library(core, every("core"), _COMMON, link_flags=here),
         Library(
@@ -70,7 +70,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         Library(
             "libopapi.so",
             every("opapi"),
-            (*_COMMON, *acl, *aten),
+            (*exported, *aten),
             (core, "libascendcl.so"),
             (*here, *torch_link),
             needs=(aten_header,),

@@ -18,7 +18,7 @@ constexpr const char* kCannVersion = "8.5.0";
 constexpr const char* kDriverVersion = "25.3.0";
 
 std::mutex mutex;
-std::map<int, int64_t> system_options;
+std::map<int, int64_t> system_options = {{ACL_OPT_DETERMINISTIC, 0}, {ACL_OPT_ENABLE_DEBUG_KERNEL, 0}, {ACL_OPT_STRONG_CONSISTENCY, 0}};
 
 int require_device_number(const char* caller, uint32_t device) {
   if (int code = sim_init()) return code;
@@ -118,9 +118,8 @@ aclError aclrtGetStreamOverflowSwitch(aclrtStream, uint32_t* flag) {
   *flag = 0;
   return ACL_SUCCESS;
 }
-// A failed task never stops the tasks behind it; its error is reported by the next synchronization.
-aclError aclrtSetStreamFailureMode(aclrtStream, uint64_t mode) {
-  return mode ? sim_unimplemented("aclrtSetStreamFailureMode(stop on failure)") : ACL_SUCCESS;
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+  return sim_stream_stop_on_failure(stream, mode == ACL_STOP_ON_FAILURE);
 }
 // Scheduling hints: the simulator has one thread a stream and no cache of operators to address.
 aclError aclrtSetStreamAttribute(aclrtStream, aclrtStreamAttr, aclrtStreamAttrValue*) { return ACL_SUCCESS; }

@@ -18,6 +18,7 @@ struct RecordTask final : Task {
     recording->complete();
     return kOk;
   }
+  bool runs_after_failure() const override { return true; }
   std::shared_ptr<Recording> recording;
 };
 

@@ -70,6 +70,9 @@ SIM_API int sim_stream_query(void* stream, int* done);
 SIM_API int sim_stream_id(void* stream, int32_t* id);
 SIM_API int sim_stream_device(void* stream, int* device);
 SIM_API void* sim_default_stream(int device);
+// Stop on failure: what is queued behind a failed task is not run until a synchronization has reported the failure.
+// (On hardware the process would have to end; here the stream goes on, so that one failing test does not fail the next.)
+SIM_API int sim_stream_stop_on_failure(void* stream, int on);
 
 // Runs `run(argument)` on the stream's thread after everything launched before. A result other than 0 becomes the
 // stream's sticky error. `drop(argument)` is called once, when the task can run no more: after its run, or, where the

@@ -64,13 +64,14 @@ void Stream::work() {
     if (queue_.empty()) return;
     batch.swap(queue_);
     while (!batch.empty()) {
+      const bool failed_before = failure_ != kOk && stop_on_failure;
       lock.unlock();
-      int code;
       {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
-        code = task->run();
-        count_task(code != kOk);
+        const bool skip = failed_before && !task->runs_after_failure();
+        const int code = skip ? int(kOk) : task->run();
+        if (!skip) count_task(code != kOk);
         if (code != kOk) {
           const char* reason = sim_error_message();
           std::lock_guard guard(mutex_);
@@ -234,6 +235,13 @@ int sim_stream_id(void* handle, int32_t* id) {
   Stream* stream = nullptr;
   if (int code = resolve("aclrtStreamGetId", handle, &stream)) return code;
   *id = stream->id;
+  return kOk;
+}
+
+int sim_stream_stop_on_failure(void* handle, int on) {
+  Stream* stream = nullptr;
+  if (int code = resolve("aclrtSetStreamFailureMode", handle, &stream)) return code;
+  stream->stop_on_failure = on != 0;
   return kOk;
 }
 

@@ -19,6 +19,7 @@ struct Task {
   explicit Task(const char* task_name) : name(task_name) {}
   virtual ~Task() = default;
   virtual int run() = 0;
+  virtual bool runs_after_failure() const { return false; }  // event records do: others may wait for them
   const char* name;  // a literal, or owned by what the task owns
 };
 
@@ -57,6 +58,7 @@ struct Stream {
   const int device;
   const int32_t id;
   std::atomic<Model*> capture{nullptr};
+  std::atomic<bool> stop_on_failure{false};
   bool origin = false;                              // this stream began the capture
   std::shared_ptr<Model> capture_owner;             // set on the origin while capturing
 

@@ -28,6 +28,6 @@ ACLNN(Softmax,           (In,self, int64_t,dim, Out,out),                       
 ACLNN(SoftmaxBackward,   (In,grad, In,output, int64_t,dim, Out,out),            like(out, output),              at::_softmax_backward_data_out(out, grad, output, dim, output.scalar_type()))
 ACLNN(LogSoftmax,        (In,self, int64_t,dim, Out,out),                       like(out, self),                at::_log_softmax_out(out, self, dim, false))
 ACLNN(LogSoftmaxBackward,(In,grad, In,output, int64_t,dim, Out,out),            like(out, output),              at::_log_softmax_backward_data_out(out, grad, output, dim, output.scalar_type()))
-ACLNN(MseLoss,           (In,self, In,target, int64_t,reduction, Out,out),      loss_shape(out, self, target, reduction), at::mse_loss_out(out, self, target, reduction))
+ACLNN(MseLoss,           (In,self, In,target, int64_t,reduction, Out,out),      loss_shape(out, self, target, reduction), write(out, at::mse_loss(self, target, reduction)))
 ACLNN(MseLossBackward,   (In,grad, In,self, In,target, int64_t,reduction, Out,out), broadcast(out, {self, target}), at::mse_loss_backward_out(out, grad, self, target, reduction))
 // clang-format on
