@@ -36,9 +36,9 @@ def main() -> None:
     except OphookError as error:
         console = Console(stderr=True)
         console.print(f"[bold red]error[/] [bold]\\[{error.where}][/] ", end="")
-        console.print(error.what, markup=False, highlight=False)
+        console.print(error.what, markup=False, highlight=False, soft_wrap=True)
         if error.allowed:
-            console.print(f"  allowed: {error.allowed}", markup=False, highlight=False)
+            console.print(f"  allowed: {error.allowed}", markup=False, highlight=False, soft_wrap=True)
         if error.todo:
-            console.print(f"  next: {error.todo}", markup=False, highlight=False)
+            console.print(f"  next: {error.todo}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)
