@@ -69,11 +69,19 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         Library("libhccl.so", every("hccl"), exported, (core,), here),
         Library(
             "libopapi.so",
-            every("opapi"),
+            tuple(path for path in every("opapi") if not path.name.startswith("ge_")),
             (*exported, *aten),
             (core, "libascendcl.so"),
             (*here, *torch_link),
             needs=(aten_header,),
+        ),
+        Library(
+            "libcust_opapi.so",
+            sources("vendor", "add_custom_aclnn"),
+            (*exported, *aten),
+            (core, "libopapi.so"),
+            torch_link,
+            folder=f"opp/vendors/{VENDOR}/op_api/lib",
         ),
     ]
     return libraries
