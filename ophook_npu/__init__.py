@@ -17,7 +17,7 @@ _PUBLIC: dict[str, str] = {
     "hook": "ophook_npu.hooks",
     "original": "ophook_npu.hooks",
 }
-_SUBPACKAGES = ("cli", "hooks", "npu", "ops", "sim")
+_SUBPACKAGES = ("cli", "hooks", "npu", "ops", "patch", "sim")
 
 __all__ = [*_PUBLIC, *_SUBPACKAGES, "__version__"]
 

@@ -25,7 +25,7 @@ def _root() -> None:
 
 
 # Each module adds its commands to the app in `register(app)`.
-_COMMANDS: tuple[str, ...] = ("sim",)
+_COMMANDS: tuple[str, ...] = ("sim", "patch")
 
 
 def main() -> None:

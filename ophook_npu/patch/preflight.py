@@ -1,0 +1,217 @@
+"""What a build of torch_npu needs, checked before hours of compiling."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+from ophook_npu.patch.finding import Finding
+
+# Measured on torch_npu's own units: the common ones stay below 1.2 GB, RegisterNPU.cpp takes 5.7.
+GB_PER_JOB = 1.2
+GB_BASE = 6.0
+# Upstream's build does without these.
+_OPTIONAL_SUBMODULES = ("googletest", "torch-mlir", "Tensorpipe")
+
+_PROBE = """
+import importlib.metadata as m, json, sys
+try:
+    import torch
+    t, abi = torch.__version__, torch.compiled_with_cxx11_abi()
+except ImportError:
+    t, abi = None, None
+def version(name):
+    try: return m.version(name)
+    except m.PackageNotFoundError: return None
+print(json.dumps({"python": "%d.%d" % sys.version_info[:2], "executable": sys.executable, "torch": t, "abi": abi,
+                  "setuptools": version("setuptools"), "wheel": version("wheel"), "PyYAML": version("PyYAML")}))
+"""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that builds and will use torch_npu."""
+
+    python: str
+    executable: str
+    torch: str | None
+    abi: bool | None
+    setuptools: str | None
+    wheel: str | None
+    PyYAML: str | None
+
+
+def probe(python: str) -> Interpreter:
+    environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    try:
+        done = subprocess.run([python, "-c", _PROBE], capture_output=True, text=True, env=environment, check=True)
+        return Interpreter(**json.loads(done.stdout.splitlines()[-1]))
+    except (OSError, subprocess.CalledProcessError, ValueError, IndexError) as error:
+        cause = getattr(error, "stderr", "") or str(error)
+        raise OphookError(
+            "preflight", f"{python} does not run: {cause.strip()}", todo="name another with --python"
+        ) from error
+
+
+def memory_gb() -> float:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) / 1024**2
+    return 0.0
+
+
+def jobs_for(memory: float, cores: int) -> int:
+    """Parallel compilers that memory allows, at least 1, at most one a core."""
+    return max(1, min(cores, int((memory - GB_BASE) / GB_PER_JOB)))
+
+
+def preflight(torch_npu: Path, python: str, jobs: int | None = None) -> list[Finding]:
+    """Findings about tree, interpreter, tools and memory. Raises OphookError where ``torch_npu`` is no such tree."""
+    for name in ("generate_code.sh", "setup.py", "ci/build.sh"):
+        if not (torch_npu / name).is_file():
+            raise OphookError(
+                "preflight", f"{torch_npu} is no torch_npu tree: {name} is missing", todo="name it with --torch-npu-dir"
+            )
+    interpreter = probe(python)
+    return [
+        *_submodules(torch_npu),
+        _quoting(torch_npu),
+        _supported_python(torch_npu, interpreter),
+        _python_on_path(interpreter),
+        _torch(torch_npu, interpreter),
+        _abi(interpreter),
+        _packages(interpreter),
+        _compiler(torch_npu),
+        _cmake(),
+        _memory(jobs),
+    ]
+
+
+def _submodules(tree: Path) -> list[Finding]:
+    if not (tree / ".gitmodules").is_file():
+        return [Finding("submodules", False, ".gitmodules is missing", "check that the tree is complete")]
+    paths = re.findall(r"^\s*path\s*=\s*(.+?)\s*$", (tree / ".gitmodules").read_text(encoding="utf-8"), re.MULTILINE)
+    # The first code generation moves acl_src's headers here and deletes acl_src.
+    moved = (tree / "third_party" / "acl" / "inc" / "acl" / "acl.h").is_file()
+    missing = []
+    for path in paths:
+        if path.rsplit("/", 1)[-1] in _OPTIONAL_SUBMODULES or ("acl_src" in path and moved):
+            continue
+        if not (tree / path).is_dir() or not any(entry.name != ".git" for entry in (tree / path).iterdir()):
+            missing.append(path)
+    todo = "git submodule update --init --recursive" if missing else ""
+    return [Finding("submodules", not missing, f"missing: {', '.join(missing)}" if missing else "all there", todo)]
+
+
+def _quoting(tree: Path) -> Finding:
+    unquoted = re.search(r"^\s*cd \$CDIR", (tree / "generate_code.sh").read_text(encoding="utf-8"), re.MULTILINE)
+    if unquoted and re.search(r"\s", str(tree.resolve())):
+        return Finding(
+            "path", False, f"upstream's scripts do not quote it: {tree.resolve()}", "move it to a path without spaces"
+        )
+    return Finding("path", True, str(tree.resolve()))
+
+
+def _supported_python(tree: Path, interpreter: Interpreter) -> Finding:
+    match = re.search(r"^SUPPORTED_PY_VERSION=\(([^)]*)\)", (tree / "ci" / "build.sh").read_text(), re.MULTILINE)
+    supported = re.findall(r"[\d.]+", match[1]) if match else []
+    if not supported:
+        return Finding("python", False, "ci/build.sh has no SUPPORTED_PY_VERSION", "check that the tree is complete")
+    good = interpreter.python in supported
+    todo = "" if good else f"use one of {', '.join(supported)}"
+    return Finding("python", good, f"{interpreter.python} ({interpreter.executable})", todo)
+
+
+def _python_on_path(interpreter: Interpreter) -> Finding:
+    """ci/build.sh calls pythonX.Y by name."""
+    name = f"python{interpreter.python}"
+    found = shutil.which(name)
+    same = found is not None and Path(found).parent.resolve() == Path(interpreter.executable).parent.resolve()
+    todo = "" if same else f"put {Path(interpreter.executable).parent} first on PATH"
+    return Finding("python on PATH", same, f"{name}: {found}", todo)
+
+
+def _torch(tree: Path, interpreter: Interpreter) -> Finding:
+    if interpreter.torch is None:
+        return Finding("torch", False, f"not installed for {interpreter.executable}", "install the torch to build for")
+    listed = tree / "version.txt"
+    if listed.is_file():
+        versions = [line for line in listed.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    else:
+        versions = re.findall(
+            r"^VERSION = ['\"]([^'\"]+)", (tree / "setup.py").read_text(encoding="utf-8"), re.MULTILINE
+        )
+    wanted = interpreter.torch.split(".")[:2]
+    good = any(version.split(".")[:2] == wanted for version in versions)
+    todo = "" if good else f"this tree builds for {', '.join(versions) or 'no version it names'}; take another --branch"
+    return Finding("torch", good, interpreter.torch, todo)
+
+
+def _abi(interpreter: Interpreter) -> Finding:
+    flag = os.environ.get("_GLIBCXX_USE_CXX11_ABI")
+    built = "1" if interpreter.abi else "0"
+    good = flag is None or flag == built
+    detail = f"torch was built with {built}" + (f", _GLIBCXX_USE_CXX11_ABI is {flag}" if flag is not None else "")
+    return Finding("C++ ABI", good, detail, "" if good else f"export _GLIBCXX_USE_CXX11_ABI={built}")
+
+
+def _packages(interpreter: Interpreter) -> Finding:
+    modern = interpreter.setuptools is not None and _numbers(interpreter.setuptools) >= (70, 1)
+    missing = [] if modern or interpreter.wheel else ["wheel (or setuptools>=70.1)"]
+    missing += [] if interpreter.setuptools else ["setuptools"]
+    missing += [] if interpreter.PyYAML else ["PyYAML"]
+    todo = f"{interpreter.executable} -m pip install setuptools wheel PyYAML" if missing else ""
+    return Finding("packages", not missing, f"missing: {', '.join(missing)}" if missing else "setuptools, PyYAML", todo)
+
+
+def _compiler(tree: Path) -> Finding:
+    cmake = tree / "CMakeLists.txt"
+    match = re.search(r"CMAKE_CXX_STANDARD (\d+)", cmake.read_text(encoding="utf-8")) if cmake.is_file() else None
+    standard = match[1] if match else "17"
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        return Finding("compiler", False, "no g++ on PATH", "install g++")
+    command = [compiler, f"-std=c++{standard}", "-fsyntax-only", "-x", "c++", "-"]
+    try:
+        done = subprocess.run(command, input="#include <vector>\nint main() {}\n", capture_output=True, text=True)
+    except OSError as error:
+        return Finding("compiler", False, f"{compiler}: {error.strerror}", "install g++")
+    good = done.returncode == 0
+    detail = f"{compiler}, C++{standard}" if good else f"{compiler}: {done.stderr.strip().splitlines()[0]}"
+    return Finding("compiler", good, detail, "" if good else f"install a compiler that knows C++{standard}")
+
+
+def _cmake() -> Finding:
+    found = [name for name in ("cmake", "cmake3") if shutil.which(name)]
+    for name in found:
+        match = re.search(r"version (\S+)", subprocess.run([name, "--version"], capture_output=True, text=True).stdout)
+        if match and _numbers(match[1]) >= (3, 18):
+            return Finding("cmake", True, f"{name} {match[1]}")
+    return Finding("cmake", False, "none of 3.18 or newer" if found else "not on PATH", "install cmake 3.18 or newer")
+
+
+def _memory(jobs: int | None) -> Finding:
+    memory = memory_gb()
+    most = jobs_for(memory, os.cpu_count() or 1)
+    if jobs is None:
+        return Finding(
+            "memory", memory >= GB_BASE, f"{memory:.0f} GB free: {most} jobs", f"{GB_BASE:.0f} GB are needed"
+        )
+    needed = GB_BASE + GB_PER_JOB * jobs
+    good = memory >= needed
+    return Finding(
+        "memory",
+        good,
+        f"{memory:.0f} GB free, {jobs} jobs need {needed:.0f}",
+        "" if good else f"pass --jobs {most} or fewer",
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
