@@ -15,7 +15,7 @@ class NodeImpl {
 
 class NodeAdapter {
  public:
-  static GNode make(const sim::Node& node) {
+  static GNode make(const gesim::Node& node) {
     GNode out;
     out.impl_ = std::make_shared<NodeImpl>(NodeImpl{node.name, node.type});
     return out;
@@ -47,7 +47,7 @@ graphStatus Graph::GetName(AscendString& name) const {
 
 graphStatus Graph::LoadFromSerializedModelArray(const void* model, size_t size) {
   auto loaded = std::make_shared<GraphImpl>();
-  std::string problem = sim::parse_model(model, size, loaded->graph);
+  std::string problem = gesim::parse_model(model, size, loaded->graph);
   if (!problem.empty()) {
     sim_fail(ACL_ERROR_GE_PARAM_INVALID, "%s", problem.c_str());
     return GRAPH_FAILED;
@@ -89,7 +89,7 @@ graphStatus Graph::CopyFrom(const Graph& source) {
 std::vector<GNode> Graph::GetAllNodes() const {
   std::vector<GNode> out;
   if (impl_)
-    for (const sim::Node& node : impl_->graph.nodes) out.push_back(NodeAdapter::make(node));
+    for (const gesim::Node& node : impl_->graph.nodes) out.push_back(NodeAdapter::make(node));
   return out;
 }
 std::vector<GNode> Graph::GetDirectNode() const { return GetAllNodes(); }

@@ -12,7 +12,7 @@ namespace ge {
 class GraphImpl {
  public:
   std::string name;
-  sim::Graph graph;
+  gesim::Graph graph;
   std::string serialized;
 };
 

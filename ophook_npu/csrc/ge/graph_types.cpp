@@ -238,6 +238,7 @@ std::unique_ptr<uint8_t[], Tensor::DeleteFunc> Tensor::ResetData() {
   std::unique_ptr<uint8_t[], DeleteFunc> out(impl->data, deleter);
   impl->data = nullptr;
   impl->size = 0;
+  impl->deleter = nullptr;   // it may own memory, which is the caller's from here on
   return out;
 }
 graphStatus Tensor::SetData(std::vector<uint8_t>&& data) { return impl->copy(data.data(), data.size()); }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sim {
+namespace gesim {
 
 struct Desc {
   std::string name;
@@ -58,4 +58,4 @@ struct Graph {
 // Reads graph 0 of a serialised ModelDef. Returns "" or what is wrong with the bytes, with the node's name.
 std::string parse_model(const void* data, size_t size, Graph& out);
 
-}  // namespace sim
+}  // namespace gesim

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-namespace sim {
+namespace gesim {
 namespace {
 
 // ge.proto.DataType -> ge::DataType: the two enumerations number the same types differently.
@@ -258,4 +258,4 @@ std::string parse_model(const void* data, size_t size, Graph& out) {
   }
 }
 
-}  // namespace sim
+}  // namespace gesim

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <sstream>
 
-namespace sim {
+namespace gesim {
 namespace {
 
 struct Registered {
@@ -94,22 +94,6 @@ std::vector<std::string> split(const std::string& text, char at) {
   return out;
 }
 
-std::vector<std::string> package_folders() {
-  std::vector<std::string> out;
-  if (const char* custom = std::getenv("ASCEND_CUSTOM_OPP_PATH")) out = split(custom, ':');
-  const char* opp = std::getenv("ASCEND_OPP_PATH");
-  if (!opp) return out;
-  std::string vendors = std::string(opp) + "/vendors";
-  std::ifstream config(vendors + "/config.ini");
-  for (std::string line; std::getline(config, line);) {
-    size_t equals = line.find('=');
-    if (equals == std::string::npos || split(line.substr(0, equals), ' ') != std::vector<std::string>{"load_priority"})
-      continue;
-    for (const std::string& vendor : split(line.substr(equals + 1), ',')) out.push_back(vendors + "/" + vendor);
-  }
-  return out;
-}
-
 std::vector<std::string> shared_libraries(const std::string& folder) {
   std::vector<std::string> out;
   DIR* dir = opendir(folder.c_str());
@@ -143,6 +127,22 @@ const Kernels& kernels() {
   found.infer = reinterpret_cast<decltype(found.infer)>(dlsym(library, "ophook_ge_infer"));
   found.run = reinterpret_cast<decltype(found.run)>(dlsym(library, "ophook_ge_run"));
   return found;
+}
+
+std::vector<std::string> package_folders() {
+  std::vector<std::string> out;
+  if (const char* custom = std::getenv("ASCEND_CUSTOM_OPP_PATH")) out = split(custom, ':');
+  const char* opp = std::getenv("ASCEND_OPP_PATH");
+  if (!opp) return out;
+  std::string vendors = std::string(opp) + "/vendors";
+  std::ifstream config(vendors + "/config.ini");
+  for (std::string line; std::getline(config, line);) {
+    size_t equals = line.find('=');
+    if (equals == std::string::npos || split(line.substr(0, equals), ' ') != std::vector<std::string>{"load_priority"})
+      continue;
+    for (const std::string& vendor : split(line.substr(equals + 1), ',')) out.push_back(vendors + "/" + vendor);
+  }
+  return out;
 }
 
 void load_custom_protos() {
@@ -202,25 +202,25 @@ const ge::VerifyFunc* verify_function(const std::string& type) {
   return it == all().verify.end() ? nullptr : &it->second;
 }
 
-}  // namespace sim
+}  // namespace gesim
 
 namespace ge {
 
-using sim::Registered;
+using gesim::Registered;
 
 OperatorCreatorRegister::OperatorCreatorRegister(const char_t* const type, OpCreatorV2 const& creator) {
-  sim::add_first(&Registered::creators, type, creator);
+  gesim::add_first(&Registered::creators, type, creator);
 }
 OperatorCreatorRegister::OperatorCreatorRegister(const std::string& type, OpCreator const& creator) {
-  sim::add_first(&Registered::creators, type, [creator](const AscendString& name) { return creator(name.GetString()); });
+  gesim::add_first(&Registered::creators, type, [creator](const AscendString& name) { return creator(name.GetString()); });
 }
 InferShapeFuncRegister::InferShapeFuncRegister(const char_t* const type, const InferShapeFunc& function) {
-  sim::add_first(&Registered::infer, type, function);
+  gesim::add_first(&Registered::infer, type, function);
 }
 InferShapeFuncRegister::InferShapeFuncRegister(const std::string& type, const InferShapeFunc& function)
     : InferShapeFuncRegister(type.c_str(), function) {}
 VerifyFuncRegister::VerifyFuncRegister(const char_t* const type, const VerifyFunc& function) {
-  sim::add_first(&Registered::verify, type, function);
+  gesim::add_first(&Registered::verify, type, function);
 }
 VerifyFuncRegister::VerifyFuncRegister(const std::string& type, const VerifyFunc& function)
     : VerifyFuncRegister(type.c_str(), function) {}
@@ -232,20 +232,20 @@ InferValueRangeFuncRegister::InferValueRangeFuncRegister(const char_t* const, co
 InferValueRangeFuncRegister::InferValueRangeFuncRegister(const char_t* const) {}
 
 Operator OperatorFactory::CreateOperator(const char_t* const name, const char_t* const type) {
-  return sim::create(name, type);
+  return gesim::create(name, type);
 }
 Operator OperatorFactory::CreateOperator(const std::string& name, const std::string& type) {
-  return sim::create(name, type);
+  return gesim::create(name, type);
 }
-bool OperatorFactory::IsExistOp(const char_t* const type) { return sim::registered(type); }
-bool OperatorFactory::IsExistOp(const std::string& type) { return sim::registered(type); }
+bool OperatorFactory::IsExistOp(const char_t* const type) { return gesim::registered(type); }
+bool OperatorFactory::IsExistOp(const std::string& type) { return gesim::registered(type); }
 graphStatus OperatorFactory::GetOpsTypeList(std::vector<AscendString>& out) {
-  sim::load_custom_protos();
+  gesim::load_custom_protos();
   {
-    std::lock_guard<std::mutex> lock(sim::all().mutex);
-    for (const auto& entry : sim::all().creators) out.emplace_back(entry.first.c_str());
+    std::lock_guard<std::mutex> lock(gesim::all().mutex);
+    for (const auto& entry : gesim::all().creators) out.emplace_back(entry.first.c_str());
   }
-  const sim::Kernels& table = sim::kernels();
+  const gesim::Kernels& table = gesim::kernels();
   for (size_t i = 0; table.type && table.type(i); ++i) out.emplace_back(table.type(i));
   return GRAPH_SUCCESS;
 }

@@ -9,7 +9,7 @@
 #include "kernels.h"
 #include "operator_impl.h"
 
-namespace sim {
+namespace gesim {
 
 // The operator table in libopapi.so; every pointer is NULL where that library is not loaded.
 struct Kernels {
@@ -19,6 +19,9 @@ struct Kernels {
   decltype(&ophook_ge_run) run = nullptr;
 };
 const Kernels& kernels();
+
+// The installed custom operator packages, most important first.
+std::vector<std::string> package_folders();
 
 // Loads the op_proto libraries of the installed custom operator packages, once: $ASCEND_CUSTOM_OPP_PATH, then
 // $ASCEND_OPP_PATH/vendors in the order of vendors/config.ini's load_priority.
@@ -32,4 +35,4 @@ ge::Operator create(const std::string& name, const std::string& type);  // IsEmp
 const ge::InferShapeFunc* infer_function(const std::string& type);
 const ge::VerifyFunc* verify_function(const std::string& type);
 
-}  // namespace sim
+}  // namespace gesim

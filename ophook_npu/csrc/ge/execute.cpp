@@ -1,0 +1,409 @@
+#include "execute.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "aclnn_call.h"
+#include "acl/error_codes/ge_error_codes.h"
+#include "core/sim.h"
+#include "registry.h"
+
+namespace gesim {
+namespace {
+
+using Keep = std::shared_ptr<const void>;
+
+// A tensor while the graph runs.
+struct Slot {
+  ge_tensor tensor{};   // data: on the device, or `value`'s bytes
+  Bytes value;
+  Keep owner;           // frees the memory behind `data`
+  bool on_device = false;
+};
+
+std::string last_error() {
+  const char* text = sim_error_message();
+  return text ? text : "unknown error";
+}
+
+// ---- tasks on the stream ----------------------------------------------------------------------------------------
+struct KernelTask {
+  std::shared_ptr<Compiled> graph;
+  int node;
+  std::vector<ge_tensor> inputs, outputs;
+  std::vector<Keep> keep;
+
+  static int run(void* self) {
+    auto* task = static_cast<KernelTask*>(self);
+    const Node& node = task->graph->graph.nodes[task->node];
+    ge_call call = {node.type.c_str(), task->inputs.data(), task->inputs.size(), task->outputs.data(),
+                    task->outputs.size(), task->graph->attrs[task->node].data(), task->graph->attrs[task->node].size()};
+    char error[1024] = "";
+    if (kernels().run(&call, error, sizeof error) == 0) return 0;
+    return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);
+  }
+  static void drop(void* self) { delete static_cast<KernelTask*>(self); }
+};
+
+struct CopyTask {
+  void* to;
+  const void* from;
+  size_t size;
+  std::vector<Keep> keep;
+
+  static int run(void* self) {
+    auto* task = static_cast<CopyTask*>(self);
+    if (task->to != task->from) std::memmove(task->to, task->from, task->size);
+    return 0;
+  }
+  static void drop(void* self) { delete static_cast<CopyTask*>(self); }
+};
+
+std::string launch_copy(void* stream, const char* name, void* to, const void* from, size_t size, std::vector<Keep> keep) {
+  if (size == 0) return "";
+  auto* task = new CopyTask{to, from, size, std::move(keep)};
+  return sim_launch(stream, name, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
+}
+
+// ---- one run ----------------------------------------------------------------------------------------------------
+class Run {
+ public:
+  Run(const std::shared_ptr<Compiled>& graph, void* stream, const Memory& memory, const std::vector<ge::Tensor>& inputs,
+      std::vector<ge::Tensor>& outputs)
+      : graph_(graph), stream_(stream), memory_(memory), inputs_(inputs), outputs_(outputs) {}
+
+  std::string all() {
+    const Compiled& graph = *graph_;
+    if (inputs_.size() < graph.inputs.size())
+      return "graph " + graph.graph.name + " has " + std::to_string(graph.inputs.size()) + " inputs, " +
+             std::to_string(inputs_.size()) + " were given";
+    if (outputs_.empty()) outputs_.resize(graph.outputs.size());
+    if (outputs_.size() != graph.outputs.size())
+      return "graph " + graph.graph.name + " has " + std::to_string(graph.outputs.size()) + " outputs, " +
+             std::to_string(outputs_.size()) + " were given";
+    slots_.resize(graph.graph.nodes.size());
+    for (size_t i = 0; i < slots_.size(); ++i) slots_[i].resize(graph.known[i].size());
+    for (position_ = 0; position_ < static_cast<int>(graph.order.size()); ++position_) {
+      std::string problem = step(graph.order[position_]);
+      if (!problem.empty()) return problem;
+      if (!graph.is_static) release(graph.order[position_]);
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      std::string problem = finish_output(i);
+      if (!problem.empty()) return problem;
+    }
+    return "";
+  }
+
+ private:
+  std::string step(int index) {
+    const Node& node = graph_->graph.nodes[index];
+    if (graph_->engine[index] != Engine::kNone) {
+      bool folded = !graph_->location[index].empty() && graph_->location[index][0].place == Place::kHost;
+      return folded ? host_values(index) : run_node(index);
+    }
+    if (node.type == "Const" || node.type == "Constant") return constant(index);
+    if (node.type == "Data" || node.type == "RefData") return input(index);
+    return "";
+  }
+
+  std::string host_values(int index) {
+    for (size_t i = 0; i < slots_[index].size(); ++i) set_value(slots_[index][i], graph_->known[index][i]);
+    return "";
+  }
+
+  static void set_value(Slot& slot, const Known& known) {
+    slot.tensor = known.tensor;
+    slot.value = known.value;
+    slot.owner = known.value;
+    slot.tensor.data = const_cast<uint8_t*>(known.value->data());
+    slot.on_device = false;
+  }
+
+  std::string constant(int index) {
+    Slot& slot = slots_[index][0];
+    set_value(slot, graph_->known[index][0]);
+    if (!memory_.constants.base) return "";
+    slot.tensor.data = static_cast<char*>(memory_.constants.base) + graph_->location[index][0].offset;
+    slot.on_device = true;
+    return "";
+  }
+
+  std::string input(int index) {
+    size_t position = graph_->location[index][0].index;
+    const ge::Tensor& given = inputs_[position];
+    const ge_tensor& declared = graph_->known[index][0].tensor;
+    Slot& slot = slots_[index][0];
+    ge_tensor& tensor = slot.tensor;
+    tensor.dtype = given.GetDataType();
+    tensor.rank = static_cast<int32_t>(given.GetShapeDimNum());
+    if (tensor.rank > ge_max_rank) return graph_->where(index) + ": rank " + std::to_string(tensor.rank);
+    for (int32_t i = 0; i < tensor.rank; ++i) tensor.dims[i] = given.GetShapeDim(static_cast<size_t>(i));
+    bool fits = tensor.dtype == declared.dtype && (declared.rank == tensor.rank || declared.rank < 0);
+    for (int32_t i = 0; fits && i < declared.rank; ++i)
+      fits = declared.dims[i] < 0 || declared.dims[i] == tensor.dims[i];
+    if (!fits)
+      return graph_->where(index) + ": input " + std::to_string(position) + " is " + describe(tensor) +
+             ", the graph was compiled for " + describe(declared);
+    auto* data = const_cast<uint8_t*>(given.GetData());
+    if (given.GetPlacement() != ge::kPlacementHost) {
+      tensor.data = data;
+      slot.on_device = true;
+      return "";
+    }
+    // The caller may reuse a host input as soon as this call returns.
+    int64_t size = byte_size(tensor);
+    if (size < 0) return graph_->where(index) + ": tensors of " + describe(tensor) + " are not simulated";
+    auto copy = std::make_shared<std::vector<uint8_t>>();
+    copy->reserve(static_cast<size_t>(size) + 1);
+    copy->assign(data, data + size);
+    slot.value = copy;
+    slot.owner = copy;
+    tensor.data = copy->data();
+    return "";
+  }
+
+  Slot& source(const Edge& edge) { return slots_[edge.node][edge.port]; }
+
+  std::string run_node(int index) {
+    const Node& node = graph_->graph.nodes[index];
+    std::vector<ge_tensor> in;
+    std::vector<Keep> keep;
+    for (const Edge& edge : node.inputs) {
+      in.push_back(edge.node < 0 ? absent() : source(edge).tensor);
+      if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge))) keep.push_back(source(edge).owner);
+    }
+    std::vector<ge_tensor> out;
+    std::string problem = shapes(index, in, out);
+    if (!problem.empty()) return problem;
+    if (!graph_->is_static && fold_now(index, out, problem)) return "";
+    if (!problem.empty()) return problem;
+    for (size_t i = 0; i < out.size(); ++i) {
+      problem = place(index, i, out[i]);
+      if (!problem.empty()) return graph_->where(index) + ": " + problem;
+      const Slot& slot = slots_[index][i];
+      if (slot.owner && !stream_ordered(slot)) keep.push_back(slot.owner);
+    }
+    if (graph_->engine[index] == Engine::kAclnn) return run_aclnn(index, in, out);
+    bool alias = std::any_of(graph_->location[index].begin(), graph_->location[index].end(),
+                             [](const Location& location) { return location.place == Place::kAlias; });
+    bool empty = !out.empty() && std::all_of(out.begin(), out.end(), [](const ge_tensor& t) { return element_count(t) == 0; });
+    if (empty && !alias) return "";
+    auto* task = new KernelTask{graph_, index, std::move(in), std::move(out), std::move(keep)};
+    return sim_launch(stream_, node.type.c_str(), KernelTask::run, task, KernelTask::drop) ? last_error() : "";
+  }
+
+  static ge_tensor absent() {
+    ge_tensor out{};
+    out.dtype = ge_absent;
+    return out;
+  }
+
+  // Output shapes: the compiled ones of a static graph, inferred from the real inputs otherwise.
+  std::string shapes(int index, const std::vector<ge_tensor>& in, std::vector<ge_tensor>& out) {
+    for (const Known& known : graph_->known[index]) out.push_back(known.tensor);
+    if (graph_->is_static) return "";
+    const Node& node = graph_->graph.nodes[index];
+    auto known_in = in;
+    for (size_t i = 0; i < in.size(); ++i)
+      if (node.inputs[i].node < 0 || !source(node.inputs[i]).value) known_in[i].data = nullptr;
+    for (size_t i = 0; i < in.size(); ++i)
+      if (node.inputs[i].node >= 0 && source(node.inputs[i]).value)
+        known_in[i].data = const_cast<uint8_t*>(source(node.inputs[i]).value->data());
+    std::string problem = infer(*graph_, index, known_in, out);
+    if (!problem.empty()) return problem;
+    if (all_known(out)) return "";
+    // The shape depends on values that the device is still computing.
+    if (sim_stream_synchronize(stream_, -1)) return graph_->where(index) + ": " + last_error();
+    problem = infer(*graph_, index, in, out);
+    if (problem.empty() && !all_known(out)) problem = graph_->where(index) + ": its output shape cannot be told";
+    return problem;
+  }
+
+  static bool all_known(const std::vector<ge_tensor>& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), [](const ge_tensor& tensor) { return byte_size(tensor) >= 0; });
+  }
+
+  bool fold_now(int index, const std::vector<ge_tensor>& out, std::string& problem) {
+    std::vector<Known> inputs, results;
+    for (const Edge& edge : graph_->graph.nodes[index].inputs) {
+      inputs.push_back(edge.node < 0 ? Known{absent(), nullptr} : Known{source(edge).tensor, source(edge).value});
+      inputs.back().tensor.data = nullptr;
+    }
+    for (const ge_tensor& tensor : out) results.push_back(Known{tensor, nullptr});
+    for (const Location& location : graph_->location[index])
+      if (location.place == Place::kAlias) return false;
+    if (!fold(*graph_, index, inputs, results, problem)) return false;
+    for (size_t i = 0; i < results.size(); ++i) set_value(slots_[index][i], results[i]);
+    return true;
+  }
+
+  std::string place(int index, size_t port, ge_tensor& tensor) {
+    const Location& location = graph_->location[index][port];
+    Slot& slot = slots_[index][port];
+    auto size = static_cast<size_t>(byte_size(tensor));
+    std::string problem;
+    switch (location.place) {
+      case Place::kAlias: {
+        const Slot& from = source(graph_->graph.nodes[index].inputs[location.index]);
+        if (!from.on_device) problem = "it writes its input '" + graph_->graph.nodes[index].input_desc[location.index].name +
+                                       "' in place, which lies on the host";
+        slot.owner = from.owner;
+        tensor.data = from.tensor.data;
+        break;
+      }
+      case Place::kOutput:
+        problem = output_memory(location.index, tensor, size);
+        break;
+      default:
+        if (graph_->is_static && memory_.features.base) {
+          if (memory_.features.size < graph_->feature_size)
+            return "the feature memory given has " + std::to_string(memory_.features.size) + " bytes, the graph needs " +
+                   std::to_string(graph_->feature_size);
+          tensor.data = static_cast<char*>(memory_.features.base) + location.offset;
+        } else {
+          problem = allocate(size, tensor.data, slot.owner);
+        }
+    }
+    slot.tensor = tensor;
+    slot.on_device = true;
+    return problem;
+  }
+
+  // Memory of an external allocator may be given back while kernels that use it wait on the stream; memory of the device
+  // itself must outlive them.
+  bool stream_ordered(const Slot& slot) const { return slot.on_device && memory_.allocator != nullptr; }
+
+  std::string allocate(size_t size, void*& data, Keep& owner) {
+    size = std::max<size_t>(size, 1);
+    if (memory_.allocator) {
+      ge::MemBlock* block = memory_.allocator->Malloc(size);
+      if (!block) return "the external allocator has no " + std::to_string(size) + " bytes";
+      data = block->GetAddr();
+      owner = std::shared_ptr<void>(data, [block](void*) { block->Free(); });
+      return "";
+    }
+    if (sim_malloc(size, &data)) return last_error();
+    owner = std::shared_ptr<void>(data, [](void* pointer) { sim_free(pointer); });
+    return "";
+  }
+
+  // The caller's memory for an output, or new memory that the output then owns.
+  std::string output_memory(size_t position, ge_tensor& tensor, size_t size) {
+    ge::Tensor& output = outputs_[position];
+    if (!output.GetData()) {
+      Keep owner;
+      std::string problem = allocate(size, tensor.data, owner);
+      if (!problem.empty()) return problem;
+      auto held = std::make_shared<Keep>(owner);
+      output.SetData(static_cast<uint8_t*>(tensor.data), size, [held](uint8_t*) { held->reset(); });
+      output.SetPlacement(ge::kPlacementDevice);
+      output.SetFormat(ge::FORMAT_ND);
+      output.SetDataType(static_cast<ge::DataType>(tensor.dtype));
+    } else if (output.GetSize() < size) {
+      return "output " + std::to_string(position) + " of the graph is " + describe(tensor) + ", its memory has " +
+             std::to_string(output.GetSize()) + " bytes";
+    }
+    tensor.data = output.GetData();
+    output.SetShapeDimNum(static_cast<size_t>(tensor.rank));
+    output.SetOriginShapeDimNum(static_cast<size_t>(tensor.rank));
+    for (int32_t i = 0; i < tensor.rank; ++i) {
+      output.SetShapeDim(static_cast<size_t>(i), tensor.dims[i]);
+      output.SetOriginShapeDim(static_cast<size_t>(i), tensor.dims[i]);
+    }
+    return "";
+  }
+
+  // An output that no node writes directly: an input or a constant passed through, or the second use of one result.
+  std::string finish_output(size_t position) {
+    const Edge& edge = graph_->outputs[position];
+    const Location& location = graph_->location[edge.node][edge.port];
+    if (location.place == Place::kOutput && location.index == position) return "";
+    const Slot& slot = source(edge);
+    ge_tensor tensor = slot.tensor;
+    auto size = static_cast<size_t>(byte_size(tensor));
+    std::string problem = output_memory(position, tensor, size);
+    if (!problem.empty()) return "graph " + graph_->graph.name + ": " + problem;
+    std::vector<Keep> keep = {graph_};
+    if (slot.owner && !stream_ordered(slot)) keep.push_back(slot.owner);
+    return launch_copy(stream_, "NetOutput", tensor.data, slot.tensor.data, size, std::move(keep));
+  }
+
+  // aclnn functions only take device memory.
+  std::string run_aclnn(int index, std::vector<ge_tensor>& in, const std::vector<ge_tensor>& out) {
+    const Node& node = graph_->graph.nodes[index];
+    std::vector<Keep> temporary;
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (node.inputs[i].node < 0 || source(node.inputs[i]).on_device) continue;
+      Keep owner;
+      const void* from = in[i].data;
+      auto size = static_cast<size_t>(byte_size(in[i]));
+      std::string problem = allocate(size, in[i].data, owner);
+      if (problem.empty())
+        problem = launch_copy(stream_, "MemcpyH2D", in[i].data, from, size, {source(node.inputs[i]).owner});
+      if (!problem.empty()) return graph_->where(index) + ": " + problem;
+      temporary.push_back(owner);
+    }
+    std::string problem = aclnn_launch(node, in, out, stream_, [&](size_t size) {
+      void* data = nullptr;
+      Keep owner;
+      if (!allocate(size, data, owner).empty()) return static_cast<void*>(nullptr);
+      temporary.push_back(owner);
+      return data;
+    });
+    if (!problem.empty()) return graph_->where(index) + ": " + problem;
+    if (memory_.allocator) return "";
+    // Our own memory goes back to the device only when the kernels before this point are done.
+    for (const Edge& edge : node.inputs)
+      if (edge.node >= 0 && source(edge).owner) temporary.push_back(source(edge).owner);
+    for (const Slot& slot : slots_[index])
+      if (slot.owner) temporary.push_back(slot.owner);
+    if (temporary.empty()) return "";
+    static char nothing;
+    return launch_copy(stream_, "Release", &nothing, &nothing, 1, std::move(temporary));
+  }
+
+  // Gives back what no later node of a dynamic graph reads.
+  void release(int index) {
+    auto drop_unless_needed = [&](const Edge& edge) {
+      if (edge.node < 0 || graph_->location[edge.node][edge.port].last_use > position_) return;
+      for (const Edge& output : graph_->outputs)
+        if (output.node == edge.node && output.port == edge.port) return;
+      Slot& slot = source(edge);
+      if (slot.on_device && graph_->location[edge.node][edge.port].place == Place::kFeature) slot.owner = nullptr;
+    };
+    for (const Edge& edge : graph_->graph.nodes[index].inputs) drop_unless_needed(edge);
+  }
+
+  std::shared_ptr<Compiled> graph_;
+  void* stream_;
+  Memory memory_;
+  const std::vector<ge::Tensor>& inputs_;
+  std::vector<ge::Tensor>& outputs_;
+  std::vector<std::vector<Slot>> slots_;
+  int position_ = 0;
+};
+
+}  // namespace
+
+std::string upload_constants(const std::shared_ptr<Compiled>& graph, void* stream, const Memory& memory) {
+  if (!memory.constants.base) return "";
+  if (memory.constants.size < graph->const_size)
+    return "the constant memory given has " + std::to_string(memory.constants.size) + " bytes, the graph needs " +
+           std::to_string(graph->const_size);
+  for (int index : graph->order) {
+    if (graph->location[index].empty() || graph->location[index][0].place != Place::kConst) continue;
+    const Bytes& value = graph->known[index][0].value;
+    void* to = static_cast<char*>(memory.constants.base) + graph->location[index][0].offset;
+    std::string problem = launch_copy(stream, "Const", to, value->data(), value->size(), {value});
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string execute(const std::shared_ptr<Compiled>& graph, void* stream, const Memory& memory,
+                    const std::vector<ge::Tensor>& inputs, std::vector<ge::Tensor>& outputs) {
+  return Run(graph, stream, memory, inputs, outputs).all();
+}
+
+}  // namespace gesim

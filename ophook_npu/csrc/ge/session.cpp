@@ -1,0 +1,320 @@
+// libge_runner's public face: initialisation, sessions, compiled graph summaries, prototypes.
+#include "session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "acl/error_codes/ge_error_codes.h"
+#include "compiled.h"
+#include "core/sim.h"
+#include "execute.h"
+#include "graph_impl.h"
+#include "registry.h"
+
+namespace {
+
+using gesim::Compiled;
+
+// A graph of a session; its lock is held while it is compiled or launched, as its memory is changed between runs.
+struct Entry {
+  std::mutex mutex;
+  ge::Graph graph;
+  std::map<std::string, std::string> options;
+  std::shared_ptr<Compiled> compiled;
+  std::shared_ptr<ge::CompiledGraphSummary> summary;
+  gesim::Memory memory;
+  bool constants_uploaded = false;
+  std::vector<void*> own;   // device memory that the engine took because the caller gave none
+
+  ~Entry() {
+    for (void* pointer : own) sim_free(pointer);
+  }
+};
+
+struct SessionState {
+  int device = 0;
+  std::map<uint32_t, std::shared_ptr<Entry>> graphs;
+  std::map<const void*, std::shared_ptr<ge::Allocator>> allocators;
+};
+
+struct Sessions {
+  std::mutex mutex;
+  uint64_t next = 1;
+  std::map<uint64_t, SessionState> all;
+};
+
+// Never destroyed: torchair finalises from static destructors and atexit handlers in an order of its own.
+Sessions& sessions() {
+  static auto* one = new Sessions;
+  return *one;
+}
+
+std::map<std::string, std::string> plain(const ge::Options& options) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : options) out[key.GetString()] = value.GetString();
+  return out;
+}
+
+ge::Status refuse(const std::string& reason) {
+  sim_fail(ACL_ERROR_GE_PARAM_INVALID, "%s", reason.c_str());
+  return ACL_ERROR_GE_PARAM_INVALID;
+}
+
+std::shared_ptr<Entry> find(uint64_t session, uint32_t id) {
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  auto state = sessions().all.find(session);
+  if (state == sessions().all.end()) return nullptr;
+  auto entry = state->second.graphs.find(id);
+  return entry == state->second.graphs.end() ? nullptr : entry->second;
+}
+
+ge::Status no_graph(uint32_t id) { return refuse("the session has no graph " + std::to_string(id)); }
+
+// Takes device memory for what the graph needs and the caller did not give.
+bool take(Entry& entry, size_t size, gesim::Region& region) {
+  if (region.base || size == 0) return true;
+  if (sim_malloc(size, &region.base)) return false;
+  region.size = size;
+  entry.own.push_back(region.base);
+  return true;
+}
+
+ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t size, gesim::Region gesim::Memory::*region) {
+  std::shared_ptr<Entry> entry = find(session, id);
+  if (!entry) return no_graph(id);
+  std::lock_guard<std::mutex> lock(entry->mutex);
+  entry->memory.*region = gesim::Region{const_cast<void*>(memory), size};
+  if (region == &gesim::Memory::constants) entry->constants_uploaded = false;
+  return ge::kSuccess;
+}
+
+}  // namespace
+
+namespace ge {
+
+// ---- process ----------------------------------------------------------------------------------------------------
+Status GEInitialize(const Options&) {
+  if (sim_init()) return kFailed;
+  gesim::load_custom_protos();
+  if (!gesim::kernels().run) {
+    sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "the graph engine found no operator table: libopapi.so is not loaded");
+    return kFailed;
+  }
+  return kSuccess;
+}
+
+Status GEFinalize() { return kSuccess; }
+
+std::string GEGetErrorMsg() {
+  const char* text = sim_error_message();
+  return text ? text : "";
+}
+
+AscendString GEGetWarningMsgV2() {
+  std::string text;
+  for (const std::string& line : gesim::custom_proto_errors()) text += (text.empty() ? "" : "\n") + line;
+  return AscendString(text.c_str());
+}
+
+// ---- summary ----------------------------------------------------------------------------------------------------
+class CompiledGraphSummary::SummaryData {
+ public:
+  std::shared_ptr<Compiled> graph;
+  bool refreshable;
+};
+
+CompiledGraphSummary::CompiledGraphSummary(std::shared_ptr<SummaryData> data) : data_(std::move(data)) {}
+CompiledGraphSummary::~CompiledGraphSummary() = default;
+bool CompiledGraphSummary::IsStatic() const { return data_->graph->is_static; }
+Status CompiledGraphSummary::GetConstMemorySize(size_t& size) const {
+  size = data_->graph->const_size;
+  return kSuccess;
+}
+Status CompiledGraphSummary::GetFeatureMemorySize(size_t& size) const {
+  size = data_->graph->feature_size;
+  return kSuccess;
+}
+// Nothing has to stay in place from run to run.
+Status CompiledGraphSummary::GetFixedFeatureMemorySize(size_t& size) const {
+  size = 0;
+  return kSuccess;
+}
+Status CompiledGraphSummary::GetRefreshableFeatureMemorySize(size_t& size) const { return GetFeatureMemorySize(size); }
+Status CompiledGraphSummary::GetFeatureMemoryBaseRefreshable(bool& refreshable) const {
+  refreshable = data_->refreshable;
+  return kSuccess;
+}
+Status CompiledGraphSummary::GetStreamNum(size_t& count) const {
+  count = 1;
+  return kSuccess;
+}
+Status CompiledGraphSummary::GetEventNum(size_t& count) const {
+  count = 0;
+  return kSuccess;
+}
+Status CompiledGraphSummary::GetOutputShapes(std::vector<Shape>& shapes) const {
+  shapes.clear();
+  for (const gesim::Edge& edge : data_->graph->outputs) {
+    const ge_tensor& tensor = data_->graph->known[edge.node][edge.port].tensor;
+    shapes.emplace_back(tensor.rank < 0 ? UNKNOWN_RANK
+                                        : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank));
+  }
+  return kSuccess;
+}
+Status CompiledGraphSummary::GetOutputDtypes(std::vector<DataType>& dtypes) const {
+  dtypes.clear();
+  for (const gesim::Edge& edge : data_->graph->outputs)
+    dtypes.push_back(static_cast<DataType>(data_->graph->known[edge.node][edge.port].tensor.dtype));
+  return kSuccess;
+}
+
+// ---- session ----------------------------------------------------------------------------------------------------
+Session::Session(const Options& options) {
+  std::map<std::string, std::string> all = plain(options);
+  auto device = all.find("ge.session_device_id");
+  if (device == all.end()) device = all.find("ge.exec.deviceId");
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  id_ = sessions().next++;
+  sessions().all[id_].device = device == all.end() ? 0 : std::atoi(device->second.c_str());
+}
+
+Session::~Session() {
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  sessions().all.erase(id_);
+}
+
+Status Session::AddGraph(uint32_t id, const Graph& graph) { return AddGraph(id, graph, Options()); }
+
+Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options) {
+  auto entry = std::make_shared<Entry>();
+  entry->graph = graph;
+  entry->options = plain(options);
+  if (!graph.IsValid()) return refuse("graph " + std::to_string(id) + " has no nodes");
+  for (const char* gear : {"ge.dynamicDims", "ge.dynamicBatchSize", "ge.dynamicImageSize"})
+    if (entry->options.count(gear))
+      return refuse("graph " + std::to_string(id) + ": option " + gear +
+                    " (a graph with gears) is not simulated; compile it with dynamic=True instead");
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  if (!sessions().all[id_].graphs.emplace(id, entry).second)
+    return refuse("the session has a graph " + std::to_string(id) + " already");
+  return kSuccess;
+}
+
+Status Session::RemoveGraph(uint32_t id) {
+  std::shared_ptr<Entry> entry = find(id_, id);   // destroyed outside the lock
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  return sessions().all[id_].graphs.erase(id) ? kSuccess : no_graph(id);
+}
+
+Status Session::CompileGraph(uint32_t id) {
+  std::shared_ptr<Entry> entry = find(id_, id);
+  if (!entry) return no_graph(id);
+  std::lock_guard<std::mutex> lock(entry->mutex);
+  if (entry->compiled) return kSuccess;
+  std::string error;
+  entry->compiled = gesim::compile(GraphUtils::impl(entry->graph)->graph, error);
+  if (!entry->compiled) return refuse(error);
+  auto refreshable = entry->options.find("ge.featureBaseRefreshable");
+  entry->summary = std::make_shared<CompiledGraphSummary>(std::make_shared<CompiledGraphSummary::SummaryData>(
+      CompiledGraphSummary::SummaryData{entry->compiled, refreshable != entry->options.end() && refreshable->second == "1"}));
+  return kSuccess;
+}
+
+std::shared_ptr<CompiledGraphSummary> Session::GetCompiledGraphSummary(uint32_t id) {
+  std::shared_ptr<Entry> entry = find(id_, id);
+  if (entry && entry->summary) return entry->summary;
+  refuse("graph " + std::to_string(id) + " is not compiled");
+  return nullptr;
+}
+
+Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::vector<Tensor>& inputs,
+                                        std::vector<Tensor>& outputs) {
+  Status status = CompileGraph(id);
+  if (status != kSuccess) return status;
+  std::shared_ptr<Entry> entry = find(id_, id);
+  if (!entry) return no_graph(id);
+  std::shared_ptr<Allocator> allocator;
+  {
+    std::lock_guard<std::mutex> lock(sessions().mutex);
+    auto& registered = sessions().all[id_].allocators;
+    auto it = registered.find(stream);
+    if (it != registered.end()) allocator = it->second;
+  }
+  std::lock_guard<std::mutex> lock(entry->mutex);
+  const Compiled& graph = *entry->compiled;
+  if (!take(*entry, graph.const_size, entry->memory.constants) ||
+      (graph.is_static && !take(*entry, graph.feature_size, entry->memory.features)))
+    return kFailed;
+  entry->memory.allocator = allocator.get();
+  std::string problem;
+  if (!entry->constants_uploaded) problem = gesim::upload_constants(entry->compiled, stream, entry->memory);
+  entry->constants_uploaded = problem.empty();
+  if (problem.empty()) problem = gesim::execute(entry->compiled, stream, entry->memory, inputs, outputs);
+  if (problem.empty()) return kSuccess;
+  sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s", problem.c_str());
+  return ACL_ERROR_GE_INTERNAL_ERROR;
+}
+
+// Without a stream the graph runs on the device's default one, is waited for, and its outputs come back on the host.
+Status Session::RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
+  int device = 0;
+  {
+    std::lock_guard<std::mutex> lock(sessions().mutex);
+    device = sessions().all[id_].device;
+  }
+  if (sim_set_device(device)) return kFailed;
+  void* stream = sim_default_stream(device);
+  std::vector<Tensor> results;
+  Status status = RunGraphWithStreamAsync(id, stream, inputs, results);
+  if (status != kSuccess) return status;
+  if (int code = sim_stream_synchronize(stream, -1)) return static_cast<Status>(code);
+  outputs.clear();
+  for (const Tensor& result : results) {
+    TensorDesc desc = result.GetTensorDesc();
+    desc.SetPlacement(kPlacementHost);
+    outputs.emplace_back(desc, result.GetData(), result.GetSize());
+  }
+  return kSuccess;
+}
+
+Status Session::SetGraphConstMemoryBase(uint32_t id, const void* memory, size_t size) {
+  return set_region(id_, id, memory, size, &gesim::Memory::constants);
+}
+Status Session::UpdateGraphFeatureMemoryBase(uint32_t id, const void* memory, size_t size) {
+  return set_region(id_, id, memory, size, &gesim::Memory::features);
+}
+Status Session::UpdateGraphRefreshableFeatureMemoryBase(uint32_t id, const void* memory, size_t size) {
+  return set_region(id_, id, memory, size, &gesim::Memory::features);
+}
+// The summary asks for none, so what is given stays unused.
+Status Session::SetGraphFixedFeatureMemoryBase(uint32_t id, const void*, size_t) {
+  return find(id_, id) ? kSuccess : no_graph(id);
+}
+
+Status Session::RegisterExternalAllocator(const void* stream, std::shared_ptr<Allocator> allocator) const {
+  if (!allocator) return refuse("RegisterExternalAllocator needs an allocator");
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  sessions().all[id_].allocators[stream] = std::move(allocator);
+  return kSuccess;
+}
+Status Session::UnregisterExternalAllocator(const void* stream) const {
+  std::lock_guard<std::mutex> lock(sessions().mutex);
+  sessions().all[id_].allocators.erase(stream);
+  return kSuccess;
+}
+
+}  // namespace ge
+
+// ---- prototypes -------------------------------------------------------------------------------------------------
+ge::Status GetRegisteredIrDef(const char* type, GeNamePairs& inputs, GeNamePairs& outputs, GeNamePairs& attrs) {
+  ge::Operator op = type ? gesim::create("prototype", type) : ge::Operator();
+  if (op.IsEmpty()) return refuse(std::string("no prototype is registered for operator type ") + (type ? type : "NULL"));
+  const ge::OperatorImpl& prototype = *ge::OpDescUtils::impl(op);
+  static const char* const kinds[] = {"required", "optional", "dynamic"};
+  for (const ge::IrPort& port : prototype.inputs) inputs.emplace_back(port.name.c_str(), kinds[port.kind]);
+  for (const ge::IrPort& port : prototype.outputs) outputs.emplace_back(port.name.c_str(), kinds[port.kind]);
+  for (const ge::IrAttr& attr : prototype.ir_attrs) attrs.emplace_back(attr.name.c_str(), attr.type.c_str());
+  return ge::kSuccess;
+}

@@ -1,0 +1,189 @@
+#include "ge_rows.h"
+
+namespace sim::ge_table {
+namespace {
+
+void compare(Shaper& s) {
+  broadcast(s);
+  Shape shape = broadcast_shapes(s.shape(0), s.shape(1), s);
+  s.out(kBool, shape);
+}
+
+void logical(Shaper& s) {
+  for (size_t i = 0; i < s.count(); ++i)
+    if (s.dtype(i) != kBool) throw Refused("its inputs must be bool, input " + std::to_string(i) + " is " + s.describe(i));
+  broadcast(s);
+}
+
+void integral(Shaper& s) {
+  for (size_t i = 0; i < s.count(); ++i)
+    if (s.dtype(i) == kFloat || s.dtype(i) == kHalf || s.dtype(i) == kBfloat16)
+      throw Refused("its inputs must be integers or bool, input " + std::to_string(i) + " is " + s.describe(i));
+  broadcast(s);
+}
+
+void cast(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dst_type", kFloat)), s.shape(0)); }
+
+// condition, then two values
+void select(Shaper& s) {
+  if (s.dtype(0) != kBool) throw Refused("its condition must be bool, it is " + s.describe(0));
+  require_same_dtype(s, 1, 3);
+  s.out(s.dtype(1), broadcast_shapes(broadcast_shapes(s.shape(1), s.shape(2), s), s.shape(0), s));
+}
+
+// x, mask, a single value
+void masked(Shaper& s) {
+  if (s.dtype(1) != kBool) throw Refused("its mask must be bool, it is " + s.describe(1));
+  s.out(s.dtype(0), broadcast_shapes(s.shape(0), s.shape(1), s));
+}
+
+void bitcast(Shaper& s) {
+  auto type = static_cast<int32_t>(s.integer("type", s.dtype(0)));
+  s.out(type, s.shape(0));
+}
+
+at::Tensor exponential(const Args& a) {
+  at::Tensor x = a[0] * a.real("scale", 1.0) + a.real("shift", 0.0);
+  double base = a.real("base", -1.0);
+  return base > 0 ? at::pow(base, x) : at::exp(x);
+}
+
+at::Tensor logarithm(const Args& a) {
+  at::Tensor y = at::log(a[0] * a.real("scale", 1.0) + a.real("shift", 0.0));
+  double base = a.real("base", -1.0);
+  return base > 0 ? y / std::log(base) : y;
+}
+
+at::Tensor elu(const Args& a) {
+  return at::elu(a[0], a.real("alpha", 1.0), a.real("scale", 1.0), a.real("input_scale", 1.0));
+}
+
+at::Tensor swish(const Args& a) {
+  double scale = a.real("scale", 1.0);
+  return scale == 1.0 ? at::silu(a[0]) : a[0] * at::sigmoid(a[0] * scale);
+}
+
+at::Tensor swish_grad(const Args& a) {
+  double scale = a.real("scale", 1.0);
+  if (scale == 1.0) return at::silu_backward(a[0], a[1]);
+  at::Tensor gate = at::sigmoid(a[1] * scale);
+  return a[0] * (gate + a[1] * scale * gate * (1 - gate));
+}
+
+// In place of its input, which shares memory with the output.
+at::Tensor write(const Args& a, const at::Tensor& value) {
+  at::Tensor out = a.output(0);
+  out.copy_(value);
+  return out;
+}
+
+}  // namespace
+
+const Table& elementwise_rows() {
+  static const Table table = {
+#define BINARY "x1 x2 -> y"
+#define UNARY "x -> y"
+      ROW(Add,               BINARY, broadcast, at::add(a[0], a[1]))
+      ROW(Sub,               BINARY, broadcast, at::sub(a[0], a[1]))
+      ROW(Mul,               BINARY, broadcast, at::mul(a[0], a[1]))
+      ROW(Div,               BINARY, broadcast, at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1]))
+      ROW(RealDiv,           BINARY, broadcast, at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1]))
+      ROW(FloorDiv,          BINARY, broadcast, at::div(a[0], a[1], "floor"))
+      ROW(TruncateDiv,       BINARY, broadcast, at::div(a[0], a[1], "trunc"))
+      ROW(FloorMod,          BINARY, broadcast, at::remainder(a[0], a[1]))
+      ROW(Mod,               BINARY, broadcast, at::fmod(a[0], a[1]))
+      ROW(Pow,               BINARY, broadcast, at::pow(a[0], a[1]))
+      ROW(Maximum,           BINARY, broadcast, at::maximum(a[0], a[1]))
+      ROW(Minimum,           BINARY, broadcast, at::minimum(a[0], a[1]))
+      ROW(SquaredDifference, BINARY, broadcast, at::square(at::sub(a[0], a[1])))
+      ROW(Atan2,             BINARY, broadcast, at::atan2(a[0], a[1]))
+      ROW(Xlogy,             BINARY, broadcast, at::xlogy(a[0], a[1]))
+      ROW(Equal,             BINARY, compare,   at::eq(a[0], a[1]))
+      ROW(NotEqual,          BINARY, compare,   at::ne(a[0], a[1]))
+      ROW(Greater,           BINARY, compare,   at::gt(a[0], a[1]))
+      ROW(GreaterEqual,      BINARY, compare,   at::ge(a[0], a[1]))
+      ROW(Less,              BINARY, compare,   at::lt(a[0], a[1]))
+      ROW(LessEqual,         BINARY, compare,   at::le(a[0], a[1]))
+      ROW(LogicalAnd,        BINARY, logical,   at::logical_and(a[0], a[1]))
+      ROW(LogicalOr,         BINARY, logical,   at::logical_or(a[0], a[1]))
+      ROW(BitwiseAnd,        BINARY, integral,  at::bitwise_and(a[0], a[1]))
+      ROW(BitwiseOr,         BINARY, integral,  at::bitwise_or(a[0], a[1]))
+      ROW(BitwiseXor,        BINARY, integral,  at::bitwise_xor(a[0], a[1]))
+
+      ROW(Muls,     "x -> y | value:Float", same, at::mul(a[0], a.real("value", 1)))
+      ROW(Adds,     "x -> y | value:Float", same, at::add(a[0], a.real("value", 0)))
+      ROW(Axpy,     "x1 x2 -> y | alpha:Float", broadcast, at::add(a[0], a[1], a.real("alpha", 1)))
+      ROW(AxpyV2,   "x1 x2 alpha -> y", broadcast, at::add(a[0], at::mul(a[1], a[2])))
+      ROW(Addcmul,  "input_data x1 x2 value -> y", broadcast, at::add(a[0], at::mul(at::mul(a[1], a[2]), a[3])))
+      ROW(Addcdiv,  "input_data x1 x2 value -> y", broadcast, at::add(a[0], at::mul(at::div(a[1], a[2]), a[3])))
+      ROW(Lerp,     "start end weight -> y", broadcast, at::lerp(a[0], a[1], a[2]))
+      ROW(ClipByValue,   "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2]))
+      ROW(ClipByValueV2, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2]))
+      ROW(AddN,     "x* -> y | N:Int", broadcast, at::sum(at::stack(at::broadcast_tensors(a.tensors(0, a.count()))), 0))
+      ROW(Select,   "condition x1 x2 -> y", select, at::where(a[0], a[1], a[2]))
+      ROW(SelectV2, "condition then else -> result", select, at::where(a[0], a[1], a[2]))
+      ROW(MaskedFill, "x mask value -> y", masked, at::where(a[1], a[2].to(a[0].scalar_type()), a[0]))
+
+      ROW(Cast,       "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype()))
+      ROW(Bitcast,    "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype()))
+      ROW(Identity,   UNARY, same, a[0])
+      ROW(TensorMove, UNARY, same, a[0])
+      ROW(Assign,     "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", same, write(a, a[1]))
+      ROW(ZerosLike,  UNARY, same, at::zeros_like(a[0]))
+      ROW(OnesLike,   UNARY, same, at::ones_like(a[0]))
+      ROW(Abs,        UNARY, same, at::abs(a[0]))
+      ROW(Neg,        UNARY, same, at::neg(a[0]))
+      ROW(Exp,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", same, exponential(a))
+      ROW(Log,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", same, logarithm(a))
+      ROW(Log1p,      UNARY, same, at::log1p(a[0]))
+      ROW(Expm1,      UNARY, same, at::expm1(a[0]))
+      ROW(Sqrt,       UNARY, same, at::sqrt(a[0]))
+      ROW(Rsqrt,      UNARY, same, at::rsqrt(a[0]))
+      ROW(Reciprocal, UNARY, same, at::reciprocal(a[0]))
+      ROW(Square,     UNARY, same, at::square(a[0]))
+      ROW(Sin,        UNARY, same, at::sin(a[0]))
+      ROW(Cos,        UNARY, same, at::cos(a[0]))
+      ROW(Tan,        UNARY, same, at::tan(a[0]))
+      ROW(Asin,       UNARY, same, at::asin(a[0]))
+      ROW(Acos,       UNARY, same, at::acos(a[0]))
+      ROW(Atan,       UNARY, same, at::atan(a[0]))
+      ROW(Sinh,       UNARY, same, at::sinh(a[0]))
+      ROW(Cosh,       UNARY, same, at::cosh(a[0]))
+      ROW(Tanh,       UNARY, same, at::tanh(a[0]))
+      ROW(Erf,        UNARY, same, at::erf(a[0]))
+      ROW(Erfc,       UNARY, same, at::erfc(a[0]))
+      ROW(Floor,      UNARY, same, at::floor(a[0]))
+      ROW(Ceil,       UNARY, same, at::ceil(a[0]))
+      ROW(Round,      UNARY, same, at::round(a[0]))
+      ROW(Rint,       UNARY, same, at::round(a[0]))
+      ROW(Trunc,      "input_x -> output_y", same, at::trunc(a[0]))
+      ROW(Sign,       UNARY, same, at::sign(a[0]))
+      ROW(LogicalNot, UNARY, logical, at::logical_not(a[0]))
+      ROW(Invert,     UNARY, integral, at::bitwise_not(a[0]))
+      ROW(IsFinite,   UNARY, boolean_like, at::isfinite(a[0]))
+      ROW(IsInf,      UNARY, boolean_like, at::isinf(a[0]))
+      ROW(IsNan,      UNARY, boolean_like, at::isnan(a[0]))
+
+      ROW(Relu,       UNARY, same, at::relu(a[0]))
+      ROW(Sigmoid,    UNARY, same, at::sigmoid(a[0]))
+      ROW(Gelu,       UNARY, same, at::gelu(a[0], "tanh"))   // GE's Gelu is the tanh form, whatever torch was asked for
+      ROW(GeluV2,     "x -> y | approximate:String=none", same, at::gelu(a[0], a.text("approximate", "none")))
+      ROW(Swish,      "x -> y | scale:Float=1.0", same, swish(a))
+      ROW(Elu,        "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same, elu(a))
+      ROW(LeakyRelu,  "x -> y | negative_slope:Float=0.0", same, at::leaky_relu(a[0], a.real("negative_slope", 0)))
+      ROW(HardSwish,  UNARY, same, at::hardswish(a[0]))
+      ROW(Mish,       UNARY, same, at::mish(a[0]))
+      ROW(SoftplusV2, "x -> y | beta:Float=1.0 threshold:Float=20.0", same, at::softplus(a[0], a.real("beta", 1), a.real("threshold", 20)))
+
+      ROW(ReluGrad,         "gradients features -> backprops", broadcast, at::threshold_backward(a[0], a[1], 0))
+      ROW(ThresholdGradV2D, "gradients features -> backprops | threshold:Float", broadcast, at::threshold_backward(a[0], a[1], a.real("threshold", 0)))
+      ROW(SigmoidGrad,      "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0]))
+      ROW(TanhGrad,         "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0]))
+      ROW(GeluGrad,         "dy x y -> z", same, at::gelu_backward(a[0], a[1], "tanh"))
+      ROW(GeluGradV2,       "dy x -> z | approximate:String=none", broadcast, at::gelu_backward(a[0], a[1], a.text("approximate", "none")))
+      ROW(SwishGrad,        "grad x y -> grad_x | scale:Float=1.0", same, swish_grad(a))
+  };
+  return table;
+}
+
+}  // namespace sim::ge_table

@@ -1,0 +1,169 @@
+// Reductions, softmax, normalisation, sorting.
+#include "ge_rows.h"
+
+namespace sim::ge_table {
+namespace {
+
+Shape reduced(const Shape& shape, const Values& axes, bool keep) {
+  if (!shape) return std::nullopt;
+  auto rank = static_cast<int64_t>(shape->size());
+  if (!axes) return keep ? Shape(std::vector<int64_t>(shape->size(), ge_unknown_dim)) : std::nullopt;
+  std::vector<bool> gone(shape->size(), false);   // no axes: nothing is reduced
+  for (int64_t axis : *axes)
+    if (rank) gone[static_cast<size_t>(wrap(axis, rank))] = true;
+    else wrap(axis, rank);
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < shape->size(); ++i) {
+    if (!gone[i]) out.push_back((*shape)[i]);
+    else if (keep) out.push_back(1);
+  }
+  return out;
+}
+
+void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.values(1), s.flag("keep_dims"))); }
+void reduce_bool(Shaper& s) {
+  if (s.dtype(0) != kBool) throw Refused("its input must be bool, it is " + s.describe(0));
+  reduce(s);
+}
+
+template <typename F>
+at::Tensor over_axes(const Args& a, F reduce_axes) {
+  std::vector<int64_t> axes = a.need(1);
+  return axes.empty() || a[0].dim() == 0 ? a[0] : reduce_axes(a[0], axes, a.flag("keep_dims"));
+}
+
+// ATen reduces by product, any and all one axis at a time.
+template <typename F>
+at::Tensor one_by_one(const Args& a, F reduce_axis) {
+  return over_axes(a, [&](at::Tensor x, std::vector<int64_t> axes, bool keep) {
+    for (int64_t& axis : axes) axis = wrap(axis, x.dim());
+    std::sort(axes.rbegin(), axes.rend());
+    for (int64_t axis : axes) x = reduce_axis(x, axis, keep);
+    return x;
+  });
+}
+
+void arg_reduce(Shaper& s) {
+  auto dtype = static_cast<int32_t>(s.integer("dtype", kInt64));
+  s.out(dtype, reduced(s.shape(0), s.values(1), false));
+}
+
+void arg_with_value(Shaper& s) {
+  Shape shape = reduced(s.shape(0), std::vector<int64_t>{s.integer("dimension", 0)}, s.flag("keep_dims"));
+  s.out(0, kInt32, shape);
+  s.out(1, s.dtype(0), shape);
+}
+
+Results extremum(const Args& a, bool largest) {
+  int64_t axis = a.integer("dimension", 0);
+  bool keep = a.flag("keep_dims");
+  auto [values, indices] = largest ? at::max(a[0], axis, keep) : at::min(a[0], axis, keep);
+  return {indices, values};
+}
+
+void softmax_shape(Shaper& s) {
+  Shape shape = s.shape(0);
+  for (int64_t axis : s.integers("axes", {-1}))
+    if (shape) wrap(axis, static_cast<int64_t>(shape->size()));
+  s.out(s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
+}
+
+int64_t only_axis(const Args& a) {
+  std::vector<int64_t> axes = a.integers("axes", {-1});
+  if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
+  return axes[0];
+}
+
+at::Tensor softmax_grad(const Args& a) {
+  return at::_softmax_backward_data(a[1], a[0], only_axis(a), a[0].scalar_type());
+}
+
+// y like x; mean and rstd over the normalised dimensions, which stay as 1.
+void layer_norm_shape(Shaper& s) {
+  s.out(0, s.dtype(0), s.shape(0));
+  Shape stat = s.shape(0), normalized = s.shape(1);
+  if (stat && normalized && normalized->size() == 1 && (*normalized)[0] >= 0) {
+    auto count = static_cast<size_t>((*normalized)[0]);
+    if (count > stat->size()) throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
+    std::fill(stat->end() - static_cast<long>(count), stat->end(), 1);
+  } else {
+    stat = std::nullopt;
+  }
+  s.out(1, kFloat, stat);
+  s.out(2, kFloat, stat);
+}
+
+Results layer_norm(const Args& a) {
+  auto [y, mean, rstd] = at::native_layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon", 1e-5));
+  return {y, mean, rstd};
+}
+
+void layer_norm_grad_shape(Shaper& s) {
+  s.out(0, s.dtype(1), s.shape(1));
+  s.out(1, s.dtype(4), s.shape(4));
+  s.out(2, s.dtype(4), s.shape(4));
+}
+
+Results layer_norm_grad(const Args& a) {
+  auto stat = [&](size_t i) { return a[1].scalar_type() == at::kFloat ? a[i] : a[i].to(a[1].scalar_type()); };
+  auto [dx, dgamma, dbeta] =
+      at::native_layer_norm_backward(a[0], a[1], a[4].sizes(), stat(3), stat(2), a[4], a[4], {true, true, true});
+  return {dx, dgamma, dbeta};
+}
+
+void sort_shape(Shaper& s) {
+  s.out(0, s.dtype(0), s.shape(0));
+  s.out(1, kInt32, s.shape(0));
+}
+
+void topk_shape(Shaper& s) {
+  Shape shape = s.shape(0);
+  Values k = s.values(1);
+  if (shape && !shape->empty()) {
+    int64_t axis = wrap(s.integer("dim", -1), static_cast<int64_t>(shape->size()));
+    (*shape)[static_cast<size_t>(axis)] = k && !k->empty() ? (*k)[0] : static_cast<int64_t>(ge_unknown_dim);
+  }
+  s.out(0, s.dtype(0), shape);
+  s.out(1, kInt32, shape);
+}
+
+Results topk(const Args& a) {
+  auto [values, indices] =
+      at::topk(a[0], a.need(1).at(0), a.integer("dim", -1), a.flag("largest", true), a.flag("sorted", true));
+  return {values, indices};
+}
+
+Results sort(const Args& a) {
+  auto [values, indices] = at::sort(a[0], a.flag("stable"), a.integer("axis", -1), a.flag("descending"));
+  return {values, indices};
+}
+
+}  // namespace
+
+const Table& reduction_rows() {
+#define REDUCE "x axes -> y | keep_dims:Bool=false"
+  static const Table table = {
+      ROW(ReduceSum,  REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::sum(x, axes, keep, x.scalar_type()); }))
+      ROW(ReduceMean, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true", reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); }))
+      ROW(ReduceMax,  REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amax(x, axes, keep); }))
+      ROW(ReduceMin,  REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amin(x, axes, keep); }))
+      ROW(ReduceProd, REDUCE, reduce, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::prod(x, axis, keep, x.scalar_type()); }))
+      ROW(ReduceAny,  REDUCE, reduce_bool, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::any(x, axis, keep); }))
+      ROW(ReduceAll,  REDUCE, reduce_bool, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::all(x, axis, keep); }))
+      ROW(ArgMaxV2,   "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0)))
+      ROW(ArgMin,     "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0)))
+      {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value, [](const Args& a) { return extremum(a, true); }},
+      {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value, [](const Args& a) { return extremum(a, false); }},
+      ROW(SoftmaxV2,    "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape, at::softmax(a[0], only_axis(a), a.out_dtype()))
+      ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a)))
+      ROW(SoftmaxGrad,  "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same, softmax_grad(a))
+      {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape, layer_norm},
+      {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
+      {"Sort",   "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape, sort},
+      {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape, topk},
+      ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", same, at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type()))
+  };
+  return table;
+}
+
+}  // namespace sim::ge_table
