@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.table import Table
 from ophook_npu.sim import build, info
 
 
-def build_with_progress(console: Console) -> tuple[object, float]:
+def build_with_progress(console: Console) -> tuple[Path, float]:
     """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
     start = time.perf_counter()
     columns = (TextColumn("simulated Ascend"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -1,0 +1,160 @@
+"""What is installed, which place this is, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ophook_npu import toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.npu import place
+from ophook_npu.npu.installed import require, torch_npu_wheel, torch_wheel
+
+# What torch_npu and torchair import without declaring it.
+UNDECLARED = ("protobuf", "attrs", "decorator", "psutil", "scipy")
+CUSTOM_LIBRARY = "libcust_opapi.so"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report. ``status`` is ok, note (nothing to do), warn (something will not work) or fail."""
+
+    topic: str
+    status: str
+    text: str
+    todo: str = ""
+
+
+def examine(environ: Mapping[str, str] | None = None) -> list[Finding]:
+    """Look at everything; never raises and changes nothing."""
+    environ = os.environ if environ is None else environ
+    return [*_python(), *_wheels(), *_compiler(), *_place(environ), *_simulator(), *_custom_operators(environ)]
+
+
+def as_json(findings: list[Finding]) -> dict[str, Any]:
+    return {"healthy": not any(f.status == "fail" for f in findings), "findings": [asdict(f) for f in findings]}
+
+
+def _python() -> list[Finding]:
+    version = platform.python_version()
+    ok = sys.version_info >= (3, 10)
+    return [Finding("python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.10 or later")]
+
+
+def _wheels() -> list[Finding]:
+    found = []
+    for wheel, name in ((torch_wheel(), "torch"), (torch_npu_wheel(), "torch_npu")):
+        if wheel:
+            found.append(Finding(name, "ok", f"{wheel.version} at {wheel.path}"))
+    try:
+        require()
+    except OphookError as error:
+        found.append(Finding(error.where, "fail", error.what, error.todo or ""))
+    if torch_npu_wheel():
+        absent = []
+        for name in UNDECLARED:
+            try:
+                importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                absent.append(name)
+        if absent:
+            found.append(Finding("torch_npu", "fail", f"it imports {', '.join(absent)}, not installed", f"pip install {' '.join(absent)}"))
+    return found
+
+
+def _compiler() -> list[Finding]:
+    found = []
+    try:
+        command = toolchain.compiler()
+        found.append(Finding("compiler", "ok", toolchain.compiler_version(command)))
+    except OphookError as error:
+        found.append(Finding("compiler", "fail", error.what, error.todo or ""))
+    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    if not header.exists():
+        found.append(Finding("compiler", "fail", f"{header} is missing", "install python3-dev (Debian, Ubuntu)"))
+    try:
+        cache = toolchain.cache_dir()
+        free = shutil.disk_usage(cache).free
+        status = "ok" if free > 1 << 30 else "warn"
+        found.append(Finding("cache", status, f"{cache}, {free / (1 << 30):.1f} GiB free", "" if status == "ok" else "free 1 GiB"))
+    except OphookError as error:
+        found.append(Finding("cache", "fail", error.what, error.todo or ""))
+    return found
+
+
+def _place(environ: Mapping[str, str]) -> list[Finding]:
+    host = place.detect(environ)
+    if host.problem:
+        return [Finding("place", "fail", host.problem, host.todo or "")]
+    if host.is_ascend:
+        return [Finding("place", "ok", f"an Ascend host: CANN at {host.home}, {len(host.devices)} device node(s)")]
+    return [Finding("place", "ok", "no CANN and no NPU: the simulated Ascend is used")]
+
+
+def _simulator() -> list[Finding]:
+    from ophook_npu import sim
+
+    try:
+        root = sim.location()
+    except OphookError as error:
+        return [Finding("simulator", "warn", error.what, error.todo or "")]
+    if (root / "lib64").is_dir():
+        return [Finding("simulator", "ok", f"built at {root}")]
+    return [Finding("simulator", "note", "not built yet", "ophook-npu sim build (the first `ophook-npu run` does it too)")]
+
+
+def custom_library_folders(environ: Mapping[str, str]) -> list[tuple[Path, str]]:
+    """Where torch_npu looks for custom operators, in its order: (folder, why)."""
+    folders = []
+    for entry in environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":"):
+        if entry:
+            folders.append((Path(entry) / "op_api" / "lib", "ASCEND_CUSTOM_OPP_PATH"))
+    opp = environ.get("ASCEND_OPP_PATH")
+    if opp:
+        config = Path(opp) / "vendors" / "config.ini"
+        if config.is_file():
+            line = next((text for text in config.read_text().splitlines() if text.startswith("load_priority=")), "")
+            for vendor in filter(None, line.removeprefix("load_priority=").split(",")):
+                folders.append((Path(opp) / "vendors" / vendor / "op_api" / "lib", f"{config}: load_priority"))
+    return folders
+
+
+def _custom_operators(environ: Mapping[str, str]) -> list[Finding]:
+    found: list[Finding] = []
+    opp = environ.get("ASCEND_OPP_PATH")
+    if opp:
+        vendors = Path(opp) / "vendors"
+        listed = {folder.parent.parent.name for folder, why in custom_library_folders(environ) if "load_priority" in why}
+        present = {path.name for path in vendors.iterdir() if path.is_dir()} if vendors.is_dir() else set()
+        for name in sorted(present - listed):
+            found.append(Finding(
+                "custom operators", "warn", f"{vendors / name} is installed but not in load_priority of {vendors / 'config.ini'}",
+                f"add {name} to the line load_priority=…",
+            ))  # fmt: skip
+    for folder, why in custom_library_folders(environ):
+        found.append(_custom_library(folder / CUSTOM_LIBRARY, why))
+    return found or [Finding("custom operators", "note", "neither ASCEND_CUSTOM_OPP_PATH nor ASCEND_OPP_PATH names any")]
+
+
+def _custom_library(path: Path, why: str) -> Finding:
+    if not path.exists():
+        hint = "point at the folder that holds op_api/lib (…/vendors/<name>)"
+        return Finding("custom operators", "warn", f"{path} does not exist ({why})", hint)
+    owner = path.stat().st_uid
+    if owner not in (0, os.getuid()):
+        text = f"{path} belongs to user {owner}: torch_npu only loads what belongs to you or root"
+        return Finding("custom operators", "warn", text, f"chown {os.getuid()} {path}")
+    try:
+        ctypes.CDLL(str(path), mode=os.RTLD_LAZY)
+    except OSError as error:
+        return Finding("custom operators", "warn", f"{path} cannot be loaded: {error}", "source CANN's set_env.sh, or rebuild it for this CANN")
+    return Finding("custom operators", "ok", f"{path} ({why})")

@@ -1,0 +1,45 @@
+"""The pytest plug-in: ``pytest --npu-device sim`` runs a test suite that needs ``npu`` on the simulated Ascend.
+
+``auto`` uses a real NPU where there is one. Without the option nothing happens.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: Any) -> None:
+    group = parser.getgroup("ophook-npu")
+    group.addoption("--npu-device", choices=("auto", "sim", "npu"), help="where torch's npu device comes from")
+    group.addoption("--npu-soc", help="the SoC to simulate")
+    group.addoption("--npu-devices", type=int, default=1, help="how many devices to simulate")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: Any) -> None:
+    # Before conftest files, because the first of them may import torch.
+    options = early_config.known_args_namespace
+    if not options.npu_device:
+        return
+    from ophook_npu import sim
+    from ophook_npu.errors import OphookError
+    from ophook_npu.npu import place
+
+    try:
+        if place.choose(options.npu_device, place.detect()) == "sim":
+            os.environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
+            sim.enable(soc=options.npu_soc, devices=options.npu_devices)
+    except OphookError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pytest_report_header(config: Any) -> str | None:
+    if not config.getoption("npu_device"):
+        return None
+    from ophook_npu import sim
+
+    root = sim.active()
+    return f"npu: simulated {os.environ.get('OPHOOK_SIM_SOC')}, {root}" if root else "npu: hardware"
