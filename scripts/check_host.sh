@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Decide where to run and write it (sim or npu) to FILE; a half-installed Ascend host is an error.
+# usage: check_host.sh VENV auto|sim|npu FILE
+set -euo pipefail
+
+"$1/bin/python" - "$2" "$3" <<'EOF'
+import sys
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+from ophook_npu.npu import place
+
+try:
+    chosen = place.choose(sys.argv[1], place.detect())
+except OphookError as error:
+    sys.exit(str(error))
+print(chosen)
+Path(sys.argv[2]).write_text(chosen)
+EOF

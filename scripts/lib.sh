@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# What the scripts share: numbered steps with times and logs, and errors that say what to do next. Sourced, not run.
+
+usage_error() {
+    echo "$(basename "$0"): $1 (see $(basename "$0") -h)" >&2
+    exit 2
+}
+
+# The path made absolute; it need not exist.
+absolute() {
+    case $1 in
+        /*) printf '%s\n' "$1" ;;
+        *) printf '%s/%s\n' "$PWD" "$1" ;;
+    esac
+}
+
+# begin_steps VENV TOTAL: logs go below the virtual environment, in a folder of this run.
+begin_steps() {
+    step_number=0 total_steps=$2
+    logs="$1/ophook-logs/$(date +%Y%m%d-%H%M%S)-$$"
+}
+
+elapsed() { # SINCE
+    awk -v a="$1" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }'
+}
+
+# step NAME NEXT COMMAND…: run the command with its output in a log; on failure say where it is and what to try.
+step() {
+    local name=$1 next=$2 log since status=0
+    shift 2
+    step_number=$((step_number + 1))
+    mkdir -p "$logs"
+    log="$logs/$step_number.log"
+    since=$(date +%s.%N)
+    printf '[%d/%d] %-34s ' "$step_number" "$total_steps" "$name"
+    "$@" >"$log" 2>&1 || status=$?
+    if [ "$status" -ne 0 ]; then
+        printf 'FAILED after %s s (exit status %d)\n\n' "$(elapsed "$since")" "$status"
+        tail -n 15 "$log" | sed 's/^/    /'
+        printf '\nstep:  %s\nlog:   %s\nnext:  %s\n' "$name" "$log" "$next"
+        exit 1
+    fi
+    printf '%6s s\n' "$(elapsed "$since")"
+}

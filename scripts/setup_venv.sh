@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Make the virtual environment DIR with torch, torch_npu and this package in it, or leave it as it is when it is complete.
+# usage: setup_venv.sh DIR [EXTRA…]     extras of pyproject.toml; default: npu test
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$1
+shift
+extras=(npu test "$@")
+made_for="$(cksum <"$root/pyproject.toml") $root"
+complete="$venv/ophook-complete" busy="$venv/ophook-installing"
+
+# Two runs at once: one installs, the other waits. The lock is the folder above, so that no lock file is left behind.
+mkdir -p "$(dirname "$venv")"
+exec 9<"$(dirname "$venv")"
+flock 9
+
+has_extras() {
+    local extra
+    [ -f "$complete" ] && [ "$(head -n 1 "$complete")" = "$made_for" ] || return 1
+    for extra in "${extras[@]}"; do
+        grep -qx "$extra" "$complete" || return 1
+    done
+}
+if has_extras; then
+    echo "complete: $venv with ${extras[*]}"
+    exit 0
+fi
+
+python=${PYTHON:-}
+if [ -z "$python" ]; then
+    for candidate in python3.11 python3; do
+        if command -v "$candidate" >/dev/null; then
+            python=$candidate
+            break
+        fi
+    done
+fi
+[ -n "$python" ] || { echo "no python3 on PATH; next: install Python 3.11 or set PYTHON" >&2; exit 1; }
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    { echo "$("$python" --version) is too old; allowed: 3.10 or later; next: set PYTHON" >&2; exit 1; }
+"$python" -c 'import venv, ensurepip' ||
+    { echo "$python has no venv module; next: install python3-venv" >&2; exit 1; }
+
+# An installation that was cut off may be half-written in ways pip does not see: start over.
+if [ -e "$busy" ] || [ ! -x "$venv/bin/python" ]; then
+    bash "$root/scripts/clean_venv.sh" "$venv"
+    "$python" -m venv "$venv"
+fi
+touch "$busy"
+rm -f "$complete"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA.
+"$venv/bin/python" -m pip install torch==2.13.0
+"$venv/bin/python" -m pip install -e "${root}[$(IFS=,; echo "${extras[*]}")]"
+printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
+mv "$complete.part" "$complete"
+rm -f "$busy"
