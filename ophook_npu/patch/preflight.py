@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
@@ -47,6 +48,7 @@ class Interpreter:
     PyYAML: str | None
 
 
+@lru_cache
 def probe(python: str) -> Interpreter:
     environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     try:
