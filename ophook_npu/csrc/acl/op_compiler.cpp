@@ -25,7 +25,7 @@ extern "C" {
 size_t aclGetCompileoptSize(aclCompileOpt option) {
   std::lock_guard<std::mutex> lock(mutex);
   auto entry = options().find(option);
-  return entry == options().end() ? 1 : entry->second.size() + 1;
+  return entry == options().end() ? 0 : entry->second.size() + 1;
 }
 
 aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
