@@ -20,7 +20,8 @@ from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._targets import is_composite
 from ophook_npu.hooks._trampoline import Trampoline
 
-KEY = "FuncTorchBatched"
+_PLACE = "FuncTorchBatched"
+_KEY = torch._C.DispatchKey.FuncTorchBatched
 _MOST = 32
 
 
@@ -34,13 +35,13 @@ def install(targets: tuple[OpOverload, ...], handler: Handler) -> list[OpOverloa
         return []
     chosen = [op for op in targets if _can_batch(op)]
     for op in chosen:
-        _trampoline.install(op, KEY, handler, _run_slices)
+        _trampoline.add(op, _PLACE, _run_slices, _KEY, handler)
     return chosen
 
 
 def uninstall(ops: list[OpOverload], handler: Handler) -> None:
     for op in ops:
-        _trampoline.uninstall(op, KEY, handler)
+        _trampoline.drop(op, _PLACE, _KEY, handler)
 
 
 def _can_batch(op: OpOverload) -> bool:
@@ -54,8 +55,9 @@ def _can_batch(op: OpOverload) -> bool:
     )
 
 
-def _run_slices(trampoline: Trampoline, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _run_slices(trampoline: Trampoline) -> Callable[..., Any]:
     op = trampoline.op
+    kernel = _compat.kernel(op, _PLACE)
 
     def slices(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
         values, spec = pytree.tree_flatten(args)
@@ -70,8 +72,8 @@ def _run_slices(trampoline: Trampoline, kernel: Callable[..., Any]) -> Callable[
         return torch.stack(results), 0
 
     def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        handlers = trampoline.handlers
-        if not handlers or _compat.is_compiling_here():
+        handlers = trampoline.handlers.get(_KEY)
+        if handlers is None or _compat.is_compiling_here():
             return kernel(keyset, *args, **kwargs)
         for handler in handlers:
             if handler.on_miss != "handle":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import torch
@@ -65,6 +66,10 @@ def _leaf(value: Any) -> Any:
     return (type(value), value)
 
 
+# torch keeps "inside a dispatch mode" in process-wide flags, which modes of several threads would leave set.
+_one_mode_at_a_time = threading.RLock()
+
+
 def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """(shape, dtype, device) for each tensor the operator returns, with ``None`` for what cannot be known beforehand."""
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -73,7 +78,7 @@ def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     try:
         # The running dispatch modes would take the fake calls for the program's own.
-        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), mode:
+        with _one_mode_at_a_time, torch.utils._python_dispatch._disable_current_modes(), torch.no_grad(), mode:
             fake_args, fake_kwargs = pytree.tree_map_only(
                 torch.Tensor, lambda t: mode.from_tensor(t.detach(), static_shapes=True), (args, kwargs)
             )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -37,8 +37,41 @@ def modes() -> list[Any]:
     return torch.utils._python_dispatch._get_current_dispatch_mode_stack()
 
 
+# torch keeps "inside a dispatch mode" in process-wide flags that each mode saves and restores, so modes that threads leave in
+# another order than they entered would leave them set. The first of our modes notes them, the last puts them back.
+_mode_lock = threading.RLock()
+_mode_count = 0
+_flags_found: list[Any] = []
+
+
+def enter_mode(mode: Any) -> None:
+    """Puts ``mode`` on top of this thread's stack."""
+    global _mode_count, _flags_found
+    with _mode_lock:
+        if _mode_count == 0:
+            _flags_found = _flags()
+        _mode_count += 1
+        mode.__enter__()
+
+
 def leave_mode(mode: Any) -> None:
     """Takes ``mode`` off this thread's stack, from wherever it is; the modes above it stay, in order."""
+    global _mode_count
+    with _mode_lock:
+        above = _take_out(mode)
+        _mode_count -= 1
+        if _mode_count == 0:
+            _put_flags(_flags_found)
+        for other in above:
+            # Those above found the flags we had set.
+            for saved, now in zip(_saved_flags(other), _flags(), strict=True):
+                if saved:
+                    saved[-1] = now
+        if above:
+            _set_flags_for(above)
+
+
+def _take_out(mode: Any) -> list[Any]:
     from torch.utils import _python_dispatch as dispatch
 
     above = []
@@ -46,13 +79,8 @@ def leave_mode(mode: Any) -> None:
         above.append(dispatch._pop_mode())
     mode.__exit__(None, None, None)
     for other in reversed(above):
-        # Each mode remembers the process-wide "inside a mode" flags it found; those above found the ones we had set.
-        for saved, now in zip(_saved_flags(other), _flags(), strict=True):
-            if saved:
-                saved[-1] = now
         dispatch._push_mode(other)
-    if above:
-        _set_flags_for(above)
+    return above
 
 
 _FLAG_NAMES = (
@@ -73,6 +101,16 @@ def _flags() -> list[Any]:
     return [getattr(torch.utils._python_dispatch, name, None) for _, name in _FLAG_NAMES]
 
 
+def _put_flags(values: list[Any]) -> None:
+    from torch.utils import _python_dispatch as dispatch
+
+    for (_, name), value in zip(_FLAG_NAMES, values, strict=True):
+        if value is not None:
+            setattr(dispatch, name, value)
+    if hasattr(dispatch, "set_is_in_mode_without_ignore_compile_internals"):
+        dispatch.set_is_in_mode_without_ignore_compile_internals(values[2])
+
+
 def _set_flags_for(present: list[Any]) -> None:
     from torch.utils import _python_dispatch as dispatch
 
@@ -87,12 +125,6 @@ def _set_flags_for(present: list[Any]) -> None:
 
 
 # --- torch.compile -------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def stance(**wanted: Any) -> Iterator[None]:
-    with torch.compiler.set_stance(**wanted):
-        yield
 
 
 def get_stance() -> Any:

@@ -156,3 +156,13 @@ _aten_overload = functools.lru_cache(maxsize=None)(_find_overload)
 def is_composite(op: OpOverload) -> bool:
     """Whether ``op`` is only a program over other operators that autograd and most dispatch keys never see (CompositeImplicit)."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(op._name, "CompositeImplicitAutograd")
+
+
+def is_out(op: OpOverload) -> bool:
+    return any(a.is_out for a in op._schema.arguments)
+
+
+def is_one_composite(targets: Targets) -> bool:
+    """Whether ``targets`` names composite operators, not a crowd in which some happen to be composite."""
+    called = [op for op in targets.ops if not is_out(op)]
+    return bool(called) and all(map(is_composite, called))

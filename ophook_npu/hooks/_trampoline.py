@@ -1,7 +1,13 @@
-"""Python kernels registered once for each (operator, dispatch key) and switched by a list of handlers.
+"""Python kernels registered once for each operator and place in the dispatcher, and switched by a table of handlers.
 
 Taking a kernel out of the dispatcher while another thread runs the operator crashes the process, so hooks come and go in
-the list, and the kernel itself is deregistered by :func:`purge` alone.
+the table, and the kernel itself is deregistered by :func:`purge` alone.
+
+The place is the key ``BackendSelect``: it is in the key set of every call, is a fall-through for all operators but the
+factories, and lies below autograd, dispatch modes and vmap, right above the backends. So one kernel serves every device, and
+what it stands in front of is reached by redispatching, which releases the GIL. A kernel at the backend's own key would have
+to call its predecessor through ``torch.library.get_kernel``, which keeps the GIL: other threads wait, and a C++ kernel that
+calls a hooked operator from its worker threads never returns.
 """
 
 from __future__ import annotations
@@ -17,6 +23,12 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
+from ophook_npu.hooks._targets import is_composite
+
+Kernel = Callable[..., Any]
+Body = Callable[["Trampoline"], Kernel]
+
+_DispatchKey = torch._C.DispatchKey
 
 
 class _Busy(threading.local):
@@ -30,73 +42,51 @@ _registered: dict[tuple[OpOverload, str], Trampoline] = {}
 
 
 class Trampoline:
-    """The kernel of one operator at one key: runs the handlers, newest first, and then what was registered before."""
+    """The kernel of one operator at one place.
 
-    def __init__(self, op: OpOverload, key: str, around: Callable[[Trampoline, Callable[..., Any]], Callable[..., Any]]) -> None:
+    Attributes:
+        handlers: by backend key, those whose hook is on, newest first. Replaced as a whole, never changed in place: the
+            kernel reads it without a lock.
+    """
+
+    def __init__(self, op: OpOverload, place: str, body: Body) -> None:
         self.op = op
-        self.key = key
-        self.handlers: tuple[Handler, ...] = ()
-        self.kernel = _accepting_numbers(op, _compat.kernel(op, key))
+        self.place = place
+        self.handlers: dict[Any, tuple[Handler, ...]] = {}
         space, name = op._name.split("::")
+        kernel = body(self)
         self.library = torch.library.Library(space, "IMPL")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=r"(?s).*Overriding a previously registered kernel.*")
-            self.library.impl(name, around(self, self.kernel), key, with_keyset=True)
+            self.library.impl(name, kernel, place, with_keyset=True)
 
 
-def run_handlers(trampoline: Trampoline, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a kernel that stands in for another one."""
-    op = trampoline.op
-    is_autograd = trampoline.key.startswith("Autograd")
-
-    def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        handlers = trampoline.handlers
-        # Above autograd the kernel also meets the fake tensors of torch.compile, which replacements cannot compute with.
-        if not handlers or (is_autograd and _compat.is_compiling_here()):
-            return kernel(keyset, *args, **kwargs)
-        return _through(handlers, op, partial(kernel, keyset), args, kwargs)
-
-    return body
+def install(op: OpOverload, backend: str, handler: Handler) -> None:
+    """Lets ``handler`` see the calls of ``op`` on a backend, before those installed earlier."""
+    for place, body in _places(op, backend):
+        add(op, place, body, getattr(_DispatchKey, backend), handler)
 
 
-def _through(handlers: tuple[Handler, ...], op: OpOverload, proceed: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    busy = _busy.handlers
-    for position, handler in enumerate(handlers):
-        if handler in busy:
-            continue  # called from this handler's own replacement: it does not see itself
-        rest = handlers[position + 1 :]
-        following = proceed if not rest else _following(rest, op, proceed)
-        busy.add(handler)
-        try:
-            return handler.run(op, args, kwargs, following)
-        finally:
-            busy.discard(handler)
-    return proceed(*args, **kwargs)
+def uninstall(op: OpOverload, backend: str, handler: Handler) -> None:
+    for place, _ in _places(op, backend):
+        drop(op, place, getattr(_DispatchKey, backend), handler)
 
 
-def _following(rest: tuple[Handler, ...], op: OpOverload, proceed: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args, **kwargs: _through(rest, op, proceed, args, kwargs)
-
-
-def install(
-    op: OpOverload,
-    key: str,
-    handler: Handler,
-    around: Callable[[Trampoline, Callable[..., Any]], Callable[..., Any]] = run_handlers,
-) -> None:
-    """Lets ``handler`` see the calls of ``op`` at ``key``, before those installed earlier."""
+def add(op: OpOverload, place: str, body: Body, key: Any, handler: Handler) -> None:
     with _lock:
-        trampoline = _registered.get((op, key))
+        trampoline = _registered.get((op, place))
         if trampoline is None:
-            trampoline = _registered[op, key] = Trampoline(op, key, around)
-        trampoline.handlers = (handler, *trampoline.handlers)
+            trampoline = _registered[op, place] = Trampoline(op, place, body)
+        trampoline.handlers = {**trampoline.handlers, key: (handler, *trampoline.handlers.get(key, ()))}
 
 
-def uninstall(op: OpOverload, key: str, handler: Handler) -> None:
+def drop(op: OpOverload, place: str, key: Any, handler: Handler) -> None:
     with _lock:
-        trampoline = _registered.get((op, key))
+        trampoline = _registered.get((op, place))
         if trampoline is not None:
-            trampoline.handlers = tuple(h for h in trampoline.handlers if h is not handler)
+            left = tuple(h for h in trampoline.handlers.get(key, ()) if h is not handler)
+            others = {k: v for k, v in trampoline.handlers.items() if k != key}
+            trampoline.handlers = {**others, key: left} if left else others
 
 
 def purge() -> int:
@@ -109,9 +99,9 @@ def purge() -> int:
     """
     with _lock:
         # Newest first: a table entry goes back to what was there when the kernel came.
-        idle = [place for place, trampoline in reversed(_registered.items()) if not trampoline.handlers]
-        for place in idle:
-            _compat.destroy(_registered.pop(place).library)
+        idle = [slot for slot, trampoline in reversed(_registered.items()) if not trampoline.handlers]
+        for slot in idle:
+            _compat.destroy(_registered.pop(slot).library)
         return len(idle)
 
 
@@ -122,12 +112,97 @@ def purge_if_alone() -> None:
 
 
 def registered() -> list[tuple[str, str, bool]]:
-    """(operator, key, in use) of every kernel this package has in the dispatcher."""
+    """(operator, dispatch key, in use) of every kernel this package has in the dispatcher."""
     with _lock:
-        return [(op._name, key, bool(trampoline.handlers)) for (op, key), trampoline in _registered.items()]
+        return [(op._name, place, bool(trampoline.handlers)) for (op, place), trampoline in _registered.items()]
 
 
-def _accepting_numbers(op: OpOverload, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _places(op: OpOverload, backend: str) -> list[tuple[str, Body]]:
+    if is_composite(op):
+        # A composite operator is a program at the autograd key; below it, only inference mode arrives.
+        return [("Autograd" + backend, _composite), ("BackendSelect", _composite)]
+    if torch._C._dispatch_has_kernel_for_dispatch_key(op._name, "BackendSelect"):
+        return [(backend, _factory)] if (op, "BackendSelect") not in _registered else [("BackendSelect", _ordinary)]
+    return [("BackendSelect", _ordinary)]
+
+
+def _ordinary(trampoline: Trampoline) -> Kernel:
+    op = trampoline.op
+    redispatch = _accepting_numbers(op, op.redispatch)
+    routes: dict[int, tuple[Any, Any]] = {}
+
+    def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            below, backend = routes[keyset.raw_repr()]
+        except KeyError:
+            below, backend = routes[keyset.raw_repr()] = _below_backend_select(keyset)
+        # A fake tensor's kernel runs with the key Meta, for which no handler is installed.
+        handlers = trampoline.handlers.get(backend)
+        if handlers is None:
+            return redispatch(below, *args, **kwargs)
+        return _through(handlers, op, partial(redispatch, below), args, kwargs)
+
+    return body
+
+
+def _composite(trampoline: Trampoline) -> Kernel:
+    op = trampoline.op
+    is_autograd = trampoline.place.startswith("Autograd")
+    key = getattr(_DispatchKey, trampoline.place.removeprefix("Autograd")) if is_autograd else None
+
+    def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        handlers = trampoline.handlers.get(key or _below_backend_select(keyset)[1])
+        # Above autograd the fake tensors of torch.compile come by too, which replacements cannot compute with.
+        if handlers is None or (is_autograd and _compat.is_compiling_here()):
+            return op.decompose(*args, **kwargs)
+        return _through(handlers, op, op.decompose, args, kwargs)
+
+    return body
+
+
+def _factory(trampoline: Trampoline) -> Kernel:
+    op = trampoline.op
+    key = getattr(_DispatchKey, trampoline.place)
+    kernel = _accepting_numbers(op, _compat.kernel(op, trampoline.place))
+
+    def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        handlers = trampoline.handlers.get(key)
+        if handlers is None:
+            return kernel(keyset, *args, **kwargs)
+        return _through(handlers, op, partial(kernel, keyset), args, kwargs)
+
+    return body
+
+
+def _through(handlers: tuple[Handler, ...], op: OpOverload, proceed: Kernel, args: Any, kwargs: Any) -> Any:
+    busy = _busy.handlers
+    for position, handler in enumerate(handlers):
+        if handler in busy:
+            continue  # called from inside this handler, or from inside the kernel it let run
+        rest = handlers[position + 1 :]
+        following = proceed if not rest else _following(rest, op, proceed)
+        busy.add(handler)
+        try:
+            return handler.run(op, args, kwargs, following)
+        finally:
+            busy.discard(handler)
+    return proceed(*args, **kwargs)
+
+
+def _following(rest: tuple[Handler, ...], op: OpOverload, proceed: Kernel) -> Kernel:
+    return lambda *args, **kwargs: _through(rest, op, proceed, args, kwargs)
+
+
+_AFTER = torch._C._dispatch_keyset_full_after(_DispatchKey.BackendSelect)
+
+
+def _below_backend_select(keyset: Any) -> tuple[Any, Any]:
+    # The Python dispatcher has chosen this kernel already; left in the set, it would choose it again and again.
+    below = (keyset & _AFTER).remove(_DispatchKey.PythonDispatcher)
+    return below, below.highestPriorityTypeId()
+
+
+def _accepting_numbers(op: OpOverload, kernel: Kernel) -> Kernel:
     """``x + 1`` reaches a Python kernel as ``add.Tensor(x, 1)``, but a kernel called from Python wants a Tensor there."""
     if not _compat.takes_numbers(op):
         return kernel

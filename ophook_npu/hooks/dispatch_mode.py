@@ -6,14 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ophook_npu.hooks import _batching, _compat, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite
+from ophook_npu.hooks._targets import is_composite, is_one_composite
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -32,8 +31,7 @@ OPTIONS: dict[str, str] = {}
 
 def refuse(spec: Spec) -> str | None:
     assert spec.targets is not None
-    called = [op for op in spec.targets.ops if not any(a.is_out for a in op._schema.arguments)]
-    if called and all(map(is_composite, called)):
+    if is_one_composite(spec.targets):
         return (
             f"{spec.targets.label} is composite: it is taken apart above the level of dispatch modes; "
             "hook the operators it calls, or use via='impl_override' or via='custom_op'"
@@ -50,13 +48,13 @@ class _Installed:
 
     def __init__(self, spec: Spec) -> None:
         assert spec.targets is not None
-        self._ops = spec.targets.ops
+        self._ops = tuple(op for op in spec.targets.ops if not is_composite(op))
         self._handler = spec.handler
         self._local = threading.local()
         self.notes: list[str] = []
-        composite = [op for op in self._ops if is_composite(op)]
+        composite = len(spec.targets.ops) - len(self._ops)
         if composite:
-            self.notes.append(f"{len(composite)} composite operators among the targets are seen as the operators they call")
+            self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
 
     def enable(self) -> None:
         request = _stance.for_unseen_regions(self._handler)
@@ -71,7 +69,7 @@ class _Installed:
             self._local.router = stack[-1]
         else:
             self._local.router = kind()
-            self._local.router.__enter__()
+            _compat.enter_mode(self._local.router)
         self._local.router.add(self._handler, self._ops)
 
     def disable(self) -> None:

@@ -9,12 +9,12 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _batching, _stance, _trampoline
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite
+from ophook_npu.hooks._targets import is_composite, is_one_composite
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
 NAME = "impl_override"
-SUMMARY = "a kernel registered over the device's own: process-wide, and free for operators that are not hooked"
+SUMMARY = "a Python kernel in the dispatcher, right above the device's own: process-wide, and free for operators not hooked"
 KINDS = frozenset({"op"})
 SEES = {
     "compile": "only the kernels that compiled code calls one by one; compiled functions run eagerly while the hook is on",
@@ -45,19 +45,22 @@ def _devices(spec: Spec) -> list[str]:
     return ["cpu"] if accelerator is None else ["cpu", accelerator.type]
 
 
-def _places(spec: Spec) -> list[tuple[OpOverload, str]]:
+def _ops(spec: Spec) -> tuple[OpOverload, ...]:
+    """The targets; of a crowd without its composite operators, which would hide the operators they call."""
     assert spec.targets is not None
-    found = []
-    for device in _devices(spec):
-        key = torch._C._dispatch_key_for_device(device)
-        for op in spec.targets.ops:
-            if is_composite(op):
-                # A composite operator is a program at the autograd key; a kernel at the backend key alone would cut its
-                # gradient. The backend key is what inference mode reaches.
-                found += [(op, "Autograd" + key), (op, key)]
-            elif torch._C._dispatch_has_computed_kernel_for_dispatch_key(op._name, key):
-                found.append((op, key))
-    return found
+    if is_one_composite(spec.targets):
+        return spec.targets.ops
+    return tuple(op for op in spec.targets.ops if not is_composite(op))
+
+
+def _places(spec: Spec) -> list[tuple[OpOverload, str]]:
+    keys = [torch._C._dispatch_key_for_device(device) for device in _devices(spec)]
+    return [
+        (op, key)
+        for key in keys
+        for op in _ops(spec)
+        if is_composite(op) or torch._C._dispatch_has_computed_kernel_for_dispatch_key(op._name, key)
+    ]
 
 
 class _Installed:
@@ -65,13 +68,18 @@ class _Installed:
 
     def __init__(self, spec: Spec) -> None:
         assert spec.targets is not None
-        self._ops = spec.targets.ops
+        self._ops = _ops(spec)
         self._handler = spec.handler
         self._places = _places(spec)
         self._request: Any = None
         self._batched: list[OpOverload] = []
+        self.notes: list[str] = []
         absent = set(self._ops) - {op for op, _ in self._places}
-        self.notes: list[str] = [f"{len(absent)} overloads have no kernel here and cannot be called"] if absent else []
+        if absent:
+            self.notes.append(f"{len(absent)} overloads have no kernel on {', '.join(_devices(spec))}")
+        composite = len(spec.targets.ops) - len(self._ops)
+        if composite:
+            self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
 
     def enable(self) -> None:
         self._request = _stance.for_unseen_regions(self._handler)

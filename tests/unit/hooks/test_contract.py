@@ -314,6 +314,25 @@ def test_calls_from_many_threads_while_hooks_come_and_go(ab):
     assert h.hits > 0
 
 
+def test_other_threads_run_while_the_original_kernel_does(via):
+    """The original runs without the GIL; a kernel that calls operators from its own worker threads depends on it."""
+    a = torch.randn(700, 700)
+    ticks, stop = [], threading.Event()
+
+    def tick():
+        while not stop.wait(0.001):
+            ticks.append(1)
+
+    with ophook_npu.hook("aten::mm", before=lambda call: None, via=via):
+        thread = threading.Thread(target=tick)
+        thread.start()
+        for _ in range(20):
+            torch.mm(a, a)
+        stop.set()
+        thread.join()
+    assert len(ticks) >= 10
+
+
 def test_composite_operator(ab):
     x, weight = torch.randn(2, 4), torch.randn(3, 4, requires_grad=True)
     with pytest.raises(OphookError, match="is composite"):
