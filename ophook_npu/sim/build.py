@@ -30,7 +30,6 @@ CSRC = Path(__file__).resolve().parent.parent / "csrc"
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
 
-# Folders of csrc whose C++ can reach ATen, which decides the string ABI; the graph engine's libraries keep CANN's old one.
 _COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}")
 
 
@@ -55,11 +54,13 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         return tuple(sorted((CSRC / folder).glob("*.cpp")))
 
     exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
+    # torchair links the graph engine's C++ interface with the old string ABI, and all of it.
+    engine = ("-std=c++17", "-O2", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     libraries = [
         Library(core, every("core"), _COMMON, link_flags=here),
         Library(
             "libascendcl.so",
-            sources("acl", "runtime", "settings", "operator_description", "unimplemented"),
+            sources("acl", "runtime", "settings", "core_limits", "operator_description", "unimplemented"),
             exported,
             (core,),
             here,
@@ -69,12 +70,29 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         Library("libhccl.so", every("hccl"), exported, (core,), here),
         Library(
             "libopapi.so",
-            tuple(path for path in every("opapi") if not path.name.startswith("ge_")),
+            every("opapi"),
             (*exported, *aten),
             (core, "libascendcl.so"),
             (*here, *torch_link),
             needs=(aten_header,),
         ),
+        Library(
+            "libgraph.so",
+            sources("ge", "parse", "graph_types", "operator", "registry", "graph", "securec"),
+            engine,
+            (core,),
+            here,
+        ),
+        Library(
+            "libge_runner.so",
+            sources("ge", "infer", "compile", "aclnn_call", "execute", "session"),
+            engine,
+            (core, "libgraph.so"),
+            here,
+        ),
+        Library("libacl_tdt_channel.so", sources("ge", "tdt"), engine, (core,), here),
+        Library("libfmk_parser.so", sources("ge", "empty"), engine),
+        Library("libascend_protobuf.so", sources("ge", "empty"), engine),
         Library(
             "libcust_opapi.so",
             sources("vendor", "add_custom_aclnn"),
@@ -82,6 +100,13 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             (core, "libopapi.so"),
             torch_link,
             folder=f"opp/vendors/{VENDOR}/op_api/lib",
+        ),
+        Library(
+            "libcust_opsproto.so",
+            sources("vendor", "add_custom_proto"),
+            engine,
+            (core, "libgraph.so"),
+            folder=f"opp/vendors/{VENDOR}/op_proto/lib/linux/{platform.machine()}",
         ),
     ]
     return libraries

@@ -1,5 +1,7 @@
 // libcust_opapi.so of the vendor package "ophook": what the AddCustom operator project (op_plugin_patch/ascendc) installs
 // on an Ascend host, for the simulator. torch_npu finds it the way it finds any custom operator library.
+#include <ATen/ops/add.h>
+
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
