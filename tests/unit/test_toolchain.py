@@ -1,0 +1,115 @@
+"""Building C++ on the user's machine: caching, concurrency, errors."""
+
+import ctypes
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ophook_npu import toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.toolchain import Library
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "cache"))
+    toolchain.compiler.cache_clear()
+    yield tmp_path / "cache"
+    toolchain.compiler.cache_clear()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "answer.h").write_text("#define ANSWER 42\n")
+    (source / "a.cpp").write_text('#include "answer.h"\nextern "C" int answer() { return ANSWER; }\n')
+    (source / "b.cpp").write_text('extern "C" int other() { return 1; }\n')
+    return source
+
+
+def build(project: Path, root: Path, flags: tuple[str, ...] = ("-fPIC",)) -> int:
+    library = Library("libanswer.so", (project / "a.cpp", project / "b.cpp"), flags)
+    return toolchain.build([library], root, include_roots=[project], stamp="test")
+
+
+def test_a_change_rebuilds_what_includes_it(project: Path, tmp_path: Path) -> None:
+    assert build(project, tmp_path / "one") == 2
+    assert ctypes.CDLL(str(tmp_path / "one/lib64/libanswer.so")).answer() == 42
+    assert build(project, tmp_path / "two") == 0
+    (project / "answer.h").write_text("#define ANSWER 43\n")
+    assert build(project, tmp_path / "three") == 1
+    assert ctypes.CDLL(str(tmp_path / "three/lib64/libanswer.so")).answer() == 43
+    assert build(project, tmp_path / "four", ("-fPIC", "-DX")) == 2
+
+
+def test_a_moved_checkout_shares_its_objects(project: Path, tmp_path: Path) -> None:
+    assert build(project, tmp_path / "one", ("-fPIC", f"-I{project}")) == 2
+    moved = project.rename(tmp_path / "moved place")
+    assert build(moved, tmp_path / "two", ("-fPIC", f"-I{moved}")) == 0
+
+
+def test_compile_error_names_file_and_command(project: Path, tmp_path: Path) -> None:
+    (project / "b.cpp").write_text("#include <no/such/header.h>\n")
+    with pytest.raises(OphookError, match=r"\[compile\] b.cpp does not compile:(.|\n)*command: g\+\+") as caught:
+        build(project, tmp_path / "one")
+    assert "the header no/such/header.h is missing" in (caught.value.todo or "")
+    assert not list((tmp_path / "cache" / "objects").glob("*.part"))
+
+
+def test_undefined_symbol_is_a_link_error(project: Path, tmp_path: Path) -> None:
+    (project / "b.cpp").write_text('extern "C" int nowhere(); extern "C" int other() { return nowhere(); }\n')
+    with pytest.raises(OphookError, match=r"\[link\] libanswer.so does not link:(.|\n)*nowhere"):
+        build(project, tmp_path / "one")
+
+
+def test_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-g++ -m64")
+    with pytest.raises(OphookError, match=r"no-such-g\+\+ is not on PATH; allowed: GCC 11.*next: install one"):
+        toolchain.compiler()
+
+
+def test_missing_header_of_a_wheel_is_named(tmp_path: Path) -> None:
+    library = Library("libx.so", (), needs=(("torch-npu", tmp_path / "acl" / "acl.h"),))
+    with pytest.raises(OphookError, match=r"acl.h is missing .*next: reinstall torch-npu"):
+        toolchain.build([library], tmp_path, include_roots=[], stamp="")
+
+
+def test_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "file" / "below"))
+    with pytest.raises(OphookError, match=r"\[cache\] cannot write to .*/file/below: .*next: set OPHOOK_NPU_CACHE"):
+        toolchain.cache_dir()
+    if os.getuid():  # root may write anywhere
+        (tmp_path / "closed").mkdir()
+        (tmp_path / "closed").chmod(stat.S_IRUSR | stat.S_IXUSR)
+        monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "closed"))
+        with pytest.raises(OphookError, match=r"cannot write to"):
+            toolchain.cache_dir()
+
+
+def test_jobs_follow_max_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAX_JOBS", "3")
+    assert toolchain.jobs() == 3
+    monkeypatch.setenv("MAX_JOBS", "zero")
+    assert 1 <= toolchain.jobs() <= (os.cpu_count() or 1)
+
+
+def test_two_processes_hold_the_lock_in_turn(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from ophook_npu.toolchain import locked
+log = Path(sys.argv[1]) / "log"
+with locked(Path(sys.argv[1]) / "lock"):
+    with log.open("a") as file: file.write("in\\n")
+    time.sleep(0.2)
+    with log.open("a") as file: file.write("out\\n")
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
