@@ -13,6 +13,8 @@ from ophook_npu.hooks._protocol import NEED_TEXT, Spec
 MECHANISMS: tuple[str, ...] = (
     "dispatch_mode",
     "impl_override",
+    "dynamo",
+    "pattern_rewrite",
 )
 
 
@@ -40,7 +42,7 @@ def choose(spec: Spec, via: str) -> tuple[Any, str]:
         if problem:
             raise OphookError(where, f"via={via!r}: {problem}", todo="use via='auto', or ask for less")
         return chosen, f"{via}, as asked: {chosen.SUMMARY}"
-    rejected = []
+    rejected: list[str] = []
     for name in MECHANISMS:
         candidate = mechanism(name)
         problem = _problem(candidate, spec)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -139,3 +140,66 @@ def restore_stance(saved: Any) -> None:
 def is_compiling_here() -> bool:
     """Whether this thread is inside torch.compile's own work, where operators run on fake tensors."""
     return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None or torch.compiler.is_compiling()
+
+
+def lookup_backend(name: str) -> Any:
+    from torch._dynamo.backends.registry import lookup_backend
+
+    return lookup_backend(name)
+
+
+def backends() -> list[str]:
+    return sorted(torch._dynamo.list_backends(exclude_tags=()))
+
+
+def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """For AOTAutograd: called with one list of arguments, which it may clear."""
+    from functorch.compile import make_boxed_func
+
+    return make_boxed_func(function)
+
+
+def aot_backend(compiler: Callable[..., Any]) -> Any:
+    from torch._dynamo.backends.common import aot_autograd
+
+    return aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler)
+
+
+@contextlib.contextmanager
+def nested_compilation(example_inputs: Any) -> Iterator[None]:
+    """A backend called from another one's compilation must not write into the outer one's tracing context."""
+    from torch._guards import TracingContext, detect_fake_mode, tracing
+
+    fake_mode = detect_fake_mode(example_inputs)
+    if fake_mode is None:
+        yield
+        return
+    with tracing(TracingContext(fake_mode)):
+        yield
+
+
+def lower_before_autograd(gm: torch.fx.GraphModule, example_inputs: Any) -> torch.fx.GraphModule:
+    """``gm`` as a graph of ATen operators that autograd has not been through: in-place operators and views stay."""
+    from torch._guards import detect_fake_mode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    fake_mode = detect_fake_mode(example_inputs)
+    fakes = [_as_fake(value, fake_mode) for value in example_inputs]
+    return make_fx(gm, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*fakes)
+
+
+def _as_fake(value: Any, fake_mode: Any) -> Any:
+    if fake_mode is not None and isinstance(value, torch.Tensor):
+        return fake_mode.from_tensor(value)
+    return value
+
+
+def trace_pattern(function: Callable[..., Any], inputs: list[Any], *, before_autograd: bool) -> torch.fx.GraphModule:
+    """``function`` as the same kind of graph that :func:`lower_before_autograd` or AOTAutograd make of a program."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    if before_autograd:
+        return make_fx(lambda *args: function(*args), tracing_mode="fake", pre_dispatch=True)(*inputs)
+    functional = torch.func.functionalize(lambda *args: function(*args), remove="mutations_and_views")
+    with torch.no_grad():
+        return make_fx(functional, tracing_mode="fake")(*inputs)

@@ -118,6 +118,22 @@ class Hook:
 
         return hooked
 
+    def backend(self, inner: str | Callable[..., Any] = "inductor") -> Callable[..., Any]:
+        """A backend for ``torch.compile(…, backend=…)`` that hooks the graph and hands it to ``inner``.
+
+        The compiled code obeys ``enable()`` and ``disable()`` at run time if the mechanism is ``dynamo``; a pattern is
+        rewritten for good.
+
+        Raises:
+            OphookError: the mechanism does not work on graphs, or torch.compile has no backend of that name.
+        """
+        make = getattr(self._installed, "backend", None)
+        if make is None:
+            raise OphookError(
+                f"hook {self.label}", f"{self.via} does not work on graphs", allowed="via='dynamo' or via='pattern_rewrite'"
+            )
+        return make(inner)
+
     def _place(self) -> int | None:
         return threading.get_ident() if self._installed.per_thread else None
 

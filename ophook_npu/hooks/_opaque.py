@@ -1,0 +1,127 @@
+"""Operators of our own that stand for a hooked one inside graphs: same schema, same meta kernel, and a body that runs the hook.
+
+A compiler sees one opaque operator and calls it at run time, so the hook's Python functions run for real: numpy, print and
+breakpoints included. They are defined once for each (hook, operator) and live as long as the hook.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.utils import _pytree as pytree
+
+from ophook_npu.hooks import _compat
+from ophook_npu.hooks._handler import Handler
+
+_numbers = itertools.count()
+
+
+def refuses(op: OpOverload) -> str | None:
+    """Why ``op`` cannot be stood for by an opaque operator, or ``None``."""
+    if op._schema.is_mutable:
+        return "it writes into an argument"
+    if any(r.alias_info is not None for r in op._schema.returns):
+        return "it returns a view of its argument"
+    if not op._schema.returns or not all("Tensor" in str(r.type) for r in op._schema.returns):
+        return "it does not return tensors"
+    if torch.Tag.nondeterministic_seeded in op.tags:
+        return "it draws random numbers, and an opaque operator would not be seen to"
+    return None
+
+
+class Opaque:
+    """The stand-ins of one hook.
+
+    Args:
+        handler: gets the calls.
+        is_on: asked for each call, so that code compiled with the stand-in obeys the hook's switch.
+        autograd: give the stand-ins the original's gradient (needed above autograd only).
+    """
+
+    def __init__(self, handler: Handler, is_on: Callable[[], bool], *, autograd: bool = False) -> None:
+        self._handler = handler
+        self._is_on = is_on
+        self._autograd = autograd
+        self._number = next(_numbers)
+        self._library = torch.library.Library("ophook", "FRAGMENT")
+        self._standins: dict[OpOverload, OpOverload] = {}
+
+    def standin(self, op: OpOverload) -> OpOverload:
+        if op not in self._standins:
+            self._standins[op] = self._define(op)
+        return self._standins[op]
+
+    def destroy(self) -> None:
+        _compat.destroy(self._library)
+        self._standins.clear()
+
+    def _define(self, op: OpOverload) -> OpOverload:
+        name = f"{op._name.replace('::', '_').replace('.', '_')}_{self._number}"
+        schema = str(op._schema)
+        self._library.define(name + schema[schema.index("(") :], tags=(torch.Tag.pt2_compliant_tag,))
+        handler, is_on = self._handler, self._is_on
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            result = handler.run(op, args, kwargs, op) if is_on() else op(*args, **kwargs)
+            return _fresh(result, (args, kwargs))
+
+        def fake(*args: Any, **kwargs: Any) -> Any:
+            return op(*args, **kwargs)
+
+        self._library.impl(name, run, "CompositeExplicitAutograd")
+        torch.library.register_fake(f"ophook::{name}", fake, lib=self._library)
+        standin: OpOverload = getattr(torch.ops.ophook, name).default
+        if self._autograd:
+            _give_gradient(op, f"ophook::{name}", self._library)
+        return standin
+
+
+def _give_gradient(op: OpOverload, name: str, library: torch.library.Library) -> None:
+    """The gradient of ``op`` itself, whatever ran forward: as for a kernel replaced below autograd."""
+
+    def setup(ctx: Any, inputs: tuple[Any, ...], output: Any, keyword_only_inputs: Any = None) -> None:
+        leaves, ctx.spec = pytree.tree_flatten(inputs)
+        ctx.save_for_backward(*[leaf for leaf in leaves if isinstance(leaf, torch.Tensor)])
+        ctx.others = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        ctx.places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+        ctx.keywords = keyword_only_inputs or {}
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        tensors = list(ctx.saved_tensors)
+        wanted = [i for i, tensor in enumerate(tensors) if tensor.is_floating_point() or tensor.is_complex()]
+
+        def again(*variables: torch.Tensor) -> Any:
+            values = list(tensors)
+            for i, variable in zip(wanted, variables, strict=True):
+                values[i] = variable
+            leaves = list(ctx.others)
+            for place, value in zip(ctx.places, values, strict=True):
+                leaves[place] = value
+            return op(*pytree.tree_unflatten(leaves, ctx.spec), **ctx.keywords)
+
+        output, vjp = torch.func.vjp(again, *[tensors[i] for i in wanted])
+        if isinstance(output, tuple):
+            grads = tuple(torch.zeros_like(o) if g is None else g for g, o in zip(grads, output, strict=True))
+        found = vjp(grads if isinstance(output, tuple) else grads[0])
+        leaves = [None] * len(ctx.others)
+        for i, grad in zip(wanted, found, strict=True):
+            leaves[ctx.places[i]] = grad
+        return pytree.tree_unflatten(leaves, ctx.spec)
+
+    torch.library.register_autograd(name, backward, setup_context=setup, lib=library)
+
+
+def _fresh(result: Any, inputs: Any) -> Any:
+    """Compilers rely on results being new memory; ``original`` may have returned an input (``contiguous``, ``to``)."""
+    known = {t.untyped_storage().data_ptr() for t in pytree.tree_leaves(inputs) if _has_memory(t)}
+    return pytree.tree_map_only(
+        torch.Tensor, lambda t: t.clone() if _has_memory(t) and t.untyped_storage().data_ptr() in known else t, result
+    )
+
+
+def _has_memory(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout == torch.strided and value.device.type != "meta"
