@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import time
@@ -65,17 +66,19 @@ def follow(lines: Iterable[str], log: Path, out: TextIO, *, every: float = 1.0) 
     terminal = out.isatty()
     pause = every if terminal else every * 60
     progress = Progress(time.monotonic())
-    last = -pause
+    last = -math.inf
     with log.open("a", encoding="utf-8", errors="replace") as file:
         for line in lines:
             file.write(line)
             file.flush()
             now = time.monotonic()
             if progress.feed(line, now) and now - last >= pause:
+                if last < 0:
+                    out.write("\n")  # the step's name stands on the line before
                 out.write(f"\r\033[K  {progress.text(now)}" if terminal else f"  {progress.text(now)}\n")
                 out.flush()
                 last = now
-    if terminal and last >= 0:
+    if terminal and last > 0:
         out.write("\n")
 
 

@@ -67,7 +67,7 @@ def documents(draw: st.DrawFn) -> bytes:
 ENTRY = {"func": "npu_x(Tensor x, str y='a: b') -> Tensor", "op_api": ["v2.12", "newest"]}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(documents())
 def test_insert_then_remove_is_the_identity(content: bytes) -> None:
     new, text = yamltext.insert(content, "custom", ENTRY, "file")
@@ -81,7 +81,7 @@ def test_insert_then_remove_is_the_identity(content: bytes) -> None:
     assert yamltext.remove(new, text, "file") == content
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(documents(), st.permutations(["npu_x", "npu_xy", "npu_xz"]), st.booleans())
 def test_apply_twice_is_once_and_revert_restores(content: bytes, order: list[str], autograd: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

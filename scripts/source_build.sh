@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Build torch_npu's wheel from TREE with upstream's ci/build.sh; exactly one wheel, with torchair in it, or an error.
+# Run again after an interruption, it goes on where it was. Progress goes to file descriptor 3 where that is open.
+# usage: source_build.sh TREE PYTHON JOBS
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=source_lib.sh
+source "$here/source_lib.sh"
+tree=$1 python=$2 jobs=$3
+PATH="$(cd "$(dirname "$python")" && pwd):$PATH"
+export PATH
+
+# Only the exact word FALSE counts upstream; anything else leaves torchair out without a word.
+export DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs
+abi=$("$python" -c 'import torch; print(int(torch.compiled_with_cxx11_abi()))')
+export _GLIBCXX_USE_CXX11_ABI=$abi
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+options=("--python=$version")
+# Without Tensorpipe's source there is no RPC framework; releases differ in whether they notice by themselves.
+if [ ! -e "$tree/third_party/Tensorpipe/CMakeLists.txt" ] && grep -qs -- '--disable_rpc)' "$tree/ci/build.sh"; then
+    options+=(--disable_rpc)
+fi
+log="$tree/build/ophook-build.log"
+echo "DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs _GLIBCXX_USE_CXX11_ABI=$abi; log: $log"
+run mkdir -p -- "$tree/build"
+# A wheel of an earlier build must not be taken for the result of this one.
+run rm -f -- "$tree"/dist/*.whl
+if [ "${DRY_RUN:-0}" = 1 ]; then
+    run bash "$tree/ci/build.sh" "${options[@]}"
+    exit 0
+fi
+if ! { true >&3; } 2>/dev/null; then
+    exec 3>&1
+fi
+: >"$log"
+status=0
+(cd "$tree" && run bash ci/build.sh "${options[@]}" 2>&1) | "$python" -m ophook_npu.patch.progress "$log" >&3 || status=$?
+if [ "$status" -ne 0 ]; then
+    grep -n -i -m 5 -E '(^|[^a-z])error([^a-z]|$)' "$log" >&2 || true
+    tail -n 20 "$log" >&2
+    die "the build failed (exit status $status)" "read $log; running again goes on where it stopped"
+fi
+"$python" -m ophook_npu.patch.wheel find "$tree/dist"
