@@ -1,4 +1,6 @@
-// Reductions, softmax, normalisation, sorting.
+// Reductions, softmax, normalisation, losses, sorting.
+#include <array>
+
 #include "ge_rows.h"
 
 namespace sim::ge_table {
@@ -138,6 +140,34 @@ Results sort(const Args& a) {
   return {values, indices};
 }
 
+// ---- losses -----------------------------------------------------------------------------------------------------
+int64_t reduction_of(const Call& call) {
+  std::string name = call.text("reduction", "mean");
+  for (int64_t i = 0; i < 3; ++i)
+    if (name == std::array<const char*, 3>{"none", "mean", "sum"}[static_cast<size_t>(i)]) return i;
+  throw Refused("reduction '" + name + "' is none of none, mean and sum");
+}
+
+void loss_shape(Shaper& s) {
+  broadcast(s);
+  if (reduction_of(s) != 0) s.out(s.dtype(0), std::vector<int64_t>{});
+}
+
+void nll_shape(Shaper& s) {
+  s.out(0, s.dtype(0), reduction_of(s) == 0 ? s.shape(1) : Shape(std::vector<int64_t>{}));
+  s.out(1, s.dtype(0), std::vector<int64_t>{});
+}
+
+Results nll(const Args& a) {
+  auto [loss, weight] =
+      at::nll_loss_forward(a[0], a[1].to(at::kLong), a[2], reduction_of(a), a.integer("ignore_index", -100));
+  return {loss, weight};
+}
+
+at::Tensor nll_grad(const Args& a) {
+  return at::nll_loss_backward(a[1], a[0], a[2].to(at::kLong), a[3], reduction_of(a), a.integer("ignore_index", -100), a[4]);
+}
+
 }  // namespace
 
 const Table& reduction_rows() {
@@ -159,6 +189,10 @@ const Table& reduction_rows() {
       ROW(SoftmaxGrad,  "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same, softmax_grad(a))
       {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape, layer_norm},
       {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
+      ROW(MseLoss,     "predict label -> y | reduction:String=mean", loss_shape, at::mse_loss(a[0], a[1], reduction_of(a)))
+      ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same, at::mse_loss_backward(a[2], a[0], a[1], reduction_of(a)))
+      {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
+      ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100", same, nll_grad(a))
       {"Sort",   "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape, sort},
       {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape, topk},
       ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", same, at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type()))

@@ -382,14 +382,17 @@ void tile(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 void range(Shaper& s) {
-  require_same_dtype(s, 0, 3);
+  // Bounds of several types give the widest of them.
+  int32_t dtype = s.dtype(0);
+  for (size_t i = 1; i < 3; ++i)
+    if (dtype == kInt32 || s.dtype(i) == kFloat) dtype = s.dtype(i);
   std::optional<double> start = s.number(0), limit = s.number(1), delta = s.number(2);
   int64_t count = ge_unknown_dim;
   if (start && limit && delta) {
     if (*delta == 0) throw Refused("a step of 0");
     count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((*limit - *start) / *delta)));
   }
-  s.out(s.dtype(0), std::vector<int64_t>{count});
+  s.out(dtype, std::vector<int64_t>{count});
 }
 void pad(Shaper& s) {
   Shape shape = s.shape(0);
