@@ -14,6 +14,9 @@ MECHANISMS: tuple[str, ...] = (
     "dispatch_mode",
     "impl_override",
     "dynamo",
+    "custom_op",
+    "backend",
+    "module_hook",
     "pattern_rewrite",
 )
 
@@ -53,7 +56,8 @@ def choose(spec: Spec, via: str) -> tuple[Any, str]:
             if rejected:
                 why += "; not " + "; not ".join(rejected)
             return candidate, why
-        rejected.append(f"{name} ({problem})")
+        if spec.kind in candidate.KINDS:
+            rejected.append(f"{name} ({problem})")
     raise OphookError(where, "no mechanism can do this: " + "; ".join(rejected), todo="ask for less, or use several hooks")
 
 

@@ -125,6 +125,18 @@ def _set_flags_for(present: list[Any]) -> None:
         dispatch.set_is_in_mode_without_ignore_compile_internals(True)
 
 
+def leave_function_mode(mode: Any) -> None:
+    """Takes a ``TorchFunctionMode`` off this thread's stack, from wherever it is; those above it stay, in order."""
+    from torch import overrides
+
+    above = []
+    while overrides._get_current_function_mode_stack()[-1] is not mode:
+        above.append(overrides._pop_mode())
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        overrides._push_mode(other)
+
+
 # --- torch.compile -------------------------------------------------------------------------------------------------------
 
 

@@ -60,13 +60,17 @@ class Opaque:
         self._standins.clear()
 
     def _define(self, op: OpOverload) -> OpOverload:
-        name = f"{op._name.replace('::', '_').replace('.', '_')}_{self._number}"
+        # One packet for all overloads of a packet, so that calling it chooses among them as the original's would.
+        packet = f"{op._schema.name.replace('::', '_')}_{self._number}"
+        name = packet if op._overloadname == "default" else f"{packet}.{op._overloadname}"
         schema = str(op._schema)
         self._library.define(name + schema[schema.index("(") :], tags=(torch.Tag.pt2_compliant_tag,))
         handler, is_on = self._handler, self._is_on
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            result = handler.run(op, args, kwargs, op) if is_on() else op(*args, **kwargs)
+            # The replacement's own Python calls must not be redirected to this operator again.
+            with torch._C.DisableTorchFunction():
+                result = handler.run(op, args, kwargs, op) if is_on() else op(*args, **kwargs)
             return _fresh(result, (args, kwargs))
 
         def fake(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +78,7 @@ class Opaque:
 
         self._library.impl(name, run, "CompositeExplicitAutograd")
         torch.library.register_fake(f"ophook::{name}", fake, lib=self._library)
-        standin: OpOverload = getattr(torch.ops.ophook, name).default
+        standin: OpOverload = getattr(getattr(torch.ops.ophook, packet), op._overloadname)
         if self._autograd:
             _give_gradient(op, f"ophook::{name}", self._library)
         return standin
