@@ -1,6 +1,10 @@
 // libascendcl: devices, memory, streams and events. Each function is the core's, with ACL's types.
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <regex>
+#include <string>
 
 #include "acl/acl.h"
 #include "core/sim.h"
@@ -87,7 +91,18 @@ int run_host_call(void* pointer) {
 extern "C" {
 
 // ---- devices and contexts ----
-aclError aclInit(const char*) { return sim_init(); }
+aclError aclInit(const char* config) {
+  if (int code = sim_init()) return code;
+  // {"defaultDevice": {"default_device": "0"}}: the one setting of ACL's configuration file that changes what is simulated.
+  // torch_npu passes it so that a thread without aclrtSetDevice works on that device.
+  if (!config || !*config) return ACL_SUCCESS;
+  std::ifstream file(config);
+  if (!file) return sim_fail(ACL_ERROR_INVALID_FILE, "aclInit: cannot read %s", config);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::smatch found;
+  if (!std::regex_search(text, found, std::regex("\"default_device\"\\s*:\\s*\"?(\\d+)"))) return ACL_SUCCESS;
+  return sim_set_default_device(std::stoi(found[1]));
+}
 aclError aclFinalize() { return ACL_SUCCESS; }  // nothing outlives the process, and streams drain when they are destroyed
 const char* aclrtGetSocName() {
   sim_init();

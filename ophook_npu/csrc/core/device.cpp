@@ -31,6 +31,7 @@ std::atomic<bool> ready{false};
 Machine machine;
 char context_tags[kMaxDevices];  // a context's handle is the address of its device's tag
 thread_local int thread_device = -1;
+std::atomic<int> default_device{-1};
 
 std::atomic<uint64_t> tasks_run{0}, tasks_failed{0}, models_executed{0};
 
@@ -62,9 +63,8 @@ bool synchronous() {
 
 int require_device(const char* caller, int* device) {
   if (!ready) return sim_fail(kUninitialized, "%s: aclInit was not called", caller);
-  if (thread_device < 0)
-    return sim_fail(kContextNull, "%s: this thread has no device; call aclrtSetDevice first", caller);
-  *device = thread_device;
+  *device = thread_device >= 0 ? thread_device : default_device.load(std::memory_order_relaxed);
+  if (*device < 0) return sim_fail(kContextNull, "%s: this thread has no device; call aclrtSetDevice first", caller);
   return kOk;
 }
 
@@ -117,6 +117,15 @@ int sim_set_device(int device) {
     return sim_fail(kInvalidDevice, "aclrtSetDevice: device %d; this machine simulates %d (0 to %d)", device,
                     machine.devices, machine.devices - 1);
   thread_device = device;
+  return kOk;
+}
+
+int sim_set_default_device(int device) {
+  if (!ready) return sim_fail(kUninitialized, "the default device is set before aclInit");
+  if (device < -1 || device >= machine.devices)
+    return sim_fail(kInvalidDevice, "default device %d; this machine simulates %d (0 to %d)", device, machine.devices,
+                    machine.devices - 1);
+  default_device = device;
   return kOk;
 }
 

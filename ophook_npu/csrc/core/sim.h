@@ -38,7 +38,8 @@ SIM_API int sim_init(void);                       // reads OPHOOK_SIM_SOC, OPHOO
 SIM_API const sim_soc* sim_current_soc(void);     // NULL before sim_init
 SIM_API int sim_device_count(void);
 SIM_API int sim_set_device(int device);           // for the calling thread
-SIM_API int sim_get_device(int* device);          // 107002 where the thread never set one
+SIM_API int sim_set_default_device(int device);   // for threads that set none; -1: they have none (the initial state)
+SIM_API int sim_get_device(int* device);          // 107002 where the thread set none and there is no default
 SIM_API int sim_reset_device(int device);         // drains and destroys its streams
 SIM_API int sim_synchronize_device(int64_t timeout_ms);  // current device, -1 waits for ever
 SIM_API void* sim_context(int device);            // the device's one context

@@ -1,0 +1,175 @@
+"""Devices, memory, streams, events and captured graphs, seen through torch.npu."""
+
+import time
+
+import pytest
+import torch
+
+
+def test_device_is_the_simulated_soc() -> None:
+    assert torch.npu.is_available() and torch.npu.device_count() == 1
+    assert torch.npu.get_device_name(0) == "Ascend910B4"
+    properties = torch.npu.get_device_properties(0)
+    assert properties.total_memory > 1 << 30
+
+
+def test_memory_is_accounted() -> None:
+    torch.npu.empty_cache()
+    free, total = torch.npu.mem_get_info()
+    block = torch.empty(64 << 20, dtype=torch.uint8, device="npu")
+    assert torch.npu.mem_get_info()[0] <= free - (64 << 20)
+    assert torch.npu.memory_allocated() >= 64 << 20
+    del block
+    torch.npu.empty_cache()
+    assert torch.npu.mem_get_info() == (free, total)
+
+
+def test_out_of_memory_has_torch_npus_text() -> None:
+    _, total = torch.npu.mem_get_info()
+    with pytest.raises(torch.OutOfMemoryError, match=r"NPU out of memory\. Tried to allocate"):
+        torch.empty(total + (1 << 20), dtype=torch.uint8, device="npu")
+    assert torch.ones(4, device="npu").sum().item() == 4  # and life goes on
+
+
+def test_out_of_a_small_devices_memory(run_sim) -> None:
+    code = """
+import torch, torch_npu
+kept = []
+try:
+    while True: kept.append(torch.empty(16 << 20, dtype=torch.uint8, device="npu"))
+except torch.OutOfMemoryError as error:
+    print(len(kept), "blocks;", error)
+kept.clear()
+print(torch.ones(1 << 20, device="npu").sum().item())
+"""
+    result = run_sim(code, "--memory", "256")
+    assert result.returncode == 0, result.stderr
+    assert "256.00 MiB total capacity" in result.stdout and "1048576.0" in result.stdout
+
+
+def test_streams_are_asynchronous_and_events_measure() -> None:
+    source = torch.empty(256 << 20, dtype=torch.uint8, device="npu")
+    target = torch.empty_like(source)
+    target.copy_(source)
+    torch.npu.synchronize()
+    start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    clock = time.perf_counter()
+    start.record()
+    for _ in range(8):
+        target.copy_(source)
+    end.record()
+    launched = time.perf_counter() - clock
+    seen_running = not end.query()
+    end.synchronize()
+    finished = time.perf_counter() - clock
+    elapsed = start.elapsed_time(end) / 1000
+    assert seen_running and end.query()
+    assert launched < finished / 2
+    assert 0.5 * finished < elapsed <= finished + 0.001
+
+
+def test_a_stream_waits_for_an_event_of_another() -> None:
+    first, second = torch.npu.Stream(), torch.npu.Stream()
+    data = torch.zeros(64 << 20, dtype=torch.uint8, device="npu")
+    torch.npu.synchronize()
+    with torch.npu.stream(first):
+        for value in range(1, 9):
+            data.fill_(value)
+        ready = first.record_event()
+    with torch.npu.stream(second):
+        second.wait_event(ready)
+        result = data[-1].clone()
+    second.synchronize()
+    assert result.item() == 8
+
+
+def test_event_that_was_not_recorded_has_no_time() -> None:
+    start, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    with pytest.raises(RuntimeError, match="time stamp|recorded"):
+        start.elapsed_time(end)
+
+
+def test_pinned_memory() -> None:
+    host = torch.arange(1000).pin_memory()
+    assert host.is_pinned()
+    assert torch.equal(host.to("npu", non_blocking=True).cpu(), torch.arange(1000))
+
+
+def test_error_of_a_running_operator_comes_at_synchronization_and_is_reported_once() -> None:
+    index = torch.tensor([7], device="npu")
+    weight = torch.ones(3, 4, device="npu")
+    with pytest.raises(RuntimeError, match=r"\[simulated Ascend\] aclnnEmbedding: .*index out of range"):
+        torch.nn.functional.embedding(index, weight)
+        torch.npu.synchronize()
+    torch.npu.synchronize()
+    assert (weight + 1).sum().item() == 24
+
+
+def test_synchronous_mode_raises_at_the_call(run_sim) -> None:
+    code = """
+import torch, torch_npu
+weight, index = torch.ones(3, 4, device="npu"), torch.tensor([7], device="npu")
+try: torch.nn.functional.embedding(index, weight)
+except RuntimeError as error: print("raised:", "index out of range" in str(error))
+else: print("nothing raised")
+"""
+    result = run_sim(code, "--sync", TASK_QUEUE_ENABLE="0")
+    assert "raised: True" in result.stdout, result.stdout + result.stderr
+
+
+def test_captured_graph_replays_on_new_data() -> None:
+    x = torch.zeros(8, device="npu")
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        y = x * 2 + 1
+    for value in (1.0, 5.0):
+        x.fill_(value)
+        graph.replay()
+        assert y.cpu().tolist() == [value * 2 + 1] * 8
+
+
+def test_capture_draws_in_a_stream_that_waits() -> None:
+    x = torch.zeros(8, device="npu")
+    side = torch.npu.Stream()
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        y = x + 1
+        side.wait_stream(torch.npu.current_stream())
+        with torch.npu.stream(side):
+            z = y * 3
+        torch.npu.current_stream().wait_stream(side)
+        w = z + y
+    x.fill_(2)
+    graph.replay()
+    assert w.cpu().tolist() == [12.0] * 8
+
+
+def test_synchronizing_a_capturing_stream_is_refused() -> None:
+    graph = torch.npu.NPUGraph()
+    with pytest.raises(RuntimeError, match="107027"):
+        with torch.npu.graph(graph):
+            torch.npu.current_stream().synchronize()
+    assert torch.ones(2, device="npu").sum().item() == 2
+
+
+def test_two_devices(run_sim) -> None:
+    code = """
+import torch, torch_npu
+assert torch.npu.device_count() == 2
+a = torch.arange(4, device="npu:0")
+b = a.to("npu:1")
+print(b.device, (b + 1).cpu().tolist(), torch.npu.current_device())
+"""
+    result = run_sim(code, "--devices", "2")
+    assert result.stdout.split("\n")[0] == "npu:1 [1, 2, 3, 4] 0", result.stdout + result.stderr
+
+
+def test_expandable_segments(run_sim) -> None:
+    code = """
+import torch, torch_npu
+a = torch.ones(10 << 20, device="npu"); b = torch.ones(30 << 20, device="npu")
+print((a.sum() + b.sum()).item()); del a, b; torch.npu.empty_cache(); print(torch.npu.memory_reserved())
+"""
+    result = run_sim(code, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+    assert result.stdout.split() == [str(float(40 << 20)), "0"], result.stdout + result.stderr
