@@ -1,8 +1,10 @@
+#define AT_PER_OPERATOR_HEADERS  // or ATen/ExpandUtils.h includes every operator
 #include "opapi/aclnn.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
-#include <atomic>
+#include <algorithm>
 
 // An accepted call waits here between its phases. Phase 2 hands a reference to the stream, so that a captured call can be
 // replayed after its executor is gone. A refused call keeps its error: callers exist that do not look at phase 1's status
@@ -101,6 +103,7 @@ at::Scalar convert(const aclScalar* scalar) {
   TORCH_CHECK(scalar, "a scalar argument is null");
   return scalar->value;
 }
+Space convert(Resized space) { return {convert(static_cast<const aclTensor*>(space.tensor)), space.tensor}; }
 std::vector<int64_t> convert(const aclIntArray* array) { return array ? array->values : std::vector<int64_t>{}; }
 std::vector<float> convert(const aclFloatArray* array) { return array ? array->values : std::vector<float>{}; }
 std::vector<bool> convert(const aclBoolArray* array) { return array ? array->values : std::vector<bool>{}; }
@@ -175,6 +178,25 @@ void write(const at::Tensor& out, const at::Tensor& value) {
   if (!out.defined()) return;
   TORCH_CHECK(out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
   out.copy_(value);
+}
+
+void write_asked(const at::Tensor& out, const at::Tensor& value) {
+  if (!out.defined() || out.numel() == 0 || !value.defined()) return;
+  TORCH_CHECK(out.numel() == value.numel(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
+  out.copy_(value.reshape(out.sizes()));
+}
+
+void fit(const Space& space, const at::Tensor& value) {
+  TORCH_CHECK(space.memory.defined(), "an output is null");
+  TORCH_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", text(value.sizes()), " does not fit into ",
+              text(space.memory.sizes()));
+  space.memory.as_strided(value.sizes(), at::detail::defaultStrides(value.sizes())).copy_(value);
+  space.tensor->sizes = value.sizes().vec();
+}
+
+at::Tensor wide(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16) ? tensor.to(at::kFloat)
+                                                                                                         : tensor;
 }
 
 int accept(const char* name, std::unique_ptr<Call> call, uint64_t* workspace, aclOpExecutor** executor) {

@@ -6,11 +6,13 @@
 // defines aclnnAddGetWorkspaceSize(self, other, alpha, out, workspaceSize, executor) and aclnnAdd(workspace, size,
 // executor, stream). Parameters reach both expressions as ATen values over the caller's device memory. The arithmetic is
 // torch's own. Phase 1 answers a wrong argument with an error code; phase 2 runs on the stream's thread.
+//
+// Includes no at:: function: a table includes <ATen/ops/…> for those that its rows name. All of ATen costs 4 s a file.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +62,8 @@ using In = const aclTensor*;        // an absent one arrives as an undefined at:
 using Out = aclTensor*;
 using Ref = aclTensor*;             // read and written
 using Num = const aclScalar*;       // at::Scalar
+struct MaybeNum { const aclScalar* scalar; };  // std::optional<at::Scalar>
+struct Resized { aclTensor* tensor; };         // space for a result whose shape is known only when it is there
 using Ints = const aclIntArray*;    // std::vector<int64_t>
 using Floats = const aclFloatArray*;
 using Bools = const aclBoolArray*;  // std::vector<bool>
@@ -74,6 +78,16 @@ SIM_API aclDataType to_acl_dtype(at::ScalarType dtype);
 
 SIM_API at::Tensor convert(const aclTensor* tensor);
 SIM_API at::Scalar convert(const aclScalar* scalar);
+inline std::optional<at::Scalar> convert(MaybeNum number) {
+  return number.scalar ? std::optional<at::Scalar>(number.scalar->value) : std::nullopt;
+}
+// What a Resized parameter is in a row: fit() writes the result to the front of the space and its shape to the caller's
+// tensor, where aclGetViewShape finds it. The caller synchronizes before it looks.
+struct Space {
+  at::Tensor memory;
+  aclTensor* tensor;
+};
+SIM_API Space convert(Resized space);
 SIM_API std::vector<int64_t> convert(const aclIntArray* array);
 SIM_API std::vector<float> convert(const aclFloatArray* array);
 SIM_API std::vector<bool> convert(const aclBoolArray* array);
@@ -101,6 +115,9 @@ inline void when_run() {}
 // ---- results (phase 2) -----------------------------------------------------------------------------------------
 // Copies a result to where the caller wants it; the shapes must agree. An undefined `out` was not asked for.
 SIM_API void write(const at::Tensor& out, const at::Tensor& value);
+// The same for an output that is absent or empty where the caller has no use for it; dimensions of size 1 may differ.
+SIM_API void write_asked(const at::Tensor& out, const at::Tensor& value);
+SIM_API void fit(const Space& space, const at::Tensor& value);
 template <typename... T, size_t... I>
 void write_all(const std::tuple<T...>& values, std::initializer_list<at::Tensor> outs, std::index_sequence<I...>) {
   (write(outs.begin()[I], std::get<I>(values)), ...);
@@ -109,6 +126,8 @@ template <typename... T>
 void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& values) {
   write_all(values, outs, std::index_sequence_for<T...>{});
 }
+// Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
+SIM_API at::Tensor wide(const at::Tensor& tensor);
 inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }
@@ -123,21 +142,22 @@ SIM_API int accept(const char* name, std::unique_ptr<Call> call, uint64_t* works
 SIM_API int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor);
 SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
 
-template <typename Body, typename... Values>
+template <typename Row>
 struct RowCall final : Call {
-  RowCall(Body what, std::tuple<Values...> with) : body(std::move(what)), values(std::move(with)) {}
-  void run() override { std::apply(body, values); }
-  Body body;
-  std::tuple<Values...> values;
+  explicit RowCall(Row&& with) : row(std::move(with)) {}
+  void run() override { row.sim_run(); }
+  Row row;
 };
 
-template <typename Check, typename Body, typename... Parameters>
-int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Check check, Body body, Parameters... parameters) {
+template <typename Kind>
+using Value = decltype(convert(std::declval<Kind>()));
+
+template <typename Row, typename... Kinds>
+int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kinds... parameters) {
   try {
-    auto values = std::make_tuple(convert(parameters)...);
-    std::apply(check, values);
-    using Kind = decltype([]<typename... V>(std::tuple<V...>, Body b) { return RowCall<Body, V...>(b, {}); }(values, body));
-    return accept(name, std::make_unique<Kind>(std::move(body), std::move(values)), workspace, executor);
+    auto call = std::make_unique<RowCall<Row>>(Row{convert(parameters)...});
+    call->row.sim_check();
+    return accept(name, std::move(call), workspace, executor);
   } catch (...) {
     return refuse(name, workspace, executor);
   }
@@ -148,26 +168,33 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Che
 // ---- the row ---------------------------------------------------------------------------------------------------
 // clang-format off
 #define SIM_PARENS ()
-#define SIM_EXPAND(...) SIM_EXPAND3(SIM_EXPAND3(SIM_EXPAND3(__VA_ARGS__)))
-#define SIM_EXPAND3(...) SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(__VA_ARGS__)))
-#define SIM_EXPAND2(...) SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(__VA_ARGS__)))
+#define SIM_COMMA() ,
+#define SIM_NOTHING()
+#define SIM_EXPAND(...) SIM_EXPAND3(SIM_EXPAND3(SIM_EXPAND3(SIM_EXPAND3(__VA_ARGS__))))
+#define SIM_EXPAND3(...) SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(__VA_ARGS__))))
+#define SIM_EXPAND2(...) SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(__VA_ARGS__))))
 #define SIM_EXPAND1(...) __VA_ARGS__
-// macro(kind, name) for each pair, with commas between
-#define SIM_PAIRS(macro, ...) SIM_EXPAND(SIM_PAIR(macro, __VA_ARGS__))
-#define SIM_PAIR(macro, kind, name, ...) macro(kind, name) __VA_OPT__(, SIM_PAIR_AGAIN SIM_PARENS (macro, __VA_ARGS__))
+// macro(kind, name) for each pair, with between() between
+#define SIM_PAIRS(macro, between, ...) SIM_EXPAND(SIM_PAIR(macro, between, __VA_ARGS__))
+#define SIM_PAIR(macro, between, kind, name, ...) \
+  macro(kind, name) __VA_OPT__(between() SIM_PAIR_AGAIN SIM_PARENS (macro, between, __VA_ARGS__))
 #define SIM_PAIR_AGAIN() SIM_PAIR
 #define SIM_PARAMETER(kind, name) kind name
-#define SIM_VALUE(kind, name) [[maybe_unused]] auto& name
+#define SIM_FIELD(kind, name) sim::aclnn::Value<kind> name;
 #define SIM_NAME(kind, name) name
 #define SIM_UNWRAP(...) __VA_ARGS__
 
 #define ACLNN(op, parameters, check, ...) \
-  extern "C" SIM_API int aclnn##op##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_UNWRAP parameters), \
+  namespace { \
+  struct op##Row { \
+    SIM_PAIRS(SIM_FIELD, SIM_NOTHING, SIM_UNWRAP parameters) \
+    void sim_check() { check; } \
+    void sim_run() { __VA_ARGS__; } \
+  }; \
+  } \
+  extern "C" SIM_API int aclnn##op##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
-    return prepare("aclnn" #op, workspace, executor, \
-                   [](SIM_PAIRS(SIM_VALUE, SIM_UNWRAP parameters)) { check; }, \
-                   [](SIM_PAIRS(SIM_VALUE, SIM_UNWRAP parameters)) { __VA_ARGS__; }, \
-                   SIM_PAIRS(SIM_NAME, SIM_UNWRAP parameters)); \
+    return prepare<op##Row>("aclnn" #op, workspace, executor, SIM_PAIRS(SIM_NAME, SIM_COMMA, SIM_UNWRAP parameters)); \
   } \
   extern "C" SIM_API int aclnn##op(void*, uint64_t, aclOpExecutor* executor, void* stream) { \
     return sim::aclnn::launch("aclnn" #op, executor, stream); \

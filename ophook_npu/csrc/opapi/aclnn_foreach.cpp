@@ -1,6 +1,15 @@
 // Operators over lists of tensors, as torch's optimizers call them. In place, the output list is the input list.
 #include "opapi/aclnn.h"
 
+#include <ATen/ops/add.h>
+#include <ATen/ops/addcdiv.h>
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/lerp.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/sub.h>
+
 using namespace sim::aclnn;
 
 namespace {

@@ -1,71 +1,146 @@
-// Elementwise arithmetic, comparison, copies and fills.
+// Elementwise operators of two and more operands: arithmetic, comparison, logic, selection.
 #include "opapi/aclnn.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/addcdiv.h>
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/atan2.h>
+#include <ATen/ops/bitwise_and.h>
+#include <ATen/ops/bitwise_left_shift.h>
+#include <ATen/ops/bitwise_or.h>
+#include <ATen/ops/bitwise_right_shift.h>
+#include <ATen/ops/bitwise_xor.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/clamp_max.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/floor_divide.h>
+#include <ATen/ops/fmod.h>
+#include <ATen/ops/gcd.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/isclose.h>
+#include <ATen/ops/isin.h>
+#include <ATen/ops/le.h>
+#include <ATen/ops/lerp.h>
+#include <ATen/ops/logaddexp.h>
+#include <ATen/ops/logaddexp2.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_or.h>
+#include <ATen/ops/logical_xor.h>
+#include <ATen/ops/lt.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/nan_to_num.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/polar.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/remainder.h>
+#include <ATen/ops/rsub.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/xlogy.h>
 
 using namespace sim::aclnn;
 
+namespace {
+
+// How CANN numbers a division's rounding.
+std::optional<std::string_view> rounding(int mode) {
+  TORCH_CHECK(mode >= 0 && mode <= 2, "rounding mode ", mode, "; allowed: 0 (none), 1 (trunc), 2 (floor)");
+  return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
+}
+
+}  // namespace
+
 // clang-format off
-// two tensors
+// arithmetic
 ACLNN(Add,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  at::add_out(out, self, other, alpha))
 ACLNN(Sub,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  at::sub_out(out, self, other, alpha))
+ACLNN(Rsub,             (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  at::sub_out(out, other, self, alpha))
 ACLNN(Mul,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::mul_out(out, self, other))
 ACLNN(Div,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::div_out(out, self, other))
+ACLNN(DivMod,           (In,self, In,other, int,mode, Out,out),   (rounding(mode), broadcast(out, {self, other})), write(out, at::div(self, other, rounding(mode))))
+ACLNN(FloorDivide,      (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::floor_divide_out(out, self, other))
+ACLNN(RemainderTensorTensor, (In,self, In,other, Out,out),        broadcast(out, {self, other}),  write(out, at::remainder(self, other)))
+ACLNN(FmodTensor,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  write(out, at::fmod(self, other)))
+ACLNN(PowTensorTensor,  (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::pow_out(out, self, other))
 ACLNN(Maximum,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::maximum_out(out, self, other))
 ACLNN(Minimum,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::minimum_out(out, self, other))
-ACLNN(PowTensorTensor,  (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::pow_out(out, self, other))
+ACLNN(Atan2,            (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::atan2_out(out, self, other))
+ACLNN(Gcd,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::gcd_out(out, self, other))
+ACLNN(LogAddExp,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logaddexp_out(out, self, other))
+ACLNN(LogAddExp2,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logaddexp2_out(out, self, other))
+ACLNN(XLogYTensor,      (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::xlogy_out(out, self, other))
+ACLNN(LeftShift,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_left_shift_out(out, self, other))
+ACLNN(RightShift,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_right_shift_out(out, self, other))
+ACLNN(BitwiseAndTensor, (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_and_out(out, self, other))
+ACLNN(BitwiseOrTensor,  (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_or_out(out, self, other))
+ACLNN(BitwiseXorTensor, (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_xor_out(out, self, other))
+ACLNN(AddRelu,          (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  write(out, at::add(self, other, alpha).relu_()))
+ACLNN(Complex,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::complex_out(out, self, other))
+ACLNN(Polar,            (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::polar_out(out, self, other))
+
+// the same with a scalar
+ACLNN(Adds,             (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::add(self, other, alpha)))
+ACLNN(Subs,             (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::sub(self, other, alpha)))
+ACLNN(Rsubs,            (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::rsub(self, other, alpha)))
+ACLNN(AddV3,            (Num,self, In,other, Num,alpha, Out,out), like(out, other),               write(out, at::add(at::mul(other, alpha), self)))
+ACLNN(Muls,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::mul(self, other)))
+ACLNN(Divs,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::div(self, other)))
+ACLNN(DivMods,          (In,self, Num,other, int,mode, Out,out),  (rounding(mode), like(out, self)), write(out, at::div(self, other, rounding(mode))))
+ACLNN(FloorDivides,     (In,self, Num,other, Out,out),            like(out, self),                write(out, at::floor_divide(self, other)))
+ACLNN(RemainderTensorScalar, (In,self, Num,other, Out,out),       like(out, self),                write(out, at::remainder(self, other)))
+ACLNN(RemainderScalarTensor, (Num,self, In,other, Out,out),       like(out, other),               write(out, at::remainder(self, other)))
+ACLNN(FmodScalar,       (In,self, Num,other, Out,out),            like(out, self),                write(out, at::fmod(self, other)))
+ACLNN(PowTensorScalar,  (In,self, Num,exponent, Out,out),         like(out, self),                at::pow_out(out, self, exponent))
+ACLNN(PowScalarTensor,  (Num,self, In,exponent, Out,out),         like(out, exponent),            at::pow_out(out, self, exponent))
+ACLNN(XLogYScalarOther, (In,self, Num,other, Out,out),            like(out, self),                at::xlogy_out(out, self, other))
+ACLNN(XLogYScalarSelf,  (Num,self, In,other, Out,out),            like(out, other),               at::xlogy_out(out, self, other))
+ACLNN(LeftShifts,       (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_left_shift(self, other)))
+ACLNN(BitwiseAndScalar, (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_and(self, other)))
+ACLNN(BitwiseOrScalar,  (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_or(self, other)))
+ACLNN(BitwiseXorScalar, (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_xor(self, other)))
+
+// comparison and logic
 ACLNN(EqTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::eq_out(out, self, other))
 ACLNN(NeTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::ne_out(out, self, other))
 ACLNN(GtTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::gt_out(out, self, other))
 ACLNN(GeTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::ge_out(out, self, other))
 ACLNN(LtTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::lt_out(out, self, other))
 ACLNN(LeTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::le_out(out, self, other))
-ACLNN(LogicalAnd,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_and_out(out, self, other))
-ACLNN(LogicalOr,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_or_out(out, self, other))
-ACLNN(SWhere,           (In,condition, In,self, In,other, Out,out), broadcast(out, {condition, self, other}), at::where_out(out, condition, self, other))
-
-// tensor and scalar
-ACLNN(Adds,             (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::add(self, other, alpha)))
-ACLNN(Subs,             (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::sub(self, other, alpha)))
-ACLNN(Muls,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::mul(self, other)))
-ACLNN(Divs,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::div(self, other)))
-ACLNN(PowTensorScalar,  (In,self, Num,exponent, Out,out),         like(out, self),                at::pow_out(out, self, exponent))
 ACLNN(EqScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::eq_out(out, self, other))
 ACLNN(NeScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::ne_out(out, self, other))
 ACLNN(GtScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::gt_out(out, self, other))
 ACLNN(GeScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::ge_out(out, self, other))
 ACLNN(LtScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::lt_out(out, self, other))
+ACLNN(LessScalar,       (In,self, Num,other, Out,out),            like(out, self),                at::lt_out(out, self, other))
 ACLNN(LeScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::le_out(out, self, other))
+ACLNN(LogicalAnd,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_and_out(out, self, other))
+ACLNN(LogicalOr,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_or_out(out, self, other))
+ACLNN(LogicalXor,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_xor_out(out, self, other))
+ACLNN(IsClose,          (In,self, In,other, double,rtol, double,atol, bool,equal_nan, Out,out), broadcast(out, {self, other}), write(out, at::isclose(self, other, rtol, atol, equal_nan)))
+ACLNN(Equal,            (In,self, In,other, Out,out),             when_run(),                     out.fill_(at::equal(self, other)))
+ACLNN(IsInTensorScalar, (In,elements, Num,test, bool,unique, bool,invert, Out,out), like(out, elements), at::isin_out(out, elements, test, unique, invert))
+ACLNN(IsInScalarTensor, (Num,element, In,tests, bool,unique, bool,invert, Out,out), shape(out, {}),      at::isin_out(out, element, tests, unique, invert))
 
-// one tensor
-ACLNN(Abs,              (In,self, Out,out),                       like(out, self),                at::abs_out(out, self))
-ACLNN(Neg,              (In,self, Out,out),                       like(out, self),                at::neg_out(out, self))
-ACLNN(Exp,              (In,self, Out,out),                       like(out, self),                at::exp_out(out, self))
-ACLNN(Log,              (In,self, Out,out),                       like(out, self),                at::log_out(out, self))
-ACLNN(Sqrt,             (In,self, Out,out),                       like(out, self),                at::sqrt_out(out, self))
-ACLNN(Rsqrt,            (In,self, Out,out),                       like(out, self),                at::rsqrt_out(out, self))
-ACLNN(Reciprocal,       (In,self, Out,out),                       like(out, self),                at::reciprocal_out(out, self))
-ACLNN(Sin,              (In,self, Out,out),                       like(out, self),                at::sin_out(out, self))
-ACLNN(Cos,              (In,self, Out,out),                       like(out, self),                at::cos_out(out, self))
-ACLNN(Sign,             (In,self, Out,out),                       like(out, self),                at::sign_out(out, self))
-ACLNN(LogicalNot,       (In,self, Out,out),                       like(out, self),                at::logical_not_out(out, self))
-ACLNN(IsFinite,         (In,self, Out,out),                       like(out, self),                write(out, at::isfinite(self)))
-ACLNN(Cast,             (In,self, Dtype,dtype, Out,out),          like(out, self),                out.copy_(self))
+// selection and clamping
+ACLNN(SWhere,           (In,condition, In,self, In,other, Out,out), broadcast(out, {condition, self, other}), at::where_out(out, condition, self, other))
+ACLNN(Clamp,            (In,self, MaybeNum,min, MaybeNum,max, Out,out), like(out, self),          write(out, at::clamp(self, min, max)))
+ACLNN(ClampMin,         (In,self, Num,min, Out,out),              like(out, self),                write(out, at::clamp_min(self, min)))
+ACLNN(ClampMax,         (In,self, Num,max, Out,out),              like(out, self),                write(out, at::clamp_max(self, max)))
+ACLNN(ClampTensor,      (In,self, In,min, In,max, Out,out),       when_run(),                     write(out, at::clamp(self, optional(min), optional(max))))
+ACLNN(ClampMinTensor,   (In,self, In,min, Out,out),               broadcast(out, {self, min}),    write(out, at::clamp_min(self, min)))
+ACLNN(ClampMaxTensor,   (In,self, In,max, Out,out),               broadcast(out, {self, max}),    write(out, at::clamp_max(self, max)))
+ACLNN(NanToNum,         (In,self, float,nan, float,posinf, float,neginf, Out,out), like(out, self), at::nan_to_num_out(out, self, nan, posinf, neginf))
 
-// in place
-ACLNN(InplaceAdd,       (Ref,self, In,other, Num,alpha),          into(self, {other}),            self.add_(other, alpha))
-ACLNN(InplaceAdds,      (Ref,self, Num,other, Num,alpha),         when_run(),                     self.add_(other, alpha))
-ACLNN(InplaceSub,       (Ref,self, In,other, Num,alpha),          into(self, {other}),            self.sub_(other, alpha))
-ACLNN(InplaceSubs,      (Ref,self, Num,other, Num,alpha),         when_run(),                     self.sub_(other, alpha))
-ACLNN(InplaceMul,       (Ref,self, In,other),                     into(self, {other}),            self.mul_(other))
-ACLNN(InplaceMuls,      (Ref,self, Num,other),                    when_run(),                     self.mul_(other))
-ACLNN(InplaceDiv,       (Ref,self, In,other),                     into(self, {other}),            self.div_(other))
-ACLNN(InplaceDivs,      (Ref,self, Num,other),                    when_run(),                     self.div_(other))
-ACLNN(InplaceAddcdiv,   (Ref,self, In,a, In,b, Num,value),        into(self, {a, b}),             self.addcdiv_(a, b, value))
-ACLNN(InplaceAddcmul,   (Ref,self, In,a, In,b, Num,value),        into(self, {a, b}),             self.addcmul_(a, b, value))
-ACLNN(InplaceLerps,     (Ref,self, In,end, Num,weight),           into(self, {end}),              self.lerp_(end, weight))
-ACLNN(InplaceFillScalar,(Ref,self, Num,value),                    when_run(),                     self.fill_(value))
-ACLNN(InplaceFillTensor,(Ref,self, In,value),                     when_run(),                     self.fill_(value))
-ACLNN(InplaceZero,      (Ref,self),                               when_run(),                     self.zero_())
-ACLNN(InplaceOne,       (Ref,self),                               when_run(),                     self.fill_(1))
-ACLNN(InplaceCopy,      (Ref,self, In,source),                    into(self, {source}),           self.copy_(source))
-ACLNN(InplaceMaskedFillScalar, (Ref,self, In,mask, Num,value),    into(self, {mask}),             self.masked_fill_(mask, value))
+// three operands
+ACLNN(Addcmul,          (In,self, In,a, In,b, Num,value, Out,out), broadcast(out, {self, a, b}),   at::addcmul_out(out, self, a, b, value))
+ACLNN(Addcdiv,          (In,self, In,a, In,b, Num,value, Out,out), broadcast(out, {self, a, b}),   at::addcdiv_out(out, self, a, b, value))
+ACLNN(Lerp,             (In,self, In,end, In,weight, Out,out),    broadcast(out, {self, end, weight}), at::lerp_out(out, self, end, weight))
+ACLNN(Lerps,            (In,self, In,end, Num,weight, Out,out),   broadcast(out, {self, end}),    at::lerp_out(out, self, end, weight))
 // clang-format on

@@ -1,0 +1,61 @@
+// Elementwise operators that change their first operand.
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+// clang-format off
+// arithmetic
+ACLNN(InplaceAdd,             (Ref,self, In,other, Num,alpha),    into(self, {other}),   self.add_(other, alpha))
+ACLNN(InplaceAdds,            (Ref,self, Num,other, Num,alpha),   when_run(),            self.add_(other, alpha))
+ACLNN(InplaceAddRelu,         (Ref,self, In,other, Num,alpha),    into(self, {other}),   self.add_(other, alpha).relu_())
+ACLNN(InplaceSub,             (Ref,self, In,other, Num,alpha),    into(self, {other}),   self.sub_(other, alpha))
+ACLNN(InplaceSubs,            (Ref,self, Num,other, Num,alpha),   when_run(),            self.sub_(other, alpha))
+ACLNN(InplaceMul,             (Ref,self, In,other),               into(self, {other}),   self.mul_(other))
+ACLNN(InplaceMuls,            (Ref,self, Num,other),              when_run(),            self.mul_(other))
+ACLNN(InplaceDiv,             (Ref,self, In,other),               into(self, {other}),   self.div_(other))
+ACLNN(InplaceDivs,            (Ref,self, Num,other),              when_run(),            self.div_(other))
+ACLNN(InplaceDivMod,          (Ref,self, In,other, int,mode),     into(self, {other}),   mode == 0 ? self.div_(other) : self.div_(other, mode == 1 ? "trunc" : "floor"))
+ACLNN(InplaceDivMods,         (Ref,self, Num,other, int,mode),    when_run(),            mode == 0 ? self.div_(other) : self.div_(other, mode == 1 ? "trunc" : "floor"))
+ACLNN(InplaceFloorDivide,     (Ref,self, In,other),               into(self, {other}),   self.floor_divide_(other))
+ACLNN(InplaceFloorDivides,    (Ref,self, Num,other),              when_run(),            self.floor_divide_(other))
+ACLNN(InplaceRemainderTensorTensor, (Ref,self, In,other),         into(self, {other}),   self.remainder_(other))
+ACLNN(InplaceRemainderTensorScalar, (Ref,self, Num,other),        when_run(),            self.remainder_(other))
+ACLNN(InplaceFmodTensor,      (Ref,self, In,other),               into(self, {other}),   self.fmod_(other))
+ACLNN(InplaceFmodScalar,      (Ref,self, Num,other),              when_run(),            self.fmod_(other))
+ACLNN(InplacePowTensorTensor, (Ref,self, In,exponent),            into(self, {exponent}),self.pow_(exponent))
+ACLNN(InplacePowTensorScalar, (Ref,self, Num,exponent),           when_run(),            self.pow_(exponent))
+ACLNN(InplaceXLogYScalarOther,(Ref,self, Num,other),              when_run(),            self.xlogy_(other))
+ACLNN(InplaceAtan2,           (Ref,self, In,other),               into(self, {other}),   self.atan2_(other))
+ACLNN(InplaceAddcdiv,         (Ref,self, In,a, In,b, Num,value),  into(self, {a, b}),    self.addcdiv_(a, b, value))
+ACLNN(InplaceAddcmul,         (Ref,self, In,a, In,b, Num,value),  into(self, {a, b}),    self.addcmul_(a, b, value))
+ACLNN(InplaceLerp,            (Ref,self, In,end, In,weight),      into(self, {end, weight}), self.lerp_(end, weight))
+ACLNN(InplaceLerps,           (Ref,self, In,end, Num,weight),     into(self, {end}),     self.lerp_(end, weight))
+
+// comparison and logic; the result replaces the operand in its own dtype
+ACLNN(InplaceEqTensor,        (Ref,self, In,other),               into(self, {other}),   self.eq_(other))
+ACLNN(InplaceNeTensor,        (Ref,self, In,other),               into(self, {other}),   self.ne_(other))
+ACLNN(InplaceGtTensor,        (Ref,self, In,other),               into(self, {other}),   self.gt_(other))
+ACLNN(InplaceGeTensor,        (Ref,self, In,other),               into(self, {other}),   self.ge_(other))
+ACLNN(InplaceLtTensor,        (Ref,self, In,other),               into(self, {other}),   self.lt_(other))
+ACLNN(InplaceLeTensor,        (Ref,self, In,other),               into(self, {other}),   self.le_(other))
+ACLNN(InplaceEqScalar,        (Ref,self, Num,other),              when_run(),            self.eq_(other))
+ACLNN(InplaceNeScalar,        (Ref,self, Num,other),              when_run(),            self.ne_(other))
+ACLNN(InplaceGtScalar,        (Ref,self, Num,other),              when_run(),            self.gt_(other))
+ACLNN(InplaceGeScalar,        (Ref,self, Num,other),              when_run(),            self.ge_(other))
+ACLNN(InplaceLtScalar,        (Ref,self, Num,other),              when_run(),            self.lt_(other))
+ACLNN(InplaceLeScalar,        (Ref,self, Num,other),              when_run(),            self.le_(other))
+ACLNN(InplaceLogicalAnd,      (Ref,self, In,other),               into(self, {other}),   self.logical_and_(other))
+ACLNN(InplaceLogicalOr,       (Ref,self, In,other),               into(self, {other}),   self.logical_or_(other))
+ACLNN(InplaceBitwiseAndTensor,(Ref,self, In,other),               into(self, {other}),   self.bitwise_and_(other))
+ACLNN(InplaceBitwiseXorTensor,(Ref,self, In,other),               into(self, {other}),   self.bitwise_xor_(other))
+ACLNN(InplaceBitwiseAndScalar,(Ref,self, Num,other),              when_run(),            self.bitwise_and_(other))
+ACLNN(InplaceBitwiseXorScalar,(Ref,self, Num,other),              when_run(),            self.bitwise_xor_(other))
+
+// clamping and masks
+ACLNN(InplaceClampMax,        (Ref,self, Num,max),                when_run(),            self.clamp_max_(max))
+ACLNN(InplaceClampMinTensor,  (Ref,self, In,min),                 into(self, {min}),     self.clamp_min_(min))
+ACLNN(InplaceClampMaxTensor,  (Ref,self, In,max),                 into(self, {max}),     self.clamp_max_(max))
+ACLNN(InplaceMaskedFillScalar,(Ref,self, In,mask, Num,value),     into(self, {mask}),    self.masked_fill_(mask, value))
+ACLNN(InplaceMaskedFillTensor,(Ref,self, In,mask, In,value),      into(self, {mask}),    self.masked_fill_(mask, value.reshape({})))
+ACLNN(InplaceMaskedScatter,   (Ref,self, In,mask, In,source),     into(self, {mask}),    self.masked_scatter_(mask, source))
+// clang-format on

@@ -1,0 +1,121 @@
+// Elementwise operators of one operand, copies and fills.
+#include "opapi/aclnn.h"
+
+#include <ATen/ops/abs.h>
+#include <ATen/ops/acos.h>
+#include <ATen/ops/acosh.h>
+#include <ATen/ops/angle.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/asin.h>
+#include <ATen/ops/asinh.h>
+#include <ATen/ops/atan.h>
+#include <ATen/ops/atanh.h>
+#include <ATen/ops/bitwise_not.h>
+#include <ATen/ops/ceil.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/cosh.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/erfc.h>
+#include <ATen/ops/erfinv.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/exp2.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/floor.h>
+#include <ATen/ops/frac.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isneginf.h>
+#include <ATen/ops/isposinf.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/log10.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/log2.h>
+#include <ATen/ops/logical_not.h>
+#include <ATen/ops/logit.h>
+#include <ATen/ops/logit_backward.h>
+#include <ATen/ops/logspace.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/range.h>
+#include <ATen/ops/reciprocal.h>
+#include <ATen/ops/round.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sign.h>
+#include <ATen/ops/signbit.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/sinc.h>
+#include <ATen/ops/sinh.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/tan.h>
+#include <ATen/ops/trunc.h>
+
+using namespace sim::aclnn;
+
+// clang-format off
+// An operator and its in-place form.
+#define UNARY(Op, fn) \
+  ACLNN(Op,          (In,self, Out,out), like(out, self), at::fn##_out(out, self)) \
+  ACLNN(Inplace##Op, (Ref,self),         when_run(),      self.fn##_())
+
+UNARY(Acos, acos)
+UNARY(Acosh, acosh)
+UNARY(Asin, asin)
+UNARY(Asinh, asinh)
+UNARY(Atan, atan)
+UNARY(Atanh, atanh)
+UNARY(Ceil, ceil)
+UNARY(Cos, cos)
+UNARY(Cosh, cosh)
+UNARY(Erf, erf)
+UNARY(Erfc, erfc)
+UNARY(Erfinv, erfinv)
+UNARY(Exp, exp)
+UNARY(Exp2, exp2)
+UNARY(Expm1, expm1)
+UNARY(Floor, floor)
+UNARY(Frac, frac)
+UNARY(Log, log)
+UNARY(Log10, log10)
+UNARY(Log1p, log1p)
+UNARY(Log2, log2)
+UNARY(LogicalNot, logical_not)
+UNARY(Reciprocal, reciprocal)
+UNARY(Rsqrt, rsqrt)
+UNARY(Sin, sin)
+UNARY(Sinc, sinc)
+UNARY(Sinh, sinh)
+UNARY(Sqrt, sqrt)
+UNARY(Tan, tan)
+
+ACLNN(Abs,              (In,self, Out,out),                       like(out, self),                at::abs_out(out, self))
+ACLNN(AngleV2,          (In,self, Out,out),                       like(out, self),                at::angle_out(out, self))
+ACLNN(BitwiseNot,       (In,self, Out,out),                       like(out, self),                at::bitwise_not_out(out, self))
+ACLNN(IsFinite,         (In,self, Out,out),                       like(out, self),                write(out, at::isfinite(self)))
+ACLNN(IsNegInf,         (In,self, Out,out),                       like(out, self),                at::isneginf_out(out, self))
+ACLNN(IsPosInf,         (In,self, Out,out),                       like(out, self),                at::isposinf_out(out, self))
+ACLNN(Neg,              (In,self, Out,out),                       like(out, self),                at::neg_out(out, self))
+ACLNN(Round,            (In,self, Out,out),                       like(out, self),                at::round_out(out, self))
+ACLNN(RoundDecimals,    (In,self, int64_t,decimals, Out,out),     like(out, self),                at::round_out(out, self, decimals))
+ACLNN(Sign,             (In,self, Out,out),                       like(out, self),                at::sign_out(out, self))
+ACLNN(Signbit,          (In,self, Out,out),                       like(out, self),                at::signbit_out(out, self))
+ACLNN(Trunc,            (In,self, Out,out),                       like(out, self),                at::trunc_out(out, self))
+ACLNN(Logit,            (In,self, double,eps, Out,out),           like(out, self),                write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(LogitGrad,        (In,self, In,grad, double,eps, Out,out),  like(out, self),                write(out, at::logit_backward(grad, self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(Cast,             (In,self, Dtype,dtype, Out,out),          like(out, self),                out.copy_(self))
+
+ACLNN(InplaceRoundDecimals, (Ref,self, int64_t,decimals),         when_run(),                     self.round_(decimals))
+ACLNN(InplaceNanToNum,  (Ref,self, float,nan, float,posinf, float,neginf), when_run(),            self.nan_to_num_(nan, posinf, neginf))
+
+// fills, and tensors made of nothing
+ACLNN(InplaceFillScalar,(Ref,self, Num,value),                    when_run(),                     self.fill_(value))
+ACLNN(InplaceFillTensor,(Ref,self, In,value),                     when_run(),                     self.fill_(value))
+ACLNN(InplaceFillDiagonal, (Ref,self, Num,value, bool,wrap),      when_run(),                     self.fill_diagonal_(value, wrap))
+ACLNN(InplaceZero,      (Ref,self),                               when_run(),                     self.zero_())
+ACLNN(InplaceOne,       (Ref,self),                               when_run(),                     self.fill_(1))
+ACLNN(InplaceCopy,      (Ref,self, In,source),                    into(self, {source}),           self.copy_(source))
+ACLNN(Arange,           (Num,start, Num,end, Num,step, Out,out),  when_run(),                     write(out, at::arange(start, end, step, out.scalar_type())))
+ACLNN(Range,            (Num,start, Num,end, Num,step, Out,out),  when_run(),                     write(out, at::range(start, end, step, out.scalar_type())))
+ACLNN(Linspace,         (Num,start, Num,end, int64_t,steps, Out,out),              shape(out, {steps}), write(out, at::linspace(start, end, steps, out.scalar_type())))
+ACLNN(LogSpace,         (Num,start, Num,end, int64_t,steps, double,base, Out,out), shape(out, {steps}), write(out, at::logspace(start, end, steps, base, out.scalar_type())))
+ACLNN(Eye,              (int64_t,n, int64_t,m, Out,out),          shape(out, {n, m}),             write(out, at::eye(n, m, out.options())))
+// clang-format on
