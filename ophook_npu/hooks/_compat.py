@@ -215,3 +215,49 @@ def trace_pattern(function: Callable[..., Any], inputs: list[Any], *, before_aut
     functional = torch.func.functionalize(lambda *args: function(*args), remove="mutations_and_views")
     with torch.no_grad():
         return make_fx(functional, tracing_mode="fake")(*inputs)
+
+
+_callback_from_stance: Any = None
+_callbacks: dict[tuple[Any, Any], Any] = {}
+
+
+def wrap_compilers(wrap: Callable[[Any], Any] | None) -> None:
+    """While ``wrap`` is set, functions are compiled with ``wrap(compiler)`` in place of the compiler they were given.
+
+    torch.compiler.set_stance(force_backend=…) would do it with a fixed compiler; it does not tell which one it displaces.
+    Code compiled before stays where it is: Dynamo keeps what it compiled apart by compiler.
+
+    Raises:
+        RuntimeError: called while Dynamo traces.
+    """
+    global _callback_from_stance
+    from torch._C._dynamo.eval_frame import get_eval_frame_callback
+    from torch._dynamo import eval_frame
+
+    if get_eval_frame_callback() not in (False, None):
+        raise RuntimeError("inside a function that torch.compile is running")
+    if wrap is None:
+        if _callback_from_stance is not None:
+            eval_frame._callback_from_stance = _callback_from_stance
+            _callback_from_stance = None
+            _callbacks.clear()
+        return
+    if _callback_from_stance is None:
+        _callback_from_stance = eval_frame._callback_from_stance
+    found = _callback_from_stance
+
+    def callback_from_stance(callback: Any) -> Any:
+        callback = found(callback)
+        convert = getattr(callback, "_torchdynamo_orig_backend", getattr(callback, "_torchdynamo_orig_callable", None))
+        compiler = getattr(convert, "_torchdynamo_orig_backend", getattr(convert, "_torchdynamo_orig_callable", None))
+        if compiler is None:
+            return callback  # off, or not compiling
+        wrapped = wrap(compiler)
+        key = (callback, wrapped)
+        if key not in _callbacks:
+            _callbacks[key] = torch._dynamo.convert_frame.catch_errors_wrapper(
+                convert._clone_with_backend(wrapped), callback.hooks
+            )
+        return _callbacks[key]
+
+    eval_frame._callback_from_stance = callback_from_stance

@@ -1,14 +1,16 @@
-"""What torch.compile does while hooks are on: one stack of requests over ``torch.compiler.set_stance``.
+"""What torch.compile does while hooks are on: one list of requests for the whole process.
 
-The stance is one per process, so hooks enabled and disabled in any order must not each set and restore it: the newest
-request rules, and the stance found before the first one comes back after the last.
+Two kinds. Some hooks need compiled functions to run eagerly; others put a compiler of their own in front of the one a function
+was compiled with. The stance is one per process, so hooks enabled and disabled in any order must not each set and restore it:
+the list is what is wanted, and what torch is set to follows from it. Where the two kinds meet, eager wins, and the other
+hook's ``misses`` say so.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -16,61 +18,63 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
 
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 class Request:
-    """One hook's wish: run compiled functions eagerly, or compile them with ``backend``."""
+    """One hook's wish.
 
-    def __init__(self, handler: Handler, backend: Callable[..., Any] | None = None) -> None:
+    Args:
+        wrap: makes a compiler out of the function's own; ``None`` asks for eager execution.
+        level: where the wrapper works; those before autograd come first.
+    """
+
+    def __init__(self, handler: Handler, wrap: Wrap | None = None, level: Literal["forward", "aot"] = "aot") -> None:
         self.handler = handler
-        self.backend = backend
-
-    def apply(self) -> None:
-        if self.backend is None:
-            torch.compiler.set_stance("force_eager")
-        else:
-            torch.compiler.set_stance("default", force_backend=self.backend)
+        self.wrap = wrap
+        self.level = level
 
 
 _lock = threading.RLock()
 _requests: list[Request] = []
 _found: Any = None
+_is_eager = False
+# A compiler must stay the same object for the same hooks, or torch.compile would compile anew at each enable.
+_wrapped: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 def push(request: Request) -> None:
-    """Makes ``request`` rule.
+    """Adds a request.
 
     Raises:
         OphookError: called from code that torch.compile is tracing.
     """
-    global _found
     with _lock:
-        found = _compat.get_stance() if not _requests else None
+        _requests.append(request)
         try:
-            request.apply()
+            _apply()
         except RuntimeError as error:
+            _requests.remove(request)
             raise OphookError(
                 f"hook {request.handler.label}",
                 "enabled inside a function that torch.compile is running",
                 todo="enable the hook around the call of the compiled function",
             ) from error
-        if not _requests:
-            _found = found
-        else:
-            _tell_overruled(_requests[-1], request)
-        _requests.append(request)
 
 
 def pop(request: Request) -> None:
-    """Takes ``request`` out, from wherever it is in the stack; without effect if it is not there."""
+    """Takes a request back, from wherever it is in the list; without effect if it is not there."""
     with _lock:
-        if request not in _requests:
-            return
-        was_ruling = _requests[-1] is request
-        _requests.remove(request)
-        if not _requests:
-            _compat.restore_stance(_found)
-        elif was_ruling:
-            _requests[-1].apply()
+        if request in _requests:
+            _requests.remove(request)
+            _apply()
+
+
+def forget(request: Request) -> None:
+    """Lets go of the compilers made for a hook that will not come back."""
+    with _lock:
+        for key in [key for key in _wrapped if request in key]:
+            del _wrapped[key]
 
 
 def for_unseen_regions(handler: Handler) -> Request | None:
@@ -84,7 +88,7 @@ def for_unseen_regions(handler: Handler) -> Request | None:
     if handler.on_miss == "ignore":
         return None
 
-    def backend(gm: torch.fx.GraphModule, example_inputs: Any) -> Callable[..., Any]:
+    def instead(gm: torch.fx.GraphModule, example_inputs: Any) -> Callable[..., Any]:
         handler.miss(
             "a function compiled by torch.compile would pass unseen, so it runs operator by operator"
             if handler.on_miss == "warn"
@@ -93,9 +97,35 @@ def for_unseen_regions(handler: Handler) -> Request | None:
         )
         return gm.forward
 
-    return Request(handler, backend)
+    return Request(handler, lambda compiler: instead)
 
 
-def _tell_overruled(old: Request, new: Request) -> None:
-    if old.backend is not None and new.backend is None:
-        old.handler.misses[f"compiled functions run eagerly because hook {new.handler.label} is on"] += 1
+def _apply() -> None:
+    global _found, _is_eager
+    eager = any(request.wrap is None for request in _requests)
+    wrapping = [request for request in _requests if request.wrap is not None]
+    if eager and not _is_eager:
+        found = _compat.get_stance()
+        torch.compiler.set_stance("force_eager")
+        _found, _is_eager = found, True
+    elif not eager and _is_eager:
+        _compat.restore_stance(_found)
+        _found, _is_eager = None, False
+    _compat.wrap_compilers(_compiler_for if wrapping else None)
+    if eager:
+        for request in wrapping:
+            request.handler.misses["compiled functions run eagerly, because another hook that is on needs it"] += 1
+
+
+def _compiler_for(compiler: Callable[..., Any]) -> Callable[..., Any]:
+    with _lock:
+        # The first of the list is innermost; what works before autograd must come before what works after it.
+        wrapping = sorted((r for r in _requests if r.wrap is not None), key=lambda r: r.level == "forward")
+        key = (compiler, *wrapping)
+        if key not in _wrapped:
+            made = compiler
+            for request in wrapping:
+                assert request.wrap is not None
+                made = request.wrap(made)
+            _wrapped[key] = made
+        return _wrapped[key]

@@ -24,7 +24,7 @@ SEES = {
     "vmap": "inside a compiled function vmap has turned the operator into its batched form already",
     "inference": "yes",
 }
-OPTIONS = {"backend": "the compiler to hand the graphs to, a name or a callable; default 'inductor'"}
+OPTIONS = {"backend": "the compiler to hand the graphs to, a name or a callable; default: the one each function was compiled with"}
 
 
 def refuse(spec: Spec) -> str | None:
@@ -34,7 +34,8 @@ def refuse(spec: Spec) -> str | None:
         if is_composite(op):
             return f"{op._name} is composite: compiled graphs contain the operators it calls; hook those"
         return f"{op._name}: {_opaque.refuses(op)}"
-    _graph.lookup(spec.options.get("backend", "inductor"), f"hook {spec.label}")
+    if "backend" in spec.options:
+        _graph.lookup(spec.options["backend"], f"hook {spec.label}")
     return None
 
 
@@ -59,8 +60,10 @@ class _Installed:
         # An operator given as replacement needs no Python at run time: the compiler sees it, and may fuse around it.
         plain = handler.before is None and handler.after is None and handler.when is None
         self._operator = handler.replace if plain and isinstance(handler.replace, OpOverload) else None
-        inner = _graph.lookup(spec.options.get("backend", "inductor"), self._where)
-        self._request = _stance.Request(handler, _graph.aot(inner, self._rewrite, handler))
+        fixed = spec.options.get("backend")
+        self._request = _stance.Request(
+            handler, lambda found: _graph.aot(_graph.lookup(fixed or found, self._where), self._rewrite, handler)
+        )
         self.notes = ["compiled functions are compiled once more when first called under the hook"]
         skipped = len(spec.targets.ops) - len(self._ops)
         if skipped:
@@ -76,7 +79,7 @@ class _Installed:
 
     def remove(self) -> None:
         # Code compiled with the stand-ins may still be called through its own handle: they stay, switched off.
-        pass
+        _stance.forget(self._request)
 
     def backend(self, inner: Any) -> Callable[..., Any]:
         return _graph.aot(_graph.lookup(inner, self._where), self._rewrite_opaque, self._handler)

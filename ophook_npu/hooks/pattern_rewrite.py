@@ -28,7 +28,7 @@ SEES = {
     "inference": "yes",
 }
 OPTIONS = {
-    "backend": "the compiler to hand the graphs to, a name or a callable; default 'inductor'",
+    "backend": "the compiler to hand the graphs to, a name or a callable; default: the one each function was compiled with",
     "level": "'forward': before autograd, the replacement has its own gradient (default); 'aot': the forward and the "
     "backward graph after autograd, where also patterns of backward are found",
     "example_inputs": "tensors to trace the pattern with; default: float32 of shape (2, 4) for each parameter without default",
@@ -40,6 +40,8 @@ def refuse(spec: Spec) -> str | None:
     handler = spec.handler
     if handler.replace is None or handler.before or handler.after or handler.when:
         return "a pattern can be replaced, not observed: in a compiled graph there is no call of a pattern to stop at"
+    if "backend" in spec.options:
+        _graph.lookup(spec.options["backend"], f"hook {spec.label}")
     if spec.options.get("level", "forward") not in ("forward", "aot"):
         return f"unknown level {spec.options['level']!r}; choose 'forward' or 'aot'"
     graph = spec.options.get("graph")
@@ -63,20 +65,18 @@ class _Compiled:
         self._where = f"hook {spec.label}"
         self._level = spec.options.get("level", "forward")
         self._pattern = _trace(spec, before_autograd=self._level == "forward")
-        self._request = _stance.Request(spec.handler, self.backend(spec.options.get("backend", "inductor")))
-        self._on = False
+        fixed = spec.options.get("backend")
+        self._request = _stance.Request(spec.handler, lambda found: self.backend(fixed or found), self._level)
         self.notes = [f"the pattern is {_describe(self._pattern)}, sought at level {self._level!r}"]
 
     def enable(self) -> None:
-        self._on = True
         _stance.push(self._request)
 
     def disable(self) -> None:
         _stance.pop(self._request)
-        self._on = False
 
     def remove(self) -> None:
-        pass
+        _stance.forget(self._request)
 
     def backend(self, inner: Any) -> Callable[..., Any]:
         level = _graph.forward if self._level == "forward" else _graph.aot
