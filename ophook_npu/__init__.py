@@ -16,6 +16,7 @@ _PUBLIC: dict[str, str] = {
     "MissWarning": "ophook_npu.hooks",
     "hook": "ophook_npu.hooks",
     "original": "ophook_npu.hooks",
+    "swap": "ophook_npu.hooks",
 }
 _SUBPACKAGES = ("cli", "hooks", "npu", "ops", "patch", "sim")
 

@@ -30,6 +30,12 @@ def destroy(library: torch.library.Library) -> None:
     library._destroy()
 
 
+def devices() -> list[str]:
+    """The device types operators can run on here."""
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return ["cpu"] if accelerator is None else ["cpu", accelerator.type]
+
+
 # --- dispatch modes ------------------------------------------------------------------------------------------------------
 
 

@@ -89,6 +89,31 @@ def drop(op: OpOverload, place: str, key: Any, handler: Handler) -> None:
             trampoline.handlers = {**others, key: left} if left else others
 
 
+class Mask:
+    """Makes handlers blind to what an operator's own implementation calls."""
+
+    def __init__(self, handlers: list[Handler]) -> None:
+        self._handlers = handlers
+        self._keys = [torch._C._dispatch_key_for_device(device) for device in _compat.devices()]
+
+    def install(self, op: OpOverload) -> None:
+        for key in self._keys:
+            install(op, key, self)  # type: ignore[arg-type]
+
+    def uninstall(self, op: OpOverload) -> None:
+        for key in self._keys:
+            uninstall(op, key, self)  # type: ignore[arg-type]
+
+    def run(self, op: OpOverload, args: Any, kwargs: Any, proceed: Kernel) -> Any:
+        busy = _busy.handlers
+        mine = [handler for handler in self._handlers if handler not in busy]
+        busy.update(mine)
+        try:
+            return proceed(*args, **kwargs)
+        finally:
+            busy.difference_update(mine)
+
+
 def purge() -> int:
     """Deregisters every kernel that no hook uses any more; the dispatch tables are then as if it had never been there.
 

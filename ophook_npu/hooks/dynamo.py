@@ -24,7 +24,10 @@ SEES = {
     "vmap": "inside a compiled function vmap has turned the operator into its batched form already",
     "inference": "yes",
 }
-OPTIONS = {"backend": "the compiler to hand the graphs to, a name or a callable; default: the one each function was compiled with"}
+OPTIONS = {
+    "admit": "asked for each node of a graph that would be replaced; False leaves it",
+    "backend": "the compiler to hand the graphs to, a name or a callable; default: the one each function was compiled with",
+}
 
 
 def refuse(spec: Spec) -> str | None:
@@ -56,6 +59,7 @@ class _Installed:
         self._where = f"hook {spec.label}"
         self._ops = frozenset(op for op in spec.targets.ops if _can_stand_in(op))
         self._on = False
+        self._admit = spec.options.get("admit") or self._default_admit
         self._opaque = _opaque.Opaque(handler, lambda: self._on)
         # An operator given as replacement needs no Python at run time: the compiler sees it, and may fuse around it.
         plain = handler.before is None and handler.after is None and handler.when is None
@@ -87,25 +91,32 @@ class _Installed:
     def _rewrite(self, gm: fx.GraphModule) -> int:
         if self._operator is None:
             return self._rewrite_opaque(gm)
-        nodes = [node for node in _graph.operator_nodes(gm) if node.target in self._ops]
-        replaced = 0
+        nodes = [node for node in _graph.operator_nodes(gm) if node.target in self._ops and self._admit(node)]
         for node in nodes:
-            if _takes(self._operator, node):
-                node.target = self._operator
-                replaced += 1
-            else:
-                self._handler.miss(f"{node.target} was called with arguments that {self._operator._name} does not take")
-        return replaced
+            taken = {argument.name for argument in self._operator._schema.arguments}
+            node.kwargs = {name: value for name, value in node.kwargs.items() if name in taken}
+            node.target = self._operator
+        return len(nodes)
 
     def _rewrite_opaque(self, gm: fx.GraphModule) -> int:
         for node in _graph.operator_nodes(gm):
-            if node.target in self._ops:
+            if node.target in self._ops and self._admit(node):
                 node.target = self._opaque.standin(node.target)
         return 0
 
-
-def _takes(operator: OpOverload, node: fx.Node) -> bool:
-    names = {argument.name for argument in operator._schema.arguments}
-    tensors_only = [a for a in operator._schema.arguments if str(a.type) == "Tensor"]
-    numbers = [a for a in node.args[: len(tensors_only)] if not isinstance(a, fx.Node)]
-    return set(node.kwargs) <= names and len(node.args) <= len(operator._schema.arguments) and not numbers
+    def _default_admit(self, node: fx.Node) -> bool:
+        """An operator as replacement is called by the compiled code itself, so what it cannot take must be known now."""
+        if self._operator is None:
+            return True
+        arguments = node.target._schema.arguments  # type: ignore[union-attr]
+        taken = {argument.name for argument in self._operator._schema.arguments}
+        numbers = [
+            argument.name
+            for argument, value in zip(arguments, node.args, strict=False)
+            if str(argument.type) == "Tensor" and not isinstance(value, fx.Node)
+        ]
+        extra = [name for name in node.kwargs if name not in taken] + numbers
+        if extra or len(node.args) > len(self._operator._schema.arguments):
+            self._handler.miss(f"{node.target} was called with {', '.join(extra)}, which {self._operator._name} does not take")
+            return False
+        return True

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from ophook_npu.hooks import _batching, _stance, _trampoline
+from ophook_npu.hooks import _batching, _compat, _stance, _trampoline
 from ophook_npu.hooks._protocol import Installed, Spec
 from ophook_npu.hooks._targets import is_composite, is_one_composite
 
@@ -41,8 +41,7 @@ def _devices(spec: Spec) -> list[str]:
     given = spec.options.get("devices")
     if given is not None:
         return [torch.device(d).type for d in given]
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return ["cpu"] if accelerator is None else ["cpu", accelerator.type]
+    return _compat.devices()
 
 
 def _ops(spec: Spec) -> tuple[OpOverload, ...]:
