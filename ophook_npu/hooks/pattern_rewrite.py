@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from operator import getitem
 from typing import Any
 
 import torch
 from torch import fx
-from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _compat, _graph, _stance
+from ophook_npu.hooks import _compat, _graph, _match, _stance
 from ophook_npu.hooks._protocol import Installed, Spec
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
@@ -64,7 +62,7 @@ class _Compiled:
         self._handler = spec.handler
         self._where = f"hook {spec.label}"
         self._level = spec.options.get("level", "forward")
-        self._pattern = _trace(spec, before_autograd=self._level == "forward")
+        self._pattern = _one_value(_trace(spec, before_autograd=self._level == "forward"), spec.label)
         fixed = spec.options.get("backend")
         self._request = _stance.Request(spec.handler, lambda found: self.backend(fixed or found), self._level)
         self.notes = [f"the pattern is {_describe(self._pattern)}, sought at level {self._level!r}"]
@@ -95,7 +93,7 @@ class _OneGraph:
         assert spec.pattern is not None
         self._handler = spec.handler
         self._gm: fx.GraphModule = spec.options["graph"]
-        self._pattern = fx.symbolic_trace(spec.pattern)
+        self._pattern = _one_value(fx.symbolic_trace(spec.pattern), spec.label)
         self._original = self._gm.graph
         self._counter: Any = None
         self.notes = [f"the pattern is {_describe(self._pattern)}, sought in the graph as it was traced"]
@@ -140,40 +138,16 @@ def _describe(pattern: fx.GraphModule) -> str:
 
 
 def _replace(gm: fx.GraphModule, pattern: fx.GraphModule, replacement: Any) -> int:
-    """Replaces every occurrence; returns how many there were."""
     target = replacement
     if isinstance(target, torch._ops.OpOverloadPacket):
         target = target.default
     elif hasattr(target, "_opoverload"):  # what @torch.library.custom_op returns
         target = target._opoverload
-    matcher = SubgraphMatcher(pattern.graph, match_output=False, match_placeholder=False, remove_overlapping_matches=True)
-    gm.graph.eliminate_dead_code()
-    matches = matcher.match(gm.graph)
-    replaced_by: dict[fx.Node, fx.Node] = {}
-    for match in matches:
-        # An earlier replacement may have become the input of this one.
-        inputs = tuple(replaced_by.get(n, n) if isinstance(n, fx.Node) else n for n in match.placeholder_nodes)
-        last = match.returning_nodes[-1]
-        with gm.graph.inserting_before(_latest(gm.graph, match.returning_nodes)):
-            node = gm.graph.call_function(target, inputs)
-            node.meta = dict(last.meta)
-            outputs = [node]
-            if len(match.returning_nodes) > 1:
-                outputs = [gm.graph.call_function(getitem, (node, i)) for i in range(len(match.returning_nodes))]
-        for old, new in zip(match.returning_nodes, outputs, strict=True):
-            old.replace_all_uses_with(new)
-            replaced_by[old] = new
-        for old in sorted(match.nodes_map.values(), key=_order(gm.graph), reverse=True):
-            if old.op not in ("placeholder", "get_attr") and old not in match.placeholder_nodes and not old.users:
-                gm.graph.erase_node(old)
-    gm.recompile()
-    return len(matches)
+    return _match.replace_all(gm, pattern, target)
 
 
-def _order(graph: fx.Graph) -> Callable[[Any], int]:
-    places = {node: i for i, node in enumerate(graph.nodes)}
-    return lambda node: places.get(node, -1)
-
-
-def _latest(graph: fx.Graph, nodes: list[fx.Node]) -> fx.Node:
-    return max(nodes, key=_order(graph))
+def _one_value(pattern: fx.GraphModule, label: str) -> fx.GraphModule:
+    root = _match.output_of(pattern)
+    if not isinstance(root, fx.Node) or root.op == "placeholder":
+        raise OphookError(f"hook {label}", "a pattern returns one value that it computes", todo="write one pattern for each value")
+    return pattern
