@@ -70,14 +70,18 @@ void softmax_shape(Shaper& s) {
   s.out(s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
 }
 
-int64_t only_axis(const Args& a) {
-  std::vector<int64_t> axes = a.integers("axes", {-1});
+int64_t only_axis(const Args& a, const char* attr = "axes") {
+  std::vector<int64_t> axes = a.integers(attr, {-1});
   if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
   return axes[0];
 }
 
 at::Tensor softmax_grad(const Args& a) {
   return at::_softmax_backward_data(a[1], a[0], only_axis(a), a[0].scalar_type());
+}
+
+at::Tensor log_softmax_grad(const Args& a) {
+  return at::_log_softmax_backward_data(a[0], a[1], only_axis(a, "axis"), a[1].scalar_type());
 }
 
 // y like x; mean and rstd over the normalised dimensions, which stay as 1.
@@ -187,6 +191,7 @@ const Table& reduction_rows() {
       ROW(SoftmaxV2,    "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape, at::softmax(a[0], only_axis(a), a.out_dtype()))
       ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a)))
       ROW(SoftmaxGrad,  "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same, softmax_grad(a))
+      ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same, log_softmax_grad(a))
       {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape, layer_norm},
       {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
       ROW(MseLoss,     "predict label -> y | reduction:String=mean", loss_shape, at::mse_loss(a[0], a[1], reduction_of(a)))

@@ -1,0 +1,171 @@
+"""What the graph engine refuses, and in whose words: torchair's where torchair compares, ours where the engine decides."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+import torchair
+from torchair._ge_concrete_graph import ge_apis
+
+BACKEND = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+
+
+@pytest.fixture
+def library() -> Iterator[torch.library.Library]:
+    made = torch.library.Library("ge_errors", "FRAGMENT")
+    yield made
+    made._destroy()
+
+
+@pytest.fixture
+def operator(library: torch.library.Library, request: pytest.FixtureRequest) -> Callable[..., Callable[..., Any]]:
+    """Defines an operator with a given meta function and converter; gives its compiled call."""
+    name = re.sub(r"\W", "_", request.node.name)
+
+    def define(meta: Callable[..., Any], converter: Callable[..., Any], dynamic: bool = False) -> Callable[..., Any]:
+        library.define(f"{name}(Tensor x, Tensor y) -> Tensor")
+        library.impl(name, meta, "Meta")
+        overload = getattr(torch.ops.ge_errors, name).default
+        torchair.register_fx_node_ge_converter(overload)(converter)
+        torch._dynamo.reset()
+        return torch.compile(overload, backend=BACKEND, fullgraph=True, dynamic=dynamic)
+
+    return define
+
+
+def add_custom(x: Any, y: Any, z: Any = None, meta_outputs: Any = None) -> Any:
+    return torchair.ge.custom_op("AddCustom", inputs={"x": x, "y": y}, outputs=["z"])
+
+
+x, y = torch.ones(4, 8), torch.ones(4, 8)
+
+
+def call(graph: Callable[..., Any], *tensors: torch.Tensor) -> torch.Tensor:
+    return graph(*(tensor.npu() for tensor in tensors or (x, y)))
+
+
+def test_the_planted_faults_are_the_only_ones(operator: Any) -> None:
+    graph = operator(lambda x, y: torch.empty_like(x), add_custom)
+    assert torch.equal(call(graph).cpu(), x + y)
+
+
+def test_a_wrong_meta_shape_is_reported_by_torchair(operator: Any) -> None:
+    graph = operator(lambda x, y: x.new_empty(4, 9), add_custom)
+    with pytest.raises(RuntimeError, match=r"Ascend GE graph NetOutput.*\[4, 8\].*FX graph NetOutput.*\[4, 9\]"):
+        call(graph)
+
+
+def test_a_wrong_meta_rank_is_reported_by_torchair(operator: Any) -> None:
+    graph = operator(lambda x, y: x.new_empty(32), add_custom)
+    with pytest.raises(RuntimeError, match=r"dim size of Ascend GE graph NetOutput: \[4, 8\]"):
+        call(graph)
+
+
+def test_a_wrong_meta_dtype_is_reported_by_torchair(operator: Any) -> None:
+    graph = operator(lambda x, y: torch.empty_like(x, dtype=torch.float16), add_custom)
+    with pytest.raises(RuntimeError, match=r"DT_FLOAT\] is not equal to FX graph NetOutput: \[DT_FLOAT16"):
+        call(graph)
+
+
+def test_an_unregistered_operator_type_is_torchairs_error(operator: Any) -> None:
+    def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
+        return torchair.ge.custom_op("AddCustum", inputs={"x": x, "y": y}, outputs=["z"])
+
+    with pytest.raises(RuntimeError, match="AddCustum") as error:
+        call(operator(lambda x, y: torch.empty_like(x), converter))
+    from torchair._utils.error_messages import ConverterErrorMsg
+
+    expected = str(ConverterErrorMsg.GE_IR_NOT_REGISTERED.format(name="AddCustum")).splitlines()[0]
+    assert expected in str(error.value)
+
+
+def test_an_operator_without_a_row_fails_at_compilation_by_node_and_type(operator: Any) -> None:
+    def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
+        return ge_apis.Igamma(x, y)
+
+    graph = operator(lambda x, y: torch.empty_like(x), converter)
+    with pytest.raises(RuntimeError, match=r"node Igamma\w* \(Igamma\): the simulator has no operator of this type"):
+        call(graph)
+
+
+def test_a_wrong_input_name_is_refused_with_the_prototypes_names(operator: Any) -> None:
+    def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
+        return torchair.ge.custom_op("AddCustom", inputs={"x": x, "y": y, "bias": x}, outputs=["z"])
+
+    graph = operator(lambda x, y: torch.empty_like(x), converter)
+    with pytest.raises(RuntimeError, match=r"\(AddCustom\): it has an input 'bias', its prototype has x, y"):
+        call(graph)
+
+
+def test_a_missing_input_is_refused(operator: Any) -> None:
+    def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
+        return torchair.ge.custom_op("AddCustom", inputs={"x": x}, outputs=["z"])
+
+    graph = operator(lambda x, y: torch.empty_like(x), converter)
+    with pytest.raises(RuntimeError, match=r"\(AddCustom\): its required input 'y' is not fed"):
+        call(graph)
+
+
+def test_a_wrong_number_of_outputs_is_refused(operator: Any) -> None:
+    def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
+        return torchair.ge.custom_op("AddCustom", inputs={"x": x, "y": y}, outputs=["z", "w"])[0]
+
+    graph = operator(lambda x, y: torch.empty_like(x), converter)
+    with pytest.raises(RuntimeError, match=r"\(AddCustom\): it has 2 outputs, its prototype has z"):
+        call(graph)
+
+
+def test_inputs_of_two_dtypes_are_refused(operator: Any) -> None:
+    def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
+        return ge_apis.Add(x, ge_apis.Cast(y, dst_type=1))
+
+    graph = operator(lambda x, y: torch.empty_like(x), converter)
+    with pytest.raises(RuntimeError, match=r"\(Add\): its inputs must have one data type.*Float\[4, 8\] and Half\[4, 8\]"):
+        call(graph)
+
+
+def test_the_package_inference_refuses_what_does_not_broadcast(operator: Any) -> None:
+    graph = operator(lambda x, y: torch.empty_like(x), add_custom)
+    expected = r"\(AddCustom\): its shape inference refuses the inputs float32\[4, 8\], float32\[3, 8\]"
+    with pytest.raises(RuntimeError, match=expected):
+        call(graph, x, torch.ones(3, 8))
+
+
+def test_shapes_that_do_not_broadcast_only_at_run_time(operator: Any) -> None:
+    """A dynamic graph whose input shapes are found wrong when it runs: both are [-1, 8] while it is compiled."""
+    graph = operator(lambda x, y: torch.empty_like(x), add_custom, dynamic=True)
+    assert torch.equal(call(graph).cpu(), x + y)
+    with pytest.raises(RuntimeError, match=r"float32\[5, 8\], float32\[3, 8\]"):
+        call(graph, torch.ones(5, 8), torch.ones(3, 8))
+
+
+def test_a_failure_on_the_device_names_graph_and_node() -> None:
+    torch._dynamo.reset()
+    graph = torch.compile(lambda x, i: x.index_select(0, i), backend=BACKEND, fullgraph=True, dynamic=False)
+    index = torch.tensor([0, 2]).npu()
+    assert torch.equal(graph(torch.arange(4.0).npu(), index).cpu(), torch.tensor([0.0, 2.0]))
+    graph(torch.arange(4.0).npu(), index + 7)  # found out on the stream
+    with pytest.raises(RuntimeError, match=r"graph \w+, node \w+ \(GatherV2\): an index is out of range"):
+        torch.npu.synchronize()
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.9, 0.999])
+def test_a_damaged_model_is_refused_not_crashed_on(kept: float) -> None:
+    """Bytes of a serialised graph cut short: an error of the reader, whatever the place of the cut."""
+    from torchair.core import _torchair
+    from torchair.ge._ge_graph import GeGraph
+
+    with GeGraph() as graph:
+        data = ge_apis.Data(index=0, dtype=0, shape=[4, 8], placement="NPU", node_name="data")
+        ge_apis.NetOutput([ge_apis.Relu(data)])
+    whole = graph.SerializeToString()
+
+    def load(model: bytes) -> None:
+        engine = _torchair.TorchNpuGraphBase("damaged")
+        engine.load(model, {}, [1], [0], 1)
+
+    load(whole)
+    with pytest.raises(RuntimeError, match="serialised model"):
+        load(whole[: int(len(whole) * kept)])
