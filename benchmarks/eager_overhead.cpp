@@ -1,0 +1,85 @@
+// What the simulator adds to an operator: aclnnAddCustom through libcust_opapi.so, libopapi.so and a stream's thread against
+// at::add_out on the same memory. CPU time of all threads, so that work moved to another thread still counts.
+#include <ATen/ops/add.h>
+#include <ATen/ops/from_blob.h>
+#include <dlfcn.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "acl/acl.h"
+#include "opapi/aclnn.h"
+
+extern "C" aclTensor* aclCreateTensor(const int64_t*, uint64_t, aclDataType, const int64_t*, int64_t, aclFormat, const int64_t*,
+                                      uint64_t, void*);
+extern "C" int aclDestroyTensor(const aclTensor*);
+
+namespace {
+
+double cpu_us() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+void require(int code, const char* what) {
+  if (!code) return;
+  const char* reason = aclGetRecentErrMsg();
+  fprintf(stderr, "%s: %d %s\n", what, code, reason ? reason : "");
+  exit(1);
+}
+
+using Phase1 = int (*)(const aclTensor*, const aclTensor*, aclTensor*, uint64_t*, aclOpExecutor**);
+using Phase2 = int (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+
+}  // namespace
+
+int main(int, char** arguments) {
+  void* library = dlopen(arguments[1], RTLD_NOW);
+  if (!library) return fprintf(stderr, "%s\n", dlerror()), 1;
+  auto phase1 = reinterpret_cast<Phase1>(dlsym(library, "aclnnAddCustomGetWorkspaceSize"));
+  auto phase2 = reinterpret_cast<Phase2>(dlsym(library, "aclnnAddCustom"));
+  require(aclInit(nullptr), "aclInit");
+  require(aclrtSetDevice(0), "aclrtSetDevice");
+  aclrtStream stream;
+  require(aclrtCreateStream(&stream), "aclrtCreateStream");
+  const int64_t sizes[] = {8, 2048}, strides[] = {2048, 1}, elements = 8 * 2048;
+  void* memory[3];
+  for (void*& block : memory) {
+    require(aclrtMalloc(&block, elements * 2, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    require(aclrtMemset(block, elements * 2, 0, elements * 2), "aclrtMemset");
+  }
+  at::Tensor tensors[3];
+  for (int i = 0; i < 3; ++i) tensors[i] = at::from_blob(memory[i], sizes, at::kHalf);
+
+  auto simulated = [&] {
+    aclTensor* made[3];
+    for (int i = 0; i < 3; ++i) made[i] = aclCreateTensor(sizes, 2, ACL_FLOAT16, strides, 0, ACL_FORMAT_ND, &elements, 1, memory[i]);
+    uint64_t workspace;
+    aclOpExecutor* executor;
+    require(phase1(made[0], made[1], made[2], &workspace, &executor), "phase 1");
+    require(phase2(nullptr, workspace, executor, stream), "phase 2");
+    for (aclTensor* tensor : made) aclDestroyTensor(tensor);
+  };
+  auto plain = [&] { at::add_out(tensors[2], tensors[0], tensors[1]); };
+
+  const int calls = 2000, rounds = 31;
+  std::vector<double> with, without;
+  for (int round = 0; round < rounds; ++round) {
+    double start = cpu_us();
+    for (int i = 0; i < calls; ++i) simulated();
+    require(aclrtSynchronizeStream(stream), "synchronize");
+    with.push_back((cpu_us() - start) / calls);
+    start = cpu_us();
+    for (int i = 0; i < calls; ++i) plain();
+    without.push_back((cpu_us() - start) / calls);
+  }
+  auto median = [](std::vector<double>& values) {
+    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+    return values[values.size() / 2];
+  };
+  printf("%f %f\n", median(with), median(without));
+}
