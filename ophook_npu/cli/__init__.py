@@ -25,7 +25,7 @@ def _root() -> None:
 
 
 # Each module adds its commands to the app in `register(app)`.
-_COMMANDS: tuple[str, ...] = ("dispatch", "doctor", "patch", "run", "sim",)
+_COMMANDS: tuple[str, ...] = ("dispatch", "doctor", "hooks", "patch", "run", "sim",)
 
 
 def main() -> None:

@@ -100,6 +100,11 @@ def for_unseen_regions(handler: Handler) -> Request | None:
     return Request(handler, lambda compiler: instead)
 
 
+def is_eager() -> bool:
+    """Whether compiled functions run eagerly now because of a hook."""
+    return _is_eager
+
+
 def _apply() -> None:
     global _found, _is_eager
     eager = any(request.wrap is None for request in _requests)

@@ -123,6 +123,8 @@ def _trace(spec: Spec, *, before_autograd: bool) -> fx.GraphModule:
     if inputs is None:
         wanted = [p for p in inspect.signature(spec.pattern).parameters.values() if p.default is p.empty]
         inputs = [torch.rand(2, 4) for _ in wanted]
+    # Tensors given twice would be traced as one input.
+    inputs = [value.detach().clone() if isinstance(value, torch.Tensor) else value for value in inputs]
     try:
         return _compat.trace_pattern(spec.pattern, list(inputs), before_autograd=before_autograd)
     except Exception as error:

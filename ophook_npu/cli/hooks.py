@@ -1,0 +1,66 @@
+"""``ophook-npu hooks matrix`` and ``ophook-npu hooks guide``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+console = Console()
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Ways to intercept operators: what each sees here, and which to use.", no_args_is_help=True)
+    group.command()(matrix)
+    group.command()(guide)
+    app.add_typer(group, name="hooks")
+
+
+def matrix(
+    device: Annotated[str, typer.Option(help="cpu, or npu inside `ophook-npu run`")] = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="one object for each experiment")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="as docs/hooks-matrix.md has it")] = False,
+) -> None:
+    """Runs the experiments on the installed torch: mechanism by situation, with the reason for each no."""
+    from ophook_npu.hooks import matrix as experiments
+
+    cells = experiments.run(device)
+    if as_json:
+        print(json.dumps(experiments.as_rows(cells), indent=1))
+        return
+    if as_markdown:
+        print(experiments.markdown(cells), end="")
+        return
+    mechanisms = list(dict.fromkeys(cell.mechanism for cell in cells))
+    table = Table("", *mechanisms, title=f"hooks on {device}")
+    color = {"yes": "green", "eager": "yellow", "no": "red", "-": "dim"}
+    at = {(cell.mechanism, cell.situation): cell for cell in cells}
+    for situation in experiments.SITUATIONS:
+        answers = [at[m, situation].answer for m in mechanisms]
+        table.add_row(situation, *(f"[{color[answer]}]{answer}[/]" for answer in answers))
+    console.print(table)
+    for cell in cells:
+        if cell.answer == "no":
+            console.print(f"{cell.mechanism}, {cell.situation}: {cell.reason}", markup=False, highlight=False)
+
+
+def guide(
+    op: Annotated[str, typer.Option(help="the operator, such as aten::mm; a glob or namespace works too")] = "aten::mm",
+    needs: Annotated[str, typer.Option(help="comma-separated: compile, autograd, threads, vmap, inference")] = "",
+    replace: Annotated[bool, typer.Option(help="to replace it, not to observe it")] = False,
+) -> None:
+    """Answers which mechanism to use for an operator, and why not the others."""
+    from ophook_npu.hooks import guide as advice
+
+    answer = advice.advise(op, [need.strip() for need in needs.split(",") if need.strip()], replace=replace)
+    console.print(f"[bold green]{answer.via}[/]  {answer.summary}")
+    for note in answer.notes:
+        console.print(f"  {note}", markup=False, highlight=False)
+    if answer.rejected:
+        console.print("\nnot:")
+        for name, reason in answer.rejected.items():
+            console.print(f"  {name}: {reason}", markup=False, highlight=False)
+    console.print(f"\n{answer.example}", markup=False, highlight=False)
