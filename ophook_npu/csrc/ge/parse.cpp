@@ -16,6 +16,24 @@ struct Bad : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+bool is_utf8(const std::string& text) {
+  size_t follow = 0;
+  uint32_t code = 0, least = 0;
+  for (unsigned char byte : text) {
+    if (follow) {
+      if ((byte & 0xc0) != 0x80) return false;
+      code = code << 6 | (byte & 0x3f);
+      if (--follow == 0 && (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))) return false;
+    } else if (byte >= 0x80) {
+      follow = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+      if (byte < 0xc2 || byte > 0xf4) return false;
+      code = byte & (0x3fu >> follow);
+      least = follow == 3 ? 0x10000 : follow == 2 ? 0x800 : 0x80;
+    }
+  }
+  return follow == 0;
+}
+
 class Reader {
  public:
   Reader(const uint8_t* at, size_t size) : at_(at), end_(at + size) {}
@@ -55,6 +73,12 @@ class Reader {
   std::string bytes() const {
     if (wire_ != 2) throw Bad("field " + std::to_string(field_) + " holds no bytes");
     return std::string(reinterpret_cast<const char*>(bytes_), length_);
+  }
+  // A proto3 string is UTF-8; these reach error messages, which Python decodes.
+  std::string text() const {
+    std::string out = bytes();
+    if (!is_utf8(out)) throw Bad("field " + std::to_string(field_) + " is no UTF-8 text");
+    return out;
   }
   Reader message() const {
     if (wire_ != 2) throw Bad("field " + std::to_string(field_) + " holds no message");
@@ -112,7 +136,7 @@ Desc read_desc(Reader in) {
   Desc out;
   while (in.next()) {
     switch (in.field()) {
-      case 1: out.name = in.bytes(); break;
+      case 1: out.name = in.text(); break;
       case 2: {
         auto number = static_cast<size_t>(in.integer());
         if (number >= sizeof kFromProto / sizeof *kFromProto) throw Bad("data type " + std::to_string(number));
@@ -123,8 +147,8 @@ Desc read_desc(Reader in) {
         for (Reader shape = in.message(); shape.next();)
           if (shape.field() == 1) shape.append(out.dims);
         break;
-      case 4: out.layout = in.bytes(); break;
-      case 14: out.device = in.bytes(); break;
+      case 4: out.layout = in.text(); break;
+      case 14: out.device = in.text(); break;
       default: break;
     }
   }
@@ -190,14 +214,14 @@ Node read_node(Reader in) {
   Node out;
   while (in.next()) {
     switch (in.field()) {
-      case 1: out.name = in.bytes(); break;
-      case 2: out.type = in.bytes(); break;
-      case 5: out.input_names.push_back(in.bytes()); break;
+      case 1: out.name = in.text(); break;
+      case 2: out.type = in.text(); break;
+      case 5: out.input_names.push_back(in.text()); break;
       case 10: {
         std::string key;
         Attr value;
         for (Reader entry = in.message(); entry.next();) {
-          if (entry.field() == 1) key = entry.bytes();
+          if (entry.field() == 1) key = entry.text();
           if (entry.field() == 2) value = read_attr(entry.message());
         }
         out.attrs[key] = std::move(value);
@@ -246,7 +270,7 @@ std::string parse_model(const void* data, size_t size, Graph& out) {
       if (model.field() != 7 || found) continue;
       found = true;
       for (Reader graph = model.message(); graph.next();) {
-        if (graph.field() == 1) out.name = graph.bytes();
+        if (graph.field() == 1) out.name = graph.text();
         if (graph.field() == 6) out.nodes.push_back(read_node(graph.message()));
       }
     }
