@@ -1,0 +1,92 @@
+"""run_op_plugin.sh and its steps, without what takes minutes: options, refusals, and how a failing step is told."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", str(ROOT / "run_op_plugin.sh"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=60)
+
+
+def test_help_explains_every_option() -> None:
+    result = run("-h")
+    assert result.returncode == 0
+    for word in ("--device auto|sim|npu", "--route extension|source", "--soc", "--jobs", "--venv", "--clean", "ASCEND_HOME_DIR"):
+        assert word in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--device", "gpu"], "--device gpu; allowed: auto, sim, npu"),
+        (["--route", "wheel"], "--route wheel; allowed: extension, source"),
+        (["--jobs", "many"], "--jobs many; allowed: a positive number"),
+        (["--devcie", "sim"], "unknown option --devcie"),
+        (["--venv"], "--venv needs a value"),
+        (["--", "x"], "unexpected argument x"),
+    ],
+)
+def test_wrong_use_exits_2_and_says_what_is_allowed(arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2 and message in result.stderr
+
+
+def fake_venv(folder: Path) -> Path:
+    """A virtual environment that setup_venv.sh takes for complete and whose Python is this one."""
+    venv = folder / "ve nv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").touch()
+    (venv / "bin" / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (venv / "bin" / "python").chmod(0o755)
+    summed = subprocess.run(["cksum"], stdin=(ROOT / "pyproject.toml").open(), capture_output=True, text=True).stdout.strip()
+    (venv / "ophook-complete").write_text(f"{summed} {ROOT}\nnpu\ntest\n")
+    return venv
+
+
+def test_half_installed_host_is_named_with_step_log_and_next(tmp_path: Path) -> None:
+    venv = fake_venv(tmp_path)
+    result = run("--venv", str(venv), ASCEND_HOME_DIR=str(tmp_path / "no cann"))
+    assert result.returncode == 1
+    assert "step:  check the host" in result.stdout and "next:  ophook-npu doctor" in result.stdout
+    assert "no cann is not a folder" in result.stdout
+    log = next(line for line in result.stdout.splitlines() if line.startswith("log:")).removeprefix("log:").strip()
+    assert "is not a folder" in Path(log).read_text()
+
+
+def test_a_folder_that_is_no_virtual_environment_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    for arguments in (["--clean"], []):
+        result = run("--venv", str(tmp_path / "mine"), *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert result.returncode == 1 and "is not a virtual environment; nothing was removed" in result.stdout
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+def test_unsuitable_python_is_named(tmp_path: Path) -> None:
+    result = run("--venv", str(tmp_path / "v"), PYTHON="/bin/false")
+    assert result.returncode == 1 and "is too old; allowed: 3.10 or later; next: set PYTHON" in result.stdout
+
+
+def report(folder: Path, **results: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    import json
+
+    (folder / "eager.json").write_text(json.dumps({"eager": results["eager"]}))
+    (folder / "graph.json").write_text(json.dumps({k: v for k, v in results.items() if k != "eager"}))
+    command = [sys.executable, str(ROOT / "scripts" / "report.py"), "--check", "extension", "sim", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_report_fails_when_a_mode_failed_or_was_not_run(tmp_path: Path) -> None:
+    good = {"passed": True, "max_error": 0.0, "seconds": 1.0}
+    assert report(tmp_path, eager=good, torchair=good, npugraph_ex=good).returncode == 0
+    bad = report(tmp_path, eager=good, torchair={**good, "passed": False}, npugraph_ex=good)
+    assert bad.returncode == 1 and bad.stdout.startswith("torchair: ")
+    absent = report(tmp_path, eager=good, torchair=good)
+    assert absent.returncode == 1 and "npugraph_ex: was not run" in absent.stdout
