@@ -55,6 +55,10 @@ def check_generated(
     interface = layout.root / "op_plugin" / "OpApiInterface.h"
     declared = interface.is_file() and re.search(rf"\b{base}(_out)?\(", interface.read_text(encoding="utf-8"))
     findings.append(Finding("declaration", bool(declared), f"op_api::{base} in {interface.name}"))
+    # Without impl_ns, the old layout generates all but this, and only the final link of hours of building would notice.
+    sources = (path.read_text(encoding="utf-8") for path in (layout.root / "op_plugin").glob("OpInterface*.cpp"))
+    called = any(re.search(rf"\bop_api::{base}(_out)?\(", source) for source in sources)
+    findings.append(Finding("call", called, f"op_api::{base} from OpInterface*.cpp"))
     if not layout.per_version:
         findings.append(_structured(layout, operator, base))
     for kernel in operator.kernels:

@@ -26,6 +26,7 @@ def built(tmp_path: Path) -> tuple[Path, patch.Layout, patch.Operator]:
         f"{ATEN}/RegisterNPU.cpp": 'm.impl("npu_add_custom",\nTORCH_FN(wrapper_NPU__npu_add_custom));\n',
         f"{ATEN}/VariableType_0.cpp": 'm.impl("npu_add_custom",\n TORCH_FN(VariableType::npu_add_custom)\n);\n',
         "third_party/op-plugin/op_plugin/OpApiInterface.h": "at::Tensor npu_add_custom(const at::Tensor & x);\n",
+        "third_party/op-plugin/op_plugin/OpInterface_3.cpp": "{ return op_api::npu_add_custom(x, y); }\n",
         "third_party/op-plugin/op_plugin/ops/opapi/StructKernelNpuOpApi_0.cpp": "namespace op_api {\n}\n",
     }
     for name, text in files.items():
@@ -49,6 +50,7 @@ def test_all_there(built: tuple[Path, patch.Layout, patch.Operator]) -> None:
         (f"{ATEN}/RegisterNPU.cpp", "PrivateUse1 kernel"),
         (f"{ATEN}/VariableType_0.cpp", "autograd"),
         ("third_party/op-plugin/op_plugin/OpApiInterface.h", "declaration"),
+        ("third_party/op-plugin/op_plugin/OpInterface_3.cpp", "call"),
         ("third_party/op-plugin/op_plugin/ops/opapi/StructKernelNpuOpApi_0.cpp", "structured kernels"),
         ("third_party/op-plugin/op_plugin/ops/opapi/npu_add_customKernel.cpp", "kernel"),
     ],
@@ -91,6 +93,7 @@ def test_structured_entry_needs_its_generated_kernel(tmp_path: Path) -> None:
     (tree / ATEN).mkdir(parents=True)
     (tree / ATEN / "CustomRegisterSchema.cpp").write_text(f'm.def("{SIGNATURE}");\nm.impl("npu_add_custom", f);\n')
     (root / "op_plugin/OpApiInterface.h").write_text("at::Tensor npu_add_custom(const at::Tensor & x);\n")
+    (root / "op_plugin/OpInterface.cpp").write_text("return op_api::npu_add_custom(x);\n")
     struct = root / "op_plugin/ops/opapi/StructKernelNpuOpApi.cpp"
     struct.write_text("namespace op_api {\n}\n")
     layout = patch.find_layout(root, "2.13")

@@ -45,6 +45,7 @@ grep -q "npu_add_custom" $plugin/config/op_plugin_functions.yaml
 echo "m.def(\"$sig\");" >$aten/CustomRegisterSchema.cpp
 echo 'm.impl("npu_add_custom", f);' >$aten/RegisterNPU.cpp
 echo "at::Tensor npu_add_custom(const at::Tensor & x);" >$plugin/OpApiInterface.h
+echo "return op_api::npu_add_custom(x);" >$plugin/OpInterface.cpp
 echo "namespace op_api {" >$plugin/ops/opapi/StructKernelNpuOpApi_0.cpp
 """
 
