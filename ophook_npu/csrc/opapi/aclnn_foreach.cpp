@@ -1,14 +1,47 @@
 // Operators over lists of tensors, as torch's optimizers call them. In place, the output list is the input list.
 #include "opapi/aclnn.h"
 
+#include <ATen/ops/abs.h>
+#include <ATen/ops/acos.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/addcdiv.h>
 #include <ATen/ops/addcmul.h>
+#include <ATen/ops/asin.h>
+#include <ATen/ops/atan.h>
+#include <ATen/ops/ceil.h>
+#include <ATen/ops/clamp_max.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/cosh.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/erfc.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/floor.h>
 #include <ATen/ops/lerp.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/log10.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/log2.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/reciprocal.h>
+#include <ATen/ops/round.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/sign.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/sinh.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/sub.h>
+#include <ATen/ops/tan.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/trunc.h>
+#include <ATen/ops/zeros_like.h>
 
 using namespace sim::aclnn;
 
@@ -20,9 +53,27 @@ void alike(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in
   for (size_t i = 0; i < in.size(); ++i) like(out[i], in[i]);
 }
 
+void norms(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
+  TORCH_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
+}
+
 template <typename F>
 void each(std::vector<at::Tensor>& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
+}
+
+at::Scalar number(const at::Tensor& scalar) { return wide(scalar).item(); }
+
+// How CANN numbers the ways to round.
+at::Tensor rounded(const at::Tensor& x, int64_t mode) {
+  switch (mode) {
+    case 1: return at::round(x);
+    case 2: return at::floor(x);
+    case 3: return at::ceil(x);
+    case 5: return at::trunc(x);
+    case 7: return at::sub(x, at::trunc(x));  // the fraction
+    default: TORCH_CHECK(false, "rounding mode ", mode, " is not simulated");
+  }
 }
 
 }  // namespace
@@ -30,18 +81,85 @@ void each(std::vector<at::Tensor>& out, F compute) {
 #define EACH(...) each(out, [&](size_t i) { return __VA_ARGS__; })
 
 // clang-format off
-ACLNN(ForeachAddScalarV2,     (List,x, Num,scalar, List,out),                 alike(out, x), EACH(at::add(x[i], scalar)))
-ACLNN(ForeachSubScalarV2,     (List,x, Num,scalar, List,out),                 alike(out, x), EACH(at::sub(x[i], scalar)))
-ACLNN(ForeachMulScalarV2,     (List,x, Num,scalar, List,out),                 alike(out, x), EACH(at::mul(x[i], scalar)))
-ACLNN(ForeachDivScalarV2,     (List,x, Num,scalar, List,out),                 alike(out, x), EACH(at::div(x[i], scalar)))
-ACLNN(ForeachAddListV2,       (List,x, List,y, Num,alpha, List,out),          alike(out, x), EACH(at::add(x[i], y[i], alpha)))
-ACLNN(ForeachSubListV2,       (List,x, List,y, Num,alpha, List,out),          alike(out, x), EACH(at::sub(x[i], y[i], alpha)))
-ACLNN(ForeachMulList,         (List,x, List,y, List,out),                     alike(out, x), EACH(at::mul(x[i], y[i])))
-ACLNN(ForeachDivList,         (List,x, List,y, List,out),                     alike(out, x), EACH(at::div(x[i], y[i])))
-ACLNN(ForeachDivScalarList,   (List,x, Nums,scalars, List,out),               alike(out, x), EACH(at::div(x[i], scalars[i])))
-ACLNN(ForeachSqrt,            (List,x, List,out),                             alike(out, x), EACH(at::sqrt(x[i])))
-ACLNN(ForeachLerpScalar,      (List,x, List,y, Num,weight, List,out),         alike(out, x), EACH(at::lerp(x[i], y[i], weight)))
-ACLNN(ForeachAddcmulScalarV2, (List,x, List,y, List,z, Num,scalar, List,out), alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcdivScalarV2, (List,x, List,y, List,z, Num,scalar, List,out), alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, Nums,scalars, List,out), alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalars[i])))
+// one list
+#define FOREACH(Op, fn) ACLNN(Foreach##Op, (List,x, List,out), alike(out, x), EACH(at::fn(x[i])))
+
+FOREACH(Abs, abs)
+FOREACH(Acos, acos)
+FOREACH(Asin, asin)
+FOREACH(Atan, atan)
+FOREACH(Cos, cos)
+FOREACH(Cosh, cosh)
+FOREACH(Erf, erf)
+FOREACH(Erfc, erfc)
+FOREACH(Exp, exp)
+FOREACH(Expm1, expm1)
+FOREACH(Log, log)
+FOREACH(Log10, log10)
+FOREACH(Log1p, log1p)
+FOREACH(Log2, log2)
+FOREACH(Neg, neg)
+FOREACH(Reciprocal, reciprocal)
+FOREACH(Sigmoid, sigmoid)
+FOREACH(Sign, sign)
+FOREACH(Sin, sin)
+FOREACH(Sinh, sinh)
+FOREACH(Sqrt, sqrt)
+FOREACH(Tan, tan)
+FOREACH(Tanh, tanh)
+
+ACLNN(ForeachCopy,              (List,x, List,out),                                     alike(out, x), EACH(x[i]))
+ACLNN(ForeachZeroInplace,       (List,out),                                             when_run(),    EACH(at::zeros_like(out[i])))
+ACLNN(ForeachNorm,              (List,x, Num,ord, List,out),                            norms(out, x), EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))
+ACLNN(ForeachRoundOffNumber,    (List,x, In,mode, List,out),                            alike(out, x), EACH(rounded(x[i], number(mode).toLong())))
+ACLNN(ForeachRoundOffNumberV2,  (List,x, Num,mode, List,out),                           alike(out, x), EACH(rounded(x[i], mode.toLong())))
+
+// a list and a scalar
+ACLNN(ForeachAddScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::add(x[i], scalar)))
+ACLNN(ForeachSubScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::sub(x[i], scalar)))
+ACLNN(ForeachMulScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::mul(x[i], scalar)))
+ACLNN(ForeachDivScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::div(x[i], scalar)))
+ACLNN(ForeachPowScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::pow(x[i], scalar)))
+ACLNN(ForeachPowScalarAndTensor,(Num,scalar, List,x, List,out),                         alike(out, x), EACH(at::pow(scalar, x[i])))
+ACLNN(ForeachMaximumScalarV2,   (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::clamp_min(x[i], scalar)))
+ACLNN(ForeachMinimumScalarV2,   (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::clamp_max(x[i], scalar)))
+
+// a list and a scalar that lies on the device
+ACLNN(ForeachAddScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::add(x[i], number(scalar))))
+ACLNN(ForeachSubScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::sub(x[i], number(scalar))))
+ACLNN(ForeachMulScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::mul(x[i], number(scalar))))
+ACLNN(ForeachDivScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::div(x[i], number(scalar))))
+ACLNN(ForeachPowScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::pow(x[i], number(scalar))))
+ACLNN(ForeachMaximumScalar,     (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::clamp_min(x[i], number(scalar))))
+ACLNN(ForeachMinimumScalar,     (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::clamp_max(x[i], number(scalar))))
+
+// a list and a list of scalars
+ACLNN(ForeachAddScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::add(x[i], scalars[i])))
+ACLNN(ForeachSubScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::sub(x[i], scalars[i])))
+ACLNN(ForeachMulScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::mul(x[i], scalars[i])))
+ACLNN(ForeachDivScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::div(x[i], scalars[i])))
+ACLNN(ForeachPowScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::pow(x[i], scalars[i])))
+ACLNN(ForeachMaximumScalarList, (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::clamp_min(x[i], scalars[i])))
+ACLNN(ForeachMinimumScalarList, (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::clamp_max(x[i], scalars[i])))
+
+// two lists
+ACLNN(ForeachAddListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(at::add(x[i], y[i], alpha)))
+ACLNN(ForeachSubListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(at::sub(x[i], y[i], alpha)))
+ACLNN(ForeachAddList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(at::add(x[i], y[i], number(alpha))))
+ACLNN(ForeachSubList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(at::sub(x[i], y[i], number(alpha))))
+ACLNN(ForeachMulList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::mul(x[i], y[i])))
+ACLNN(ForeachDivList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::div(x[i], y[i])))
+ACLNN(ForeachPowList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::pow(x[i], y[i])))
+ACLNN(ForeachMaximumList,       (List,x, List,y, List,out),                             alike(out, x), EACH(at::maximum(x[i], y[i])))
+ACLNN(ForeachMinimumList,       (List,x, List,y, List,out),                             alike(out, x), EACH(at::minimum(x[i], y[i])))
+
+// three lists
+ACLNN(ForeachLerpScalar,        (List,x, List,y, Num,weight, List,out),                 alike(out, x), EACH(at::lerp(x[i], y[i], weight)))
+ACLNN(ForeachLerpList,          (List,x, List,y, List,z, List,out),                     alike(out, x), EACH(at::lerp(x[i], y[i], z[i])))
+ACLNN(ForeachAddcmulScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], number(scalar))))
+ACLNN(ForeachAddcdivScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], number(scalar))))
+ACLNN(ForeachAddcmulScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalar)))
+ACLNN(ForeachAddcdivScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalar)))
+ACLNN(ForeachAddcmulScalarList, (List,x, List,y, List,z, Nums,scalars, List,out),       alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalars[i])))
+ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, Nums,scalars, List,out),       alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalars[i])))
 // clang-format on
