@@ -1,0 +1,21 @@
+"""Read and explain the dispatcher: an operator's table of kernels, and which of them ran for a call, and why."""
+
+from ophook_npu.dispatch._explain import Explanation, explain
+from ophook_npu.dispatch._situation import Situation, why
+from ophook_npu.dispatch._table import Change, Row, Table, diff, table
+from ophook_npu.dispatch._trace import Step, Trace, trace
+
+__all__ = [
+    "Change",
+    "Explanation",
+    "Row",
+    "Situation",
+    "Step",
+    "Table",
+    "Trace",
+    "diff",
+    "explain",
+    "table",
+    "trace",
+    "why",
+]
