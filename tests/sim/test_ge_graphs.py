@@ -64,7 +64,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "slice": (lambda x: (x[1:3, ::2] + 1, x[:, 2] + 1), (a,)),
     "index": (lambda x, i: (x.index_select(0, i), x.gather(1, i.view(2, 1))), (a, torch.tensor([0, 2]))),
     "embedding": (nn.Embedding(10, 8), (randint(0, 10, 4, 5),)),
-    "made in the graph": (lambda x: x + torch.arange(8, device=x.device) + torch.full((8,), 3.0, device=x.device), (a,)),
+    "made in the graph": (
+        lambda x: x + torch.arange(8, device=x.device) + torch.full((8,), 3.0, device=x.device),
+        (a,),
+    ),
     "pad, triangle, cumulative sum": (lambda x: (F.pad(x, (1, 2)), torch.tril(x), x.cumsum(1), x.flip(0)), (a,)),
     "sizes as numbers": (lambda x: x * x.size(0) + x.numel(), (a,)),
     "input passed through": (lambda x: (x, x + 1), (a,)),
