@@ -1,0 +1,63 @@
+"""The matrix in the docs is what the experiments say on this torch, and the guide asks the mechanisms themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from ophook_npu import OphookError
+from ophook_npu.hooks import guide, matrix
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "hooks-matrix.md"
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return matrix.run()
+
+
+def test_every_no_has_a_reason_and_nothing_raised(cells):
+    for cell in cells:
+        assert cell.answer in (matrix.YES, matrix.EAGER, matrix.NO, matrix.ABSENT)
+        if cell.answer == matrix.NO:
+            assert cell.reason, cell
+            assert "Error" not in cell.reason, cell
+
+
+def test_undo_is_exact_for_every_mechanism(cells):
+    assert {cell.mechanism: cell.answer for cell in cells if cell.situation == "undo"} == dict.fromkeys(
+        {cell.mechanism for cell in cells}, matrix.YES
+    )
+
+
+def test_document_is_what_was_measured(cells):
+    """The document is for one version of torch; on another the experiments may answer differently."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    version = torch.__version__.split("+")[0]
+    if f"torch {version}," in text:
+        assert matrix.markdown(cells) == text, "regenerate it: ophook-npu hooks matrix --markdown > docs/hooks-matrix.md"
+    else:
+        assert "on torch 2.13.0, CPU" in text
+
+
+def test_a_miss_shows(monkeypatch):
+    """The experiments can fail: with a hook that does nothing, every cell that was seen is not."""
+    from ophook_npu.hooks._handler import Handler
+
+    monkeypatch.setattr(Handler, "_substitute", lambda self, op, args, kwargs, proceed: proceed(*args, **kwargs))
+    for situation in ("eager", "inference_mode", "compile warm"):
+        cell = matrix._cell("impl_override", situation, matrix.SITUATIONS[situation], "cpu")
+        assert cell.answer == matrix.NO
+
+
+def test_guide():
+    advice = guide.advise("aten::mm", ["threads"])
+    assert advice.via == "impl_override"
+    assert "belongs to one thread" in advice.rejected["dispatch_mode"]
+    assert 'ophook_npu.hook("aten::mm", before=print, needs={\'threads\'})' in advice.example
+    with pytest.raises(OphookError, match="allowed: aten::mm"):
+        guide.advise("aten::mmm")
+    with pytest.raises(OphookError, match="unknown need"):
+        guide.advise("aten::mm", ["speed"])
