@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
+import numpy
 import torch
 from torch._ops import OpOverload
 
@@ -109,6 +110,7 @@ class Trace:
     def answer(self, op: OpOverload, key: Any) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
             step = self._begin(op, key, args, kwargs)
+            args = _number_as_tensor(op, args)
             self._local.top = step
             try:
                 result = op._op_dk(_registered_under(self._table(op._name), key), *args, **kwargs)
@@ -253,6 +255,18 @@ def _brought(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
         if keys is not None:
             result[name] = keys
     return result
+
+
+def _number_as_tensor(op: OpOverload, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``args`` with a number as tensor where it is the only tensor: Python shows a wrapped number as a bare number, which
+    some operators (``item``) then refuse. Next to other tensors it stays a number, because it promotes types as one.
+    """
+    arguments = op._schema.arguments
+    places = [i for i in range(len(args)) if str(arguments[i].type) == "Tensor"]
+    if not places or not all(isinstance(args[i], (bool, int, float, complex)) for i in places):
+        return args
+    # from_numpy makes a tensor without calling an operator, so neither this trace nor any mode sees it.
+    return tuple(torch.from_numpy(numpy.asarray(arg)) if i in places else arg for i, arg in enumerate(args))
 
 
 def _device_key(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
