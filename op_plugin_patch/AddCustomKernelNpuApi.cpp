@@ -1,9 +1,10 @@
 // npu_add_custom(Tensor x, Tensor y) -> Tensor: z = x + y with broadcasting, computed by aclnnAddCustom.
 //
-//   x, y     fp16, fp32, bf16 or int32, one dtype for both, on one NPU; shapes broadcast; each at most 2^31 - 1 elements
-//   returns  the broadcast shape, x's dtype, contiguous
+//   x, y  fp16, fp32, bf16 or int32, one dtype for all of them
+//   z     what x and y broadcast to; the dtype of x, contiguous
+//   each  at most 2147483647 elements
 //
-// One source, two builds:
+// Made by `ophook-npu op export npu::npu_add_custom` from the operator's declaration. One source, two builds:
 //   in tree      copied to op_plugin/ops/opapi, compiled as part of torch_npu
 //   out of tree  -DOPHOOK_OUT_OF_TREE: compiled against an installed torch_npu; extension/register.cpp registers it
 //
@@ -11,7 +12,10 @@
 // error of the second phase is raised by some later call, and EXEC_NPU_CMD_EXT ignores what the first phase returns.
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
+#include <string>
+#include <tuple>
 
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>
@@ -33,13 +37,7 @@ at::Tensor npu_add_custom(const at::Tensor& x, const at::Tensor& y);
 namespace op_api {
 namespace {
 
-// The kernel counts elements in 32 bits.
 constexpr int64_t kMaxElements = std::numeric_limits<int32_t>::max();
-
-bool is_supported(at::ScalarType dtype)
-{
-    return dtype == at::kHalf || dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kInt;
-}
 
 // Not numel(): the product of a broadcast shape may pass 2^63.
 bool fits_kernel(at::IntArrayRef sizes)
@@ -60,45 +58,52 @@ void check_elements(const char* name, at::IntArrayRef sizes)
         " elements; allowed: at most that many; next: split the tensor");
 }
 
-at::DimVector checked_output_size(const at::Tensor& x, const at::Tensor& y)
+at::DimVector broadcast_sizes(const char* x_name, at::IntArrayRef x, const char* y_name, at::IntArrayRef y)
 {
-    TORCH_CHECK(x.device() == y.device(), "[npu_add_custom] x is on ", x.device(), ", y is on ", y.device(),
-        "; allowed: both on one device; next: move one of them with .to()");
-    TORCH_CHECK(x.device().type() == c10::DeviceType::PrivateUse1, "[npu_add_custom] x and y are on ", x.device(),
-        "; allowed: npu");
-    TORCH_CHECK(x.scalar_type() == y.scalar_type(), "[npu_add_custom] x has dtype ", x.scalar_type(),
-        ", y has dtype ", y.scalar_type(), "; allowed: one dtype for both; next: convert one of them with .to()");
-    TORCH_CHECK(is_supported(x.scalar_type()), "[npu_add_custom] x and y have dtype ", x.scalar_type(),
-        "; allowed: Half, Float, BFloat16, Int");
-
-    const size_t x_dim = x.sizes().size();
-    const size_t y_dim = y.sizes().size();
-    for (size_t back = 1; back <= std::min(x_dim, y_dim); ++back) {
-        const int64_t x_size = x.sizes()[x_dim - back];
-        const int64_t y_size = y.sizes()[y_dim - back];
-        TORCH_CHECK(x_size == y_size || x_size == 1 || y_size == 1, "[npu_add_custom] x has shape ", x.sizes(),
-            ", y has shape ", y.sizes(), ", which do not broadcast: dimension -", back, " is ", x_size, " and ", y_size,
+    for (size_t back = 1; back <= std::min(x.size(), y.size()); ++back) {
+        const int64_t x_size = x[x.size() - back];
+        const int64_t y_size = y[y.size() - back];
+        TORCH_CHECK(x_size == y_size || x_size == 1 || y_size == 1, "[npu_add_custom] ", x_name, " has shape ", x, ", ",
+            y_name, " has shape ", y, ", which do not broadcast: dimension -", back, " is ", x_size, " and ", y_size,
             "; allowed: equal sizes, or one of them 1");
     }
-    at::DimVector size = at::infer_size_dimvector(x.sizes(), y.sizes());
+    return at::infer_size_dimvector(x, y);
+}
+
+bool is_one_of(at::ScalarType dtype, std::initializer_list<at::ScalarType> allowed)
+{
+    return std::find(allowed.begin(), allowed.end(), dtype) != allowed.end();
+}
+
+void check_arguments(const at::Tensor& x, const at::Tensor& y)
+{
+    TORCH_CHECK(x.device() == y.device(), "[npu_add_custom] x is on ", x.device(),
+        ", y is on ", y.device(), "; allowed: both on one device; next: move one of them with .to()");
+    TORCH_CHECK(x.device().type() == c10::DeviceType::PrivateUse1, "[npu_add_custom] x is on ",
+        x.device(), "; allowed: npu");
+    TORCH_CHECK(x.scalar_type() == y.scalar_type(), "[npu_add_custom] x has dtype ",
+        x.scalar_type(), ", y has dtype ", y.scalar_type(),
+        "; allowed: one dtype for both; next: convert one of them with .to()");
+    TORCH_CHECK(is_one_of(x.scalar_type(), {at::kHalf, at::kFloat, at::kBFloat16, at::kInt}),
+        "[npu_add_custom] x and y have dtype ", x.scalar_type(), "; allowed: Half, Float, BFloat16, Int");
     check_elements("x", x.sizes());
     check_elements("y", y.sizes());
-    check_elements("the result", size);
-    return size;
 }
 
 } // namespace
 
 at::Tensor npu_add_custom(const at::Tensor& x, const at::Tensor& y)
 {
-    const at::DimVector size = checked_output_size(x, y);
+    check_arguments(x, y);
+    const at::DimVector z_size = broadcast_sizes("x", x.sizes(), "y", y.sizes());
+    check_elements("the result", z_size);
     const c10::OptionalDeviceGuard guard(at::device_of(x));
-    at::Tensor z = at::empty(size, x.options());
+    at::Tensor z = at::empty(z_size, x.options());
     // Nothing to compute; operator libraries differ in whether they accept an empty tensor.
     if (z.numel() == 0) {
         return z;
     }
-    // Strides travel with the aclTensors: the operator takes strided and broadcasting inputs as they are.
+    // Strides travel with the aclTensors: the operator takes strided inputs as they are.
     OPHOOK_EXEC_ACLNN(aclnnAddCustom, x, y, z);
     return z;
 }

@@ -1,6 +1,5 @@
-// Out of tree only: gives the kernel of AddCustomKernelNpuApi.cpp its name npu::npu_add_custom, and its gradient on the NPU.
-// The CPU and meta implementations are Python's, see ophook_npu/ops/add_custom.py; so is the gradient everywhere else. The one
-// for the NPU is here because a Python one costs more than the operator.
+// Out of tree only: gives the kernel of AddCustomKernelNpuApi.cpp its name npu::npu_add_custom. And its gradient on the NPU: a
+// Python one costs more than the operator. The gradient elsewhere, the CPU and the fake implementation are Python's.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
