@@ -17,8 +17,8 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,7 +103,8 @@ class Library:
     """One shared library.
 
     ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
-    to the linker as they are. ``soname`` is the file's name and its SONAME.
+    to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source includes
+    first; it is precompiled where many sources are to be compiled.
     """
 
     soname: str
@@ -112,6 +113,7 @@ class Library:
     links: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
     folder: str = "lib64"  # below the build's root
+    prefix: Path | None = None
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
 
 
@@ -142,10 +144,33 @@ def included(source: Path, roots: Sequence[Path]) -> list[Path]:
     return sorted(seen)
 
 
+# Below this many files, precompiling their common header costs more than it saves.
+_WORTH_A_PREFIX = 4
+
+
+@contextmanager
+def _precompiled(prefix: Path, flags: Sequence[str]) -> Iterator[Path]:
+    """A folder with ``prefix`` and its precompiled form, for GCC's search path. It is large and goes when the build ends."""
+    with tempfile.TemporaryDirectory(dir=cache_dir(), prefix="prefix-") as name:
+        copy = Path(name) / prefix.name
+        shutil.copy(prefix, copy)
+        command = [*compiler(), *flags, "-x", "c++-header", str(copy), "-o", f"{copy}.gch"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise OphookError("compile", _failure(prefix, command, result.stderr), todo=_advice(result.stderr))
+        yield Path(name)
+
+
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
     files = included(source.resolve(), [root.resolve() for root in roots])
     told = [_without_roots(flag, roots) for flag in flags]  # two checkouts of one source share their objects
     return digest([stamp, compiler_version(compiler()), *told, *(path.read_bytes() for path in files)])
+
+
+def source_key(source: Path, library: Library, roots: Sequence[Path], stamp: str) -> str:
+    """The key of one object of a library."""
+    key = object_key(source, library.flags, roots, stamp)
+    return key if library.prefix is None else digest([key, object_key(library.prefix, library.flags, roots, stamp)])
 
 
 def _without_roots(flag: str, roots: Sequence[Path]) -> str:
@@ -204,31 +229,56 @@ def build(
             if not header.exists():
                 raise OphookError("compile", f"{header.name} is missing ({header})", todo=f"reinstall {purpose}")
     store = cache_dir() / "objects"
-    wanted: dict[Path, tuple[Path, tuple[str, ...]]] = {}
+    wanted: dict[Path, tuple[Path, Library]] = {}
     objects: dict[str, list[Path]] = {}
     for library in libraries:
         for source in library.sources:
-            target = store / f"{object_key(source, library.flags, include_roots, stamp)}.o"
+            target = store / f"{source_key(source, library, include_roots, stamp)}.o"
             objects.setdefault(library.soname, []).append(target)
             if not target.exists():
-                wanted[target] = (source, library.flags)
-    done = 0
+                wanted[target] = (source, library)
     if progress:
         progress(0, len(wanted), "")
-    with ThreadPoolExecutor(jobs()) as pool:
-        futures = {pool.submit(_compile, source, target, flags): source for target, (source, flags) in wanted.items()}
-        try:
-            for future in as_completed(futures):
-                future.result()
-                done += 1
-                if progress:
-                    progress(done, len(wanted), futures[future].name)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    _compile_all(wanted, progress)
     for library in libraries:
         _link(library, objects.get(library.soname, []), root)
     return len(wanted)
+
+
+def _compile_all(wanted: dict[Path, tuple[Path, Library]], progress: Progress | None) -> None:
+    """Compile every target; files that share a prefix wait for it while the others are compiled."""
+    groups: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
+    plain: list[Path] = []
+    for target, (_, library) in wanted.items():
+        (groups.setdefault((library.prefix, library.flags), []) if library.prefix else plain).append(target)
+    with ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor(jobs()))
+        waits: dict[Path, Future[Path]] = {}
+        for (prefix, flags), targets in groups.items():
+            if len(targets) >= _WORTH_A_PREFIX and "clang" not in compiler_version(compiler()).lower():
+                # First in the queue, so that a file that waits for it never keeps it from being compiled.
+                made = pool.submit(lambda p=prefix, f=flags: stack.enter_context(_precompiled(p, f)))
+                waits.update(dict.fromkeys(targets, made))
+
+        def one(target: Path) -> str:
+            source, library = wanted[target]
+            folder = waits[target].result() if target in waits else None
+            flags = library.flags if library.prefix is None else (
+                f"-I{folder or library.prefix.parent}", "-include", library.prefix.name, *library.flags
+            )  # fmt: skip
+            _compile(source, target, flags)
+            return source.name
+
+        ordered = [*plain, *(target for targets in groups.values() for target in targets)]
+        futures = [pool.submit(one, target) for target in ordered]
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                name = future.result()
+                if progress:
+                    progress(done, len(futures), name)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _link(library: Library, objects: Sequence[Path], root: Path) -> None:

@@ -36,7 +36,9 @@ _COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CS
 def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
     include = torch_npu.path / "include" / "third_party"
     acl = (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
+    # The rows are glue around ATen's own compiled kernels: -O1 costs nothing at run time and a sixth less to compile.
     aten = (
+        "-O1",
         f"-isystem{torch.path / 'include'}",
         f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
     )
@@ -74,6 +76,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             (*exported, *aten),
             (core, "libascendcl.so"),
             (*here, *torch_link),
+            prefix=CSRC / "opapi" / "prefix.h",
             needs=(aten_header,),
         ),
         Library(
@@ -99,6 +102,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             (*exported, *aten),
             (core, "libopapi.so"),
             torch_link,
+            prefix=CSRC / "opapi" / "prefix.h",
             folder=f"opp/vendors/{VENDOR}/op_api/lib",
         ),
         Library(
@@ -120,7 +124,7 @@ def _key(libraries: list[Library], stamp: str) -> str:
     parts: list[str] = [stamp]
     for library in libraries:
         parts += [library.soname, library.folder, *library.links, *library.link_flags]
-        parts += [toolchain.object_key(source, library.flags, [CSRC], stamp) for source in library.sources]
+        parts += [toolchain.source_key(source, library, [CSRC], stamp) for source in library.sources]
     return toolchain.digest(parts)
 
 

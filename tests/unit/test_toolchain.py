@@ -113,3 +113,36 @@ with locked(Path(sys.argv[1]) / "lock"):
     processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait() for process in processes] == [0, 0, 0]
     assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
+
+
+def test_a_common_prefix_is_precompiled_for_many_files_and_not_left_behind(project: Path, tmp_path: Path, cache: Path) -> None:
+    (project / "prefix.h").write_text("#pragma once\n#include <vector>\n#define BASE 10\n")
+    sources = []
+    for index in range(5):
+        path = project / f"s{index}.cpp"
+        path.write_text(f'extern "C" int s{index}() {{ return BASE + int(std::vector<int>({index}).size()); }}\n')
+        sources.append(path)
+    library = Library("libmany.so", tuple(sources), ("-fPIC",), prefix=project / "prefix.h")
+
+    def make(root: str) -> int:
+        return toolchain.build([library], tmp_path / root, include_roots=[project], stamp="test")
+
+    assert make("one") == 5
+    loaded = ctypes.CDLL(str(tmp_path / "one/lib64/libmany.so"))
+    assert [getattr(loaded, f"s{index}")() for index in range(5)] == [10, 11, 12, 13, 14]
+    assert not list(cache.glob("prefix-*"))
+    sources[0].write_text(sources[0].read_text() + "// changed\n")
+    assert make("two") == 1  # one file: the header is included as it is
+    (project / "prefix.h").write_text("#pragma once\n#include <vector>\n#define BASE 20\n")
+    assert make("three") == 5
+    assert ctypes.CDLL(str(tmp_path / "three/lib64/libmany.so")).s0() == 20
+
+
+def test_a_prefix_that_does_not_compile_is_an_error(project: Path, tmp_path: Path) -> None:
+    (project / "prefix.h").write_text("#error nope\n")
+    sources = tuple((project / f"s{index}.cpp") for index in range(5))
+    for path in sources:
+        path.write_text("\n")
+    library = Library("libx.so", sources, ("-fPIC",), prefix=project / "prefix.h")
+    with pytest.raises(OphookError, match=r"\[compile\] prefix.h does not compile"):
+        toolchain.build([library], tmp_path / "out", include_roots=[project], stamp="test")

@@ -6,22 +6,17 @@
 
 #include <algorithm>
 
-// An accepted call waits here between its phases. Phase 2 hands a reference to the stream, so that a captured call can be
-// replayed after its executor is gone. A refused call keeps its error: callers exist that do not look at phase 1's status
-// and come back with the executor, on another thread, where the message would be lost.
-struct aclOpExecutor {
-  const char* name;
-  std::shared_ptr<sim::aclnn::Call> call;
-  int refused = 0;
-  std::string reason;
-};
-
 namespace sim::aclnn {
 namespace {
 
-struct Task {
-  const char* name;
-  std::shared_ptr<Call> call;
+// A refused call keeps its error: callers exist that do not look at phase 1's status and come back with the executor, on
+// another thread, where the message would be lost.
+struct Refused final : aclOpExecutor {
+  Refused(const char* op, int with, const char* why) : aclOpExecutor(op), code(with), reason(why ? why : "") {}
+  int ready() override { return sim_fail(code, "%s", reason.c_str()); }
+  void run() override {}
+  int code;
+  std::string reason;
 };
 
 int explain(const char* name, int unexpected) {
@@ -39,12 +34,12 @@ int explain(const char* name, int unexpected) {
 int run_task(void* pointer) {
   // Once a stream thread: kernels run below autograd, and nobody above them has to say so again for each task.
   thread_local at::AutoDispatchBelowADInplaceOrView below_autograd;
-  auto task = static_cast<Task*>(pointer);
+  auto call = static_cast<aclOpExecutor*>(pointer);
   try {
-    task->call->run();
+    call->run();
     return 0;
   } catch (...) {
-    return explain(task->name, ACL_ERROR_RT_AICORE_EXCEPTION);
+    return explain(call->name, ACL_ERROR_RT_AICORE_EXCEPTION);
   }
 }
 
@@ -174,9 +169,17 @@ void same_dtype(std::initializer_list<at::Tensor> tensors) {
                 " and ", tensor.scalar_type());
 }
 
+// An output may be narrower than the result, but not of a kind that loses what the result is.
+static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
+  TORCH_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ", out.scalar_type());
+  TORCH_CHECK(!at::isIntegralType(out.scalar_type(), true) || at::isIntegralType(value.scalar_type(), true), "a result of ",
+              value.scalar_type(), " does not fit into an output of ", out.scalar_type());
+}
+
 void write(const at::Tensor& out, const at::Tensor& value) {
   if (!out.defined()) return;
   TORCH_CHECK(out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
+  keeps_value(out, value);
   out.copy_(value);
 }
 
@@ -199,30 +202,28 @@ at::Tensor wide(const at::Tensor& tensor) {
                                                                                                          : tensor;
 }
 
-int accept(const char* name, std::unique_ptr<Call> call, uint64_t* workspace, aclOpExecutor** executor) {
-  if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", name);
+int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor) {
+  if (!workspace || !executor)
+    return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", call->name);
   *workspace = 0;
-  *executor = new aclOpExecutor{name, std::move(call), 0, {}};
+  *executor = call.release();
   return 0;
 }
 
 int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor) {
-  int code = explain(name, kInvalid);
+  const int code = explain(name, kInvalid);
   if (workspace) *workspace = 0;
-  if (executor) {
-    const char* reason = sim_error_message();
-    *executor = new aclOpExecutor{name, nullptr, code, reason ? reason : ""};
-    sim_fail(code, "%s", (*executor)->reason.c_str());
-  }
-  return code;
+  if (!executor) return code;
+  *executor = new Refused(name, code, sim_error_message());
+  return (*executor)->ready();
 }
 
 int launch(const char* name, aclOpExecutor* executor, void* stream) {
-  if (!executor) return sim_fail(kNullPointer, "%s: no executor; its first phase failed or was not called", name);
-  std::unique_ptr<aclOpExecutor> owned(executor);
-  if (owned->refused) return sim_fail(owned->refused, "%s", owned->reason.c_str());
-  return sim_launch(stream, name, run_task, new Task{name, std::move(owned->call)},
-                    [](void* task) { delete static_cast<Task*>(task); });
+  if (!executor) return sim_fail(kNullPointer, "%s: no executor; its first phase was not called", name);
+  auto drop = [](void* call) { delete static_cast<aclOpExecutor*>(call); };
+  if (int code = executor->ready()) return drop(executor), code;
+  // The stream owns the call from here: it may be captured, and run again after the caller has forgotten it.
+  return sim_launch(stream, name, run_task, executor, drop);
 }
 
 }  // namespace sim::aclnn

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <ATen/core/Reduction.h>
+#include <ATen/core/DimVector.h>
 #include <ATen/core/Tensor.h>
 
 #include <memory>
@@ -22,12 +23,19 @@
 #include "acl/acl_base.h"
 #include "core/sim.h"
 
-struct aclOpExecutor;
+// A call between its two phases: made by the first, handed to the stream by the second.
+struct aclOpExecutor {
+  explicit aclOpExecutor(const char* op) : name(op) {}
+  virtual ~aclOpExecutor() = default;
+  virtual int ready() { return 0; }  // an error code, with its message set, where the first phase refused
+  virtual void run() = 0;
+  const char* name;
+};
 
 // ---- what the caller makes with aclCreateTensor and its like ----------------------------------------------------
 struct aclTensor {
   aclDataType dtype;
-  std::vector<int64_t> sizes, strides;
+  at::DimVector sizes, strides;
   int64_t offset;  // in elements
   aclFormat format;
   size_t storage_elements;
@@ -133,18 +141,14 @@ inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
 }
 
 // ---- the two phases --------------------------------------------------------------------------------------------
-struct Call {
-  virtual ~Call() = default;
-  virtual void run() = 0;
-};
-SIM_API int accept(const char* name, std::unique_ptr<Call> call, uint64_t* workspace, aclOpExecutor** executor);
+SIM_API int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor);
 // For use in a catch block: turns the exception in flight into an error code and message that name the operator.
 SIM_API int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor);
 SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
 
 template <typename Row>
-struct RowCall final : Call {
-  explicit RowCall(Row&& with) : row(std::move(with)) {}
+struct RowCall final : aclOpExecutor {
+  RowCall(const char* op, Row&& with) : aclOpExecutor(op), row(std::move(with)) {}
   void run() override { row.sim_run(); }
   Row row;
 };
@@ -155,9 +159,9 @@ using Value = decltype(convert(std::declval<Kind>()));
 template <typename Row, typename... Kinds>
 int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kinds... parameters) {
   try {
-    auto call = std::make_unique<RowCall<Row>>(Row{convert(parameters)...});
+    auto call = std::make_unique<RowCall<Row>>(name, Row{convert(parameters)...});
     call->row.sim_check();
-    return accept(name, std::move(call), workspace, executor);
+    return accept(std::move(call), workspace, executor);
   } catch (...) {
     return refuse(name, workspace, executor);
   }

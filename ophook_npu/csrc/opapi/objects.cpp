@@ -44,7 +44,7 @@ SIM_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t dims, aclDataT
                                    void* data) {
   size_t elements = 1;
   for (uint64_t i = 0; i < storage_dims; ++i) elements *= size_t(storage_sizes[i]);
-  auto tensor = new aclTensor{dtype, {sizes, sizes + dims}, {}, offset, format, elements, data};
+  auto tensor = new aclTensor{dtype, at::DimVector(sizes, sizes + dims), {}, offset, format, elements, data};
   if (strides) {
     tensor->strides.assign(strides, strides + dims);
   } else {
