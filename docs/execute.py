@@ -1,7 +1,7 @@
 """Run the Python blocks of a Markdown page in order and put what they print into the ``text`` block after each.
 
-    python docs/execute.py docs/dispatcher.md docs/dispatcher.zh.md     rewrites the outputs, and page.ipynb for page.md
-    python docs/execute.py --check docs/dispatcher.md                   only tells whether they are true
+python docs/execute.py docs/dispatcher.md docs/dispatcher.zh.md     rewrites the outputs, and page.ipynb for page.md
+python docs/execute.py --check docs/dispatcher.md                   only tells whether they are true
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def main(arguments: list[str]) -> int:
         text = path.read_text()
         true = executed(text)
         if check:
-            lines = list(difflib.unified_diff(text.splitlines(), true.splitlines(), str(path), "what it prints", lineterm=""))
+            lines = list(
+                difflib.unified_diff(text.splitlines(), true.splitlines(), str(path), "what it prints", lineterm="")
+            )
             print("\n".join(lines) or f"{path.name}: true")
             wrong += bool(lines)
         else:

@@ -278,7 +278,7 @@ def _device_key(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _annotate(step: Step, result: Any) -> None:
     first = result[0] if isinstance(result, (list, tuple)) and result else result
-    if not isinstance(first, torch.Tensor):
+    if not isinstance(first, torch.Tensor) or (step.row is not None and step.row.kind == "composite implicit"):
         return
     if step.key.startswith("Autograd") and first.grad_fn is not None:
         step.note = f"records {first.grad_fn.name()}"

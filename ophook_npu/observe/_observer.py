@@ -1,0 +1,126 @@
+"""What all observers share: one hook, filters, a context manager, and the promise never to report nothing silently."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from ophook_npu.errors import OphookError
+from ophook_npu.hooks import Call, Hook, hook
+
+EVERYTHING = "*::*"
+
+
+class NothingSeenWarning(UserWarning):
+    """An observer's block ended without a single call: the report is empty, and the warning says why it may be."""
+
+
+class Observer:
+    """Looks at calls of operators while its ``with`` block runs. Subclasses say what they do with a call.
+
+    Args:
+        target: which operators, as for :func:`ophook_npu.hook`; all of them by default.
+        modules: only calls from modules whose path matches one of these globs, such as ``"layers.*.attn"``. Backward has no
+            module.
+        phase: only ``"forward"`` or ``"backward"``.
+        every: look at one call in so many (sampling).
+        via, on_miss, options: as for :func:`ophook_npu.hook`. The default sees every operator of this thread, forward and
+            backward; compiled functions run eagerly meanwhile. ``via="dynamo"`` looks inside compiled graphs instead.
+
+    ``with`` may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can see.
+    """
+
+    NAME = "observer"
+
+    def __init__(
+        self,
+        target: Any = EVERYTHING,
+        *,
+        modules: str | Iterable[str] | None = None,
+        phase: Literal["forward", "backward"] | None = None,
+        every: int = 1,
+        via: str = "auto",
+        on_miss: Any = "handle",
+        **options: Any,
+    ) -> None:
+        if phase not in (None, "forward", "backward"):
+            raise OphookError(self.NAME, f"unknown phase {phase!r}", allowed="forward, backward, or None for both")
+        if every < 1:
+            raise OphookError(self.NAME, f"every={every}", allowed="a whole number from 1 on")
+        self.hook: Hook = hook(
+            target,
+            before=self.before if type(self).before is not Observer.before else None,
+            after=self.after if type(self).after is not Observer.after else None,
+            when=_filter(modules, phase, every),
+            via=via,
+            on_miss=on_miss,
+            **options,
+        )
+
+    def before(self, call: Call) -> None:
+        """Called before the operator runs."""
+
+    def after(self, call: Call) -> None:
+        """Called after it ran, unless it raised."""
+
+    def clear(self) -> None:
+        """Forgets what was seen."""
+        self.hook.reset()
+
+    def report(self) -> str:
+        """What was seen, as text."""
+        raise NotImplementedError
+
+    def to_json(self) -> Any:
+        """What was seen, as plain data."""
+        raise NotImplementedError
+
+    @property
+    def seen(self) -> int:
+        """How many calls were looked at."""
+        return self.hook.hits
+
+    @property
+    def how(self) -> str:
+        """How calls are observed, and what that cannot see."""
+        text = self.hook.why
+        for reason, count in self.hook.misses.items():
+            text += f"\nnot seen: {count} x {reason}"
+        return text
+
+    def __enter__(self) -> Any:
+        self.hook.enable()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        self.hook.disable()
+        if kind is None and self.seen == 0:
+            warnings.warn(
+                f"[{self.NAME}] saw no call. {self.how}. If operators ran, they ran on another thread, in compiled code, or "
+                "a filter left them out",
+                NothingSeenWarning,
+                stacklevel=2,
+            )
+
+
+def _filter(modules: str | Iterable[str] | None, phase: str | None, every: int) -> Callable[[Call], bool] | None:
+    tests: list[Callable[[Call], bool]] = []
+    if phase is not None:
+        tests.append(lambda call: call.phase == phase)
+    if modules is not None:
+        globs = [modules] if isinstance(modules, str) else list(modules)
+
+        def in_modules(call: Call) -> bool:
+            path = call.module_path
+            return path is not None and any(fnmatch.fnmatchcase(path, glob) for glob in globs)
+
+        tests.append(in_modules)
+    if every > 1:
+        turn = itertools.cycle([True] + [False] * (every - 1))
+        tests.append(lambda call: next(turn))
+    if not tests:
+        return None
+    return tests[0] if len(tests) == 1 else lambda call: all(test(call) for test in tests)
