@@ -141,8 +141,8 @@ def test_a_common_prefix_is_precompiled_for_many_files_and_not_left_behind(proje
 def test_a_prefix_that_does_not_compile_is_an_error(project: Path, tmp_path: Path) -> None:
     (project / "prefix.h").write_text("#error nope\n")
     sources = tuple((project / f"s{index}.cpp") for index in range(5))
-    for path in sources:
-        path.write_text("\n")
+    for index, path in enumerate(sources):
+        path.write_text(f"int x{index};\n")
     library = Library("libx.so", sources, ("-fPIC",), prefix=project / "prefix.h")
     with pytest.raises(OphookError, match=r"\[compile\] prefix.h does not compile"):
         toolchain.build([library], tmp_path / "out", include_roots=[project], stamp="test")
