@@ -160,6 +160,14 @@ def is_compiling_here() -> bool:
     return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None or torch.compiler.is_compiling()
 
 
+def _with_compiler(callback: Any, wrap: Callable[[Any], Any]) -> Any:
+    convert = getattr(callback, "_torchdynamo_orig_backend", getattr(callback, "_torchdynamo_orig_callable", None))
+    compiler = getattr(convert, "_torchdynamo_orig_backend", getattr(convert, "_torchdynamo_orig_callable", None))
+    if convert is None or compiler is None:
+        return callback  # off, or not compiling
+    return torch._dynamo.convert_frame.catch_errors_wrapper(convert._clone_with_backend(wrap(compiler)), callback.hooks)
+
+
 def lookup_backend(name: str) -> Any:
     from torch._dynamo.backends.registry import lookup_backend
 
@@ -224,7 +232,6 @@ def trace_pattern(function: Callable[..., Any], inputs: list[Any], *, before_aut
 
 
 _callback_from_stance: Any = None
-_callbacks: dict[tuple[Any, Any], Any] = {}
 
 
 def wrap_compilers(wrap: Callable[[Any], Any] | None) -> None:
@@ -246,24 +253,16 @@ def wrap_compilers(wrap: Callable[[Any], Any] | None) -> None:
         if _callback_from_stance is not None:
             eval_frame._callback_from_stance = _callback_from_stance
             _callback_from_stance = None
-            _callbacks.clear()
         return
     if _callback_from_stance is None:
         _callback_from_stance = eval_frame._callback_from_stance
     found = _callback_from_stance
+    known: dict[Any, Any] = {}  # asked for each call of a compiled function
 
     def callback_from_stance(callback: Any) -> Any:
         callback = found(callback)
-        convert = getattr(callback, "_torchdynamo_orig_backend", getattr(callback, "_torchdynamo_orig_callable", None))
-        compiler = getattr(convert, "_torchdynamo_orig_backend", getattr(convert, "_torchdynamo_orig_callable", None))
-        if compiler is None:
-            return callback  # off, or not compiling
-        wrapped = wrap(compiler)
-        key = (callback, wrapped)
-        if key not in _callbacks:
-            _callbacks[key] = torch._dynamo.convert_frame.catch_errors_wrapper(
-                convert._clone_with_backend(wrapped), callback.hooks
-            )
-        return _callbacks[key]
+        if callback not in known:
+            known[callback] = _with_compiler(callback, wrap)
+        return known[callback]
 
     eval_frame._callback_from_stance = callback_from_stance

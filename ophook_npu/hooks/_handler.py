@@ -48,6 +48,9 @@ class Handler:
         self.when = when
         self.on_miss = on_miss
         self._accepts = None if replace is None else _accepted_names(replace)
+        # Set by mechanisms below autograd. There grad mode is still the caller's, but means nothing, and would keep
+        # replacements from calling .numpy() on tensors that require grad.
+        self.below_autograd = False
         self._checker = None if replace is None or check == "off" else ResultCheck(label, always=check == "always")
         # One slot a thread: += on a shared integer loses counts, a lock costs more than the call it counts.
         self._hits: dict[int, int] = defaultdict(int)
@@ -55,6 +58,8 @@ class Handler:
         self.run: Callable[[Any, tuple[Any, ...], dict[str, Any], Proceed], Any] = (
             self._observe if replace is None else self._substitute
         )
+        if replace is not None and before is None and after is None and when is None:
+            self.run = self._substitute_only
 
     @property
     def hits(self) -> int:
@@ -98,11 +103,21 @@ class Handler:
             self.after(call)
         return call.result
 
+    def _substitute_only(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        """:meth:`_substitute` where nobody wants a :class:`Call`."""
+        if kwargs:
+            return self._substitute(op, args, kwargs, proceed)
+        self._hits[get_ident()] += 1
+        return self._replaced(op, args, kwargs, proceed)
+
     def _replaced(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         replace = self.replace
         assert replace is not None
         stack = frames.stack
         stack.append((op, proceed))
+        quiet = self.below_autograd and torch._C.is_grad_enabled()
+        if quiet:
+            torch._C._set_grad_enabled(False)
         try:
             if self._accepts is not None and kwargs:
                 outs = [kwargs[name] for name in kwargs if name not in self._accepts and name in _out_names(op)]
@@ -113,6 +128,8 @@ class Handler:
             else:
                 result = replace(*args, **kwargs)
         finally:
+            if quiet:
+                torch._C._set_grad_enabled(True)
             stack.pop()
         if self._checker is not None:
             self._checker(op, args, kwargs, result)

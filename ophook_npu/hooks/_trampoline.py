@@ -201,6 +201,15 @@ def _factory(trampoline: Trampoline) -> Kernel:
 
 def _through(handlers: tuple[Handler, ...], op: OpOverload, proceed: Kernel, args: Any, kwargs: Any) -> Any:
     busy = _busy.handlers
+    if len(handlers) == 1:  # the common case, without the loop
+        handler = handlers[0]
+        if handler in busy:
+            return proceed(*args, **kwargs)
+        busy.add(handler)
+        try:
+            return handler.run(op, args, kwargs, proceed)
+        finally:
+            busy.discard(handler)
     for position, handler in enumerate(handlers):
         if handler in busy:
             continue  # called from inside this handler, or from inside the kernel it let run

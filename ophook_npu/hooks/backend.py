@@ -44,6 +44,7 @@ class _Installed:
         assert spec.targets is not None
         device = _host_device.ensure()
         self._handler = spec.handler
+        spec.handler.below_autograd = True
         self._ops: tuple[OpOverload, ...] = tuple(op for op in spec.targets.ops if not is_composite(op))
         self._request: Any = None
         self._batched: list[OpOverload] = []

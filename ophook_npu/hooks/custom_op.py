@@ -70,6 +70,7 @@ class _Installed:
         ops = [op for op in spec.targets.ops if _opaque.refuses(op) is None]
         self._local = threading.local()
         self._opaque = _opaque.Opaque(spec.handler, lambda: True, autograd=True)
+        spec.handler.below_autograd = True
         self._table: dict[Any, Any] = {}
         for op in ops:
             standin = self._opaque.standin(op)

@@ -50,6 +50,7 @@ class _Installed:
         assert spec.targets is not None
         self._ops = tuple(op for op in spec.targets.ops if not is_composite(op))
         self._handler = spec.handler
+        spec.handler.below_autograd = True
         self._local = threading.local()
         self.notes: list[str] = []
         composite = len(spec.targets.ops) - len(self._ops)

@@ -57,6 +57,7 @@ class _Installed:
         assert spec.targets is not None
         self._handler = handler = spec.handler
         self._where = f"hook {spec.label}"
+        spec.handler.below_autograd = True
         self._ops = frozenset(op for op in spec.targets.ops if _can_stand_in(op))
         self._on = False
         self._admit = spec.options.get("admit") or self._default_admit

@@ -69,6 +69,7 @@ class _Installed:
         assert spec.targets is not None
         self._ops = _ops(spec)
         self._handler = spec.handler
+        spec.handler.below_autograd = not is_one_composite(spec.targets)
         self._places = _places(spec)
         self._request: Any = None
         self._batched: list[OpOverload] = []

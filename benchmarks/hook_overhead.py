@@ -1,0 +1,235 @@
+"""What each mechanism costs: µs and ratio on a hooked operator, on one that is not hooked, and on a transformer step.
+
+    python benchmarks/hook_overhead.py [--rounds 15] [--json FILE] [--plot FILE]
+
+Everything is compared in one process: the candidates take turns, round by round, and medians of rounds are compared, so that a
+machine that slows down slows all of them. Each is set beside a hand-written minimal version of the same mechanism.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+import ophook_npu
+
+A = torch.randn(16, 16)
+B = torch.randn(16, 16)
+Context = Callable[[], AbstractContextManager[Any]]
+
+
+class CountingMode(TorchDispatchMode):
+    """The least a counting dispatch mode can be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[Any] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.counts[func] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class FunctionMode(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+class Override:
+    """The least an override of mm can be: one kernel, registered and destroyed."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __enter__(self) -> Override:
+        self.library = torch.library.Library("aten", "IMPL")
+        self.library.impl("mm", self.function, "CPU")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.library._destroy()
+
+
+def debug_mode() -> AbstractContextManager[Any]:
+    from torch.utils._debug_mode import DebugMode  # torch >= 2.10
+
+    return DebugMode()
+
+
+def nothing(call: Any) -> None:
+    pass
+
+
+def add_instead(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.add(a, b)
+
+
+def once(function: Callable[[], Any], seconds: float) -> float:
+    """µs for each call, over about ``seconds``."""
+    start = time.perf_counter()
+    function()
+    estimate = max(time.perf_counter() - start, 1e-7)
+    count = max(1, int(seconds / estimate))
+    start = time.perf_counter()
+    for _ in range(count):
+        function()
+    return (time.perf_counter() - start) / count * 1e6
+
+
+def compare(candidates: dict[str, tuple[Context, Callable[[], Any]]], rounds: int, seconds: float = 0.02) -> dict[str, float]:
+    """Median µs of each candidate; they take turns, forwards and backwards."""
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for number in range(rounds):
+        names = list(candidates)
+        for name in names if number % 2 == 0 else reversed(names):
+            context, function = candidates[name]
+            with context():
+                function()
+                times[name].append(once(function, seconds))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def hooked(**arguments: Any) -> Context:
+    target = arguments.pop("target", "aten::mm")
+    h = ophook_npu.hook(target, **arguments)
+    return lambda: h
+
+
+def operators(rounds: int) -> dict[str, dict[str, float]]:
+    mm, relu = (lambda: torch.mm(A, B)), (lambda: torch.relu(A))
+    observe = {
+        "none": nullcontext,
+        "hand-written counting mode": CountingMode,
+        "dispatch_mode": hooked(target="aten", before=nothing, via="dispatch_mode"),
+        "dispatch_mode, mm only": hooked(before=nothing, via="dispatch_mode"),
+        "impl_override, mm only": hooked(before=nothing, via="impl_override"),
+        "custom_op, mm only": hooked(before=nothing, via="custom_op"),
+        "empty TorchFunctionMode": FunctionMode,
+        "flop_counter": lambda: FlopCounterMode(display=False),
+        "DebugMode": debug_mode,
+    }
+    replace = {
+        "hand-written override": lambda: Override(add_instead),
+        "impl_override": hooked(replace=add_instead, via="impl_override", check="off"),
+        "impl_override, checked": hooked(replace=add_instead, via="impl_override"),
+        "dispatch_mode": hooked(replace=add_instead, via="dispatch_mode", check="off"),
+        "custom_op": hooked(replace=add_instead, via="custom_op", check="off"),
+    }
+    return {
+        "observed mm": compare({n: (c, mm) for n, c in observe.items()}, rounds),
+        "relu, not hooked": compare({n: (c, relu) for n, c in observe.items()}, rounds),
+        "replaced mm": compare({n: (c, mm) for n, c in replace.items()}, rounds),
+    }
+
+
+def step(rounds: int) -> dict[str, dict[str, float]]:
+    torch.manual_seed(0)
+    model = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True)
+    x = torch.randn(8, 32, 64)
+
+    def train() -> None:
+        model(x).sum().backward()
+        model.zero_grad()
+
+    observe = {
+        "none": nullcontext,
+        "hand-written counting mode": CountingMode,
+        "dispatch_mode": hooked(target="aten", before=nothing, via="dispatch_mode"),
+        "impl_override, mm only": hooked(before=nothing, via="impl_override"),
+        "module_hook, all Linear": hooked(target=torch.nn.Linear, before=nothing, via="module_hook"),
+        "flop_counter": lambda: FlopCounterMode(display=False),
+        "DebugMode": debug_mode,
+    }
+    return {"transformer step": compare({n: (c, train) for n, c in observe.items()}, rounds, 0.1)}
+
+
+class Written(torch.nn.Module):
+    def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w + 1
+
+
+class ByHand(torch.nn.Module):
+    def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.rms_norm(x, (256,), w, 1e-6) + 1
+
+
+def rms_norm(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w
+
+
+def compiled(rounds: int) -> dict[str, dict[str, float]]:
+    x, w = torch.randn(256, 256), torch.rand(256)
+    written, by_hand = torch.compile(Written()), torch.compile(ByHand())
+    rewrite = hooked(
+        target=rms_norm, replace=lambda a, b: torch.nn.functional.rms_norm(a, (256,), b, 1e-6), via="pattern_rewrite"
+    )
+    return {
+        "compiled": compare(
+            {
+                "as written": (nullcontext, lambda: written(x, w)),
+                "written with the replacement": (nullcontext, lambda: by_hand(x, w)),
+                "pattern_rewrite": (rewrite, lambda: written(x, w)),
+            },
+            rounds,
+            0.05,
+        )
+    }
+
+
+BARS = [
+    ("observing through dispatch_mode / hand-written counting mode", "observed mm", "dispatch_mode", "hand-written counting mode", 1.15),
+    ("an operator that is not hooked, under impl_override / none", "relu, not hooked", "impl_override, mm only", "none", 1.02),
+    ("replaced under impl_override / hand-written", "replaced mm", "impl_override", "hand-written override", 1.15),
+    ("compiled rewrite / written by hand", "compiled", "pattern_rewrite", "written with the replacement", 1.02),
+]  # fmt: skip
+
+
+def plot(results: dict[str, dict[str, float]], path: str) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(len(results), 1, figsize=(8, 2.2 * len(results)))
+    for axis, (title, times) in zip(axes, results.items(), strict=True):
+        axis.barh(list(times), list(times.values()))
+        axis.invert_yaxis()
+        axis.set_title(f"{title}, µs")
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--plot", metavar="FILE", help="needs matplotlib")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    results = {**operators(options.rounds), **step(options.rounds), **compiled(options.rounds)}
+    for title, times in results.items():
+        base = next(iter(times.values()))
+        print(f"\n{title}")
+        for name, microseconds in times.items():
+            print(f"  {name:32} {microseconds:10.2f} µs {microseconds / base:6.2f}x")
+    print("\nbars")
+    for text, table, candidate, reference, bar in BARS:
+        ratio = results[table][candidate] / results[table][reference]
+        print(f"  {ratio:5.2f}x (at most {bar:.2f}x: {'met' if ratio <= bar else 'missed'})  {text}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"torch": torch.__version__, "microseconds": results}, file, indent=1)
+    if options.plot:
+        plot(results, options.plot)
+
+
+if __name__ == "__main__":
+    main()
