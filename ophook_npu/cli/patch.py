@@ -84,7 +84,9 @@ def status(op_plugin: _OpPlugin, op: _Op = None, torch_version: _Torch = None) -
     """Say for each operator: patched, partly, not, or foreign (changed, or put in by other means)."""
     from ophook_npu import patch
 
-    operators = [patch.load_operator(path) for path in _folders(op)]
+    # What is recorded can be told without a folder to compare with.
+    folders = _folders(op) if op or _default_folder() else []
+    operators = [patch.load_operator(path) for path in folders]
     for found in patch.status(op_plugin, operators, _version(torch_version)):
         _say(f"{found.name}: {found.state}", found.details)
 
@@ -158,8 +160,13 @@ def _folders(given: list[Path] | None) -> list[Path]:
             if not path.exists():
                 raise OphookError("patch", f"no folder {path}", todo="name an operator's folder with --op")
         return given
+    default = _default_folder()
+    if default is None:
+        raise OphookError("patch", "no folder op_plugin_patch here", todo="name an operator's folder with --op")
+    return [default]
+
+
+def _default_folder() -> Path | None:
+    """op_plugin_patch of the working directory, else of the checkout that this package runs from."""
     checkout = Path(__file__).resolve().parents[2] / "op_plugin_patch"
-    for candidate in (Path("op_plugin_patch"), checkout):
-        if candidate.is_dir():
-            return [candidate]
-    raise OphookError("patch", "no folder op_plugin_patch here", todo="name an operator's folder with --op")
+    return next((folder for folder in (Path("op_plugin_patch"), checkout) if folder.is_dir()), None)
