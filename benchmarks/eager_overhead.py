@@ -2,9 +2,9 @@
 
     python benchmarks/eager_overhead.py
 
-First figure: CPU time of aclnnAddCustom in the simulator's libraries (all threads) beyond at::add_out on the same memory, with
-the tensors made and destroyed as torch_npu does. Second: wall time of torch.ops.npu.npu_add_custom on npu against torch.add on the
-CPU in one process, alternating. Medians.
+First figure: CPU time of aclnnAddCustom in the simulator's libraries (all threads) beyond at::add_out on the same
+memory, with the tensors made and destroyed as torch_npu does. Second: wall time of torch.ops.npu.npu_add_custom on npu
+against torch.add on the CPU in one process, alternating. Medians.
 """
 
 from __future__ import annotations
@@ -50,9 +50,12 @@ def in_our_libraries(root: Path) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "bench"
         subprocess.run(
-            [*toolchain.compiler(), "-std=c++20", "-O2", str(Path(__file__).with_suffix(".cpp")), f"-I{CSRC}", f"-isystem{include}",
-             f"-isystem{torch.path / 'include'}", "-o", str(program), f"-L{lib}", f"-L{torch_lib}", "-l:libopapi.so", "-l:libascendcl.so",
-             "-l:libophook_sim_core.so", "-ltorch_cpu", "-lc10", "-ldl", f"-Wl,-rpath,{lib}", f"-Wl,-rpath,{torch_lib}"],
+            [
+                *toolchain.compiler(), "-std=c++20", "-O2", str(Path(__file__).with_suffix(".cpp")), f"-I{CSRC}",
+                f"-isystem{include}", f"-isystem{torch.path / 'include'}", "-o", str(program),
+                f"-L{lib}", f"-L{torch_lib}", "-l:libopapi.so", "-l:libascendcl.so", "-l:libophook_sim_core.so", "-ltorch_cpu", "-lc10", "-ldl",
+                f"-Wl,-rpath,{lib}", f"-Wl,-rpath,{torch_lib}",
+            ],
             check=True,
         )  # fmt: skip
         vendor = root / "opp" / "vendors" / VENDOR / "op_api" / "lib" / "libcust_opapi.so"
@@ -69,7 +72,9 @@ def main() -> None:
     npu, native, cpu = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     table = Table("8x2048 fp16", "µs a call", "ratio", "beyond ATen's add, µs")
     table.add_row("at::add_out", f"{plain:.2f}", "1.00", "")
-    table.add_row("aclnnAddCustom, our libraries", f"{simulated:.2f}", f"{simulated / plain:.2f}", f"{simulated - plain:.2f}")
+    table.add_row(
+        "aclnnAddCustom, our libraries", f"{simulated:.2f}", f"{simulated / plain:.2f}", f"{simulated - plain:.2f}"
+    )
     table.add_row("torch.add on the CPU", f"{cpu:.2f}", "1.00", "")
     table.add_row("a + b on npu, through torch_npu", f"{native:.2f}", f"{native / cpu:.2f}", f"{native - cpu:.2f}")
     table.add_row("npu_add_custom on npu, through torch_npu", f"{npu:.2f}", f"{npu / cpu:.2f}", f"{npu - cpu:.2f}")

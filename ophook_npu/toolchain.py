@@ -1,8 +1,8 @@
 """Compile C++ on the user's machine: objects cached by content, libraries published atomically.
 
-An object's key is the hash of the compiler, its flags, the source and every file of the source tree that it includes, so
-a change rebuilds exactly what it touches. Two builds at once share the objects and never see each other's half-written
-files.
+An object's key is the hash of the compiler, its flags, the source and every file of the source tree that it includes,
+so a change rebuilds exactly what it touches. Two builds at once share the objects and never see each other's
+half-written files.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class Library:
     """One shared library.
 
     ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
-    to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source includes
-    first; it is precompiled where many sources are to be compiled.
+    to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
+    includes first; it is precompiled where many sources are to be compiled.
     """
 
     soname: str
@@ -150,7 +150,9 @@ _WORTH_A_PREFIX = 4
 
 @contextmanager
 def _precompiled(prefix: Path, flags: Sequence[str]) -> Iterator[Path]:
-    """A folder with ``prefix`` and its precompiled form, for GCC's search path. It is large and goes when the build ends."""
+    """A folder with ``prefix`` and its precompiled form, for GCC's search path. It is large and goes when the build
+    ends.
+    """
     with tempfile.TemporaryDirectory(dir=cache_dir(), prefix="prefix-") as name:
         copy = Path(name) / prefix.name
         shutil.copy(prefix, copy)
@@ -218,8 +220,8 @@ def build(
 ) -> int:
     """Build ``libraries`` into ``root`` (which the caller publishes) and return how many files were compiled.
 
-    ``include_roots`` are our own source roots, hashed into the keys; ``stamp`` names the versions of the headers that are
-    not ours (torch, torch_npu).
+    ``include_roots`` are our own source roots, hashed into the keys; ``stamp`` names the versions of the headers that
+    are not ours (torch, torch_npu).
 
     Raises:
         OphookError: a header is missing, a file does not compile, or linking fails.

@@ -19,12 +19,18 @@ from ophook_npu.npu import place
 def register(app: typer.Typer) -> None:
     @app.command("run", context_settings={"ignore_unknown_options": True})
     def run(
-        arguments: Annotated[list[str], typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments.")],
-        device: Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")] = "auto",
+        arguments: Annotated[
+            list[str], typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments.")
+        ],
+        device: Annotated[
+            str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")
+        ] = "auto",
         soc: Annotated[str | None, typer.Option(help="The SoC to simulate.")] = None,
         devices: Annotated[int, typer.Option(help="How many devices to simulate.")] = 1,
         memory: Annotated[int | None, typer.Option(help="Memory of each simulated device, in MiB.")] = None,
-        sync: Annotated[bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")] = False,
+        sync: Annotated[
+            bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")
+        ] = False,
     ) -> None:
         """Run a Python program on an NPU, or on the simulated Ascend where there is none.
 

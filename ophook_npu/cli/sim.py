@@ -17,7 +17,13 @@ from ophook_npu.sim import build, info
 def build_with_progress(console: Console) -> tuple[Path, float]:
     """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
     start = time.perf_counter()
-    columns = (TextColumn("simulated Ascend"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("simulated Ascend"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, visible=False)
 

@@ -47,7 +47,11 @@ def as_json(findings: list[Finding]) -> dict[str, Any]:
 def _python() -> list[Finding]:
     version = platform.python_version()
     ok = sys.version_info >= (3, 10)
-    return [Finding("python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.10 or later")]
+    return [
+        Finding(
+            "python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.10 or later"
+        )
+    ]
 
 
 def _wheels() -> list[Finding]:
@@ -67,7 +71,14 @@ def _wheels() -> list[Finding]:
             except importlib.metadata.PackageNotFoundError:
                 absent.append(name)
         if absent:
-            found.append(Finding("torch_npu", "fail", f"it imports {', '.join(absent)}, not installed", f"pip install {' '.join(absent)}"))
+            found.append(
+                Finding(
+                    "torch_npu",
+                    "fail",
+                    f"it imports {', '.join(absent)}, not installed",
+                    f"pip install {' '.join(absent)}",
+                )
+            )
     return found
 
 
@@ -85,7 +96,11 @@ def _compiler() -> list[Finding]:
         cache = toolchain.cache_dir()
         free = shutil.disk_usage(cache).free
         status = "ok" if free > 1 << 30 else "warn"
-        found.append(Finding("cache", status, f"{cache}, {free / (1 << 30):.1f} GiB free", "" if status == "ok" else "free 1 GiB"))
+        found.append(
+            Finding(
+                "cache", status, f"{cache}, {free / (1 << 30):.1f} GiB free", "" if status == "ok" else "free 1 GiB"
+            )
+        )
     except OphookError as error:
         found.append(Finding("cache", "fail", error.what, error.todo or ""))
     return found
@@ -109,7 +124,9 @@ def _simulator() -> list[Finding]:
         return [Finding("simulator", "warn", error.what, error.todo or "")]
     if (root / "lib64").is_dir():
         return [Finding("simulator", "ok", f"built at {root}")]
-    return [Finding("simulator", "note", "not built yet", "ophook-npu sim build (the first `ophook-npu run` does it too)")]
+    return [
+        Finding("simulator", "note", "not built yet", "ophook-npu sim build (the first `ophook-npu run` does it too)")
+    ]
 
 
 def custom_library_folders(environ: Mapping[str, str]) -> list[tuple[Path, str]]:
@@ -133,16 +150,21 @@ def _custom_operators(environ: Mapping[str, str]) -> list[Finding]:
     opp = environ.get("ASCEND_OPP_PATH")
     if opp:
         vendors = Path(opp) / "vendors"
-        listed = {folder.parent.parent.name for folder, why in custom_library_folders(environ) if "load_priority" in why}
+        listed = {
+            folder.parent.parent.name for folder, why in custom_library_folders(environ) if "load_priority" in why
+        }
         present = {path.name for path in vendors.iterdir() if path.is_dir()} if vendors.is_dir() else set()
         for name in sorted(present - listed):
             found.append(Finding(
-                "custom operators", "warn", f"{vendors / name} is installed but not in load_priority of {vendors / 'config.ini'}",
+                "custom operators", "warn",
+                f"{vendors / name} is installed but not in load_priority of {vendors / 'config.ini'}",
                 f"add {name} to the line load_priority=…",
             ))  # fmt: skip
     for folder, why in custom_library_folders(environ):
         found.append(_custom_library(folder / CUSTOM_LIBRARY, why))
-    return found or [Finding("custom operators", "note", "neither ASCEND_CUSTOM_OPP_PATH nor ASCEND_OPP_PATH names any")]
+    return found or [
+        Finding("custom operators", "note", "neither ASCEND_CUSTOM_OPP_PATH nor ASCEND_OPP_PATH names any")
+    ]
 
 
 def _custom_library(path: Path, why: str) -> Finding:
@@ -156,5 +178,10 @@ def _custom_library(path: Path, why: str) -> Finding:
     try:
         ctypes.CDLL(str(path), mode=os.RTLD_LAZY)
     except OSError as error:
-        return Finding("custom operators", "warn", f"{path} cannot be loaded: {error}", "source CANN's set_env.sh, or rebuild it for this CANN")
+        return Finding(
+            "custom operators",
+            "warn",
+            f"{path} cannot be loaded: {error}",
+            "source CANN's set_env.sh, or rebuild it for this CANN",
+        )
     return Finding("custom operators", "ok", f"{path} ({why})")

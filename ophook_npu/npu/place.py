@@ -1,7 +1,7 @@
 """Which of the three places this is: an Ascend host, a machine for the simulated Ascend, or a half-installed host.
 
-An Ascend host has CANN's libraries and NPU device nodes. One without the other is a broken installation: it is named, never
-replaced by the simulator behind the user's back.
+An Ascend host has CANN's libraries and NPU device nodes. One without the other is a broken installation: it is named,
+never replaced by the simulator behind the user's back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ LIBRARIES = ("libascendcl.so", "libacl_op_compiler.so", "libhccl.so", "libge_run
 
 @dataclass(frozen=True)
 class Host:
-    """What was found. ``home`` is None where there is no CANN; ``problem`` says what makes the installation incomplete."""
+    """What was found. ``home`` is None where there is no CANN; ``problem`` says what makes the installation
+    incomplete.
+    """
 
     home: Path | None
     missing: tuple[str, ...]

@@ -1,7 +1,8 @@
 """Act when torchair is loaded, without loading it.
 
-torch_npu puts a proxy named ``torchair`` into ``sys.modules`` and imports the real package, `torch_npu.dynamo.torchair`, on
-first use, which takes seconds and needs the graph engine. What must be registered with torchair waits for that moment.
+torch_npu puts a proxy named ``torchair`` into ``sys.modules`` and imports the real package,
+`torch_npu.dynamo.torchair`, on first use, which takes seconds and needs the graph engine. What must be registered with
+torchair waits for that moment.
 """
 
 from __future__ import annotations

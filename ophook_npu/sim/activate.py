@@ -18,8 +18,8 @@ from ophook_npu.sim.build import build
 
 # In the order of their dependencies. libopapi comes after torch, whose libraries it uses.
 _BEFORE_TORCH = (
-    "libophook_sim_core.so", "libascendcl.so", "libacl_op_compiler.so", "libgraph.so", "libge_runner.so", "libfmk_parser.so",
-    "libascend_protobuf.so", "libacl_tdt_channel.so", "libhccl.so",
+    "libophook_sim_core.so", "libascendcl.so", "libacl_op_compiler.so", "libgraph.so", "libge_runner.so",
+    "libfmk_parser.so", "libascend_protobuf.so", "libacl_tdt_channel.so", "libhccl.so",
 )  # fmt: skip
 _AFTER_TORCH = ("libopapi.so",)
 
@@ -69,9 +69,7 @@ def active() -> Path | None:
     return Path(root) if root and lib in os.environ.get("LD_LIBRARY_PATH", "").split(":") else None
 
 
-def enable(
-    *, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False
-) -> Path:
+def enable(*, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False) -> Path:
     """Build the simulator if needed, put it under this process and import torch and torch_npu.
 
     Call it before torch is imported. Child processes inherit it. Calling it again is allowed and changes nothing.
@@ -88,7 +86,9 @@ def enable(
         return present
     if "torch_npu" in sys.modules:
         raise OphookError(
-            "sim.enable", "torch_npu is already imported", todo="call ophook_npu.sim.enable() first, or use `ophook-npu run`"
+            "sim.enable",
+            "torch_npu is already imported",
+            todo="call ophook_npu.sim.enable() first, or use `ophook-npu run`",
         )
     root = build()
     apply(os.environ, environment(root, soc=soc, devices=devices, memory=memory, synchronous=synchronous))

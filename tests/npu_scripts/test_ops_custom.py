@@ -1,4 +1,6 @@
-"""AddCustom in eager mode. Alone on an Ascend host: `python test_ops_custom.py`; elsewhere: `ophook-npu run -- test_ops_custom.py`."""
+"""AddCustom in eager mode. Alone on an Ascend host: `python test_ops_custom.py`; elsewhere: `ophook-npu run --
+test_ops_custom.py`.
+"""
 
 import argparse
 import json
@@ -6,7 +8,7 @@ import sys
 import time
 
 import torch
-import torch_npu  # noqa: F401
+import torch_npu
 
 from ophook_npu import ops
 
@@ -60,7 +62,14 @@ def main():
         print(f"  {name}: max error {error:g}")
     worst = max(errors.values())
     passed = worst == 0
-    result = {"eager": {"passed": passed, "cases": len(errors) + 1, "max_error": worst, "seconds": time.perf_counter() - start}}
+    result = {
+        "eager": {
+            "passed": passed,
+            "cases": len(errors) + 1,
+            "max_error": worst,
+            "seconds": time.perf_counter() - start,
+        }
+    }
     if options.json:
         with open(options.json, "w") as file:
             json.dump(result, file)

@@ -1,4 +1,6 @@
-"""These tests need `npu`: run them with `scripts/test.sh sim`, that is `ophook-npu run --device sim -- -m pytest tests/sim`."""
+"""These tests need `npu`: run them with `scripts/test.sh sim`, that is `ophook-npu run --device sim -- -m pytest
+tests/sim`.
+"""
 
 import os
 
@@ -9,7 +11,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     try:
         import torch_npu  # noqa: F401
     except ImportError as error:
-        raise pytest.UsageError(f"tests/sim needs torch_npu over the simulator ({error}); run scripts/test.sh sim") from error
+        raise pytest.UsageError(
+            f"tests/sim needs torch_npu over the simulator ({error}); run scripts/test.sh sim"
+        ) from error
 
 
 @pytest.fixture

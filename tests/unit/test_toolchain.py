@@ -115,7 +115,9 @@ with locked(Path(sys.argv[1]) / "lock"):
     assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
 
 
-def test_a_common_prefix_is_precompiled_for_many_files_and_not_left_behind(project: Path, tmp_path: Path, cache: Path) -> None:
+def test_a_common_prefix_is_precompiled_for_many_files_and_not_left_behind(
+    project: Path, tmp_path: Path, cache: Path
+) -> None:
     (project / "prefix.h").write_text("#pragma once\n#include <vector>\n#define BASE 10\n")
     sources = []
     for index in range(5):

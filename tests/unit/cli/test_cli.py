@@ -11,7 +11,9 @@ import pytest
 
 def cli(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **environment}
-    return subprocess.run([sys.executable, "-m", "ophook_npu", *arguments], capture_output=True, text=True, env=environ, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "ophook_npu", *arguments], capture_output=True, text=True, env=environ, timeout=120
+    )
 
 
 def test_missing_script_is_named() -> None:
@@ -24,12 +26,16 @@ def test_unknown_soc_names_the_nearest() -> None:
     from ophook_npu.errors import OphookError
     from ophook_npu.sim import soc
 
-    with pytest.raises(OphookError, match=r"unknown SoC 'Ascend910B5', did you mean Ascend910B4\?; allowed: Ascend910B1, "):
+    with pytest.raises(
+        OphookError, match=r"unknown SoC 'Ascend910B5', did you mean Ascend910B4\?; allowed: Ascend910B1, "
+    ):
         soc.check("Ascend910B5")
     assert soc.check(soc.DEFAULT) == "Ascend910B4"
 
 
-@pytest.mark.parametrize(("devices", "memory", "message"), [(0, None, "0 devices asked for; allowed: 1 to 16"), (1, -5, "-5 bytes")])
+@pytest.mark.parametrize(
+    ("devices", "memory", "message"), [(0, None, "0 devices asked for; allowed: 1 to 16"), (1, -5, "-5 bytes")]
+)
 def test_impossible_machine_is_refused(devices: int, memory: int | None, message: str) -> None:
     from ophook_npu import sim
     from ophook_npu.errors import OphookError

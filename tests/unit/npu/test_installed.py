@@ -17,7 +17,9 @@ def test_the_installed_pair_fits() -> None:
 def test_wrong_pair_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installed, "torch_wheel", lambda: Wheel("torch", "2.12.1+cpu", Path()))
     monkeypatch.setattr(installed, "torch_npu_wheel", lambda: Wheel("torch_npu", "2.13.0", Path()))
-    with pytest.raises(OphookError, match=r"torch 2.12.1\+cpu and torch_npu 2.13.0 are no pair.*pip install torch==2.13"):
+    with pytest.raises(
+        OphookError, match=r"torch 2.12.1\+cpu and torch_npu 2.13.0 are no pair.*pip install torch==2.13"
+    ):
         installed.require()
 
 

@@ -28,7 +28,9 @@ def test_nothing_here_means_the_simulator(tmp_path: Path) -> None:
     host = place.detect({}, tmp_path, tmp_path / "none")
     assert host.problem is None
     assert place.choose("auto", host) == "sim"
-    with pytest.raises(OphookError, match=r"\[device\] no Ascend NPU here.*next: set ASCEND_HOME_DIR, or use --device sim"):
+    with pytest.raises(
+        OphookError, match=r"\[device\] no Ascend NPU here.*next: set ASCEND_HOME_DIR, or use --device sim"
+    ):
         place.choose("npu", host)
 
 
@@ -54,7 +56,9 @@ def test_complete_host(tmp_path: Path, variable: str | None) -> None:
 def test_half_installed_is_an_error_not_a_simulator(tmp_path: Path, break_it: str, message: str) -> None:
     home = cann(tmp_path / "cann", without="libge_runner.so" if break_it == "library" else "")
     dev = devices(tmp_path / "dev", 0 if break_it == "devices" else 1)
-    environ = {"cann": {}, "folder": {"ASCEND_HOME_DIR": str(tmp_path / "gone")}}.get(break_it, {"ASCEND_HOME_DIR": str(home)})
+    environ = {"cann": {}, "folder": {"ASCEND_HOME_DIR": str(tmp_path / "gone")}}.get(
+        break_it, {"ASCEND_HOME_DIR": str(home)}
+    )
     host = place.detect(environ, dev, tmp_path / "none")
     for device in ("auto", "npu"):
         with pytest.raises(OphookError, match=message) as caught:
@@ -75,7 +79,9 @@ def test_unknown_device() -> None:
 
 def test_environment_comes_from_set_env(tmp_path: Path) -> None:
     home = cann(tmp_path / "with space")
-    (home / "set_env.sh").write_text('export ASCEND_OPP_PATH="$1here"; export LD_LIBRARY_PATH=/cann/lib64; echo noise\n')
+    (home / "set_env.sh").write_text(
+        'export ASCEND_OPP_PATH="$1here"; export LD_LIBRARY_PATH=/cann/lib64; echo noise\n'
+    )
     environ = place.ascend_environment(home, {"PATH": "/usr/bin:/bin", "KEEP": "a\nb"})
     assert environ["ASCEND_OPP_PATH"] == "here" and environ["KEEP"] == "a\nb"
     (home / "set_env.sh").write_text("echo broken >&2; exit 3\n")

@@ -18,7 +18,15 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 def test_help_explains_every_option() -> None:
     result = run("-h")
     assert result.returncode == 0
-    for word in ("--device auto|sim|npu", "--route extension|source", "--soc", "--jobs", "--venv", "--clean", "ASCEND_HOME_DIR"):
+    for word in (
+        "--device auto|sim|npu",
+        "--route extension|source",
+        "--soc",
+        "--jobs",
+        "--venv",
+        "--clean",
+        "ASCEND_HOME_DIR",
+    ):
         assert word in result.stdout
 
 
@@ -45,7 +53,9 @@ def fake_venv(folder: Path) -> Path:
     (venv / "pyvenv.cfg").touch()
     (venv / "bin" / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (venv / "bin" / "python").chmod(0o755)
-    summed = subprocess.run(["cksum"], stdin=(ROOT / "pyproject.toml").open(), capture_output=True, text=True).stdout.strip()
+    summed = subprocess.run(
+        ["cksum"], stdin=(ROOT / "pyproject.toml").open(), capture_output=True, text=True
+    ).stdout.strip()
     (venv / "ophook-complete").write_text(f"{summed} {ROOT}\nnpu\ntest\n")
     return venv
 

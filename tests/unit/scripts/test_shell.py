@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPTS = sorted([ROOT / "run_op_plugin.sh", ROOT / ".ci" / "run", *(ROOT / "scripts").glob("*.sh"), *(ROOT / "op_plugin_patch").rglob("*.sh")])
+SCRIPTS = sorted(
+    [
+        ROOT / "run_op_plugin.sh",
+        ROOT / ".ci" / "run",
+        *(ROOT / "scripts").glob("*.sh"),
+        *(ROOT / "op_plugin_patch").rglob("*.sh"),
+    ]
+)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -18,5 +25,10 @@ def test_script_is_strict_and_parses(script: Path) -> None:
     assert "sudo" not in text
     assert subprocess.run(["bash", "-n", str(script)]).returncode == 0
     if shutil.which("shellcheck"):
-        result = subprocess.run(["shellcheck", "--severity=warning", "-x", "-P", "SCRIPTDIR", str(script)], cwd=ROOT, capture_output=True, text=True)
+        result = subprocess.run(
+            ["shellcheck", "--severity=warning", "-x", "-P", "SCRIPTDIR", str(script)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
         assert result.returncode == 0, result.stdout
