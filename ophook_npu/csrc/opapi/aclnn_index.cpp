@@ -2,10 +2,10 @@
 #include "opapi/aclnn.h"
 
 #include <ATen/ops/_chunk_cat.h>
+#include <ATen/ops/_embedding_bag.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/embedding_dense_backward.h>
 #include <ATen/ops/embedding_renorm.h>
 #include <ATen/ops/eq.h>
@@ -51,6 +51,16 @@ c10::List<std::optional<at::Tensor>> indices_of(const std::vector<at::Tensor>& g
 
 void index(const at::Tensor& self, const std::vector<at::Tensor>& given, const at::Tensor& out) {
   if (out.numel()) write(out, at::index(self, indices_of(given)));
+}
+
+// Where every index is empty there is nothing to put.
+void index_put(at::Tensor& self, const std::vector<at::Tensor>& given, const at::Tensor& values, bool accumulate) {
+  auto indices = indices_of(given);
+  for (const std::optional<at::Tensor>& index : indices) {
+    if (!index) continue;
+    self.index_put_(indices, values, accumulate);
+    return;
+  }
 }
 
 const char* reduction_name(int64_t code) {
@@ -110,7 +120,7 @@ at::Tensor embedding_backward(const at::Tensor& grad, const at::Tensor& indices,
 void embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, bool scaled, int64_t mode, const at::Tensor& factors,
                    bool include_last, int64_t padding, const at::Tensor& out, const at::Tensor& bags, const at::Tensor& sizes, const at::Tensor& winners) {
   auto [result, to_bags, bag_sizes, max_indices] =
-      at::embedding_bag(wide(weight), indices.to(at::kLong), offsets.to(at::kLong), scaled, mode, false, optional(wide(factors)), include_last, padding);
+      at::_embedding_bag(wide(weight), indices.to(at::kLong), offsets.to(at::kLong), scaled, mode, false, optional(wide(factors)), include_last, padding);
   write(out, result);
   // Which of these ATen fills depends on its own choice of kernel: an output is filled where both have it.
   for (auto [to, from] : {std::pair{bags, to_bags}, {sizes, bag_sizes}, {winners, max_indices}})
@@ -159,7 +169,7 @@ at::Tensor strided_slice(at::Tensor self, const std::vector<int64_t>& begin, con
 // clang-format off
 // index, gather
 ACLNN(Index,             (In,self, List,indices, Out,out),                                     when_run(),         index(self, indices, out))
-ACLNN(IndexPutImpl,      (Ref,self, List,indices, In,values, bool,accumulate, bool,unsafe),    when_run(),         self.index_put_(indices_of(indices), values, accumulate))
+ACLNN(IndexPutImpl,      (Ref,self, List,indices, In,values, bool,accumulate, bool,unsafe),    when_run(),         index_put(self, indices, values, accumulate))
 ACLNN(IndexSelect,       (In,self, int64_t,dim, In,indices, Out,out),                          when_run(),         write(out, at::index_select(self, dim, indices)))
 ACLNN(Gather,            (In,self, int64_t,dim, In,indices, Out,out),                          like(out, indices), write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take,              (In,self, In,indices, Out,out),                                       like(out, indices), write(out, at::take(self, indices.to(at::kLong))))
