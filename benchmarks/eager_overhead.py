@@ -53,8 +53,8 @@ def in_our_libraries(root: Path) -> tuple[float, float]:
             [
                 *toolchain.compiler(), "-std=c++20", "-O2", str(Path(__file__).with_suffix(".cpp")), f"-I{CSRC}",
                 f"-isystem{include}", f"-isystem{torch.path / 'include'}", "-o", str(program),
-                f"-L{lib}", f"-L{torch_lib}", "-l:libopapi.so", "-l:libascendcl.so", "-l:libophook_sim_core.so", "-ltorch_cpu", "-lc10", "-ldl",
-                f"-Wl,-rpath,{lib}", f"-Wl,-rpath,{torch_lib}",
+                f"-L{lib}", f"-L{torch_lib}", "-l:libopapi.so", "-l:libascendcl.so", "-l:libophook_sim_core.so",
+                "-ltorch_cpu", "-lc10", "-ldl", f"-Wl,-rpath,{lib}", f"-Wl,-rpath,{torch_lib}",
             ],
             check=True,
         )  # fmt: skip

@@ -61,6 +61,34 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def publish(root: Path, mark: str, make: Callable[[Path], None], on_start: Callable[[], None] | None = None) -> Path:
+    """Fill the folder ``root`` by ``make(staging)`` unless its file ``mark`` says that this was done; return ``root``.
+
+    ``make`` writes into a folder beside it, which then becomes ``root`` by one rename: it is there as a whole or not at all.
+    Of several processes one makes it and the others wait. ``on_start`` is called only by the one.
+    """
+    if (root / mark).exists():
+        return root
+    with locked(root.parent / f"{root.name}.lock"):
+        if (root / mark).exists():
+            return root
+        for left in root.parent.glob(f"{root.name}.building-*"):  # by a process that was killed: we hold its lock
+            shutil.rmtree(left, ignore_errors=True)
+        if on_start:
+            on_start()
+        staging = Path(tempfile.mkdtemp(dir=root.parent, prefix=f"{root.name}.building-"))
+        try:
+            make(staging)
+            (staging / mark).touch()
+            staging.chmod(0o755)
+            if root.exists():
+                shutil.rmtree(root)
+            os.replace(staging, root)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return root
+
+
 @functools.cache
 def compiler() -> tuple[str, ...]:
     """The C++ compiler's command: ``$CXX``, else ``g++``.

@@ -13,11 +13,8 @@ It is published by one rename: it is there as a whole, or not at all.
 from __future__ import annotations
 
 import json
-import os
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,36 +151,22 @@ def build(progress: Progress | None = None, on_start: Callable[[], None] | None 
     Raises:
         OphookError: no compiler, a header is missing, a file does not compile, or the cache cannot be written.
     """
-    root = location()
-    if (root / _INFO).exists():
-        return root
-    with toolchain.locked(root.parent / f"{root.name}.lock"):
-        if (root / _INFO).exists():
-            return root
-        if on_start:
-            on_start()
+
+    def make(staging: Path) -> None:
         torch, torch_npu = require()
-        stamp = _stamp(torch, torch_npu)
-        libraries = _libraries(torch, torch_npu)
-        staging = Path(tempfile.mkdtemp(dir=root.parent, prefix="building-"))
-        try:
-            compiled = toolchain.build(libraries, staging, include_roots=[CSRC], stamp=stamp, progress=progress)
-            _lay_out(staging)
-            info = {
-                "torch": torch.version,
-                "torch_npu": torch_npu.version,
-                "compiler": toolchain.compiler_version(toolchain.compiler()),
-                "libraries": [library.soname for library in libraries],
-                "compiled": compiled,
-            }
-            (staging / _INFO).write_text(json.dumps(info, indent=2) + "\n")
-            staging.chmod(0o755)
-            if root.exists():
-                shutil.rmtree(root)
-            os.replace(staging, root)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    return root
+        libraries, stamp = _libraries(torch, torch_npu), _stamp(torch, torch_npu)
+        compiled = toolchain.build(libraries, staging, include_roots=[CSRC], stamp=stamp, progress=progress)
+        _lay_out(staging)
+        info = {
+            "torch": torch.version,
+            "torch_npu": torch_npu.version,
+            "compiler": toolchain.compiler_version(toolchain.compiler()),
+            "libraries": [library.soname for library in libraries],
+            "compiled": compiled,
+        }
+        (staging / _INFO).write_text(json.dumps(info, indent=2) + "\n")
+
+    return toolchain.publish(location(), _INFO, make, on_start)
 
 
 def _lay_out(root: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,40 @@ def test_jobs_follow_max_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert toolchain.jobs() == 3
     monkeypatch.setenv("MAX_JOBS", "zero")
     assert 1 <= toolchain.jobs() <= (os.cpu_count() or 1)
+
+
+MAKE = """
+import sys, time
+from pathlib import Path
+from ophook_npu.toolchain import publish
+folder = Path(sys.argv[1])
+def make(staging):
+    with (folder / "log").open("a") as log: log.write("made ")
+    (staging / "half").touch()
+    time.sleep(float(sys.argv[2]))
+    (staging / "whole").touch()
+root = publish(folder / "out", "mark", make)
+assert (root / "whole").exists()
+"""
+
+
+def test_of_several_processes_one_publishes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MAKE, str(tmp_path), "0.3"]
+    processes = [subprocess.Popen(command) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    assert (tmp_path / "log").read_text() == "made "
+    assert not list(tmp_path.glob("*building*"))
+
+
+def test_a_killed_build_leaves_nothing_that_counts(tmp_path: Path) -> None:
+    first = subprocess.Popen([sys.executable, "-c", MAKE, str(tmp_path), "60"])
+    while not list(tmp_path.glob("out.building-*/half")):
+        time.sleep(0.01)
+    first.kill()
+    first.wait()
+    assert not (tmp_path / "out").exists()
+    assert subprocess.run([sys.executable, "-c", MAKE, str(tmp_path), "0"]).returncode == 0
+    assert not list(tmp_path.glob("*building*"))
 
 
 def test_two_processes_hold_the_lock_in_turn(tmp_path: Path) -> None:
