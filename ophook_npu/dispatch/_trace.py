@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-import numpy
 import torch
 from torch._ops import OpOverload
 
@@ -257,16 +256,21 @@ def _brought(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
     return result
 
 
+_NUMBER = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
 def _number_as_tensor(op: OpOverload, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``args`` with a number as tensor where it is the only tensor: Python shows a wrapped number as a bare number, which
-    some operators (``item``) then refuse. Next to other tensors it stays a number, because it promotes types as one.
+    """``args`` with a number as tensor where it is the only tensor: Python shows a wrapped number as a bare number,
+    which some operators (``item``) then refuse. Next to other tensors it stays a number, because it promotes types
+    as one.
     """
     arguments = op._schema.arguments
     places = [i for i in range(len(args)) if str(arguments[i].type) == "Tensor"]
     if not places or not all(isinstance(args[i], (bool, int, float, complex)) for i in places):
         return args
-    # from_numpy makes a tensor without calling an operator, so neither this trace nor any mode sees it.
-    return tuple(torch.from_numpy(numpy.asarray(arg)) if i in places else arg for i, arg in enumerate(args))
+    # Neither this trace nor the program's modes may take the making of the tensor for the program's doing.
+    with torch._C._DisablePythonDispatcher(), torch._C._DisableTorchDispatch():
+        return tuple(torch.tensor(arg, dtype=_NUMBER[type(arg)]) if i in places else arg for i, arg in enumerate(args))
 
 
 def _device_key(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

@@ -12,7 +12,12 @@ import torch
 from ophook_npu.hooks import Call
 
 # Frames from here are not the user's: what they do is torch's, the interpreter's or this package's business.
-_FRAMEWORK = (torch.__path__[0], __file__.removesuffix("observe/_describe.py"), sysconfig.get_path("stdlib") + "/", "<frozen ")
+_FRAMEWORK = (
+    torch.__path__[0],
+    __file__.removesuffix("observe/_describe.py"),
+    sysconfig.get_path("stdlib") + "/",
+    "<frozen ",
+)
 
 
 def brief(value: Any) -> str:

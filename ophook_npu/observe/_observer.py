@@ -23,14 +23,16 @@ class Observer:
 
     Args:
         target: which operators, as for :func:`ophook_npu.hook`; all of them by default.
-        modules: only calls from modules whose path matches one of these globs, such as ``"layers.*.attn"``. Backward has no
-            module.
+        modules: only calls from modules whose path matches one of these globs, such as ``"layers.*.attn"``. Backward
+            has no module.
         phase: only ``"forward"`` or ``"backward"``.
         every: look at one call in so many (sampling).
-        via, on_miss, options: as for :func:`ophook_npu.hook`. The default sees every operator of this thread, forward and
-            backward; compiled functions run eagerly meanwhile. ``via="dynamo"`` looks inside compiled graphs instead.
+        via, on_miss, options: as for :func:`ophook_npu.hook`. The default sees every operator of this thread,
+            forward and backward; compiled functions run eagerly meanwhile. ``via="dynamo"`` looks inside compiled
+            graphs instead.
 
-    ``with`` may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can see.
+    ``with`` may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can
+    see.
     """
 
     NAME = "observer"
@@ -99,8 +101,8 @@ class Observer:
         self.hook.disable()
         if kind is None and self.seen == 0:
             warnings.warn(
-                f"[{self.NAME}] saw no call. {self.how}. If operators ran, they ran on another thread, in compiled code, or "
-                "a filter left them out",
+                f"[{self.NAME}] saw no call. {self.how}. If operators ran, they ran on another thread, "
+                "in compiled code, or a filter left them out",
                 NothingSeenWarning,
                 stacklevel=2,
             )

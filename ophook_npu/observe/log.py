@@ -15,11 +15,13 @@ from ophook_npu.observe._observer import EVERYTHING, Observer
 class Log(Observer):
     """Writes a line for each call, before it runs.
 
-    ``[DISPATCH] op=aten::add.Tensor | args=[Tensor(device=cpu, dtype=torch.float32, shape=(3,), requires_grad=False), …]``
+    ``[DISPATCH] op=aten::add.Tensor | args=[Tensor(device=cpu, dtype=torch.float32, shape=(3,),
+    requires_grad=False), …]``
 
     Args:
         target, modules, phase, every, via, on_miss: see :class:`Observer`.
-        to: a path, an open text file, ``None`` for nowhere (only counting), or ``"stdout"``: what is ``sys.stdout`` then.
+        to: a path, an open text file, ``None`` for nowhere (only counting), or ``"stdout"``: what is ``sys.stdout``
+            then.
         as_json: one JSON object a line, with ``n``, ``op``, ``phase``, ``module``, ``args`` and ``kwargs``.
         results: one more line after each call, with what came out.
     """
@@ -44,7 +46,7 @@ class Log(Observer):
 
     def __enter__(self) -> Log:
         if isinstance(self._to, (str, Path)) and self._to != "stdout":
-            self._file = open(self._to, "a", encoding="utf-8")  # noqa: SIM115  closed in __exit__
+            self._file = open(self._to, "a", encoding="utf-8")
         else:
             self._file = None if isinstance(self._to, (str, Path)) else self._to
         super().__enter__()

@@ -59,7 +59,7 @@ class Stats(Observer):
 
     @property
     def by_module(self) -> dict[str, dict[str, Any]]:
-        """The same for each module path; ``(backward)`` for calls of the autograd engine, ``(no module)`` for others."""
+        """The same by module path; ``(backward)`` for calls of the autograd engine."""
         return self._table(lambda op, place: _place_name(place))
 
     def to_json(self) -> dict[str, Any]:
@@ -130,6 +130,13 @@ def _report(first: str, table: dict[str, dict[str, Any]]) -> str:
         shapes = sorted(entry["shapes"].items(), key=lambda item: -item[1])
         shown = "; ".join(f"{shape} ×{count}" for shape, count in shapes[:3]) + (" …" if len(shapes) > 3 else "")
         rows.append(
-            [name, str(entry["calls"]), size(entry["bytes_in"]), size(entry["bytes_out"]), ",".join(entry["dtypes"]), shown]
+            [
+                name,
+                str(entry["calls"]),
+                size(entry["bytes_in"]),
+                size(entry["bytes_out"]),
+                ",".join(entry["dtypes"]),
+                shown,
+            ]
         )
     return columns(rows, frozenset({1, 2, 3}))

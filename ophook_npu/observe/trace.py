@@ -17,7 +17,8 @@ class Site:
 
     Attributes:
         op, phase, module: what was called, when, and from inside which module (``None`` outside any, so in backward).
-        stack: ``(file, line, function)`` of the user's frames, outermost first. In backward: of what called ``backward``.
+        stack: ``(file, line, function)`` of the user's frames, outermost first. In backward: of what called
+            ``backward``.
         count: how many calls came this way.
     """
 
