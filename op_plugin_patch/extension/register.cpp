@@ -1,5 +1,6 @@
-// Out of tree only: gives the kernel of AddCustomKernelNpuApi.cpp its name npu::npu_add_custom. And its gradient on the NPU: a
-// Python one costs more than the operator. The gradient elsewhere, the CPU and the fake implementation are Python's.
+// Out of tree only: gives the kernel of AddCustomKernelNpuApi.cpp its name npu::npu_add_custom.
+// The gradient on the NPU is here too, because a Python one costs more than the operator; elsewhere it is
+// Python's, and so are the CPU and the fake implementation.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -56,8 +57,8 @@ at::Tensor npu_add_custom_autograd(const at::Tensor& x, const at::Tensor& y)
 
 } // namespace
 
-// A torch_npu that was built with the operator in tree, or Python loaded earlier, has the schema: a second definition of
-// it raises, so this library joins in. Another signature under this name is refused by torch when the kernel registers.
+// A torch_npu that was built with the operator in tree, or Python loaded earlier, has the schema: a second definition
+// raises, so this library joins in. Another signature under this name is refused by torch when the kernel registers.
 TORCH_LIBRARY_FRAGMENT(npu, m)
 {
     if (!c10::Dispatcher::singleton().findSchema(kName).has_value()) {

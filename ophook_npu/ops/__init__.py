@@ -1,34 +1,66 @@
-"""Custom operators: each is declared in one file and registered when it is first asked for.
+"""Custom operators: each is declared once, in one file, and registered when it is first asked for.
 
 ``ophook_npu.ops.npu_add_custom(x, y)`` registers and calls; ``ophook_npu.ops.register("npu_add_custom")`` registers only,
-after which ``torch.ops.npu.npu_add_custom`` is there.
+after which ``torch.ops.npu.npu_add_custom`` is there. Operators of your own: ``ophook_npu.ops.register(Operator(…))``.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ophook_npu.errors import OphookError
 
-# operator -> module that declares it; the module's register() returns the torch.ops packet
-_OPERATORS: dict[str, str] = {"npu_add_custom": "ophook_npu.ops.add_custom"}
+if TYPE_CHECKING:
+    from ophook_npu.ops.declare import Operator
 
-__all__ = [*_OPERATORS, "register"]
+# operator -> module and name of its declaration
+_OPERATORS: dict[str, tuple[str, str]] = {
+    "npu_add_custom": ("ophook_npu.ops.add_custom", "OPERATOR"),
+}
+# what declarations are made of -> its module
+_KIT = {
+    "Operator": "ophook_npu.ops.declare",
+    "broadcast": "ophook_npu.ops.rules",
+    "divided": "ophook_npu.ops.rules",
+    "reduced": "ophook_npu.ops.rules",
+    "same_as": "ophook_npu.ops.rules",
+}
+
+__all__ = [*_OPERATORS, *_KIT, "declaration", "register"]
 
 
-def register(name: str) -> Any:
-    """Register the operator for every backend that is here and return its ``torch.ops`` packet. May be called again.
+def declaration(name: str) -> Operator:
+    """The declaration of an operator that ships here; ``name`` with or without its namespace.
+
+    Raises:
+        OphookError: there is no such operator.
+    """
+    known = _OPERATORS.get(name.split("::")[-1])
+    if known is not None:
+        found: Operator = getattr(import_module(known[0]), known[1])
+        if name in (found.name, found.qualname):
+            return found
+    raise OphookError("ops.register", f"no operator {name!r}", allowed=", ".join(_OPERATORS))
+
+
+def register(operator: str | Operator) -> Any:
+    """Register an operator for every backend that is here and return its ``torch.ops`` packet. May be called again.
+
+    Args:
+        operator: the name of one that ships here, or a declaration.
 
     Raises:
         OphookError: there is no such operator, or torch already has one of this name with another schema.
     """
-    if name not in _OPERATORS:
-        raise OphookError("ops.register", f"no operator {name!r}", allowed=", ".join(_OPERATORS))
-    return import_module(_OPERATORS[name]).register()
+    from ophook_npu.ops._register import register as register_declaration
+
+    return register_declaration(declaration(operator) if isinstance(operator, str) else operator)
 
 
 def __getattr__(name: str) -> Any:
     if name in _OPERATORS:
         return register(name)
+    if name in _KIT:
+        return getattr(import_module(_KIT[name]), name)
     raise AttributeError(f"module 'ophook_npu.ops' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -1,4 +1,4 @@
-"""Build the C++ extension that puts AddCustom's NPU kernel into an installed torch_npu."""
+"""Build an operator's NPU kernel, exported from its declaration, for the installed torch and torch_npu."""
 
 from __future__ import annotations
 
@@ -11,38 +11,26 @@ import tempfile
 from pathlib import Path
 
 from ophook_npu import toolchain
-from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import require
+from ophook_npu.ops.declare import Operator
+from ophook_npu.ops.export import cpp
 from ophook_npu.toolchain import Library, Progress
 
-SONAME = "libophook_npu_ops.so"
 
+def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
+    """The shared library that gives ``op`` its NPU kernel; built if it is not there yet. Loading it registers the kernel.
 
-def patch_dir() -> Path:
-    """``op_plugin_patch``, beside the package in a checkout.
-
-    Raises:
-        OphookError: the package was installed without it.
-    """
-    found = Path(__file__).resolve().parents[2] / "op_plugin_patch"
-    if (found / "AddCustomKernelNpuApi.cpp").is_file():
-        return found
-    raise OphookError(
-        "extension",
-        f"the kernel's source is not at {found}",
-        allowed="a checkout installed with `pip install -e .`",
-        todo="clone the repository and install it editable",
-    )
-
-
-def build(progress: Progress | None = None) -> Path:
-    """Build the extension for the installed torch and torch_npu, if it is not built yet, and return its path.
+    Without ``op`` it is npu_add_custom, whose exported files are op_plugin_patch.
 
     Raises:
-        OphookError: the wheels are no pair, no compiler, or the source does not compile.
+        OphookError: no kernel can be made of the declaration, the wheels are no pair, no compiler, or it does not compile.
     """
+    if op is None:
+        from ophook_npu.ops import declaration
+
+        op = declaration("npu_add_custom")
     torch, torch_npu = require()
-    source = patch_dir()
+    texts = {cpp.kernel_file(op): cpp.kernel(op), "register.cpp": cpp.registration(op)}
     include = torch_npu.path / "include"
     third_party = include / "third_party"
     python = Path(sysconfig.get_paths()["include"])
@@ -57,20 +45,15 @@ def build(progress: Progress | None = None) -> Path:
         *(f"-isystem{path}" for path in system),
     )  # fmt: skip
     torch_lib, torch_npu_lib = torch.path / "lib", torch_npu.path / "lib"
-    library = Library(
-        SONAME,
-        (source / "AddCustomKernelNpuApi.cpp", source / "extension" / "register.cpp"),
-        flags,
-        link_flags=(f"-L{torch_lib}", f"-L{torch_npu_lib}", "-ltorch_npu", "-ltorch_cpu", "-ltorch", "-lc10",
-                    "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{torch_lib}", f"-Wl,-rpath,{torch_npu_lib}"),
-        folder="",
-        needs=(("the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)", python / "Python.h"),
-               ("torch-npu", third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h")),
+    link_flags = (
+        f"-L{torch_lib}", f"-L{torch_npu_lib}", "-ltorch_npu", "-ltorch_cpu", "-ltorch", "-lc10",
+        "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{torch_lib}", f"-Wl,-rpath,{torch_npu_lib}",
     )  # fmt: skip
     stamp = f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()}"
-    keys = [toolchain.object_key(path, flags, [source], stamp) for path in library.sources]
-    root = toolchain.cache_dir() / "extension" / toolchain.digest([*keys, *library.link_flags])
-    target = root / SONAME
+    soname = f"libophook_{op.namespace}_{op.name}.so"
+    key = toolchain.digest([stamp, soname, *texts, *texts.values(), *flags, *link_flags])
+    root = toolchain.cache_dir() / "extension" / key
+    target = root / soname
     if target.exists():
         return target
     with toolchain.locked(root.parent / f"{root.name}.lock"):
@@ -78,7 +61,14 @@ def build(progress: Progress | None = None) -> Path:
             return target
         staging = Path(tempfile.mkdtemp(dir=root.parent, prefix="building-"))
         try:
-            toolchain.build([library], staging, include_roots=[source], stamp=stamp, progress=progress)
+            for name, text in texts.items():
+                (staging / name).write_text(text)
+            library = Library(
+                soname, tuple(staging / name for name in texts), flags, link_flags=link_flags, folder="",
+                needs=(("the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)", python / "Python.h"),
+                       ("torch-npu", third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h")),
+            )  # fmt: skip
+            toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)
             (staging / "info.json").write_text(json.dumps({"torch": torch.version, "torch_npu": torch_npu.version}))
             staging.chmod(0o755)
             if root.exists():

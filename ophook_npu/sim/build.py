@@ -4,7 +4,7 @@ The result is a folder laid out like a CANN installation::
 
     <cache>/sim/<key>/
         lib64/        libascendcl.so, libopapi.so, libge_runner.so, …
-        opp/vendors/  config.ini and the vendor package "ophook" with AddCustom
+        opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
 
 It is published by one rename: it is there as a whole, or not at all.
@@ -95,7 +95,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         Library("libascend_protobuf.so", sources("ge", "empty"), engine),
         Library(
             "libcust_opapi.so",
-            sources("vendor", "add_custom_aclnn"),
+            tuple(sorted((CSRC / "vendor").glob("*_aclnn.cpp"))),
             (*exported, *aten),
             (core, "libopapi.so"),
             torch_link,
@@ -104,7 +104,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         ),
         Library(
             "libcust_opsproto.so",
-            sources("vendor", "add_custom_proto"),
+            tuple(sorted((CSRC / "vendor").glob("*_proto.cpp"))),
             engine,
             (core, "libgraph.so"),
             folder=f"opp/vendors/{VENDOR}/op_proto/lib/linux/{platform.machine()}",

@@ -1,0 +1,103 @@
+"""What must hold of an operator's arguments, in the words that its exported NPU kernel uses too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from ophook_npu.ops.declare import Operator
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [item for item in value if isinstance(item, torch.Tensor)]
+    return []
+
+
+def listed(names: list[str] | tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def dtype_names(dtypes: Any) -> str:
+    return ", ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
+
+
+def checker(op: Operator) -> Callable[..., None]:
+    """A function of the operator's arguments that raises RuntimeError where devices or dtypes are wrong."""
+    position = {a.name: i for i, a in enumerate(op.arguments)}
+    groups = [
+        (tuple((name, position[name]) for name in group.split()), frozenset(allowed), tuple(allowed))
+        for group, allowed in op.dtypes.items()
+    ]
+    every = tuple((name, position[name]) for name in op.tensors)
+
+    def pairs(names: tuple[tuple[str, int], ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        for name, index in names:
+            value = args[index] if index < len(args) else kwargs.get(name)
+            if isinstance(value, torch.Tensor):
+                yield name, value
+            elif value is not None:
+                yield from ((f"{name}[{i}]", tensor) for i, tensor in enumerate(tensors_of(value)))
+
+    def check(*args: Any, **kwargs: Any) -> None:
+        device, first = None, ""
+        for name, tensor in pairs(every, args, kwargs):
+            if device is None:
+                device, first = tensor.device, name
+            elif tensor.device != device:
+                together = "both" if len(every) == 2 else "all"
+                raise RuntimeError(
+                    f"[{op.name}] {first} is on {device}, {name} is on {tensor.device}; allowed: {together} on one "
+                    "device; next: move one of them with .to()"
+                )
+        for names, allowed, in_order in groups:
+            dtype, first = None, ""
+            for name, tensor in pairs(names, args, kwargs):
+                if dtype is None:
+                    dtype, first = tensor.dtype, name
+                elif tensor.dtype != dtype:
+                    together = "both" if len(names) == 2 else "all"
+                    raise RuntimeError(
+                        f"[{op.name}] {first} has dtype {dtype}, {name} has dtype {tensor.dtype}; allowed: one dtype "
+                        f"for {together}; next: convert one of them with .to()"
+                    )
+            if dtype is not None and dtype not in allowed:
+                who = [name for name, _ in names]
+                verb = "has" if len(who) == 1 else "have"
+                raise RuntimeError(f"[{op.name}] {listed(who)} {verb} dtype {dtype}; allowed: {dtype_names(in_order)}")
+
+    return check
+
+
+def size_checker(op: Operator) -> Callable[..., None]:
+    """A function of the arguments that raises RuntimeError where one of them, or a result, has too many elements."""
+    limit = op.max_elements
+    assert limit is not None
+    rules = [(name, rule) for name, rule in op.outputs.items() if rule is not None]
+
+    def check(*args: Any, **kwargs: Any) -> None:
+        shape = None
+        for name, arg in zip((a.name for a in op.arguments), args, strict=False):
+            if isinstance(arg, torch.Tensor):
+                if arg.numel() > limit:
+                    refuse(name, arg.shape)
+                # Results of equal shapes are no larger, whatever the rule.
+                shape = arg.shape if shape is None or shape == arg.shape else ()
+        if shape == () and rules:
+            values = op.bind(args, kwargs)
+            for name, rule in rules:
+                result = rule.shape(op.name, values)
+                if torch.Size(result).numel() > limit:
+                    refuse("the result" if len(rules) == 1 else name, result)
+
+    def refuse(name: str, shape: Any) -> None:
+        raise RuntimeError(
+            f"[{op.name}] {name} has shape {list(shape)}, more than {limit} elements; "
+            "allowed: at most that many; next: split the tensor"
+        )
+
+    return check

@@ -1,0 +1,244 @@
+"""``Operator``: everything that a custom operator is, said once.
+
+From it come the registrations with torch (``_register.py``), torchair's converter (``_ge.py``), the C++ kernel, YAML and
+prototypes (``export``), and the checks that all of them agree (``check.py``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from ophook_npu.errors import OphookError
+from ophook_npu.ops.rules import Rule
+
+# schema type -> GE attribute type
+ATTRIBUTE_TYPES = {
+    "int": "Int", "float": "Float", "bool": "Bool", "str": "Str", "ScalarType": "DataType",
+    "List[int]": "ListInt", "List[float]": "ListFloat", "List[bool]": "ListBool",
+}  # fmt: skip
+_TENSORS = ("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Optional[Tensor]]")
+_NAME = re.compile(r"^[A-Za-z_]\w*::[A-Za-z_]\w*$")
+_IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A custom operator.
+
+    Args:
+        schema: with namespace, such as ``"npu::npu_add_custom(Tensor x, Tensor y) -> Tensor"``. Arguments that are
+            written to are marked ``Tensor(a!)``; such an operator returns ``()``.
+        cpu: computes it on CPU tensors; parameters named like the schema's, with its defaults.
+        outputs: a name (as in GE and aclnn) and a shape rule for each result; rules may be None where ``fake`` is given.
+        fake: makes empty results of the right shape and dtype, where no named rule says it.
+        dtypes: arguments that have one dtype together, and which are allowed: ``{"x y": (torch.float16, torch.float32)}``.
+        derivatives: as in derivatives.yaml, for operators whose gradient is ``"grad"``; or else
+        backward, setup_context: as for `torch.library.register_autograd`.
+        vmap: ``"broadcast"`` (elementwise over broadcast arguments), ``"loop"`` (right for any operator, and slow),
+            a function as for `torch.library.register_vmap`, or None: vmap is refused.
+        autocast: what floating-point arguments are cast to under autocast: ``"float32"``, ``"lower"`` (autocast's own
+            dtype) or None (nothing is cast).
+        ge: the operator type in Ascend's graph engine, whose REG_OP prototype has the schema's tensors as inputs,
+            ``outputs`` as outputs and ``attributes``; None: there is none, and aclnn neither.
+        attributes: GE attribute -> argument; by default every argument that is no tensor, under its own name.
+        aclnn: the function's name, ``aclnn`` + ``ge`` by default.
+        max_elements: of any argument or result; None: no limit.
+        examples: makes sets of arguments, on the CPU, that checks run with.
+        summary: one line for exported files.
+
+    Raises:
+        OphookError: the schema does not parse, or the parts contradict each other.
+    """
+
+    schema: str
+    cpu: Callable[..., Any]
+    examples: Callable[[], Sequence[tuple[Any, ...]]]
+    outputs: Mapping[str, Rule | None] = field(default_factory=dict)
+    fake: Callable[..., Any] | None = None
+    dtypes: Mapping[str, Sequence[torch.dtype]] = field(default_factory=dict)
+    derivatives: Mapping[str, str] = field(default_factory=dict)
+    backward: Callable[..., Any] | None = None
+    setup_context: Callable[..., Any] | None = None
+    vmap: str | Callable[..., Any] | None = "loop"
+    autocast: str | None = None
+    ge: str | None = None
+    attributes: Mapping[str, str] | None = None
+    aclnn: str | None = None
+    max_elements: int | None = None
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @cached_property
+    def parsed(self) -> Any:
+        """torch's own view of the schema."""
+        match = _NAME.match(self.schema.split("(", 1)[0])
+        if not match:
+            raise OphookError(
+                self.schema, "the schema has no namespace and name", allowed="namespace::name(Tensor x, …) -> Tensor"
+            )
+        try:
+            return torch._C.parse_schema(self.schema)
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise OphookError(
+                self.qualname, f"the schema {self.schema!r} does not parse: {reason}", allowed="torch's schema language",
+                todo="compare it with entries of native_functions.yaml",
+            ) from None  # fmt: skip
+
+    @property
+    def qualname(self) -> str:
+        return self.schema.split("(", 1)[0]
+
+    @property
+    def namespace(self) -> str:
+        return self.qualname.split("::")[0]
+
+    @property
+    def name(self) -> str:
+        return self.qualname.split("::")[1]
+
+    @property
+    def packet(self) -> Any:
+        return getattr(getattr(torch.ops, self.namespace), self.name)
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        return self.parsed.arguments
+
+    @cached_property
+    def tensors(self) -> tuple[str, ...]:
+        """Names of the arguments that are tensors, optional tensors or lists of them."""
+        return tuple(a.name for a in self.arguments if str(a.real_type) in _TENSORS)
+
+    @cached_property
+    def mutated(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self.arguments if a.alias_info is not None and a.alias_info.is_write)
+
+    @cached_property
+    def ge_attributes(self) -> dict[str, str]:
+        """GE attribute -> argument."""
+        if self.attributes is not None:
+            return dict(self.attributes)
+        return {a.name: a.name for a in self.arguments if a.name not in self.tensors}
+
+    @property
+    def aclnn_name(self) -> str | None:
+        return self.aclnn or (f"aclnn{self.ge}" if self.ge else None)
+
+    @property
+    def has_cpp(self) -> bool:
+        """Whether a C++ kernel can be made: there is an aclnn function, and every result's shape has a named rule."""
+        return self.aclnn_name is not None and all(rule is not None for rule in self.outputs.values())
+
+    def argument(self, name: str) -> Any:
+        return next(a for a in self.arguments if a.name == name)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Every argument by name, defaults filled in."""
+        values = dict(zip((a.name for a in self.arguments), args, strict=False))
+        values.update(kwargs)
+        for a in self.arguments:
+            if a.name not in values:
+                values[a.name] = a.default_value
+        return values
+
+
+def validate(op: Operator) -> None:
+    def refuse(what: str, allowed: str | None = None, todo: str | None = None) -> OphookError:
+        return OphookError(op.qualname, what, allowed=allowed, todo=todo)
+
+    names = [a.name for a in op.arguments]
+    _check_aliases(op, refuse)
+    _check_signature(op, refuse)
+    for group, allowed in op.dtypes.items():
+        for name in group.split():
+            if name not in op.tensors:
+                raise refuse(f"dtypes names {name!r}, which is no tensor of the schema", ", ".join(op.tensors))
+        if not allowed or not all(isinstance(dtype, torch.dtype) for dtype in allowed):
+            raise refuse(f"dtypes of {group!r} are {allowed!r}", "one or more of torch's dtypes")
+    returns = len(op.parsed.returns)
+    if len(op.outputs) != returns:
+        raise refuse(f"outputs names {len(op.outputs)} results, the schema has {returns}", "one name for each result")
+    for output, rule in op.outputs.items():
+        if not _IDENTIFIER.match(output):
+            raise refuse(f"the output's name {output!r} is no identifier", "letters, digits, _")
+        if rule is None:
+            if op.fake is None:
+                raise refuse(f"the shape of {output} is said nowhere", "a rule in outputs, or fake=", "see ophook_npu.ops.rules")
+            continue
+        for name in rule.of:
+            if name not in op.tensors:
+                raise refuse(f"the rule of {output} names {name!r}", ", ".join(op.tensors))
+        for name in rule.numbers():
+            if name not in names or str(op.argument(name).real_type) != "int":
+                raise refuse(f"the rule of {output} names {name!r} as an int", "an int argument of the schema")
+    _check_ge(op, refuse)
+    if (op.backward is None) != (op.setup_context is None):
+        raise refuse("backward and setup_context come together", "both or neither")
+    if op.derivatives and op.backward:
+        raise refuse("derivatives beside backward", "one of the two")
+    for name, formula in op.derivatives.items():
+        if name not in op.tensors or formula != "grad":
+            raise refuse(f"derivative {name!r}: {formula!r}", "a tensor argument and 'grad'", "give any other as backward=")
+    if op.mutated and (op.backward or op.derivatives):
+        raise refuse("an operator that writes to its arguments has no gradient in torch.library", "no backward")
+    if not (op.vmap in (None, "loop", "broadcast") or callable(op.vmap)):
+        raise refuse(f"vmap={op.vmap!r}", "'broadcast', 'loop', a function, or None")
+    if op.autocast not in (None, "float32", "lower"):
+        raise refuse(f"autocast={op.autocast!r}", "'float32', 'lower', or None")
+
+
+def _check_aliases(op: Operator, refuse: Callable[..., OphookError]) -> None:
+    for a in op.arguments:
+        if a.alias_info is not None and not a.alias_info.is_write:
+            raise refuse(f"{a.name} is aliased and not written to", "Tensor, or Tensor(a!)", "return a copy instead of a view")
+    if any(r.alias_info is not None for r in op.parsed.returns):
+        raise refuse(
+            "a result aliases an argument, which torch.compile cannot trace in a custom operator",
+            "results of their own; () where an argument is written to", "return () and let callers use the argument",
+        )  # fmt: skip
+    if op.mutated and len(op.parsed.returns):
+        raise refuse(f"it writes to {', '.join(op.mutated)} and returns a result", "one of the two", "return ()")
+
+
+def _check_signature(op: Operator, refuse: Callable[..., OphookError]) -> None:
+    functions = {"cpu": op.cpu} | ({"fake": op.fake} if op.fake else {})
+    for kind, function in functions.items():
+        parameters = inspect.signature(function).parameters
+        expected = [a.name for a in op.arguments]
+        if list(parameters) != expected:
+            raise refuse(f"{kind} takes ({', '.join(parameters)})", f"({', '.join(expected)}), as in the schema")
+        for a in op.arguments:
+            default = parameters[a.name].default
+            has = default is not inspect.Parameter.empty
+            if has != a.has_default_value() or (has and default != a.default_value):
+                given = repr(default) if has else "no default"
+                wanted = repr(a.default_value) if a.has_default_value() else "no default"
+                raise refuse(f"{kind} has {given} for {a.name}", f"{wanted}, as in the schema")
+
+
+def _check_ge(op: Operator, refuse: Callable[..., OphookError]) -> None:
+    if op.ge is None:
+        if op.attributes is not None:
+            raise refuse("attributes without a GE operator type", "ge='SomeType' beside them")
+        return
+    if not _IDENTIFIER.match(op.ge):
+        raise refuse(f"the GE operator type is {op.ge!r}", "an identifier such as AddCustom")
+    for attribute, name in op.ge_attributes.items():
+        if name in op.tensors or name not in [a.name for a in op.arguments]:
+            raise refuse(f"GE attribute {attribute} comes from {name!r}", "an argument that is no tensor")
+        kind = str(op.argument(name).real_type)
+        if kind not in ATTRIBUTE_TYPES:
+            raise refuse(f"GE attribute {attribute}: argument {name} is {kind}", ", ".join(ATTRIBUTE_TYPES))
+    left = [a.name for a in op.arguments if a.name not in op.tensors and a.name not in op.ge_attributes.values()]
+    if left:
+        raise refuse(f"{', '.join(left)} reaches no GE attribute", "every argument that is no tensor in attributes")
