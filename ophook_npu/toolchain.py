@@ -64,8 +64,8 @@ def locked(path: Path) -> Iterator[None]:
 def publish(root: Path, mark: str, make: Callable[[Path], None], on_start: Callable[[], None] | None = None) -> Path:
     """Fill the folder ``root`` by ``make(staging)`` unless its file ``mark`` says that this was done; return ``root``.
 
-    ``make`` writes into a folder beside it, which then becomes ``root`` by one rename: it is there as a whole or not at all.
-    Of several processes one makes it and the others wait. ``on_start`` is called only by the one.
+    ``make`` writes into a folder beside it, which then becomes ``root`` by one rename: it is there as a whole or not at
+    all. Of several processes one makes it and the others wait. ``on_start`` is called only by the one.
     """
     if (root / mark).exists():
         return root
