@@ -1,5 +1,6 @@
 """Custom operator packages of a user's own in graphs: found as CANN finds them, run through their aclnn functions."""
 
+import ast
 import platform
 import subprocess
 from collections.abc import Callable
@@ -69,7 +70,8 @@ def convert(x, bias, extra, alpha, meta_outputs=None):
     return torchair.ge.custom_op(
         "ScaleShift", inputs={"x": x, "bias": bias, "extra": extra}, outputs=["y", "total"],
         attrs={
-            "alpha": attr.Float(alpha), "negate": attr.Bool(True), "axes": attr.ListInt([1]), "mode": attr.Str("square"),
+            "alpha": attr.Float(alpha), "negate": attr.Bool(True), "axes": attr.ListInt([1]),
+            "mode": attr.Str("square"),
         })
 
 backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
@@ -92,7 +94,8 @@ IR = """
 import torch, torch_npu, torchair
 from torchair.core import _torchair
 torchair.core._backend.initialize_graph_engine()
-print(_torchair.get_registered_ir_def("{type}"))
+for type in ("ScaleShift", "Twice", "MatMulV2", "NoSuch", "AddCustom"):
+    print(type, _torchair.get_registered_ir_def(type))
 """
 
 
@@ -131,23 +134,6 @@ def test_a_package_runs_in_static_and_dynamic_graphs(run_sim: Run, package: Path
     assert result.returncode == 0 and "all equal" in result.stdout, result.stderr
 
 
-def test_its_prototype_is_told_by_kind_and_type(run_sim: Run, package: Path) -> None:
-    result = run_sim(IR.format(type="ScaleShift"), ASCEND_CUSTOM_OPP_PATH=str(package))
-    for part in (
-        "'SUCCESS'", "[('x', 'required'), ('bias', 'optional'), ('extra', 'dynamic')]",
-        "[('y', 'required'), ('total', 'required')]",
-        "[('alpha', 'VT_FLOAT'), ('times', 'VT_INT'), ('negate', 'VT_BOOL'),",
-        "('axes', 'VT_LIST_INT'), ('mode', 'VT_STRING')]",
-    ):  # fmt: skip
-        assert part in result.stdout, result.stdout + result.stderr
-
-
-def test_builtin_operators_have_prototypes_too(run_sim: Run) -> None:
-    result = run_sim(IR.format(type="MatMulV2"))
-    assert "[('x1', 'required'), ('x2', 'required'), ('bias', 'optional'), ('offset_w', 'optional')]" in result.stdout
-    assert "('transpose_x1', 'VT_BOOL')" in result.stdout and "('offset_x', 'VT_INT')" in result.stdout
-
-
 def renamed(name: str) -> str:
     return f"""
 #include "graph/operator_reg.h"
@@ -157,20 +143,41 @@ REG_OP(Twice).INPUT({name}, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_E
 """
 
 
-def test_the_first_package_wins(run_sim: Run, tmp_path: Path) -> None:
-    first, second = (add_proto(tmp_path / name, renamed(name)) for name in ("first", "second"))
-    result = run_sim(IR.format(type="Twice"), ASCEND_CUSTOM_OPP_PATH=f"{second}:{first}")
-    assert "[('second', 'required')]" in result.stdout, result.stdout + result.stderr
+def broken(package: Path) -> Path:
+    library = package / "op_proto" / "lib" / "linux" / platform.machine() / "libcust_opsproto.so"
+    library.parent.mkdir(parents=True)
+    library.write_text("this is no library")
+    return package
 
 
-def test_a_library_that_cannot_be_loaded_is_named_and_the_others_work(run_sim: Run, tmp_path: Path) -> None:
-    broken = tmp_path / "broken" / "op_proto" / "lib" / "linux" / platform.machine() / "libcust_opsproto.so"
-    broken.parent.mkdir(parents=True)
-    broken.write_text("this is no library")
-    good = add_proto(tmp_path / "good", renamed("x"))
-    result = run_sim(IR.format(type="Twice"), ASCEND_CUSTOM_OPP_PATH=f"{broken.parents[4]}:{good}")
-    assert f"op_proto library {broken} cannot be loaded" in result.stderr
-    assert "[('x', 'required')]" in result.stdout, result.stdout + result.stderr
+def test_prototypes_by_package(run_sim: Run, package: Path, tmp_path: Path) -> None:
+    """Kinds and types as torchair needs them; the first package wins; one that cannot be loaded stops no other."""
+    bad = broken(tmp_path / "bad")
+    second, first = (add_proto(tmp_path / name, renamed(name)) for name in ("second", "first"))
+    result = run_sim(IR, ASCEND_CUSTOM_OPP_PATH=f"{bad}:{package}:{second}:{first}")
+    assert result.returncode == 0, result.stderr
+    told = dict(line.split(" ", 1) for line in result.stdout.splitlines())
+    assert ast.literal_eval(told["ScaleShift"]) == (
+        "SUCCESS",
+        [("x", "required"), ("bias", "optional"), ("extra", "dynamic")],
+        [("y", "required"), ("total", "required")],
+        [
+            ("alpha", "VT_FLOAT"),
+            ("times", "VT_INT"),
+            ("negate", "VT_BOOL"),
+            ("axes", "VT_LIST_INT"),
+            ("mode", "VT_STRING"),
+        ],
+    )
+    assert ast.literal_eval(told["Twice"]) == ("SUCCESS", [("second", "required")], [("y", "required")], [])
+    assert ast.literal_eval(told["MatMulV2"]) == (
+        "SUCCESS",
+        [("x1", "required"), ("x2", "required"), ("bias", "optional"), ("offset_w", "optional")],
+        [("y", "required")],
+        [("transpose_x1", "VT_BOOL"), ("transpose_x2", "VT_BOOL"), ("offset_x", "VT_INT")],
+    )
+    assert ast.literal_eval(told["NoSuch"]) == ("ERROR", [], [], [])
+    assert f"op_proto library {bad / 'op_proto'}" in result.stderr and "cannot be loaded" in result.stderr
 
 
 ONE_INPUT = """
@@ -193,7 +200,7 @@ def test_a_prototype_without_a_kernel_is_refused_with_the_place_of_the_kernel(ru
     assert "aclnnTwiceGetWorkspaceSize (op_api/lib/libcust_opapi.so)" in result.stdout
 
 
-def test_without_a_package_add_custom_is_unregistered(run_sim: Run, tmp_path: Path) -> None:
-    code = f"import os; os.environ['ASCEND_OPP_PATH'] = {str(tmp_path)!r}\n" + IR.format(type="AddCustom")
-    result = run_sim(code)
-    assert "('ERROR', [], [], [])" in result.stdout, result.stdout + result.stderr
+def test_without_its_package_add_custom_is_unregistered(run_sim: Run, tmp_path: Path) -> None:
+    assert "\nAddCustom ('SUCCESS', [('x', 'required'), ('y', 'required')], " in "\n" + run_sim(IR).stdout
+    result = run_sim(f"import os; os.environ['ASCEND_OPP_PATH'] = {str(tmp_path)!r}\n{IR}")
+    assert "\nAddCustom ('ERROR', [], [], [])" in "\n" + result.stdout, result.stdout + result.stderr

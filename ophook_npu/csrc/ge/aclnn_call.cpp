@@ -68,8 +68,7 @@ Functions look_for(const std::string& type) {
   for (const std::string& package : package_folders())
     if (void* library = dlopen((package + "/op_api/lib/libcust_opapi.so").c_str(), RTLD_NOW)) libraries.push_back(library);
   if (void* library = dlopen("libcust_opapi.so", RTLD_NOW)) libraries.push_back(library);
-  if (opapi()) libraries.push_back(opapi());
-  Functions out;
+  Functions out;   // never those of libopapi.so: their arguments are not in the order of a prototype
   for (void* library : libraries)
     if (look_up(library, ("aclnn" + type + "GetWorkspaceSize").c_str(), out.first) &&
         look_up(library, ("aclnn" + type).c_str(), out.second))
@@ -208,7 +207,7 @@ ge::AttrData to_data(const Attr& attr) {
 
 }  // namespace
 
-bool aclnn_exists(const std::string& type) { return functions(type).second != nullptr; }
+bool aclnn_exists(const std::string& type) { return registered_by_library(type) && functions(type).second != nullptr; }
 
 std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs, const std::vector<ge_tensor>& outputs,
                          void* stream, const std::function<void*(size_t)>& workspace) {

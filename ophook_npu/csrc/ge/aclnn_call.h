@@ -9,7 +9,7 @@
 
 namespace gesim {
 
-// Whether some package exports aclnn<type>GetWorkspaceSize and aclnn<type>.
+// Whether a package registers the type's prototype and one exports aclnn<type>GetWorkspaceSize and aclnn<type>.
 bool aclnn_exists(const std::string& type);
 
 // Calls both phases on `stream`, with the arguments in the order that msopgen gives the functions: inputs, attributes,

@@ -111,13 +111,14 @@ std::string choose_engine(Compiled& graph, int index) {
   std::string problem = order_inputs(node, prototype);
   if (problem.empty()) problem = check_outputs(node, prototype);
   if (!problem.empty()) return problem;
-  if (registered_by_library(node.type)) {
-    if (!aclnn_exists(node.type))
-      return "its op_proto library is loaded, but no library of a custom operator package exports aclnn" + node.type +
-             "GetWorkspaceSize (op_api/lib/libcust_opapi.so)";
+  if (aclnn_exists(node.type)) {
     graph.engine[index] = Engine::kAclnn;
     return "";
   }
+  // A package that repeats the prototype of one of the table's operators gets the table's.
+  if (!kernels().proto(node.type.c_str()))
+    return "its op_proto library is loaded, but no library of a custom operator package exports aclnn" + node.type +
+           "GetWorkspaceSize (op_api/lib/libcust_opapi.so)";
   graph.engine[index] = Engine::kTable;
   for (size_t o = 0; o < node.output_desc.size(); ++o)
     for (size_t i = 0; i < node.input_desc.size(); ++i)

@@ -124,7 +124,7 @@ std::string infer(const Compiled& graph, int index, const std::vector<ge_tensor>
                   std::vector<ge_tensor>& outputs) {
   const Node& node = graph.graph.nodes[index];
   std::string problem;
-  if (registered_by_library(node.type)) {
+  if (graph.engine[index] == Engine::kAclnn) {
     problem = infer_by_library(node, inputs, outputs);
   } else {
     char error[1024] = "";

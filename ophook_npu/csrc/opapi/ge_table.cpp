@@ -103,7 +103,7 @@ std::string Call::describe(size_t input) const {
   const ge_tensor& tensor = call_.inputs[input];
   std::string out;
   try {
-    out = at::toString(aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype)));
+    out = c10::getDtypeNames(aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype))).first;
   } catch (const std::exception&) {
     out = "data type " + std::to_string(tensor.dtype);
   }
