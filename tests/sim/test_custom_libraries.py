@@ -37,7 +37,8 @@ def vendor(tmp_path_factory: pytest.TempPathFactory):
         source.write_text(SOURCE.format(alpha=alpha))
         command = [
             *toolchain.compiler(), "-std=c++20", "-O1", "-fPIC", "-shared", f"-I{CSRC}",
-            *(f"-isystem{path}" for path in system), str(source), "-o", str(folder / "op_api" / "lib" / "libcust_opapi.so"),
+            *(f"-isystem{path}" for path in system),
+            str(source), "-o", str(folder / "op_api" / "lib" / "libcust_opapi.so"),
             f"-L{lib64}", "-l:libopapi.so", "-l:libophook_sim_core.so",
             f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10",
         ]  # fmt: skip
