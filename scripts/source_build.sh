@@ -8,14 +8,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=source_lib.sh
 source "$here/source_lib.sh"
 tree=$1 python=$2 jobs=$3
-PATH="$(cd "$(dirname "$python")" && pwd):$PATH"
+PATH="$(dirname "$python"):$PATH"
 export PATH
 
 # Only the exact word FALSE counts upstream; anything else leaves torchair out without a word.
 export DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs
-abi=$("$python" -c 'import torch; print(int(torch.compiled_with_cxx11_abi()))')
+abi=$(ask "$python" 'import torch; print(int(torch.compiled_with_cxx11_abi()))' ABI-OF-TORCH)
 export _GLIBCXX_USE_CXX11_ABI=$abi
-version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+version=$(ask "$python" 'import sys; print("%d.%d" % sys.version_info[:2])' 3.X)
 options=("--python=$version")
 # Without Tensorpipe's source there is no RPC framework; releases differ in whether they notice by themselves.
 if [ ! -e "$tree/third_party/Tensorpipe/CMakeLists.txt" ] && grep -qs -- '--disable_rpc)' "$tree/ci/build.sh"; then

@@ -25,7 +25,9 @@ if [ -d "$tree" ] && [ -n "$(ls -A "$tree")" ]; then
 fi
 command -v git >/dev/null || die "git is not on PATH" "install git"
 
-if [ -z "$branch" ]; then
+if [ -z "$branch" ] && [ "${DRY_RUN:-0}" = 1 ] && [ ! -x "$python" ]; then
+    branch=BRANCH-OF-THE-INSTALLED-TORCH
+elif [ -z "$branch" ]; then
     torch=$("$python" -c 'import importlib.metadata; print(importlib.metadata.version("torch"))')
     heads=$(git ls-remote --heads "$url") || die "$url cannot be reached" "check the network, or pass --torch-npu-dir"
     branch=$("$python" -m ophook_npu.patch.branch "$torch" <<<"$heads")

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/source_lib.sh"
 tree=$1 python=$2 jobs=$3
 shift 3
-PATH="$(cd "$(dirname "$python")" && pwd):$PATH"
+PATH="$(dirname "$python"):$PATH"
 export PATH COLUMNS=160
 
 check=("$python" -m ophook_npu patch check --op-plugin "$tree/third_party/op-plugin" --op "$here/../op_plugin_patch"
@@ -16,8 +16,8 @@ check=("$python" -m ophook_npu patch check --op-plugin "$tree/third_party/op-plu
 run "${check[@]}" --jobs "$jobs" || die "the tree cannot be built here" "see the rows marked no"
 
 # The version without its local part (+cpu), and the interpreter's name without a path: upstream does not quote them.
-torch=$("$python" -c 'import importlib.metadata; print(importlib.metadata.version("torch").split("+")[0])')
-name=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+torch=$(ask "$python" 'import importlib.metadata; print(importlib.metadata.version("torch").split("+")[0])' TORCH-VERSION)
+name=$(ask "$python" 'import sys; print("python%d.%d" % sys.version_info[:2])' python3.X)
 log="$tree/build/ophook-codegen.log"
 run mkdir -p -- "$tree/build"
 if [ "${DRY_RUN:-0}" = 1 ]; then

@@ -9,6 +9,15 @@ run() {
     [ "${DRY_RUN:-0}" = 1 ] || "$@"
 }
 
+# ask PYTHON CODE NAME: what the code prints; in a dry run before there is such a Python, the name of what it would say.
+ask() {
+    if [ "${DRY_RUN:-0}" = 1 ] && [ ! -x "$1" ]; then
+        echo "$3"
+    else
+        "$1" -c "$2"
+    fi
+}
+
 die() { # WHAT NEXT
     echo "$(basename "$0"): $1" >&2
     echo "next: $2" >&2

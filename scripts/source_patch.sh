@@ -11,10 +11,10 @@ shift 2
 command=("$python" -m ophook_npu patch apply --op-plugin "$tree/third_party/op-plugin" --op "$here/../op_plugin_patch" "$@")
 if [ "${DRY_RUN:-0}" = 1 ]; then
     run "${command[@]}"
-    if [ -d "$tree/third_party/op-plugin" ]; then
+    if [ -d "$tree/third_party/op-plugin" ] && [ -x "$python" ]; then
         "${command[@]}" --dry-run
     else
-        echo "  (the change itself can be shown once $tree is there)"
+        echo "  (the change itself can be shown once $tree and $python are there)"
     fi
     exit 0
 fi

@@ -253,6 +253,15 @@ def test_dry_run_shows_diff_and_commands_and_does_nothing(tree: Path, venv: Path
     assert not (venv / "ophook-logs").exists()
 
 
+def test_dry_run_on_a_fresh_machine(place: Path) -> None:
+    """No virtual environment, no tree: the commands with names for what only they could tell."""
+    done = route(place / "venv", "--torch-npu-dir", place / "tree", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    for text in ("setup_venv.sh", "BRANCH-OF-THE-INSTALLED-TORCH", "TORCH-VERSION", "--python=3.X", "ABI-OF-TORCH"):
+        assert text in done.stdout
+    assert list(place.iterdir()) == []
+
+
 def test_a_tree_that_cannot_be_built_is_left_unbuilt(tree: Path, venv: Path) -> None:
     (tree / "version.txt").write_text("1.11.0\n")
     done = route(venv, "--torch-npu-dir", tree, "--until", "build", "--jobs", 1)
