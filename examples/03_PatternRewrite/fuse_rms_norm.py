@@ -1,4 +1,5 @@
-"""RMSNorm written out in Python becomes one fused operator in compiled code, with its gradient, whatever the compiler."""
+"""RMSNorm written out in Python becomes one fused operator in compiled code, with its gradient, whatever the
+compiler."""
 
 import torch
 

@@ -1,4 +1,5 @@
-"""mm by numpy inside compiled code that stays compiled, forward and backward, whatever the function was compiled with."""
+"""mm by numpy inside compiled code that stays compiled, forward and backward, whatever the function was compiled
+with."""
 
 import torch
 
@@ -17,7 +18,10 @@ for backend in ("eager", "aot_eager", "inductor"):
         y = f(x, w)
         forward = hook.hits
         y.sum().backward()
-    print(f"{backend:10} replaced: {y.min().item() > 500}, calls: {forward} forward, {hook.hits - forward} backward;", end=" ")
+    print(
+        f"{backend:10} replaced: {y.min().item() > 500}, calls: {forward} forward, {hook.hits - forward} backward;",
+        end=" ",
+    )
     print("native after:", f(x, w).min().item() < 500)
 
 hook = ophook_npu.hook("aten::mm", replace=numpy_mm, via="dynamo")

@@ -1,4 +1,5 @@
-"""mm of an extension device: the NPU where torch_npu is loaded, else a host-memory device built on first use with g++."""
+"""mm of an extension device: the NPU where torch_npu is loaded, else a host-memory device built on first use with
+g++."""
 
 import torch
 

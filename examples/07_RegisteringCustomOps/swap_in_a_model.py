@@ -1,4 +1,5 @@
-"""An operator registered by torch.library in place of aten::add, in a model nobody edits, eager and compiled, with an account."""
+"""An operator registered by torch.library in place of aten::add, in a model nobody edits, eager and compiled, with
+an account."""
 
 import torch
 

@@ -6,6 +6,8 @@ import torch
 
 import ophook_npu
 
+torch.set_num_threads(1)
+
 
 def is_diagonal(call) -> bool:
     b = call.args[1]

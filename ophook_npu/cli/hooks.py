@@ -13,7 +13,9 @@ console = Console()
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Ways to intercept operators: what each sees here, and which to use.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Ways to intercept operators: what each sees here, and which to use.", no_args_is_help=True
+    )
     group.command()(matrix)
     group.command()(guide)
     app.add_typer(group, name="hooks")

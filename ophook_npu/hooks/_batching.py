@@ -28,8 +28,9 @@ _MOST = 32
 def install(targets: tuple[OpOverload, ...], handler: Handler) -> list[OpOverload]:
     """Makes ``handler``'s operators run slice by slice under vmap; returns those for which that was done.
 
-    Left alone: operators whose batching rule calls the operator itself (pointwise ones), those that write into an argument,
-    and everything when the hook is aimed at so many operators that what the rule calls is a target as well.
+    Left alone: operators whose batching rule calls the operator itself (pointwise ones), those that write into an
+    argument, and everything when the hook is aimed at so many operators that what the rule calls is a target as
+    well.
     """
     if handler.on_miss == "ignore" or len(targets) > _MOST:
         return []
@@ -64,7 +65,10 @@ def _run_slices(trampoline: Trampoline) -> Callable[..., Any]:
         dims = pytree.tree_leaves(in_dims, is_leaf=lambda d: d is None)
         moved = [v if d is None else v.movedim(d, 0) for v, d in zip(values, dims, strict=True)]
         results = [
-            op(*pytree.tree_unflatten([v if d is None else v[i] for v, d in zip(moved, dims, strict=True)], spec), **kwargs)
+            op(
+                *pytree.tree_unflatten([v if d is None else v[i] for v, d in zip(moved, dims, strict=True)], spec),
+                **kwargs,
+            )
             for i in range(info.batch_size)
         ]
         if isinstance(results[0], tuple):
@@ -77,8 +81,10 @@ def _run_slices(trampoline: Trampoline) -> Callable[..., Any]:
             return kernel(keyset, *args, **kwargs)
         for handler in handlers:
             if handler.on_miss != "handle":
-                handler.miss(f"vmap's batching rule of {op._name} would run another operator; running it slice by slice")
-        interpreter = retrieve_current_functorch_interpreter()
+                handler.miss(
+                    f"vmap's batching rule of {op._name} would run another operator; running it slice by slice"
+                )
+        interpreter: Any = retrieve_current_functorch_interpreter()
         return custom_function_call_vmap_helper(interpreter, slices, op, *args, **kwargs)
 
     return body

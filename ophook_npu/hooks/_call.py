@@ -30,7 +30,8 @@ class Call:
         state: free for the hook's functions, to hand something from ``before`` to ``after``.
 
     ``phase``, ``module_path`` and ``stack()`` are worked out when asked, so that a hook that does not ask does not pay.
-    Ask inside ``before``, ``after``, ``when`` or ``replace``: later the call is over and the answer describes another place.
+    Ask inside ``before``, ``after``, ``when`` or ``replace``: later the call is over and the answer describes
+    another place.
     """
 
     __slots__ = ("args", "kwargs", "op", "result", "state")
@@ -92,8 +93,8 @@ _HIDDEN = (_PACKAGE, f"{_TORCH}/_ops.py", f"{_TORCH}/utils/_python_dispatch.py",
 def _running_modules(innermost_only: bool = False) -> list[nn.Module]:
     """Modules whose call is on this thread's stack, innermost first.
 
-    Walking the stack costs nothing until asked, needs no hook on any module and is right for modules that call each other
-    in ways ``named_modules`` does not know.
+    Walking the stack costs nothing until asked, needs no hook on any module and is right for modules that call each
+    other in ways ``named_modules`` does not know.
     """
     found: list[nn.Module] = []
     frame: Any = sys._getframe(2)

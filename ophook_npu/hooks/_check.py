@@ -16,8 +16,8 @@ class ResultCheck:
     """Compares a replacement's results with the operator's own promise: number, type, shape, dtype, device, aliasing.
 
     The promise comes from the operator's meta kernel, which costs about a hundred µs; so a call with arguments of known
-    shapes, dtypes and devices is compared with the remembered promise, unless ``always``. Operators without a meta kernel or
-    with a shape that depends on data are checked for what their schema alone says.
+    shapes, dtypes and devices is compared with the remembered promise, unless ``always``. Operators without a meta
+    kernel or with a shape that depends on data are checked for what their schema alone says.
     """
 
     def __init__(self, label: str, *, always: bool = False) -> None:
@@ -71,7 +71,8 @@ _one_mode_at_a_time = threading.RLock()
 
 
 def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """(shape, dtype, device) for each tensor the operator returns, with ``None`` for what cannot be known beforehand."""
+    """(shape, dtype, device) for each tensor the operator returns, with ``None`` for what cannot be known
+    beforehand."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     unknown = [(None, None, None)] * len(op._schema.returns)
@@ -103,7 +104,11 @@ def _compare(op: OpOverload, promise: list[Any], result: Any) -> str | None:
     for index, (leaf, (shape, dtype, device)) in enumerate(zip(leaves, promise, strict=False)):
         which = f"result {index} " if len(leaves) > 1 else ""
         is_tensor = len(returns) == 1 or str(returns[index].type) == "Tensor"
-        if is_tensor and not isinstance(leaf, torch.Tensor) and "Tensor" in str(returns[0 if len(returns) == 1 else index].type):
+        if (
+            is_tensor
+            and not isinstance(leaf, torch.Tensor)
+            and "Tensor" in str(returns[0 if len(returns) == 1 else index].type)
+        ):
             return f"{which}is a {type(leaf).__name__}, the operator returns a Tensor"
         if not isinstance(leaf, torch.Tensor):
             continue

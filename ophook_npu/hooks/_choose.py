@@ -58,7 +58,9 @@ def choose(spec: Spec, via: str) -> tuple[Any, str]:
             return candidate, why
         if spec.kind in candidate.KINDS:
             rejected.append(f"{name} ({problem})")
-    raise OphookError(where, "no mechanism can do this: " + "; ".join(rejected), todo="ask for less, or use several hooks")
+    raise OphookError(
+        where, "no mechanism can do this: " + "; ".join(rejected), todo="ask for less, or use several hooks"
+    )
 
 
 def _problem(candidate: Any, spec: Spec) -> str | None:

@@ -1,4 +1,5 @@
-"""Everything that differs between the supported versions of torch, or that torch keeps private. Nothing else may look there."""
+"""Everything that differs between the supported versions of torch, or that torch keeps private. Nothing else may
+look there."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-# --- kernels -------------------------------------------------------------------------------------------------------------
+# --- kernels --------------------------------------------------------------------------------------------------------
 
 HAS_GET_KERNEL = hasattr(torch.library, "get_kernel")  # torch >= 2.9
 
@@ -36,7 +37,7 @@ def devices() -> list[str]:
     return ["cpu"] if accelerator is None else ["cpu", accelerator.type]
 
 
-# --- dispatch modes ------------------------------------------------------------------------------------------------------
+# --- dispatch modes -------------------------------------------------------------------------------------------------
 
 
 def modes() -> list[Any]:
@@ -44,8 +45,9 @@ def modes() -> list[Any]:
     return torch.utils._python_dispatch._get_current_dispatch_mode_stack()
 
 
-# torch keeps "inside a dispatch mode" in process-wide flags that each mode saves and restores, so modes that threads leave in
-# another order than they entered would leave them set. The first of our modes notes them, the last puts them back.
+# torch keeps "inside a dispatch mode" in process-wide flags that each mode saves and restores, so modes that threads
+# leave in another order than they entered would leave them set. The first of our modes notes them, the last puts them
+# back.
 _mode_lock = threading.RLock()
 _mode_count = 0
 _flags_found: list[Any] = []
@@ -143,7 +145,7 @@ def leave_function_mode(mode: Any) -> None:
         overrides._push_mode(other)
 
 
-# --- torch.compile -------------------------------------------------------------------------------------------------------
+# --- torch.compile --------------------------------------------------------------------------------------------------
 
 
 def get_stance() -> Any:
@@ -156,8 +158,13 @@ def restore_stance(saved: Any) -> None:
 
 
 def is_compiling_here() -> bool:
-    """Whether this thread is inside torch.compile's own work, where operators run on fake tensors."""
-    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None or torch.compiler.is_compiling()
+    """Whether this thread is inside torch.compile's own work, where operators run for the compiler, not for the
+    program."""
+    return (
+        torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+        or torch.compiler.is_compiling()
+        or torch._guards.CompileContext.try_get() is not None
+    )
 
 
 def _with_compiler(callback: Any, wrap: Callable[[Any], Any]) -> Any:
@@ -237,7 +244,8 @@ _callback_from_stance: Any = None
 def wrap_compilers(wrap: Callable[[Any], Any] | None) -> None:
     """While ``wrap`` is set, functions are compiled with ``wrap(compiler)`` in place of the compiler they were given.
 
-    torch.compiler.set_stance(force_backend=…) would do it with a fixed compiler; it does not tell which one it displaces.
+    torch.compiler.set_stance(force_backend=…) would do it with a fixed compiler; it does not tell which one it
+    displaces.
     Code compiled before stays where it is: Dynamo keeps what it compiled apart by compiler.
 
     Raises:

@@ -1,8 +1,9 @@
 """Compiler backends that rewrite a graph on its way to another backend.
 
-Two levels. ``aot``: the forward and the backward graph, made of ATen operators, after autograd; operators that are hooked
-are found there whatever Python spelling led to them. ``forward``: the graph of ATen operators before autograd, so that what
-is put in gets its own gradient and a pattern is found also where backward needs its intermediate values.
+Two levels. ``aot``: the forward and the backward graph, made of ATen operators, after autograd; operators that are
+hooked are found there whatever Python spelling led to them. ``forward``: the graph of ATen operators before
+autograd, so that what is put in gets its own gradient and a pattern is found also where backward needs its
+intermediate values.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ophook_npu.hooks._handler import Handler
 
 Backend = Callable[[fx.GraphModule, Sequence[Any]], Callable[..., Any]]
 Rewrite = Callable[[fx.GraphModule], int]
-"""Changes the graph and returns how many of its operators (or patterns) now run something else, uncounted by themselves."""
+"""Changes the graph and returns how many of its operators (or patterns) now run something else, uncounted by
+themselves."""
 
 
 def lookup(backend: str | Backend, where: str) -> Backend:
@@ -34,7 +36,10 @@ def lookup(backend: str | Backend, where: str) -> Backend:
         return _compat.lookup_backend(backend)
     except Exception as error:
         raise OphookError(
-            where, f"unknown compiler backend {backend!r}", allowed=", ".join(_compat.backends()), todo="or pass a callable"
+            where,
+            f"unknown compiler backend {backend!r}",
+            allowed=", ".join(_compat.backends()),
+            todo="or pass a callable",
         ) from error
 
 
@@ -74,4 +79,6 @@ def _compile(inner: Backend, gm: Any, example_inputs: Any, rewrite: Rewrite, han
 
 
 def operator_nodes(gm: fx.GraphModule) -> list[fx.Node]:
-    return [node for node in gm.graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)]
+    return [
+        node for node in gm.graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
+    ]

@@ -1,4 +1,5 @@
-"""What one hook does with one call. Mechanisms bring calls here; everything else about a hook is the same for all of them."""
+"""What one hook does with one call. Mechanisms bring calls here; everything else about a hook is the same for all
+of them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks._call import Call, Proceed, frames
 from ophook_npu.hooks._check import ResultCheck
 
-OnMiss = Literal["handle", "warn", "raise"]
+OnMiss = Literal["handle", "warn", "raise", "ignore"]
 Check = Literal["off", "new", "always"]
 
 
@@ -143,7 +144,9 @@ class Handler:
         """
         self.misses[reason] += 1
         if self.on_miss == "raise":
-            raise OphookError(f"hook {self.label}", f"a call would pass unseen: {reason}", todo=todo or "on_miss='warn' lets it pass")
+            raise OphookError(
+                f"hook {self.label}", f"a call would pass unseen: {reason}", todo=todo or "on_miss='warn' lets it pass"
+            )
         if self.on_miss == "warn" and self.misses[reason] == 1:
             warnings.warn(f"[hook {self.label}] {reason}", MissWarning, stacklevel=4)
 
@@ -197,7 +200,11 @@ def _is_default(op: Any, name: str, value: Any) -> bool:
         return False
     for argument in op._schema.arguments:
         if argument.name == name:
-            return argument.has_default_value() and type(argument.default_value) is type(value) and argument.default_value == value
+            return (
+                argument.has_default_value()
+                and type(argument.default_value) is type(value)
+                and argument.default_value == value
+            )
     return False
 
 

@@ -21,8 +21,8 @@ class Hook:
     """A hook on operators, modules or patterns. Made by :func:`hook`; off until enabled.
 
     ``with h:`` enables it for the block and nests, also with itself; ``@h`` enables it for each call of a function.
-    ``enable()`` and ``disable()`` do the same without a block; ``remove()`` disables it for good. Hooks may be enabled and
-    disabled in any order; everything is as before when the last one is off.
+    ``enable()`` and ``disable()`` do the same without a block; ``remove()`` disables it for good. Hooks may be
+    enabled and disabled in any order; everything is as before when the last one is off.
 
     Attributes:
         hits: calls that ran the hook's functions since it was made (or since :meth:`reset`).
@@ -86,7 +86,9 @@ class Hook:
             self.disable()
             if self._depths:
                 raise OphookError(
-                    f"hook {self.label}", "another thread still has it enabled", todo="disable it there first, then remove it"
+                    f"hook {self.label}",
+                    "another thread still has it enabled",
+                    todo="disable it there first, then remove it",
                 )
             if not self._removed:
                 self._removed = True
@@ -130,7 +132,9 @@ class Hook:
         make = getattr(self._installed, "backend", None)
         if make is None:
             raise OphookError(
-                f"hook {self.label}", f"{self.via} does not work on graphs", allowed="via='dynamo' or via='pattern_rewrite'"
+                f"hook {self.label}",
+                f"{self.via} does not work on graphs",
+                allowed="via='dynamo' or via='pattern_rewrite'",
             )
         return make(inner)
 
@@ -167,27 +171,29 @@ def hook(
         target: an overload, a packet (all its overloads), ``"aten::mm"``, ``"aten::add.Tensor"``, a glob such as
             ``"aten::*_backward"``, a ``torch.Tag``, a namespace, or a list of these · a module, a module class or
             ``(model, "layers.*.attn")`` · a Python function, as a pattern of operators.
-        replace: runs instead, with the operator's own arguments; inside, :func:`original` is what would have run. A function
-            without ``out`` also serves the ``.out`` overloads: its result is copied.
-        before, after: get the :class:`Call`; may assign ``call.args`` and ``call.kwargs``, or ``call.result``. ``after`` is
-            not run for a call that raised.
+        replace: runs instead, with the operator's own arguments; inside, :func:`original` is what would have run.
+            A function without ``out`` also serves the ``.out`` overloads: its result is copied.
+        before, after: get the :class:`Call`; may assign ``call.args`` and ``call.kwargs``, or ``call.result``.
+            ``after`` is not run for a call that raised.
         when: asked for each call; ``False`` lets it pass untouched and uncounted.
         via: ``"auto"`` or a mechanism; see docs/choosing.md.
         needs: what must be seen, of ``compile``, ``autograd``, ``threads``, ``vmap``, ``inference``.
-        on_miss: for calls the mechanism would not see by itself: ``"handle"`` makes them seen, quietly; ``"warn"`` makes
-            them seen if it can and warns once; ``"raise"`` refuses; ``"ignore"`` lets them pass.
-        check: compare what ``replace`` returns with the operator's schema and meta kernel: for each ``"new"`` combination
-            of shapes and dtypes, ``"always"``, or ``"off"``.
+        on_miss: for calls the mechanism would not see by itself: ``"handle"`` makes them seen, quietly; ``"warn"``
+            makes them seen if it can and warns once; ``"raise"`` refuses; ``"ignore"`` lets them pass.
+        check: compare what ``replace`` returns with the operator's schema and meta kernel: for each ``"new"``
+            combination of shapes and dtypes, ``"always"``, or ``"off"``.
         options: for the mechanism, such as ``devices=["cpu"]`` for ``impl_override``.
 
     Raises:
-        OphookError: unknown target (with near matches), a ``replace`` that cannot take the operator's arguments, or needs
-            that no mechanism, or not the chosen one, can meet.
+        OphookError: unknown target (with near matches), a ``replace`` that cannot take the operator's arguments, or
+            needs that no mechanism, or not the chosen one, can meet.
     """
     label = _label(target)
     where = f"hook {label}"
     if replace is None and before is None and after is None:
-        raise OphookError(where, "nothing to do", allowed="replace=, before= or after=", todo="give at least one of them")
+        raise OphookError(
+            where, "nothing to do", allowed="replace=, before= or after=", todo="give at least one of them"
+        )
     _one_of(where, "on_miss", on_miss, ("handle", "warn", "raise", "ignore"))
     _one_of(where, "check", check, ("off", "new", "always"))
     wanted = frozenset([needs] if isinstance(needs, str) else needs)
@@ -225,7 +231,12 @@ def _is_modules(target: Any) -> bool:
     return (
         isinstance(target, nn.Module)
         or (isinstance(target, type) and issubclass(target, nn.Module))
-        or (isinstance(target, tuple) and len(target) == 2 and isinstance(target[0], nn.Module) and isinstance(target[1], str))
+        or (
+            isinstance(target, tuple)
+            and len(target) == 2
+            and isinstance(target[0], nn.Module)
+            and isinstance(target[1], str)
+        )
     )
 
 

@@ -1,4 +1,5 @@
-"""Builds and loads the PrivateUse1 device of ``_host_device.cpp``, where no other PrivateUse1 device is in this process."""
+"""Builds and loads the PrivateUse1 device of ``_host_device.cpp``, where no other PrivateUse1 device is in this
+process."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _SOURCE = Path(__file__).with_name("_host_device.cpp")
 
 @functools.cache
 def ensure() -> str:
-    """The name of this process's PrivateUse1 device: ``npu`` where torch_npu is loaded, else that of the one built here.
+    """The name of this process's PrivateUse1 device: ``npu`` where torch_npu is loaded, else that of the one built
+    here.
 
     Raises:
         OphookError: there is no C++ compiler, or it cannot compile the device against the installed torch.
@@ -40,7 +42,7 @@ def ensure() -> str:
         set_device=lambda index: None,
         _is_in_bad_fork=lambda: False,
         manual_seed_all=lambda seed: None,
-        get_amp_supported_dtype=lambda: [],
+        get_amp_supported_dtype=list,
     )
     torch._register_device_module(NAME, module)
     torch.utils.generate_methods_for_privateuse1_backend()

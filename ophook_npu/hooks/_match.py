@@ -1,7 +1,7 @@
 """Finds a small graph inside a large one.
 
-Unlike torch.fx's matcher, one value may stand for several inputs of the pattern (``x * y + x`` is an ``a * b + c``), numbers
-may stand for inputs, and ``a + b`` is also found as ``b + a``.
+Unlike torch.fx's matcher, one value may stand for several inputs of the pattern (``x * y + x`` is an ``a * b +
+c``), numbers may stand for inputs, and ``a + b`` is also found as ``b + a``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ Binding = dict[fx.Node, Any]
 """For each node of the pattern what it was found to be: a node, or for an input also a constant."""
 
 _aten = torch.ops.aten
-_COMMUTATIVE = {add, mul, torch.add, torch.mul, _aten.add.Tensor, _aten.mul.Tensor, _aten.maximum.default, _aten.minimum.default}
+_COMMUTATIVE = {
+    add,
+    mul,
+    torch.add,
+    torch.mul,
+    _aten.add.Tensor,
+    _aten.mul.Tensor,
+    _aten.maximum.default,
+    _aten.minimum.default,
+}
 
 
 def replace_all(gm: fx.GraphModule, pattern: fx.GraphModule, target: Any) -> int:
@@ -97,5 +106,8 @@ def _is_closed(binding: Binding, root: fx.Node, inputs: list[fx.Node]) -> bool:
         return False
     inner = {id(value) for place, value in binding.items() if place not in inputs}
     return all(
-        id(user) in inner for place, value in binding.items() if place not in inputs and place is not root for user in value.users
+        id(user) in inner
+        for place, value in binding.items()
+        if place not in inputs and place is not root
+        for user in value.users
     )

@@ -1,7 +1,8 @@
-"""Operators of our own that stand for a hooked one inside graphs: same schema, same meta kernel, and a body that runs the hook.
+"""Operators of our own that stand for a hooked one inside graphs: same schema, same meta kernel, and a body that
+runs the hook.
 
-A compiler sees one opaque operator and calls it at run time, so the hook's Python functions run for real: numpy, print and
-breakpoints included. They are defined once for each (hook, operator) and live as long as the hook.
+A compiler sees one opaque operator and calls it at run time, so the hook's Python functions run for real: numpy,
+print and breakpoints included. They are defined once for each (hook, operator) and live as long as the hook.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _give_gradient(op: OpOverload, name: str, library: torch.library.Library) ->
                 leaves[place] = value
             return op(*pytree.tree_unflatten(leaves, ctx.spec), **ctx.keywords)
 
-        output, vjp = torch.func.vjp(again, *[tensors[i] for i in wanted])
+        output, vjp, *_ = torch.func.vjp(again, *[tensors[i] for i in wanted])
         if isinstance(output, tuple):
             grads = tuple(torch.zeros_like(o) if g is None else g for g, o in zip(grads, output, strict=True))
         found = vjp(grads if isinstance(output, tuple) else grads[0])

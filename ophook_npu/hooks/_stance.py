@@ -1,9 +1,9 @@
 """What torch.compile does while hooks are on: one list of requests for the whole process.
 
-Two kinds. Some hooks need compiled functions to run eagerly; others put a compiler of their own in front of the one a function
-was compiled with. The stance is one per process, so hooks enabled and disabled in any order must not each set and restore it:
-the list is what is wanted, and what torch is set to follows from it. Where the two kinds meet, eager wins, and the other
-hook's ``misses`` say so.
+Two kinds. Some hooks need compiled functions to run eagerly; others put a compiler of their own in front of the one
+a function was compiled with. The stance is one per process, so hooks enabled and disabled in any order must not
+each set and restore it: the list is what is wanted, and what torch is set to follows from it. Where the two kinds
+meet, eager wins, and the other hook's ``misses`` say so.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def forget(request: Request) -> None:
 def for_unseen_regions(handler: Handler) -> Request | None:
     """The request of a mechanism that sees operators only where they really run one by one, by the hook's ``on_miss``.
 
-    ``handle``: compiled functions run eagerly while the hook is on. ``warn``: the same, and says so once. ``raise``: they
-    raise. ``ignore``: they are left alone, and only the kernels they call one by one are seen.
+    ``handle``: compiled functions run eagerly while the hook is on. ``warn``: the same, and says so once.
+    ``raise``: they raise. ``ignore``: they are left alone, and only the kernels they call one by one are seen.
     """
     if handler.on_miss == "handle":
         return Request(handler)

@@ -1,4 +1,5 @@
-"""``swap``: one operator in place of another under a program that nobody edits, eager and compiled, with an account of it."""
+"""``swap``: one operator in place of another under a program that nobody edits, eager and compiled, with an account
+of it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from torch import fx, nn
 from torch._ops import OpOverload, OpOverloadPacket
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _targets, _trampoline
+from ophook_npu.hooks import _compat, _targets, _trampoline
 from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._hook import Hook, hook
 
@@ -68,7 +69,10 @@ class Swap:
             f"{self.label} → {self._replacement._name}",
             f"  replaced  {self.eager} calls in eager mode, {self.compiled} calls in compiled code",
         ]
-        lines += [f"  not       {count} × {reason}" for reason, count in sorted(self._missed.items(), key=lambda i: -i[1])]
+        lines += [
+            f"  not       {count} × {reason}"
+            for reason, count in sorted(self._missed.items(), key=lambda i: (-i[1], i[0]))
+        ]
         return "\n".join(lines)
 
     def __enter__(self) -> Swap:
@@ -86,7 +90,9 @@ class Swap:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the model it was made with, swapped."""
         if self._model is None:
-            raise OphookError(f"swap {self.label}", "made without a model", todo="use it with 'with', or give swap() the model")
+            raise OphookError(
+                f"swap {self.label}", "made without a model", todo="use it with 'with', or give swap() the model"
+            )
         with self:
             return self._model(*args, **kwargs)
 
@@ -100,6 +106,8 @@ class Swap:
         return self._replacement(*args)
 
     def _may(self, call: Call) -> bool:
+        if _compat.is_compiling_here():
+            return False  # a compiler trying things out, not the program
         reason = _call_fits(call.op, call.args, call.kwargs, self._replacement)
         if reason is None and self._when is not None and not self._when(call):
             reason = f"when= said no to {call.name}"
@@ -114,7 +122,8 @@ class Swap:
         return reason is None
 
     def _tell_unfit(self, call: Call) -> None:
-        self._note(f"{call.name} {_fits(call.op, self._replacement)}")
+        if not _compat.is_compiling_here():
+            self._note(f"{call.name} {_fits(call.op, self._replacement)}")
 
 
 def swap(model_or_op: Any, *rest: Any, when: Callable[[Call], bool] | None = None) -> Swap:
@@ -137,11 +146,15 @@ def swap(model_or_op: Any, *rest: Any, when: Callable[[Call], bool] | None = Non
     """
     is_model = len(rest) == 2
     if len(rest) not in (1, 2) or (is_model and not callable(model_or_op)):
-        raise OphookError("swap", f"got {len(rest) + 1} arguments", allowed="swap(op, replacement) or swap(model, op, replacement)")
+        raise OphookError(
+            "swap", f"got {len(rest) + 1} arguments", allowed="swap(op, replacement) or swap(model, op, replacement)"
+        )
     model = model_or_op if is_model else None
     target, replacement = rest if is_model else (model_or_op, rest[0])
     if isinstance(target, nn.Module):
-        raise OphookError("swap", "a model came without an operator", allowed="swap(model, 'aten::add', torch.ops.npu.…)")
+        raise OphookError(
+            "swap", "a model came without an operator", allowed="swap(model, 'aten::add', torch.ops.npu.…)"
+        )
     return Swap(model, target, _operator(replacement), when)
 
 

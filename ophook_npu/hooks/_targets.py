@@ -17,8 +17,8 @@ from ophook_npu.errors import OphookError
 class Targets:
     """The overloads a hook is aimed at, and how the user said so.
 
-    ``explicit`` overloads were named one by one; of the others (from a packet, name, glob, tag or namespace) those that a
-    replacement cannot take the arguments of are left out.
+    ``explicit`` overloads were named one by one; of the others (from a packet, name, glob, tag or namespace) those
+    that a replacement cannot take the arguments of are left out.
     """
 
     def __init__(self, label: str, ops: Iterable[OpOverload], explicit: bool = False) -> None:
@@ -54,7 +54,9 @@ def resolve(target: Any) -> Targets:
     if isinstance(target, (list, tuple, set, frozenset)):
         parts = [resolve(part) for part in target]
         return _found(
-            ", ".join(part.label for part in parts), [op for part in parts for op in part.ops], all(p.explicit for p in parts)
+            ", ".join(part.label for part in parts),
+            [op for part in parts for op in part.ops],
+            all(p.explicit for p in parts),
         )
     raise OphookError(
         f"hook {target!r:.80}",
@@ -112,7 +114,10 @@ def _near(pattern: str) -> str:
     bare = pattern.split("::")[1].split(".")[0]
     same = [n.split(".")[0] for n in names if n.split("::")[1].split(".")[0] == bare]
     overloads = [n for n in names if n.split(".")[0] == pattern.split(".")[0]]
-    return ", ".join(list(dict.fromkeys(overloads + same + close))[:6]) or "names like 'aten::mm' or globs like 'aten::*mm*'"
+    return (
+        ", ".join(list(dict.fromkeys(overloads + same + close))[:6])
+        or "names like 'aten::mm' or globs like 'aten::*mm*'"
+    )
 
 
 def _todo(pattern: str) -> str:
@@ -154,7 +159,8 @@ _aten_overload = functools.lru_cache(maxsize=None)(_find_overload)
 
 
 def is_composite(op: OpOverload) -> bool:
-    """Whether ``op`` is only a program over other operators that autograd and most dispatch keys never see (CompositeImplicit)."""
+    """Whether ``op`` is only a program over other operators that autograd and most dispatch keys never see
+    (CompositeImplicit)."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(op._name, "CompositeImplicitAutograd")
 
 

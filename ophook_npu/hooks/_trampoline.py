@@ -1,13 +1,13 @@
 """Python kernels registered once for each operator and place in the dispatcher, and switched by a table of handlers.
 
-Taking a kernel out of the dispatcher while another thread runs the operator crashes the process, so hooks come and go in
-the table, and the kernel itself is deregistered by :func:`purge` alone.
+Taking a kernel out of the dispatcher while another thread runs the operator crashes the process, so hooks come and
+go in the table, and the kernel itself is deregistered by :func:`purge` alone.
 
 The place is the key ``BackendSelect``: it is in the key set of every call, is a fall-through for all operators but the
-factories, and lies below autograd, dispatch modes and vmap, right above the backends. So one kernel serves every device, and
-what it stands in front of is reached by redispatching, which releases the GIL. A kernel at the backend's own key would have
-to call its predecessor through ``torch.library.get_kernel``, which keeps the GIL: other threads wait, and a C++ kernel that
-calls a hooked operator from its worker threads never returns.
+factories, and lies below autograd, dispatch modes and vmap, right above the backends. So one kernel serves every
+device, and what it stands in front of is reached by redispatching, which releases the GIL. A kernel at the
+backend's own key would have to call its predecessor through ``torch.library.get_kernel``, which keeps the GIL:
+other threads wait, and a C++ kernel that calls a hooked operator from its worker threads never returns.
 """
 
 from __future__ import annotations
@@ -237,7 +237,8 @@ def _below_backend_select(keyset: Any) -> tuple[Any, Any]:
 
 
 def _accepting_numbers(op: OpOverload, kernel: Kernel) -> Kernel:
-    """``x + 1`` reaches a Python kernel as ``add.Tensor(x, 1)``, but a kernel called from Python wants a Tensor there."""
+    """``x + 1`` reaches a Python kernel as ``add.Tensor(x, 1)``, but a kernel called from Python wants a Tensor
+    there."""
     if not _compat.takes_numbers(op):
         return kernel
     places = [i for i, a in enumerate(op._schema.arguments) if str(a.type) == "Tensor" and not a.kwarg_only]

@@ -14,7 +14,9 @@ from ophook_npu.hooks._targets import is_composite, is_one_composite
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
 NAME = "backend"
-SUMMARY = "a kernel of the extension device (npu, or one built here over host memory): only tensors on that device are seen"
+SUMMARY = (
+    "a kernel of the extension device (npu, or one built here over host memory): only tensors on that device are seen"
+)
 KINDS = frozenset({"op"})
 SEES = {
     "compile": "compiled functions run eagerly while the hook is on",
@@ -48,7 +50,9 @@ class _Installed:
         self._ops: tuple[OpOverload, ...] = tuple(op for op in spec.targets.ops if not is_composite(op))
         self._request: Any = None
         self._batched: list[OpOverload] = []
-        self.notes: list[str] = [f"it sees tensors on {torch.device(device)!s} only; model.to({device!r}) puts a model there"]
+        self.notes: list[str] = [
+            f"it sees tensors on {torch.device(device)!s} only; model.to({device!r}) puts a model there"
+        ]
 
     def enable(self) -> None:
         self._request = _stance.for_unseen_regions(self._handler)

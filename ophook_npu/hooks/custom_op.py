@@ -15,7 +15,9 @@ from ophook_npu.hooks._protocol import Installed, Spec
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
 NAME = "custom_op"
-SUMMARY = "Python calls such as torch.mm(a, b), a.mm(b) or a + b go to an opaque custom operator, also in compiled functions"
+SUMMARY = (
+    "Python calls such as torch.mm(a, b), a.mm(b) or a + b go to an opaque custom operator, also in compiled functions"
+)
 KINDS = frozenset({"op"})
 SEES = {
     "compile": "yes",

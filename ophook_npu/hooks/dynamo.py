@@ -15,7 +15,9 @@ from ophook_npu.hooks._targets import is_composite
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
 NAME = "dynamo"
-SUMMARY = "a compiler backend that rewrites the ATen graphs of compiled functions and hands them on; eager calls are not seen"
+SUMMARY = (
+    "a compiler backend that rewrites the ATen graphs of compiled functions and hands them on; eager calls are not seen"
+)
 KINDS = frozenset({"op"})
 SEES = {
     "compile": "yes",
@@ -26,7 +28,7 @@ SEES = {
 }
 OPTIONS = {
     "admit": "asked for each node of a graph that would be replaced; False leaves it",
-    "backend": "the compiler to hand the graphs to, a name or a callable; default: the one each function was compiled with",
+    "backend": "the compiler to hand the graphs to, a name or a callable; default: that of each function",
 }
 
 
@@ -72,7 +74,9 @@ class _Installed:
         self.notes = ["compiled functions are compiled once more when first called under the hook"]
         skipped = len(spec.targets.ops) - len(self._ops)
         if skipped:
-            self.notes.append(f"{skipped} overloads never occur in compiled graphs or cannot be stood for (views, in-place, out)")
+            self.notes.append(
+                f"{skipped} overloads never occur in compiled graphs or cannot be stood for (views, in-place, out)"
+            )
 
     def enable(self) -> None:
         self._on = True
@@ -106,7 +110,8 @@ class _Installed:
         return 0
 
     def _default_admit(self, node: fx.Node) -> bool:
-        """An operator as replacement is called by the compiled code itself, so what it cannot take must be known now."""
+        """An operator as replacement is called by the compiled code itself, so what it cannot take must be known
+        now."""
         if self._operator is None:
             return True
         arguments = node.target._schema.arguments  # type: ignore[union-attr]
@@ -118,6 +123,8 @@ class _Installed:
         ]
         extra = [name for name in node.kwargs if name not in taken] + numbers
         if extra or len(node.args) > len(self._operator._schema.arguments):
-            self._handler.miss(f"{node.target} was called with {', '.join(extra)}, which {self._operator._name} does not take")
+            self._handler.miss(
+                f"{node.target} was called with {', '.join(extra)}, which {self._operator._name} does not take"
+            )
             return False
         return True

@@ -1,4 +1,5 @@
-"""``via="impl_override"``: a Python kernel in the dispatcher's table, seen by every thread and by autograd's backward."""
+"""``via="impl_override"``: a Python kernel in the dispatcher's table, seen by every thread and by autograd's
+backward."""
 
 from __future__ import annotations
 
@@ -14,10 +15,12 @@ from ophook_npu.hooks._targets import is_composite, is_one_composite
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
 NAME = "impl_override"
-SUMMARY = "a Python kernel in the dispatcher, right above the device's own: process-wide, and free for operators not hooked"
+SUMMARY = (
+    "a Python kernel in the dispatcher, right above the device's own: process-wide, and free for operators not hooked"
+)
 KINDS = frozenset({"op"})
 SEES = {
-    "compile": "only the kernels that compiled code calls one by one; compiled functions run eagerly while the hook is on",
+    "compile": "compiled functions run eagerly while the hook is on",
     "autograd": "yes",
     "threads": "yes",
     "vmap": "yes",

@@ -30,7 +30,8 @@ YES, EAGER, NO, ABSENT = "yes", "eager", "no", "-"
 
 @dataclass(frozen=True)
 class Cell:
-    """One experiment: ``yes`` seen, ``eager`` seen because compiled code ran eagerly, ``no`` not seen, ``-`` not here."""
+    """One experiment: ``yes`` seen, ``eager`` seen because compiled code ran eagerly, ``no`` not seen, ``-`` not
+    here."""
 
     mechanism: str
     situation: str
@@ -56,8 +57,14 @@ _REASONS: dict[tuple[str, str], str] = {
     ("pattern_rewrite", "vmap"): "only graphs have patterns",
     ("pattern_rewrite", "other threads"): "only graphs have patterns; compiled calls of other threads are seen",
     ("pattern_rewrite", "DDP"): "only graphs have patterns",
-    ("pattern_rewrite", "compiled backward"): "level='forward' gives the replacement its own gradient; level='aot' looks into backward",
-    ("module_hook", "compiled backward"): "backward calls no modules; the gradient is that of what the replacement does",
+    (
+        "pattern_rewrite",
+        "compiled backward",
+    ): "level='forward' gives the replacement its own gradient; level='aot' looks into backward",
+    (
+        "module_hook",
+        "compiled backward",
+    ): "backward calls no modules; the gradient is that of what the replacement does",
     ("backend", "inductor"): "Inductor generates no code for this device",
     ("custom_op", "compiled backward"): "the gradient is the operator's own, made of native operators",
 }
@@ -102,7 +109,9 @@ class Bench:
             return hook(self.model.mm, replace=shifted, via="module_hook")
         if self.mechanism == "pattern_rewrite":
             square = [torch.ones(4, 4)] * 2
-            return hook(torch_mm, replace=lambda a, b: torch.mm(a, b) + 1000, via="pattern_rewrite", example_inputs=square)
+            return hook(
+                torch_mm, replace=lambda a, b: torch.mm(a, b) + 1000, via="pattern_rewrite", example_inputs=square
+            )
         return hook("aten::mm", replace=shifted, via=self.mechanism)
 
     def compiled(self, backend: Any, **kwargs: Any) -> Any:
@@ -186,7 +195,7 @@ def _npu_backend(name: str) -> Callable[[Bench], str]:
         if b.device != "npu":
             return ABSENT
         if name == "torchair":
-            import torchair  # type: ignore[import-not-found]
+            import torchair
 
             return _compile(torchair.get_npu_backend(compiler_config=torchair.CompilerConfig()))(b)
         return _compile(name)(b)
@@ -200,7 +209,9 @@ def _ddp(b: Bench) -> str:
     if b.device not in ("cpu", "npu") or not dist.is_available():
         return ABSENT
     with tempfile.NamedTemporaryFile() as file:
-        dist.init_process_group("hccl" if b.device == "npu" else "gloo", init_method=f"file://{file.name}", rank=0, world_size=1)
+        dist.init_process_group(
+            "hccl" if b.device == "npu" else "gloo", init_method=f"file://{file.name}", rank=0, world_size=1
+        )
         try:
             model = nn.parallel.DistributedDataParallel(b.model)
             with b.hook():
@@ -245,7 +256,9 @@ def _undo(b: Bench) -> str:
 
 
 def _tables() -> list[str]:
-    return [torch._C._dispatch_dump_table(name) + torch._C._dispatch_dump(name) for name in ("aten::mm", "aten::mm.out")]
+    return [
+        torch._C._dispatch_dump_table(name) + torch._C._dispatch_dump(name) for name in ("aten::mm", "aten::mm.out")
+    ]
 
 
 SITUATIONS: dict[str, Callable[[Bench], str]] = {
@@ -273,7 +286,9 @@ def run(device: str = "cpu", mechanisms: Iterable[str] = MECHANISMS) -> list[Cel
     Where there is no NPU, ``backend`` brings a device of its own, and therefore runs in a process of its own.
     """
     if device == "npu" and "torch_npu" not in sys.modules:
-        raise OphookError("hooks matrix", "torch_npu is not loaded", todo="ophook-npu run -- -m ophook_npu hooks matrix --device npu")
+        raise OphookError(
+            "hooks matrix", "torch_npu is not loaded", todo="ophook-npu run -- -m ophook_npu hooks matrix --device npu"
+        )
     cells = []
     for mechanism in mechanisms:
         if mechanism == "backend" and device != "npu":
@@ -293,7 +308,9 @@ def _in_a_process_of_its_own() -> list[Cell]:
         "print(json.dumps(matrix.as_rows(matrix._experiments('backend', _host_device.ensure()))))"
     )
     environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
+    )
     if result.returncode:
         raise OphookError("hooks matrix", f"the experiments with backend failed: {result.stderr.strip()[-500:]}")
     return [Cell(**row) for row in json.loads(result.stdout)]
@@ -336,10 +353,10 @@ def markdown(cells: list[Cell]) -> str:
     lines = [
         "# What each mechanism sees",
         "",
-        f"Generated by `ophook-npu hooks matrix --markdown` on torch {version}, CPU; do not edit. Every cell is an experiment:",
-        "`relu(mm(x, w)) + 1` with `mm` replaced, so that a miss shows in the result.",
+        f"Generated by `ophook-npu hooks matrix --markdown` on torch {version}, CPU; do not edit.",
+        "Every cell is an experiment: `relu(mm(x, w)) + 1` with `mm` replaced, so that a miss shows in the result.",
         "",
-        "`yes`: the call was replaced · `eager`: it was replaced because compiled functions run eagerly while the hook is on ·",
+        "`yes`: the call was replaced · `eager`: it was, because compiled functions run eagerly while the hook is on ·",
         "`no`: it ran natively · `-`: not on this device.",
         "",
         "| situation | " + " | ".join(mechanisms) + " |",

@@ -19,10 +19,12 @@ from ophook_npu.hooks._protocol import Installed, Spec
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
 NAME = "module_hook"
-SUMMARY = "forward of a module, of all modules of a class, or of those below a path, in front of any hook registered on them"
+SUMMARY = (
+    "forward of a module, of all modules of a class, or of those below a path, in front of any hook registered on them"
+)
 KINDS = frozenset({"module"})
 SEES = {
-    "compile": "torch.compile does not look again at modules it has compiled; compiled functions run eagerly while it is on",
+    "compile": "compiled functions run eagerly while the hook is on",
     "autograd": "backward calls no modules; a replacement has the gradient of what it does itself",
     "threads": "yes",
     "vmap": "yes",
@@ -30,7 +32,7 @@ SEES = {
 }
 OPTIONS: dict[str, str] = {}
 
-Owner = nn.Module | type
+Owner = Any  # an nn.Module or a class of them
 
 
 def refuse(spec: Spec) -> str | None:
@@ -128,7 +130,7 @@ class _Forward:
         if self._found is None:
             del self.owner.forward
         else:
-            self.owner.forward = self._found  # type: ignore[method-assign]
+            self.owner.forward = self._found
 
     def _through(self, module: nn.Module, native: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return _chain(self.handlers, module, native, args, kwargs)

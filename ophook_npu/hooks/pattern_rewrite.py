@@ -26,10 +26,10 @@ SEES = {
     "inference": "yes",
 }
 OPTIONS = {
-    "backend": "the compiler to hand the graphs to, a name or a callable; default: the one each function was compiled with",
+    "backend": "the compiler to hand the graphs to, a name or a callable; default: that of each function",
     "level": "'forward': before autograd, the replacement has its own gradient (default); 'aot': the forward and the "
     "backward graph after autograd, where also patterns of backward are found",
-    "example_inputs": "tensors to trace the pattern with; default: float32 of shape (2, 4) for each parameter without default",
+    "example_inputs": "tensors to trace the pattern with; default: float32 of shape (2, 4) for each parameter",
     "graph": "an fx.GraphModule to rewrite in place while the hook is on, instead of compiled functions",
 }
 
@@ -151,5 +151,7 @@ def _replace(gm: fx.GraphModule, pattern: fx.GraphModule, replacement: Any) -> i
 def _one_value(pattern: fx.GraphModule, label: str) -> fx.GraphModule:
     root = _match.output_of(pattern)
     if not isinstance(root, fx.Node) or root.op == "placeholder":
-        raise OphookError(f"hook {label}", "a pattern returns one value that it computes", todo="write one pattern for each value")
+        raise OphookError(
+            f"hook {label}", "a pattern returns one value that it computes", todo="write one pattern for each value"
+        )
     return pattern

@@ -1,4 +1,5 @@
-"""Hooks inside compiled functions: dynamo, pattern_rewrite, custom_op, swap; each with interpreters and with Inductor."""
+"""Hooks inside compiled functions: dynamo, pattern_rewrite, custom_op, swap; each with interpreters and with
+Inductor."""
 
 from __future__ import annotations
 
@@ -59,7 +60,9 @@ def test_dynamo_keeps_the_functions_own_compiler_and_compiles_once(xw):
             assert is_replaced(f(x, w))
         assert not is_replaced(f(x, w))
     assert len(graphs) == 2
-    assert [str(n.target) for n in graphs[1].graph.nodes if n.op == "call_function"] == [f"ophook.aten_mm_{h._installed._opaque._number}.default"]
+    assert [str(n.target) for n in graphs[1].graph.nodes if n.op == "call_function"] == [
+        f"ophook.aten_mm_{h._installed._opaque._number}.default"
+    ]
 
 
 def test_own_backend_obeys_the_switch_at_run_time(xw):
@@ -163,7 +166,9 @@ def test_pattern_in_one_graph_module():
     gm = torch.fx.symbolic_trace(lambda x, y: torch.relu(x * y + x))
     x, y = torch.rand(3), torch.rand(3)
     before = gm.code
-    with ophook_npu.hook(lambda a, b, c: a * b + c, replace=lambda a, b, c: a + 100, via="pattern_rewrite", graph=gm) as h:
+    with ophook_npu.hook(
+        lambda a, b, c: a * b + c, replace=lambda a, b, c: a + 100, via="pattern_rewrite", graph=gm
+    ) as h:
         assert torch.equal(gm(x, y), x + 100)
     assert h.hits == 1
     assert gm.code == before
@@ -188,7 +193,7 @@ def test_pattern_refusals():
         ophook_npu.hook(lambda a: a.view(7, 9), replace=torch.relu)
     with pytest.raises(OphookError, match="returns one value that it computes"):
         ophook_npu.hook(lambda a: (a + 1, a * 2), replace=torch.relu)
-    with pytest.raises(OphookError, match="wants an fx.GraphModule"):
+    with pytest.raises(OphookError, match=r"wants an fx\.GraphModule"):
         ophook_npu.hook(rms_norm, replace=fused, graph=torch.nn.Linear(2, 2))
 
 

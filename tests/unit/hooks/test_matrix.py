@@ -37,7 +37,9 @@ def test_document_is_what_was_measured(cells):
     text = DOCUMENT.read_text(encoding="utf-8")
     version = torch.__version__.split("+")[0]
     if f"torch {version}," in text:
-        assert matrix.markdown(cells) == text, "regenerate it: ophook-npu hooks matrix --markdown > docs/hooks-matrix.md"
+        assert matrix.markdown(cells) == text, (
+            "regenerate it: ophook-npu hooks matrix --markdown > docs/hooks-matrix.md"
+        )
     else:
         assert "on torch 2.13.0, CPU" in text
 
@@ -56,7 +58,7 @@ def test_guide():
     advice = guide.advise("aten::mm", ["threads"])
     assert advice.via == "impl_override"
     assert "belongs to one thread" in advice.rejected["dispatch_mode"]
-    assert 'ophook_npu.hook("aten::mm", before=print, needs={\'threads\'})' in advice.example
+    assert "ophook_npu.hook(\"aten::mm\", before=print, needs={'threads'})" in advice.example
     with pytest.raises(OphookError, match="allowed: aten::mm"):
         guide.advise("aten::mmm")
     with pytest.raises(OphookError, match="unknown need"):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
@@ -70,10 +71,10 @@ def test_every_mechanism_has_the_same_surface(name):
     module = import_module(f"ophook_npu.hooks.{name}")
     first = import_module(f"ophook_npu.hooks.{_choose.MECHANISMS[0]}")
     assert module.__all__ == first.__all__
-    assert module.NAME == name
+    assert name == module.NAME
     assert set(module.SEES) == set(NEEDS)
     assert all(reason == "yes" or len(reason) > 10 for reason in module.SEES.values())
-    source = open(module.__file__).read()
+    source = Path(module.__file__).read_text(encoding="utf-8")
     for other in _choose.MECHANISMS:
         assert f"hooks.{other}" not in source and f"import {other}" not in source, f"{name} imports {other}"
 
@@ -137,7 +138,8 @@ def test_backend_over_a_host_memory_device():
     """In a process of its own: a PrivateUse1 device cannot be unregistered."""
     result = subprocess.run(
         [sys.executable, "-c", BACKEND_PROGRAM],
-        capture_output=True, text=True, timeout=300, env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "done"

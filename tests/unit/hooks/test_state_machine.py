@@ -12,7 +12,14 @@ import hypothesis.strategies as st
 import torch
 from conftest import tables
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import ophook_npu
 from ophook_npu import hooks
@@ -144,7 +151,9 @@ class Hooks(RuleBasedStateMachine):
     @rule(thread=st.integers(0, THREADS - 1))
     def call_compiled(self, thread: int) -> None:
         # Where an eager hook is on anywhere, compiled functions run eagerly, and a hook that rewrites them has no say.
-        eager = any(places for h, places in self.on.items() if h.via in ("dispatch_mode", "impl_override", "module_hook"))
+        eager = any(
+            places for h, places in self.on.items() if h.via in ("dispatch_mode", "impl_override", "module_hook")
+        )
         expected = sum(
             shift for h, shift in self.shifts.items() if thread in self.on[h] and (h.via != "dynamo" or not eager)
         )

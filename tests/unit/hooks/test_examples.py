@@ -1,0 +1,40 @@
+"""Every example runs, and prints what its README says; figures may differ, words may not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+AREAS = ("01_*", "02_*", "03_*", "04_*", "05_*", "06_*", "07_*", "applications")
+SCRIPTS = sorted(script for area in AREAS for script in (ROOT / "examples").glob(f"{area}/*.py"))
+
+
+def without_figures(text: str) -> list[str]:
+    """Measured numbers (times, differences) are masked; counts and shapes are not told from them, so they go too."""
+    return [re.sub(r"\d+(\.\d+)?(e[+-]\d+)?", "#", line).rstrip() for line in text.strip().splitlines()]
+
+
+def test_all_seven_are_there():
+    assert [area.name[:2] for area in sorted((ROOT / "examples").glob("0[1-7]_*"))] == [f"0{i}" for i in range(1, 8)]
+    assert len(SCRIPTS) >= 18
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: f"{s.parent.name}/{s.name}")
+def test_example(script: Path):
+    name = script.relative_to(ROOT).as_posix()
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", name],
+        capture_output=True, text=True, timeout=300, check=False, cwd=ROOT,
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    readme = (script.parent / "README.md").read_text(encoding="utf-8")
+    block = re.search(rf"```\n\$ python {re.escape(name)}\n(.*?)\n```", readme, re.DOTALL)
+    assert block, f"{name} has no output in its README"
+    assert without_figures(result.stdout) == without_figures(block.group(1))
