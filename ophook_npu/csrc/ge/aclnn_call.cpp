@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -231,8 +232,12 @@ std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs,
     if (!problem.empty()) return problem;
   }
   at = 0;
+  auto is_input = [&](const ge::IrPort& port) {
+    return std::any_of(prototype.inputs.begin(), prototype.inputs.end(), [&](const ge::IrPort& in) { return in.name == port.name; });
+  };
   for (const ge::IrPort& port : prototype.outputs) {
     std::vector<ge_tensor> tensors = gather(port, node.output_desc, outputs, at);
+    if (is_input(port)) continue;   // written in place: the function has one parameter for both
     if (port.kind == ge::IrPort::kDynamic) arguments.tensors(tensors);
     else arguments.tensor(tensors[0]);
   }

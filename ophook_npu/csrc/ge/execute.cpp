@@ -351,6 +351,11 @@ class Run {
       temporary.push_back(owner);
       return data;
     });
+    for (size_t i = 0; problem.empty() && i < out.size(); ++i)
+      for (size_t k = 0; problem.empty() && k < in.size(); ++k)
+        // The function wrote this input in place, and later nodes read the output.
+        if (node.output_desc[i].name == node.input_desc[k].name && out[i].data != in[k].data)
+          problem = launch_copy(stream_, "MemcpyD2D", out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i])), {});
     if (!problem.empty()) return graph_->where(index) + ": " + problem;
     if (memory_.allocator) return "";
     // Our own memory goes back to the device only when the kernels before this point are done.
