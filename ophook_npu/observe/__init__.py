@@ -2,7 +2,8 @@
 
 from ophook_npu.observe._observer import NothingSeenWarning, Observer
 from ophook_npu.observe.log import Log
+from ophook_npu.observe.profile import Profile
 from ophook_npu.observe.stats import Stats
 from ophook_npu.observe.trace import Site, Trace
 
-__all__ = ["Log", "NothingSeenWarning", "Observer", "Site", "Stats", "Trace"]
+__all__ = ["Log", "NothingSeenWarning", "Observer", "Profile", "Site", "Stats", "Trace"]

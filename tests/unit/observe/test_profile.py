@@ -1,0 +1,153 @@
+"""Profile: totals agree with torch's profiler, self times add up, files can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import time
+
+import pytest
+import torch
+from programs import mlp, step, transformer, transformer_step
+
+from ophook_npu import OphookError, observe
+from ophook_npu.observe.profile import diff
+
+
+def work():
+    torch.manual_seed(0)
+    a = torch.randn(384, 384, requires_grad=True)
+    b = torch.randn(384, 384)
+
+    def run():
+        ((a @ b).relu() @ b).softmax(-1).sum().backward()
+
+    return run
+
+
+def test_totals_agree_with_torchs_profiler():
+    run = work()
+    run()
+    ratios = []
+    # Alternating rounds: what else runs on the machine meets both.
+    for _ in range(7):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as theirs:
+            for _ in range(4):
+                run()
+        with observe.Profile() as ours:
+            for _ in range(4):
+                run()
+        reference = {e.key: e.cpu_time_total for e in theirs.key_averages()}
+        found = {row.name.split(".")[0]: row.total for row in ours.rows()}
+        names = ("aten::mm", "aten::_softmax", "aten::_softmax_backward_data")
+        ratios.append(sum(found[n] for n in names) / sum(reference[n] for n in names))
+    assert statistics.median(ratios) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(("make", "run"), [(mlp, step), (transformer, transformer_step)])
+def test_rows_by_operator_module_shape_and_phase_are_the_same_calls(make, run):
+    model = make()
+    with observe.Profile(by_module=True) as profile:
+        run(model)
+    for by in ("operator", "module", "shape", "phase"):
+        rows = profile.rows(by)
+        assert sum(row.calls for row in rows) == profile.seen
+        assert sum(row.self_time for row in rows) == pytest.approx(profile.total)
+        assert all(row.mean <= row.total and row.total >= row.self_time > 0 for row in rows)
+    assert {row.name for row in profile.rows("phase")} == {"forward", "backward"}
+
+
+def test_numbers_of_one_operator():
+    a, b = torch.randn(64, 32), torch.randn(32, 16)
+    with observe.Profile("aten::mm") as profile:
+        for _ in range(20):
+            torch.mm(a, b)
+    (row,) = profile.rows()
+    assert (row.name, row.calls, row.flops, row.memory) == ("aten::mm", 20, 20 * 2 * 64 * 32 * 16, 20 * 64 * 16 * 4)
+    assert row.mean == pytest.approx(row.total / 20) and row.p95 >= row.mean * 0.5 and row.device is None
+
+
+def test_slow_calls_show():
+    with torch.library._scoped_library("slowtest", "DEF") as library:
+        library.define("nap(Tensor x) -> Tensor")
+
+        def nap(x):
+            time.sleep(0.02)
+            return x.clone()
+
+        library.impl("nap", nap, "CPU")
+        with observe.Profile() as profile:
+            for _ in range(3):
+                torch.ops.slowtest.nap(torch.ones(2))
+    top = profile.rows()[0]
+    assert top.name == "slowtest::nap" and 60_000 <= top.total < 120_000 and top.mean >= 20_000
+
+
+def test_views_are_not_new_memory():
+    a = torch.randn(8, 8)
+    with observe.Profile("aten::t") as profile:
+        a.t()
+    assert profile.rows()[0].memory == 0
+
+
+def test_nested_calls_count_once_in_self_time():
+    model = mlp()
+    with observe.Profile((model, "*"), via="module_hook") as profile:
+        model(torch.randn(5, 8))
+    rows = {row.name: row for row in profile.rows()}
+    outer = rows["Sequential"]
+    assert outer.calls == 1 and rows["Linear"].calls == 2
+    inner = sum(row.total for name, row in rows.items() if name != "Sequential")
+    assert outer.self_time == pytest.approx(outer.total - inner)
+    assert profile.total == pytest.approx(outer.total)
+
+
+def test_an_exception_in_an_operator_does_not_confuse_the_stack():
+    with observe.Profile() as profile:
+        for _ in range(3):
+            with pytest.raises(RuntimeError):
+                torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+        torch.ones(2) + 1
+    rows = profile.rows()
+    assert sum(row.calls for row in rows if row.name == "aten::mm") == 0
+    assert all(row.self_time == pytest.approx(row.total) for row in rows)
+
+
+def test_chrome_trace(tmp_path):
+    with observe.Profile(by_module=True, timeline=5) as profile:
+        step(mlp())
+    path = tmp_path / "trace.json"
+    profile.chrome_trace(path)
+    data = json.loads(path.read_text())
+    assert len(data["traceEvents"]) == 5 and data["otherData"]["left out"] == profile.seen - 5
+    event = data["traceEvents"][0]
+    assert event["ph"] == "X" and event["dur"] > 0 and "module" in event["args"]
+
+
+def test_html_is_self_contained(tmp_path):
+    with observe.Profile(by_module=True) as profile:
+        step(mlp())
+    path = tmp_path / "profile.html"
+    profile.html(path, title="a <b> title")
+    text = path.read_text()
+    assert "a &lt;b&gt; title" in text and "<svg" in text and "aten::addmm" in text
+    assert not re.search(r"""(src|href)\s*=|url\(|@import|https?://""", text)
+
+
+def test_diff_names_what_became_slower():
+    a = torch.randn(256, 256)
+    with observe.Profile() as before:
+        a @ a
+    with observe.Profile() as after:
+        for _ in range(10):
+            a @ a
+        a.sin()
+    text = diff(before, after)
+    assert text.splitlines()[1].startswith("aten::mm") and "new" in text
+    assert diff(before.to_json(), json.loads(json.dumps(after.to_json()))) == text
+
+
+def test_modules_must_have_been_recorded():
+    with pytest.raises(OphookError, match="rows by module were not recorded; next: make it with by_module=True"):
+        observe.Profile().rows("module")
