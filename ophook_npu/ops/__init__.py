@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 # operator -> module and name of its declaration
 _OPERATORS: dict[str, tuple[str, str]] = {
     "npu_add_custom": ("ophook_npu.ops.add_custom", "OPERATOR"),
+    "npu_rms_norm_custom": ("ophook_npu.ops.rms_norm_custom", "OPERATOR"),
+    "npu_swiglu_custom": ("ophook_npu.ops.swiglu_custom", "OPERATOR"),
+    "npu_cache_update_custom": ("ophook_npu.ops.cache_update_custom", "OPERATOR"),
+    "crop": ("ophook_npu.ops.pillow_ops", "CROP"),
+    "paste": ("ophook_npu.ops.pillow_ops", "PASTE"),
+    "numpy_sin": ("ophook_npu.ops.numpy_ops", "SIN"),
+    "numpy_matmul": ("ophook_npu.ops.numpy_ops", "MATMUL"),
 }
 # what declarations are made of -> its module
 _KIT = {

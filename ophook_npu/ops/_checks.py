@@ -73,6 +73,42 @@ def checker(op: Operator) -> Callable[..., None]:
     return check
 
 
+def shape_checker(op: Operator) -> Callable[..., None] | None:
+    """A function of the arguments that raises RuntimeError where shapes do not agree as the declaration wants; or None."""
+    if not op.shapes:
+        return None
+    position = {a.name: i for i, a in enumerate(op.arguments)}
+    patterns = [(name, position[name], pattern.split()) for name, pattern in op.shapes.items()]
+
+    def check(*args: Any, **kwargs: Any) -> None:
+        shapes = [args[i].shape if i < len(args) else kwargs[name].shape for name, i, _ in patterns]
+        if not _agree(shapes, [words for _, _, words in patterns]):
+            parts = ", ".join(
+                f"{name} has shape {list(shape)}" for (name, _, _), shape in zip(patterns, shapes, strict=True)
+            )
+            raise RuntimeError(f"[{op.name}] {parts}; allowed: {shapes_allowed(op)}")
+
+    return check
+
+
+def shapes_allowed(op: Operator) -> str:
+    return ", ".join(f"{name} [{', '.join(pattern.split())}]" for name, pattern in op.shapes.items())
+
+
+def _agree(shapes: list[torch.Size], patterns: list[list[str]]) -> bool:
+    known: dict[str, Any] = {}
+    for shape, words in zip(shapes, patterns, strict=True):
+        if len(shape) < len(words) - 1 if "..." in words else len(shape) != len(words):
+            return False
+        before = words.index("...") if "..." in words else len(words)
+        after = len(shape) - (len(words) - before - 1) if "..." in words else len(shape)
+        sizes = [*shape[:before], *([shape[before:after]] if "..." in words else []), *shape[after:]]
+        for word, size in zip(words, sizes, strict=True):
+            if known.setdefault(word, size) != size:
+                return False
+    return True
+
+
 def size_checker(op: Operator) -> Callable[..., None]:
     """A function of the arguments that raises RuntimeError where one of them, or a result, has too many elements."""
     limit = op.max_elements
@@ -80,14 +116,16 @@ def size_checker(op: Operator) -> Callable[..., None]:
     rules = [(name, rule) for name, rule in op.outputs.items() if rule is not None]
 
     def check(*args: Any, **kwargs: Any) -> None:
-        shape = None
+        shape: torch.Size | None = None
+        differ = False
         for name, arg in zip((a.name for a in op.arguments), args, strict=False):
             if isinstance(arg, torch.Tensor):
                 if arg.numel() > limit:
                     refuse(name, arg.shape)
                 # Results of equal shapes are no larger, whatever the rule.
-                shape = arg.shape if shape is None or shape == arg.shape else ()
-        if shape == () and rules:
+                differ = differ or (shape is not None and shape != arg.shape)
+                shape = arg.shape
+        if differ:
             values = op.bind(args, kwargs)
             for name, rule in rules:
                 result = rule.shape(op.name, values)

@@ -12,8 +12,9 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.torchair import when_loaded
 from ophook_npu.ops import _ge, _vmap
-from ophook_npu.ops._checks import checker, size_checker, tensors_of
+from ophook_npu.ops._checks import checker, shape_checker, size_checker, tensors_of
 from ophook_npu.ops.declare import Operator
+from ophook_npu.ops.rules import Same
 
 # qualified name -> the declaration and the library object that keeps its registrations alive
 _registered: dict[str, tuple[Operator, Any]] = {}
@@ -50,6 +51,8 @@ def register(op: Operator) -> Any:
         library._destroy()
         raise
     _registered[op.qualname] = (op, library)
+    for other in op.needs() if op.needs else ():
+        register(other)
     if op.ge is not None:
         # Without a converter torchair compiles no graph that contains the operator.
         when_loaded(lambda torchair: _ge.register_converter(op, torchair))
@@ -83,30 +86,44 @@ def _implement(op: Operator, library: Any) -> None:
 
 
 def cpu_implementation(op: Operator) -> Callable[..., Any]:
+    """The declaration's function behind the checks that its NPU kernel makes too."""
     check, function = checker(op), op.cpu
-    if op.max_elements is None:
+    more: list[Callable[..., None]] = []
+    check_shapes = shape_checker(op)
+    if check_shapes is not None:
+        more.append(check_shapes)
+    if op.max_elements is not None:
+        more.append(size_checker(op))
+    elif any(not isinstance(rule, (Same, type(None))) for rule in op.outputs.values()):
+        more.append(_rules_hold(op))
 
-        def cpu(*args: Any, **kwargs: Any) -> Any:
-            check(*args, **kwargs)
-            return function(*args, **kwargs)
-
-        return cpu
-    check_sizes = size_checker(op)
-
-    def limited_cpu(*args: Any, **kwargs: Any) -> Any:
+    def cpu(*args: Any, **kwargs: Any) -> Any:
         check(*args, **kwargs)
-        check_sizes(*args, **kwargs)
+        for also in more:
+            also(*args, **kwargs)
         return function(*args, **kwargs)
 
-    return limited_cpu
+    return cpu
+
+
+def _rules_hold(op: Operator) -> Callable[..., None]:
+    def check(*args: Any, **kwargs: Any) -> None:
+        values = op.bind(args, kwargs)
+        for rule in op.outputs.values():
+            if rule is not None:
+                rule.shape(op.name, values)
+
+    return check
 
 
 def fake_implementation(op: Operator) -> Callable[..., Any]:
     """What ``op`` returns for fake tensors: the checks of the CPU implementation, and empty results."""
-    check = checker(op)
+    check, check_shapes = checker(op), shape_checker(op)
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         check(*args, **kwargs)
+        if check_shapes is not None:
+            check_shapes(*args, **kwargs)
         if op.fake is not None:
             return op.fake(*args, **kwargs)
         values = op.bind(args, kwargs)

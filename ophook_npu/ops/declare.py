@@ -39,6 +39,8 @@ class Operator:
         outputs: a name (as in GE and aclnn) and a shape rule for each result; rules may be None where ``fake`` is given.
         fake: makes empty results of the right shape and dtype, where no named rule says it.
         dtypes: arguments that have one dtype together, and which are allowed: ``{"x y": (torch.float16, torch.float32)}``.
+        shapes: what shapes must agree, one pattern for each argument: ``{"x": "... d", "gamma": "d"}``. Equal names are
+            equal sizes, ``...`` is any number of dimensions, the same ones wherever it stands.
         derivatives: as in derivatives.yaml, for operators whose gradient is ``"grad"``; or else
         backward, setup_context: as for `torch.library.register_autograd`.
         vmap: ``"broadcast"`` (elementwise over broadcast arguments), ``"loop"`` (right for any operator, and slow),
@@ -52,6 +54,7 @@ class Operator:
         max_elements: of any argument or result; None: no limit.
         examples: makes sets of arguments, on the CPU, that checks run with.
         summary: one line for exported files.
+        needs: other declarations, registered with this one; a gradient may call them.
 
     Raises:
         OphookError: the schema does not parse, or the parts contradict each other.
@@ -63,6 +66,7 @@ class Operator:
     outputs: Mapping[str, Rule | None] = field(default_factory=dict)
     fake: Callable[..., Any] | None = None
     dtypes: Mapping[str, Sequence[torch.dtype]] = field(default_factory=dict)
+    shapes: Mapping[str, str] = field(default_factory=dict)
     derivatives: Mapping[str, str] = field(default_factory=dict)
     backward: Callable[..., Any] | None = None
     setup_context: Callable[..., Any] | None = None
@@ -73,6 +77,7 @@ class Operator:
     aclnn: str | None = None
     max_elements: int | None = None
     summary: str = ""
+    needs: Callable[[], Sequence[Operator]] | None = None
 
     def __post_init__(self) -> None:
         validate(self)
@@ -181,6 +186,12 @@ def validate(op: Operator) -> None:
         for name in rule.numbers():
             if name not in names or str(op.argument(name).real_type) != "int":
                 raise refuse(f"the rule of {output} names {name!r} as an int", "an int argument of the schema")
+    for name, pattern in op.shapes.items():
+        words = pattern.split()
+        if name not in op.tensors or not all(w == "..." or _IDENTIFIER.match(w) for w in words) or words.count("...") > 1:
+            raise refuse(f"shapes[{name!r}] is {pattern!r}", "a tensor argument; names, and ... at most once")
+        if str(op.argument(name).real_type) != "Tensor":
+            raise refuse(f"shapes names {name!r}, a {op.argument(name).real_type}", "arguments that are a plain Tensor")
     _check_ge(op, refuse)
     if (op.backward is None) != (op.setup_context is None):
         raise refuse("backward and setup_context come together", "both or neither")

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ophook_npu.errors import OphookError
-from ophook_npu.ops._checks import listed
+from ophook_npu.ops._checks import listed, shapes_allowed
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.rules import Broadcast, Divided, Reduced, Rule, Same
 
@@ -425,6 +425,8 @@ def _check_function(op: Operator) -> str:
                 f"TORCH_CHECK(is_one_of({{t}}.scalar_type(), {{{{{scalar_types}}}}}),",
                 f'    "[{op.name}] {listed(names)} {verb} dtype ", {{t}}.scalar_type(), "; allowed: {kinds}");',
             ])  # fmt: skip
+    if op.shapes:
+        lines += _shape_lines(op)
     if op.max_elements is not None:
         for name in op.tensors:
             lines += _each(op, name, [f'check_elements("{name}", {{t}}.sizes());'])
@@ -432,6 +434,36 @@ def _check_function(op: Operator) -> str:
                         for a, p in zip(op.arguments, parameters(op), strict=True) if a.name in op.tensors)  # fmt: skip
     body = "".join(f"    {line}\n" for line in lines)
     return f"void check_arguments({tensors})\n{{\n{body}}}\n\n"
+
+
+def _shape_lines(op: Operator) -> list[str]:
+    """One condition over all shapes: ranks first, then every name that stands twice."""
+    conditions: list[str] = []
+    seen: dict[str, str] = {}
+    equal: list[str] = []
+    for name, pattern in op.shapes.items():
+        words = pattern.split()
+        dots = "..." in words
+        conditions.append(f"{name}.dim() >= {len(words) - 1}" if dots else f"{name}.dim() == {len(words)}")
+        before = words.index("...") if dots else len(words)
+        for i, word in enumerate(words):
+            if word == "...":
+                size = f"{name}.sizes().slice({before}, {name}.dim() - {len(words) - 1})"
+            else:
+                size = f"{name}.size({i if i < before else i - len(words)})"
+            if word in seen:
+                equal.append(f"{seen[word]} == {size}")
+            else:
+                seen[word] = size
+    shapes = ', "'.join(f', {name} has shape ", {name}.sizes()' for name in op.shapes)[2:]
+    first, *others = [*conditions, *equal]
+    return [
+        f"TORCH_CHECK({first}",
+        *(f"    && {condition}" for condition in others[:-1]),
+        *([f"    && {others[-1]},"] if others else []),
+        f'    "[{op.name}] {shapes},',
+        f'    "; allowed: {shapes_allowed(op)}");',
+    ]
 
 
 def _size(op: Operator, rule: Rule) -> str:

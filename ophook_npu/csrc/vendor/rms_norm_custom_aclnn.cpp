@@ -1,0 +1,36 @@
+// RmsNormCustom of the vendor package "ophook", for the simulator. Statistics in float, whatever the data's dtype.
+#include <ATen/ops/mean.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/square.h>
+
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {
+
+void check(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& y, const at::Tensor& rstd) {
+  TORCH_CHECK(x.defined() && gamma.defined() && y.defined() && rstd.defined(), "x, gamma, y and rstd must be given");
+  of_dtype("x", x, {at::kHalf, at::kFloat, at::kBFloat16});
+  same_dtype({x, gamma, y});
+  of_dtype("rstd", rstd, {at::kFloat});
+  TORCH_CHECK(x.dim() > 0, "x has no dimension to normalize");
+  shape(gamma, {x.size(-1)});
+  like(y, x);
+  reduced(rstd, x, {-1}, true);
+}
+
+void run(const at::Tensor& x, const at::Tensor& gamma, double epsilon, const at::Tensor& y, const at::Tensor& rstd) {
+  auto wide_x = wide(x);
+  auto factor = at::rsqrt(at::add(at::mean(at::square(wide_x), {-1}, true), epsilon));
+  write(y, at::mul(at::mul(wide_x, factor), wide(gamma)));
+  write(rstd, factor);
+}
+
+}  // namespace
+
+// clang-format off
+ACLNN(RmsNormCustom, (In,x, In,gamma, double,epsilon, Out,y, Out,rstd), check(x, gamma, y, rstd), run(x, gamma, epsilon, y, rstd))
+// clang-format on
