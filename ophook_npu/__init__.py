@@ -18,7 +18,7 @@ _PUBLIC: dict[str, str] = {
     "original": "ophook_npu.hooks",
     "swap": "ophook_npu.hooks",
 }
-_SUBPACKAGES = ("cli", "dispatch", "hooks", "npu", "ops", "patch", "sim")
+_SUBPACKAGES = ("cli", "dispatch", "hooks", "npu", "observe", "ops", "patch", "sim")
 
 __all__ = [*_PUBLIC, *_SUBPACKAGES, "__version__"]
 

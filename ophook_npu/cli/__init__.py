@@ -25,7 +25,15 @@ def _root() -> None:
 
 
 # Each module adds its commands to the app in `register(app)`.
-_COMMANDS: tuple[str, ...] = ("dispatch", "doctor", "hooks", "patch", "run", "sim",)
+_COMMANDS: tuple[str, ...] = (
+    "dispatch",
+    "doctor",
+    "hooks",
+    "observe",
+    "patch",
+    "run",
+    "sim",
+)
 
 
 def main() -> None:

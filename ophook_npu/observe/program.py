@@ -1,0 +1,116 @@
+"""Run a Python program under an observer, in this process, as ``python`` would run it."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from ophook_npu.errors import OphookError
+from ophook_npu.observe._observer import Observer
+
+
+def run(arguments: list[str], observer: Observer) -> int:
+    """Runs ``python ARGUMENTS`` under ``observer`` and returns its exit status.
+
+    Args:
+        arguments: a script, ``-m module`` or ``-c code``, and what it takes. The program sees ``sys.argv``,
+            ``sys.path`` and ``__main__`` as without the observer.
+
+    An uncaught exception is printed as Python prints it (without the frames of this package) and gives 1; Ctrl-C
+    gives 130. Either way the observer keeps what it saw.
+
+    Raises:
+        OphookError: there is no such script.
+    """
+    execute = _program(arguments)
+    status = 0
+    try:
+        with observer:
+            execute()
+    except SystemExit as leaving:
+        status = _status(leaving.code)
+    except KeyboardInterrupt:
+        print("interrupted: the report covers what ran until then", file=sys.stderr)
+        status = 130
+    except BaseException as error:
+        _print_as_python_does(error)
+        status = 1
+    return status
+
+
+def _program(arguments: list[str]) -> Any:
+    first, rest = arguments[0], arguments[1:]
+    if first == "-m" and rest:
+        return lambda: _with_argv(
+            rest, os.getcwd(), lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        )
+    if first == "-c" and rest:
+        return lambda: _with_argv(["-c", *rest[1:]], "", lambda: _as_main(compile(rest[0], "<string>", "exec"), None))
+    if not first.startswith("-") and Path(first).is_file():
+        folder = str(Path(first).resolve().parent)
+        return lambda: _with_argv([first, *rest], folder, lambda: _as_main(_compiled(first), first))
+    raise OphookError(
+        "observe",
+        f"no such program: {' '.join(arguments)}",
+        allowed="a Python script, -m module or -c code, with its arguments",
+        todo="check the path",
+    )
+
+
+def _compiled(path: str) -> CodeType:
+    return compile(Path(path).read_bytes(), path, "exec")
+
+
+def _as_main(code: CodeType, path: str | None) -> None:
+    # A real module in sys.modules: pickling and multiprocessing look for what the program defines there.
+    main = ModuleType("__main__")
+    main.__dict__["__builtins__"] = __builtins__
+    if path is not None:
+        main.__file__ = path
+    saved = sys.modules["__main__"]
+    sys.modules["__main__"] = main
+    try:
+        exec(code, main.__dict__)
+    finally:
+        sys.modules["__main__"] = saved
+
+
+def _with_argv(argv: list[str], folder: str, execute: Any) -> None:
+    with _as(sys, argv=argv, path=[folder, *sys.path]):
+        execute()
+
+
+@contextmanager
+def _as(thing: Any, **values: Any) -> Iterator[None]:
+    saved = {name: getattr(thing, name) for name in values}
+    for name, value in values.items():
+        setattr(thing, name, value)
+    try:
+        yield
+    finally:
+        for name, value in saved.items():
+            setattr(thing, name, value)
+
+
+def _status(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _print_as_python_does(error: BaseException) -> None:
+    package = str(Path(__file__).parents[1])
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((package, "<frozen runpy>")):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)

@@ -1,0 +1,99 @@
+"""The observers on programs that nobody edited."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ophook_npu import OphookError, observe
+from ophook_npu.observe.program import run
+
+TRAIN = """
+import argparse, sys, torch
+parser = argparse.ArgumentParser(); parser.add_argument("--epochs", type=int); epochs = parser.parse_args().epochs
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__(); self.body = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        return self.body(x).relu()
+net = Net()
+for _ in range(epochs):
+    net(torch.ones(2, 4)).sum().backward()
+print("argv", sys.argv[1:], __name__, sys.modules["__main__"].Net is Net)
+"""
+
+
+@pytest.fixture
+def train(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN)
+    return str(path)
+
+
+def command(*arguments, **kwargs):
+    return subprocess.run([sys.executable, "-m", "ophook_npu", *arguments], capture_output=True, text=True, **kwargs)
+
+
+def test_profile_of_a_program(train, tmp_path):
+    html, chrome, out = (tmp_path / name for name in ("p.html", "p.trace", "p.json"))
+    files = ["--html", html, "--timeline", chrome, "--json", out]
+    done = command("profile", "--by-module", *map(str, files), "--", train, "--epochs", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "argv ['--epochs', '3'] __main__ True\n"
+    assert "aten::addmm" in done.stderr and "body" in done.stderr
+    rows = {row["name"]: row for row in json.loads(out.read_text())["by_operator"]}
+    assert rows["aten::addmm"]["calls"] == 3 and rows["aten::threshold_backward"]["calls"] == 3
+    assert html.read_text().startswith("<!doctype html>") and json.loads(chrome.read_text())["traceEvents"]
+
+
+def test_ctrl_c_leaves_a_report(tmp_path):
+    path = tmp_path / "endless.py"
+    path.write_text("import torch\nx = torch.ones(2)\nprint('go', flush=True)\nwhile True:\n    x.sin()\n")
+    arguments = [sys.executable, "-m", "ophook_npu", "stats", "--", str(path)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "go\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted: the report covers what ran until then" in errors and "aten::sin" in errors
+
+
+def test_exit_status_errors_and_arguments(tmp_path, capsys):
+    def status(code):
+        path = tmp_path / "program.py"
+        path.write_text(code)
+        return run([str(path), "a", "b"], observe.Log(to=None))
+
+    assert status("import torch, sys; torch.ones(2); assert sys.argv[1:] == ['a', 'b']") == 0
+    assert status("import torch, sys; torch.ones(2); sys.exit(7)") == 7
+    assert status("import torch; torch.ones(2); raise SystemExit('no')") == 1
+    assert status("import torch; torch.ones(2); 1 / 0") == 1
+    text = capsys.readouterr().err
+    assert "ZeroDivisionError" in text and "program.py" in text and "ophook_npu" not in text.split("Traceback")[1]
+    with pytest.raises(OphookError, match=r"no such program: nothere.py; allowed: a Python script"):
+        run(["nothere.py"], observe.Log(to=None))
+
+
+def test_code_and_modules(tmp_path, monkeypatch, capsys):
+    assert run(["-c", "import torch, sys; torch.ones(2); print(sys.argv, __name__)", "x"], observe.Log(to=None)) == 0
+    assert capsys.readouterr().out == "['-c', 'x'] __main__\n"
+    (tmp_path / "amodule.py").write_text("import torch\ntorch.ones(2)\nprint(__name__)\n")
+    monkeypatch.chdir(tmp_path)
+    with_stats = observe.Stats()
+    assert run(["-m", "amodule"], with_stats) == 0
+    assert capsys.readouterr().out == "__main__\n" and "aten::ones" in with_stats.report()
+
+
+def test_log_trace_and_filters(train, tmp_path):
+    log = tmp_path / "log.jsonl"
+    done = command("log", "--json", "--to", str(log), "--op", "aten::addmm", "--", train, "--epochs", "2")
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["module"] for line in log.read_text().splitlines()] == ["body", "body"]
+    done = command("trace", "--module", "body", "--", train, "--epochs", "2")
+    assert "train.py:8 forward" in done.stderr and "threshold" not in done.stderr
