@@ -29,3 +29,40 @@ def run_sim():
         )
 
     return run
+
+
+@pytest.fixture
+def same(capfd: pytest.CaptureFixture[str]):
+    """Check that a function gives on `npu:0` what it gives on the CPU, gradients included, without the CPU's help."""
+    import torch
+
+    def move(value, to):
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone().to(to).requires_grad_(value.requires_grad)
+        if isinstance(value, (list, tuple)):
+            return type(value)(move(item, to) for item in value)
+        return value
+
+    def outcome(function, inputs):
+        result = function(*inputs)
+        results = list(result) if isinstance(result, (list, tuple)) else [result]
+        leaves = [item for item in inputs if isinstance(item, torch.Tensor) and item.requires_grad]
+        reached = [item for item in results if isinstance(item, torch.Tensor) and item.requires_grad]
+        if leaves:
+            assert reached, "no output depends on an input that requires a gradient"
+            total = sum(
+                (item.float() * torch.arange(1, item.numel() + 1).to(item.device).reshape(item.shape)).mean()
+                for item in reached
+            )
+            results += torch.autograd.grad(total, leaves)
+        return [item.detach().cpu() if isinstance(item, torch.Tensor) else item for item in results]
+
+    def check(function, *inputs, rtol: float = 1e-5, atol: float = 1e-5, check_dtype: bool = True) -> None:
+        capfd.readouterr()
+        got = outcome(function, move(inputs, "npu:0"))
+        torch.npu.synchronize()
+        assert "fall back to run on the CPU" not in capfd.readouterr().err
+        want = outcome(function, move(inputs, "cpu"))
+        torch.testing.assert_close(got, want, rtol=rtol, atol=atol, equal_nan=True, check_dtype=check_dtype)
+
+    return check

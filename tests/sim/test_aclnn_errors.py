@@ -1,0 +1,85 @@
+"""What the operator tables refuse, and how they say it."""
+
+import pytest
+import torch
+
+ONE_OPERATOR = """
+import torch, {imports}
+x = torch.ones(2, 3, device="npu:0")
+{call}
+torch.npu.synchronize()
+"""
+
+
+def test_operator_that_no_table_has_is_refused_by_name(run_sim) -> None:
+    done = run_sim(
+        ONE_OPERATOR.format(imports="torch_npu", call="torch.stft(torch.ones(64).npu(), 16, return_complex=True)")
+    )
+    assert done.returncode != 0
+    assert "aclStft" in done.stderr and "not in libopapi.so" in done.stderr
+
+
+def test_aclop_operator_that_is_missing_is_named(run_sim) -> None:
+    call = "torch_npu.npu_anchor_response_flags(torch.ones(100, 4).npu(), [60, 60], [2, 2], 9)"
+    done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call))
+    assert done.returncode != 0
+    assert "AnchorResponseFlags is not implemented by the simulator" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        ("x.index_select(0, torch.tensor([5]).npu()).cpu()", "aclnnIndexSelect: index out of range in self"),
+        (
+            "x.gather(1, torch.tensor([[7]]).npu()).cpu()",
+            "aclnnGather: index 7 is out of bounds for dimension 1 with size 3",
+        ),
+        (
+            "torch.linalg.cholesky(-torch.eye(3).npu()).cpu()",
+            "aclnnLinalgCholesky: linalg.cholesky: The factorization could not be completed",
+        ),
+        (
+            "torch.nn.functional.embedding(torch.tensor([9]).npu(), x).cpu()",
+            "aclnnEmbedding: index out of range in self",
+        ),
+        (
+            "torch.multinomial(-x, 1).cpu()",
+            "aclnnMultinomial: probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+        (
+            "torch.nn.functional.nll_loss(x, torch.tensor([0, 9]).npu()).cpu()",
+            "aclnnNLLLoss: Target 9 is out of bounds",
+        ),
+    ],
+)
+def test_a_wrong_value_is_reported_by_the_operator_that_met_it(run_sim, call: str, message: str) -> None:
+    done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call))
+    assert done.returncode != 0
+    assert f"[simulated Ascend] {message}" in done.stderr
+
+
+def test_no_float_result_in_an_integer_output(run_sim) -> None:
+    """torch_npu asks for the logit of integers in an integer tensor: no number could be right."""
+    done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call="torch.logit(torch.arange(3).npu()).cpu()"))
+    assert done.returncode != 0
+    assert "aclnnLogit: a result of Float does not fit into an output of Long" in done.stderr
+
+
+def test_the_check_of_these_tests_can_fail(same) -> None:
+    x = torch.ones(3)
+    with pytest.raises(AssertionError):
+        same(lambda x: x + (1 if x.device.type == "npu" else 0), x)
+    with pytest.raises(AssertionError, match="fall back to run on the CPU"):
+        same(torch.special.bessel_j0, x)  # an operator that torch_npu has no NPU kernel for
+
+
+def test_simulator_is_what_runs() -> None:
+    import ctypes
+
+    core = ctypes.CDLL("libophook_sim_core.so")  # the one that is loaded
+    counters = (ctypes.c_uint64 * 4)()
+    core.sim_read_counters(ctypes.byref(counters))
+    before = counters[0]
+    torch.ones(4, device="npu:0").exp().cpu()
+    core.sim_read_counters(ctypes.byref(counters))
+    assert counters[0] >= before + 2
