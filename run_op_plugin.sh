@@ -16,14 +16,17 @@ Builds the AddCustom operator for torch_npu and runs it in eager mode, in torcha
   --device auto|sim|npu   where to run (default auto: an NPU where CANN and device nodes are found, else the simulated
                           Ascend; a half-installed Ascend host is an error)
   --route extension|source
-                          extension (default): the kernel is built as a C++ extension against the installed torch_npu
-                          source: op-plugin is patched and torch_npu built from source; further options of that route
-                          are explained by scripts/source_route.sh -h and follow `--`
+                          extension: the kernel is built as a C++ extension against the installed torch_npu; a minute
+                          source: op-plugin is patched and torch_npu is built with it; hours
+                          default: source on an Ascend host, extension elsewhere
   --soc NAME              the SoC to simulate (default Ascend910B4)
   --jobs N                compilers to run at once (default: by cores and memory)
   --venv DIR              the virtual environment to use or make (default .venv)
   --clean                 remove the virtual environment and everything built before, then start over
   -h, --help              this text
+
+source route only: --torch-npu-dir DIR, --branch B, --url URL, --python 3.11, --until STEP, --dry-run, --autograd,
+--allow-dirty; scripts/source_route.sh -h explains them
 
 environment:
   ASCEND_HOME_DIR         CANN's folder (default /usr/local/Ascend/ascend-toolkit/latest)
@@ -35,10 +38,10 @@ exit status: 0 all passed; 1 a step failed (its name, log and next thing to try 
 EOF
 }
 
-device=auto route=extension soc='' venv="$root/.venv" clean=0
+device=auto route='' soc='' venv="$root/.venv" clean=0 source_only=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --device | --route | --soc | --jobs | --venv)
+        --device | --route | --soc | --jobs | --venv | --torch-npu-dir | --branch | --url | --python | --until)
             [ $# -ge 2 ] || usage_error "$1 needs a value"
             case $1 in
                 --device) device=$2 ;;
@@ -46,37 +49,41 @@ while [ $# -gt 0 ]; do
                 --soc) soc=$2 ;;
                 --jobs) export MAX_JOBS=$2 ;;
                 --venv) venv=$2 ;;
+                *) source_only+=("$1" "$2") ;;
             esac
             shift 2
             ;;
+        --dry-run | --autograd | --allow-dirty) source_only+=("$1"); shift ;;
         --clean) clean=1; shift ;;
         -h | --help) usage; exit 0 ;;
-        --) shift; break ;;
         *) usage_error "unknown option $1" ;;
     esac
 done
 case $device in auto | sim | npu) ;; *) usage_error "--device $device; allowed: auto, sim, npu" ;; esac
-case $route in extension | source) ;; *) usage_error "--route $route; allowed: extension, source" ;; esac
+case $route in '' | extension | source) ;; *) usage_error "--route $route; allowed: extension, source" ;; esac
 [[ ${MAX_JOBS:-1} =~ ^[1-9][0-9]*$ ]] || usage_error "--jobs $MAX_JOBS; allowed: a positive number"
-
-if [ "$route" = source ]; then
-    if [ ! -f "$root/scripts/source_route.sh" ]; then
-        echo "run_op_plugin.sh: the source route is not part of this version; use --route extension" >&2
-        exit 2
-    fi
-    exec bash "$root/scripts/source_route.sh" --venv "$venv" "$@"
-fi
-[ $# -eq 0 ] || usage_error "unexpected argument $1"
 
 venv=$(absolute "$venv")
 begin_steps "$venv" $((7 + clean))
+step "check the host" "ophook-npu doctor, or --device sim" \
+    bash "$root/scripts/check_host.sh" "$device" "$logs/place"
+place=$(cat "$logs/place")
+if [ -z "$route" ]; then
+    route=extension
+    if [ "$place" = npu ] || [ ${#source_only[@]} -gt 0 ]; then route=source; fi
+fi
+if [ "$route" = source ]; then
+    [ -z "$soc" ] || export OPHOOK_SIM_SOC=$soc
+    exec bash "$root/scripts/source_route.sh" --venv "$venv" --device "$place" \
+        ${MAX_JOBS:+--jobs "$MAX_JOBS"} ${source_only[@]+"${source_only[@]}"}
+fi
+[ ${#source_only[@]} -eq 0 ] || usage_error "${source_only[0]} belongs to --route source"
+
 if [ "$clean" = 1 ]; then
     step "clean" "check that you may write to $venv" bash "$root/scripts/clean.sh" "$venv"
 fi
 step "virtual environment and packages" "read the log; pip needs the network the first time" \
     bash "$root/scripts/setup_venv.sh" "$venv"
-step "check the host" "ophook-npu doctor" bash "$root/scripts/check_host.sh" "$venv" "$device" "$logs/place"
-place=$(cat "$logs/place")
 if [ "$place" = sim ]; then
     step "build the simulated Ascend" "ophook-npu doctor" "$venv/bin/ophook-npu" sim build
 else

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Decide where to run and write it (sim or npu) to FILE; a half-installed Ascend host is an error.
-# usage: check_host.sh VENV auto|sim|npu FILE
+# usage: check_host.sh auto|sim|npu FILE
 set -euo pipefail
 
-"$1/bin/python" - "$2" "$3" <<'EOF'
+# Before there is a virtual environment: what is imported here needs the standard library only.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PYTHONPATH="$root" "${PYTHON:-python3}" - "$1" "$2" <<'EOF'
 import sys
 from pathlib import Path
 

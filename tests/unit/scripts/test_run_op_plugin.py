@@ -38,7 +38,7 @@ def test_help_explains_every_option() -> None:
         (["--jobs", "many"], "--jobs many; allowed: a positive number"),
         (["--devcie", "sim"], "unknown option --devcie"),
         (["--venv"], "--venv needs a value"),
-        (["--", "x"], "unexpected argument x"),
+        (["--until", "patch", "--route", "extension"], "--until belongs to --route source"),
     ],
 )
 def test_wrong_use_exits_2_and_says_what_is_allowed(arguments: list[str], message: str) -> None:
@@ -64,7 +64,7 @@ def test_half_installed_host_is_named_with_step_log_and_next(tmp_path: Path) -> 
     venv = fake_venv(tmp_path)
     result = run("--venv", str(venv), ASCEND_HOME_DIR=str(tmp_path / "no cann"))
     assert result.returncode == 1
-    assert "step:  check the host" in result.stdout and "next:  ophook-npu doctor" in result.stdout
+    assert "step:  check the host" in result.stdout and "next:  ophook-npu doctor, or --device sim" in result.stdout
     assert "no cann is not a folder" in result.stdout
     log = next(line for line in result.stdout.splitlines() if line.startswith("log:")).removeprefix("log:").strip()
     assert "is not a folder" in Path(log).read_text()
@@ -80,8 +80,37 @@ def test_a_folder_that_is_no_virtual_environment_is_left_alone(tmp_path: Path) -
 
 
 def test_unsuitable_python_is_named(tmp_path: Path) -> None:
-    result = run("--venv", str(tmp_path / "v"), PYTHON="/bin/false")
-    assert result.returncode == 1 and "is too old; allowed: 3.10 or later; next: set PYTHON" in result.stdout
+    old = tmp_path / "python3.6"
+    old.write_text(
+        f'#!/bin/sh\n[ "$1" = -c ] && exit 1\n[ "$1" = --version ] && echo Python 3.6.9 || exec {sys.executable} "$@"\n'
+    )
+    old.chmod(0o755)
+    result = run("--venv", str(tmp_path / "v"), "--route", "extension", PYTHON=str(old))
+    assert (
+        result.returncode == 1 and "Python 3.6.9 is too old; allowed: 3.10 or later; next: set PYTHON" in result.stdout
+    )
+
+
+def ascend_host(folder: Path) -> dict[str, str]:
+    """Variables that make this machine look like an Ascend host to place.detect."""
+    from ophook_npu.npu import place
+
+    (folder / "cann" / "lib64").mkdir(parents=True)
+    for name in place.LIBRARIES:
+        (folder / "cann" / "lib64" / name).touch()
+    return {"ASCEND_HOME_DIR": str(folder / "cann")}
+
+
+def test_source_options_choose_the_source_route(tmp_path: Path) -> None:
+    result = run("--venv", str(tmp_path / "v"), "--torch-npu-dir", str(tmp_path / "tree"), "--until", "nowhere")
+    assert (
+        result.returncode == 2 and "--until nowhere; allowed: clone patch codegen build install test" in result.stderr
+    )
+
+
+def test_cann_without_a_device_is_not_replaced_by_the_simulator(tmp_path: Path) -> None:
+    result = run("--venv", str(tmp_path / "v"), **ascend_host(tmp_path))
+    assert result.returncode == 1 and "there is no NPU" in result.stdout
 
 
 def report(folder: Path, **results: dict[str, object]) -> subprocess.CompletedProcess[str]:
