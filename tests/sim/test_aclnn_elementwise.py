@@ -13,9 +13,9 @@ def words(text: str) -> list[str]:
 
 
 UNARY = words(
-    """abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc erfinv exp exp2 expm1 floor frac isfinite
-    isneginf isposinf log log10 log1p log2 logical_not neg reciprocal round rsqrt sigmoid sign signbit sin sinc sinh sqrt tan tanh
-    trunc angle relu square"""
+    """abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc erfinv exp exp2 expm1 floor frac isfinite isneginf
+    isposinf log log10 log1p log2 logical_not neg reciprocal round rsqrt sigmoid sign signbit sin sinc sinh sqrt tan
+    tanh trunc angle relu square"""
 )
 IN_PLACE = words(
     """acos_ acosh_ asin_ asinh_ atan_ atanh_ ceil_ cos_ cosh_ erf_ erfc_ erfinv_ exp_ exp2_ expm1_ floor_ frac_ log_

@@ -18,7 +18,7 @@ ACTIVATIONS = {
     "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid, "hardshrink": F.hardshrink, "softshrink": F.softshrink,
     "softplus": F.softplus, "logsigmoid": F.logsigmoid, "threshold": lambda x: F.threshold(x, 0.1, -1.0),
     "softsign": F.softsign, "tanhshrink": F.tanhshrink, "glu": lambda x: F.glu(x, -1),
-    "softmax": lambda x: F.softmax(x, -1), "log_softmax": lambda x: F.log_softmax(x, 0), 
+    "softmax": lambda x: F.softmax(x, -1), "log_softmax": lambda x: F.log_softmax(x, 0),
     "softmin": lambda x: F.softmin(x, 1),
     "logit": lambda x: torch.logit(torch.sigmoid(x), eps=1e-3),
 }  # fmt: skip
