@@ -191,8 +191,8 @@ def compiled(rounds: int) -> dict[str, dict[str, float]]:
 
 
 BARS = [
-    ("observing through dispatch_mode / hand-written", "observed mm", "dispatch_mode", "hand-written counting mode", 1.15),
-    ("an operator not hooked, under impl_override / none", "relu, not hooked", "impl_override, mm only", "none", 1.02),
+    ("observing, dispatch_mode / hand-written", "observed mm", "dispatch_mode", "hand-written counting mode", 1.15),
+    ("not hooked, under impl_override / none", "relu, not hooked", "impl_override, mm only", "none", 1.02),
     ("replaced under impl_override / hand-written", "replaced mm", "impl_override", "hand-written override", 1.15),
     ("compiled rewrite / written by hand", "compiled", "pattern_rewrite", "written with the replacement", 1.02),
 ]  # fmt: skip

@@ -31,4 +31,5 @@ with ophook_npu.hook("aten::mm", replace=numpy_mm, via="impl_override") as hook:
     print("compiled function:  ", f(x, w).min().item() > 500, "(runs eagerly while the hook is on)")
     print("in the dispatcher:  ", hooks.registered()[0][:2])
 hook.remove()
+hooks.purge()  # no other thread runs operators now
 print("table as before:    ", torch._C._dispatch_dump_table("aten::mm") == table)

@@ -40,5 +40,6 @@ print(swapped.report())
 for backend in ("aot_eager", "inductor"):
     compiled = torch.compile(model, backend=backend, fullgraph=True)
     with ophook_npu.swap("aten::add", add_custom) as swap:
-        torch.testing.assert_close(compiled(x), want)
+        got = compiled(x)
+    torch.testing.assert_close(got, want)
     print(f"\n{backend}: {swap.report()}")

@@ -188,6 +188,25 @@ def hook(
         OphookError: unknown target (with near matches), a ``replace`` that cannot take the operator's arguments, or
             needs that no mechanism, or not the chosen one, can meet.
     """
+    return Hook(
+        *plan(target, replace, before, after, when, via=via, needs=needs, on_miss=on_miss, check=check, **options)
+    )
+
+
+def plan(
+    target: Any,
+    replace: Callable[..., Any] | None = None,
+    before: Callable[[Call], None] | None = None,
+    after: Callable[[Call], None] | None = None,
+    when: Callable[[Call], bool] | None = None,
+    *,
+    via: str = "auto",
+    needs: Iterable[str] = (),
+    on_miss: OnMiss = "handle",
+    check: Check = "new",
+    **options: Any,
+) -> tuple[Spec, Any, str]:
+    """What :func:`hook` would make, with everything checked and nothing installed: spec, mechanism, why."""
     label = _label(target)
     where = f"hook {label}"
     if replace is None and before is None and after is None:
@@ -210,7 +229,7 @@ def hook(
         if replace is not None:
             spec.targets = _taken_by(replace, spec.targets, where)
     mechanism, why = _choose.choose(spec, via)
-    return Hook(spec, mechanism, why)
+    return spec, mechanism, why
 
 
 def _taken_by(replace: Callable[..., Any], targets: _targets.Targets, where: str) -> _targets.Targets:

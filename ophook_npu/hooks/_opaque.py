@@ -15,10 +15,14 @@ import torch
 from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
-from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
 
 _numbers = itertools.count()
+
+bodies: dict[OpOverload, Callable[..., Any]] = {}
+"""The Python function behind each stand-in. A dispatch mode that meets a stand-in runs it with itself on, as torch
+takes composite operators apart; else the operators the stand-in calls would be hidden from hooks that want to see
+them."""
 
 
 def refuses(op: OpOverload) -> str | None:
@@ -56,10 +60,6 @@ class Opaque:
             self._standins[op] = self._define(op)
         return self._standins[op]
 
-    def destroy(self) -> None:
-        _compat.destroy(self._library)
-        self._standins.clear()
-
     def _define(self, op: OpOverload) -> OpOverload:
         # One packet for all overloads of a packet, so that calling it chooses among them as the original's would.
         packet = f"{op._schema.name.replace('::', '_')}_{self._number}"
@@ -80,6 +80,7 @@ class Opaque:
         self._library.impl(name, run, "CompositeExplicitAutograd")
         torch.library.register_fake(f"ophook::{name}", fake, lib=self._library)
         standin: OpOverload = getattr(getattr(torch.ops.ophook, packet), op._overloadname)
+        bodies[standin] = run
         if self._autograd:
             _give_gradient(op, f"ophook::{name}", self._library)
         return standin

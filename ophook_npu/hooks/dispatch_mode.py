@@ -9,7 +9,7 @@ from typing import Any
 from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ophook_npu.hooks import _batching, _compat, _stance
+from ophook_npu.hooks import _batching, _compat, _opaque, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
 from ophook_npu.hooks._targets import is_composite, is_one_composite
@@ -92,13 +92,16 @@ Run = Callable[[OpOverload, Any, Any, Callable[..., Any]], Any]
 
 
 class _Plan(dict[Any, Run | None]):
-    """What to do with each operator. Composite operators, which only arrive in inference mode, are taken apart."""
+    """What to do with each operator. Composite ones (they arrive in inference mode) and stand-ins are taken apart."""
 
     def __init__(self, router: Any) -> None:
         self._router = router
 
     def __missing__(self, op: Any) -> Run | None:
-        run = self._router.take_apart if isinstance(op, OpOverload) and is_composite(op) else None
+        if op in _opaque.bodies or (isinstance(op, OpOverload) and is_composite(op)):
+            run = self._router.take_apart
+        else:
+            run = None
         self[op] = run
         return run
 
@@ -132,8 +135,9 @@ class _RouterMixin:
         return run(func, args, kwargs or {}, func)
 
     def take_apart(self, op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
+        body = _opaque.bodies.get(op, op.decompose)
         with self:  # type: ignore[attr-defined]
-            result = op.decompose(*args, **kwargs)
+            result = body(*args, **kwargs)
         return proceed(*args, **kwargs) if result is NotImplemented else result
 
 

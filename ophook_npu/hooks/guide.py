@@ -8,7 +8,7 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _choose
-from ophook_npu.hooks._hook import hook
+from ophook_npu.hooks._hook import Hook, plan
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ def advise(op: str, needs: Iterable[str] = (), *, replace: bool = False) -> Advi
     """
     wanted = list(needs)
     what: dict[str, Any] = {"replace": lambda *args, **kwargs: None} if replace else {"before": lambda call: None}
-    chosen = hook(op, needs=wanted, **what)
+    chosen = Hook(*plan(op, needs=wanted, **what))
     rejected = {}
     for name in _choose.MECHANISMS:
         if name == chosen.via or "op" not in _choose.mechanism(name).KINDS:
             continue
         try:
-            hook(op, needs=wanted, via=name, **what).remove()
+            plan(op, needs=wanted, via=name, **what)
         except OphookError as error:
             rejected[name] = error.what.removeprefix(f"via={name!r}: ")
     notes = chosen.why.split(". ")[1:]

@@ -48,7 +48,8 @@ def test_a_miss_shows(monkeypatch):
     """The experiments can fail: with a hook that does nothing, every cell that was seen is not."""
     from ophook_npu.hooks._handler import Handler
 
-    monkeypatch.setattr(Handler, "_substitute", lambda self, op, args, kwargs, proceed: proceed(*args, **kwargs))
+    for entry in ("_substitute", "_substitute_only"):
+        monkeypatch.setattr(Handler, entry, lambda self, op, args, kwargs, proceed: proceed(*args, **kwargs))
     for situation in ("eager", "inference_mode", "compile warm"):
         cell = matrix._cell("impl_override", situation, matrix.SITUATIONS[situation], "cpu")
         assert cell.answer == matrix.NO
