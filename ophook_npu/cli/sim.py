@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ophook_npu.sim import build, info
+from ophook_npu.sim import build, info, operators
 
 
 def build_with_progress(console: Console) -> tuple[Path, float]:
@@ -48,16 +49,25 @@ def register(app: typer.Typer) -> None:
         print(root)
 
     @sim.command("info")
-    def info_command(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-        """Show what is built and where."""
+    def info_command(
+        names: Annotated[bool, typer.Option("--operators", help="List every operator.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every operator.")] = False,
+    ) -> None:
+        """Show what is built, where, and which operators it has."""
         root = build()
-        facts = {"root": str(root), **info(root)}
+        known = operators(root)
+        facts: dict[str, object] = {"root": str(root), **info(root)}
         if as_json:
-            print(json.dumps(facts, indent=2))
+            print(json.dumps({**facts, "operators": known}, indent=2))
             return
         table = Table(show_header=False)
         for key, value in facts.items():
             table.add_row(key, "\n".join(map(str, value)) if isinstance(value, list) else str(value))
+        for kind, of_kind in known.items():
+            table.add_row(f"{kind} operators", str(len(of_kind)))
         Console().print(table)
+        if names:
+            for kind, of_kind in known.items():
+                print(f"\n{kind}: {' '.join(of_kind)}")
 
     app.add_typer(sim, name="sim")

@@ -2,5 +2,6 @@
 
 from ophook_npu.sim.activate import active, apply, enable, environment
 from ophook_npu.sim.build import build, info, location
+from ophook_npu.sim.operators import operators
 
-__all__ = ["active", "apply", "build", "enable", "environment", "info", "location"]
+__all__ = ["active", "apply", "build", "enable", "environment", "info", "location", "operators"]

@@ -1,13 +1,20 @@
 // libacl_op_compiler: compile options, and single operators by type name (the path that ops without an aclnn form take).
 #include "acl/acl_op_compiler.h"
 
+#include <dlfcn.h>
+
 #include <cstring>
+#include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "acl/operator_description.h"
 #include "core/sim.h"
+#include "ge/kernels.h"
 
 namespace {
 
@@ -16,6 +23,136 @@ std::mutex mutex;
 std::map<int, std::string>& options() {
   static auto* instance = new std::map<int, std::string>{{ACL_OP_JIT_COMPILE, "disable"}};
   return *instance;
+}
+
+// The operator table of the graph engine, which knows the same operator types. It is in libopapi, with ATen.
+struct Table {
+  decltype(&ophook_ge_proto) proto;
+  decltype(&ophook_ge_infer) infer;
+  decltype(&ophook_ge_run) run;
+};
+
+const Table* table() {
+  static const Table found = [] {
+    void* library = dlopen("libopapi.so", RTLD_LAZY);
+    auto look_up = [&](const char* name) { return library ? dlsym(library, name) : nullptr; };
+    return Table{reinterpret_cast<decltype(Table::proto)>(look_up("ophook_ge_proto")),
+                 reinterpret_cast<decltype(Table::infer)>(look_up("ophook_ge_infer")),
+                 reinterpret_cast<decltype(Table::run)>(look_up("ophook_ge_run"))};
+  }();
+  return found.run ? &found : nullptr;
+}
+
+// One call with all that it refers to: the caller frees its descriptions when the call returns, the stream runs it later.
+struct Call {
+  std::string type;
+  std::vector<ge_tensor> inputs, outputs;
+  std::vector<ge_attr> attributes;
+  std::deque<std::string> texts;  // deques: growing moves nothing that is pointed to
+  std::deque<std::vector<int64_t>> ints;
+  std::deque<std::vector<float>> floats;
+  std::deque<std::vector<char>> host_values;
+
+  ge_call view() {
+    return {type.c_str(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), attributes.data(), attributes.size()};
+  }
+};
+
+int refuse(const Call& call, const std::string& why) {
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "aclop operator %s: %s", call.type.c_str(), why.c_str());
+}
+
+// ACL's and GE's data types have the same numbers.
+int describe(Call& call, const char* side, int index, const aclTensorDesc* desc, const aclDataBuffer* buffer, ge_tensor* out) {
+  const std::string where = std::string(side) + " " + std::to_string(index);
+  if (desc->dims.size() > ge_max_rank) return refuse(call, where + " has more than 16 dimensions");
+  if (desc->storage_format != desc->format && desc->storage_dims != desc->dims)
+    return refuse(call, where + " has the private format " + std::to_string(desc->storage_format) + ", which is not simulated");
+  *out = {};
+  out->dtype = desc->dtype == ACL_DT_UNDEFINED ? int32_t(ge_absent) : int32_t(desc->dtype);
+  out->rank = int32_t(desc->dims.size());
+  std::copy(desc->dims.begin(), desc->dims.end(), out->dims);
+  out->data = buffer ? buffer->data : nullptr;
+  return ACL_SUCCESS;
+}
+
+struct AttributeWriter {
+  Call& call;
+  ge_attr& attribute;
+
+  void operator()(bool value) const { attribute.kind = ge_attr_bool, attribute.i = value; }
+  void operator()(int64_t value) const { attribute.kind = ge_attr_int, attribute.i = value; }
+  void operator()(float value) const { attribute.kind = ge_attr_float, attribute.f = value; }
+  void operator()(aclDataType value) const { attribute.kind = ge_attr_dtype, attribute.i = value; }
+  void operator()(const std::string& value) const {
+    attribute.kind = ge_attr_string, attribute.s = call.texts.emplace_back(value).c_str();
+  }
+  void operator()(const std::vector<int64_t>& value) const {
+    auto& kept = call.ints.emplace_back(value);
+    attribute.kind = ge_attr_ints, attribute.ints = kept.data(), attribute.count = kept.size();
+  }
+  void operator()(const std::vector<float>& value) const {
+    auto& kept = call.floats.emplace_back(value);
+    attribute.kind = ge_attr_floats, attribute.floats = kept.data(), attribute.count = kept.size();
+  }
+  template <typename T>
+  void operator()(const T&) const { attribute.kind = ge_attr_other; }
+};
+
+int run_call(void* pointer) {
+  auto call = static_cast<Call*>(pointer);
+  char error[512] = "";
+  const ge_call view = call->view();
+  if (table()->run(&view, error, sizeof error) == 0) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
+}
+
+int execute(const char* type, int input_count, const aclTensorDesc* const input_desc[], const aclDataBuffer* const inputs[],
+            int output_count, const aclTensorDesc* const output_desc[], const aclDataBuffer* const outputs[],
+            const aclopAttr* attributes, void* stream) {
+  if (!table() || !table()->proto(type)) return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
+  auto call = std::make_unique<Call>();
+  call->type = type;
+  call->inputs.resize(size_t(input_count));
+  call->outputs.resize(size_t(output_count));
+  for (int i = 0; i < input_count; ++i) {
+    ge_tensor& tensor = call->inputs[size_t(i)];
+    if (int code = describe(*call, "input", i, input_desc[i], inputs[i], &tensor)) return code;
+    if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE || !tensor.data) continue;
+    auto bytes = static_cast<const char*>(tensor.data);
+    tensor.data = call->host_values.emplace_back(bytes, bytes + inputs[i]->size).data();
+  }
+  if (attributes) {
+    for (const auto& [name, value] : attributes->values) {
+      ge_attr& attribute = call->attributes.emplace_back();
+      attribute = {};
+      attribute.name = call->texts.emplace_back(name).c_str();
+      std::visit(AttributeWriter{*call, attribute}, value);
+    }
+  }
+
+  // Inference sees the values that lie on the host; what is on the device is not there before the stream gets to it.
+  std::vector<void*> data;
+  for (int i = 0; i < input_count; ++i) {
+    data.push_back(call->inputs[size_t(i)].data);
+    if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE) call->inputs[size_t(i)].data = nullptr;
+  }
+  char error[512] = "";
+  const ge_call view = call->view();
+  if (table()->infer(&view, error, sizeof error)) return refuse(*call, error);
+  for (size_t i = 0; i < data.size(); ++i) call->inputs[i].data = data[i];
+
+  for (int i = 0; i < output_count; ++i) {
+    const ge_tensor inferred = call->outputs[size_t(i)];
+    ge_tensor& told = call->outputs[size_t(i)];
+    if (int code = describe(*call, "output", i, output_desc[i], outputs[i], &told)) return code;
+    bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
+    for (int d = 0; same && d < inferred.rank; ++d)
+      same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];
+    if (!same || inferred.dtype != told.dtype)
+      return refuse(*call, "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
+  }
+  return sim_launch(stream, "aclop operator", run_call, call.release(), [](void* pointer) { delete static_cast<Call*>(pointer); });
 }
 
 }  // namespace
@@ -44,15 +181,18 @@ aclError aclSetCompileopt(aclCompileOpt option, const char* value) {
   return ACL_SUCCESS;
 }
 
-aclError aclopCompileAndExecute(const char* type, int, const aclTensorDesc* const[], const aclDataBuffer* const[], int,
-                                const aclTensorDesc* const[], aclDataBuffer* const[], const aclopAttr*, aclopEngineType,
-                                aclopCompileType, const char*, aclrtStream) {
-  return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
+aclError aclopCompileAndExecute(const char* type, int input_count, const aclTensorDesc* const input_desc[],
+                                const aclDataBuffer* const inputs[], int output_count,
+                                const aclTensorDesc* const output_desc[], aclDataBuffer* const outputs[],
+                                const aclopAttr* attributes, aclopEngineType, aclopCompileType, const char*,
+                                aclrtStream stream) {
+  return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
 }
 
-aclError aclopCompileAndExecuteV2(const char* type, int, aclTensorDesc*[], aclDataBuffer*[], int, aclTensorDesc*[],
-                                  aclDataBuffer*[], aclopAttr*, aclopEngineType, aclopCompileType, const char*, aclrtStream) {
-  return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
+aclError aclopCompileAndExecuteV2(const char* type, int input_count, aclTensorDesc* input_desc[], aclDataBuffer* inputs[],
+                                  int output_count, aclTensorDesc* output_desc[], aclDataBuffer* outputs[],
+                                  aclopAttr* attributes, aclopEngineType, aclopCompileType, const char*, aclrtStream stream) {
+  return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
 }
 
 }  // extern "C"

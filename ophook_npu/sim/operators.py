@@ -1,0 +1,57 @@
+"""Which operators the simulator has, read from the libraries that were built."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+
+
+def operators(root: Path) -> dict[str, list[str]]:
+    """Names by kind: ``aclnn`` (``aclnnAdd``, …) of libopapi and the vendor packages, ``graph`` (GE types, ``Add``, …).
+
+    The graph types also serve as aclop operators.
+
+    Raises:
+        OphookError: ``nm``, which comes with every compiler, is missing.
+    """
+    suffix = "GetWorkspaceSize"
+    libraries = [root / "lib64" / "libopapi.so", *root.glob("opp/vendors/*/op_api/lib/libcust_opapi.so")]
+    symbols = [name for library in libraries for name in _exported(library)]
+    aclnn = sorted(name.removesuffix(suffix) for name in symbols if name.startswith("aclnn") and name.endswith(suffix))
+    return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so")}
+
+
+def _exported(library: Path) -> list[str]:
+    try:
+        output = subprocess.run(
+            ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+        )
+    except FileNotFoundError as error:
+        raise OphookError("nm", "it is not on PATH", todo="install binutils") from error
+    return [line.split()[-1] for line in output.stdout.splitlines()]
+
+
+def _graph_types(libopapi: Path) -> list[str]:
+    # The table is asked in a process of its own: libopapi brings torch's libraries with it.
+    code = """
+import ctypes, sys
+import torch
+table = ctypes.CDLL(sys.argv[1])
+table.ophook_ge_type.restype = ctypes.c_char_p
+table.ophook_ge_type.argtypes = [ctypes.c_size_t]
+index = 0
+while (name := table.ophook_ge_type(index)) is not None:
+    print(name.decode())
+    index += 1
+"""
+    environ = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    result = subprocess.run([sys.executable, "-c", code, str(libopapi)], capture_output=True, text=True, env=environ)
+    if result.returncode:
+        raise OphookError(
+            "simulator", f"{libopapi} cannot be loaded: {result.stderr.strip()[-300:]}", todo="ophook-npu doctor"
+        )
+    return sorted(result.stdout.split())

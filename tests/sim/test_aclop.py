@@ -1,0 +1,35 @@
+"""Operators that torch_npu runs by type name (aclop), over the graph engine's table."""
+
+import pytest
+import torch
+import torch_npu
+
+X = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x: torch_npu.npu_broadcast(x[:1].contiguous(), (3, 4)), X[:1].expand(3, 4)),
+        (lambda x: torch_npu.npu_reshape(x, (4, 3)), X.reshape(4, 3)),
+        (lambda x: torch_npu.npu_slice(x, [0, 1], [2, 2]), X[0:2, 1:3]),
+        (lambda x: torch_npu.npu_mish(x), torch.nn.functional.mish(X)),
+    ],
+    ids=["broadcast", "reshape", "slice", "mish"],
+)
+def test_by_type_name(call, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(call(X.npu()).cpu(), expected)
+
+
+def test_a_type_that_is_not_in_the_table_is_named(run_sim) -> None:
+    # In a process of its own: torch_npu does not run operators any more after one failed in its task queue.
+    code = """
+import torch, torch_npu
+try:
+    torch_npu.npu_sort_v2(torch.randn(3, 4).npu())
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print(error)
+"""
+    result = run_sim(code)
+    assert "[simulated Ascend] the aclop operator SortV2 is not implemented by the simulator" in result.stdout
