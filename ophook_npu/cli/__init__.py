@@ -30,6 +30,7 @@ _COMMANDS: tuple[str, ...] = (
     "doctor",
     "hooks",
     "observe",
+    "op",
     "patch",
     "run",
     "sim",

@@ -1,0 +1,77 @@
+"""``ophook-npu op check``, ``op export`` and ``op new``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+console = Console()
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Custom operators: check, export and start one.", no_args_is_help=True)
+    group.command()(check)
+    group.command()(export)
+    group.command()(new)
+    app.add_typer(group, name="op")
+
+
+def check(
+    operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
+    only: Annotated[list[str] | None, typer.Option(help="run only this check; may be given several times")] = None,
+    strict: Annotated[bool, typer.Option(help="fail where a check has nothing to run on, too")] = False,
+) -> None:
+    """Runs every check that can run here, and tells why each failed. For the device's routes: inside `ophook-npu run`.
+
+    Exit status: 0 all passed, 1 some failed, 2 the operator cannot be checked at all.
+    """
+    from ophook_npu.errors import OphookError
+    from ophook_npu.ops.check import CHECKS
+    from ophook_npu.ops.check import check as run_checks
+    from ophook_npu.ops.load import load
+
+    for name in only or ():
+        if name not in CHECKS:
+            raise OphookError("op check", f"no check {name!r}", allowed=", ".join(CHECKS))
+    failed = False
+    color = {"pass": "green", "fail": "red", "not here": "yellow"}
+    for op in load(operator):
+        table = Table("check", "", "what was found", title=op.schema, title_justify="left", title_style="bold")
+        for outcome in run_checks(op, only):
+            status = f"[{color[outcome.status]}]{outcome.status}[/]"
+            table.add_row(outcome.check, status, outcome.reason.replace("[", "\\["))
+            failed |= outcome.status == "fail" or (strict and outcome.status == "not here")
+        console.print(table)
+    raise typer.Exit(1 if failed else 0)
+
+
+def export(
+    operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
+    out: Annotated[Path, typer.Option(help="the folder to write into; made where it is not")],
+    torch_npu: Annotated[str | None, typer.Option(help="the first version that the YAML entry is for; all by default")] = None,
+) -> None:
+    """Writes op-plugin's YAML entries and C++ kernel, msopgen's JSON, the REG_OP prototype and the host skeleton."""
+    from ophook_npu.ops.export import write
+    from ophook_npu.ops.load import load
+
+    operators = load(operator)
+    for op in operators:
+        for path in write(op, out if len(operators) == 1 else out / op.name, torch_npu):
+            console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="namespace::operator, such as npu::npu_scale_custom")],
+    schema: Annotated[str, typer.Option(help='arguments and results, such as "(Tensor x, float scale) -> Tensor"')],
+    out: Annotated[Path, typer.Option(help="the package's folder; must not be there yet")],
+) -> None:
+    """Makes an installable package with a declaration, its kernels, tests and a README, that passes `op check` as it is."""
+    from ophook_npu.ops.new import write
+
+    for path in write(name, schema, out):
+        console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+    console.print(f"next: ophook-npu op check {out}/{name.split('::')[-1]}/operator.py", markup=False, highlight=False)

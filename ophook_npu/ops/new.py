@@ -1,0 +1,310 @@
+"""``ophook-npu op new``: a package of the user's own, around one operator that works and waits for its real body."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ophook_npu.errors import OphookError
+from ophook_npu.ops.declare import Operator
+from ophook_npu.ops.export import ascendc, cpp, ge, yaml_entries
+from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
+
+_NAME = re.compile(r"^[a-z_]\w*::[a-z]\w*$")
+_EXAMPLES = {
+    "int": "1", "float": "0.5", "bool": "False", "str": '"a"', "number": "2.0", "ScalarType": "torch.float32",
+    "List[int]": "[1, 2]", "List[bool]": "[True]", "List[float]": "[0.5]", "Optional[Tensor]": "None",
+    "List[Tensor]": "[torch.randn(2, 3), torch.randn(2, 3)]",
+}  # fmt: skip
+_ANNOTATIONS = {
+    "Tensor": "torch.Tensor", "Optional[Tensor]": "torch.Tensor | None", "List[Tensor]": "list[torch.Tensor]", "int": "int",
+    "float": "float", "bool": "bool", "str": "str", "number": "float", "ScalarType": "torch.dtype",
+    "List[int]": "list[int]", "List[bool]": "list[bool]", "List[float]": "list[float]",
+}  # fmt: skip
+
+_PYPROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{project}"
+version = "0.1.0"
+description = "The operator {qualname} for PyTorch on Ascend"
+requires-python = ">=3.10"
+dependencies = ["ophook-npu", "torch"]
+
+[project.optional-dependencies]
+test = ["pytest"]
+
+[tool.setuptools]
+packages = ["{name}"]
+
+[tool.setuptools.package-data]
+{name} = ["csrc/*", "simulated/*", "ascendc/**/*"]
+"""
+
+_INIT = '''\
+"""``{name}(…)`` is the operator {qualname}; importing this package registers it."""
+
+from ophook_npu.ops import register
+
+from {name}.operator import OPERATOR
+
+{name} = register(OPERATOR)
+
+__all__ = ["OPERATOR", "{name}"]
+'''
+
+_OPERATOR = '''\
+"""``{schema}``: its declaration, from which everything else comes.
+
+After a change here: `ophook-npu op check` on this file, and `ophook-npu op export` for the files in csrc/ and ascendc/.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from ophook_npu.ops import Operator, broadcast, same_as  # noqa: F401
+from ophook_npu.ops.packages import simulate
+
+{dtypes}
+
+def cpu({parameters}) -> {result}:
+    # Replace this body by what the operator computes. So must you the one in simulated/{stem}_aclnn.cpp.
+{body}
+
+def examples() -> list[tuple]:
+    return [
+{examples}    ]
+
+
+OPERATOR = Operator(
+    schema={schema!r},
+    cpu=cpu,
+{fields}    ge="{type}",
+    examples=examples,
+)
+
+# On the simulated Ascend there is no Ascend C kernel: this builds what stands in for it.
+simulate(Path(__file__).parent / "simulated")
+'''
+
+_TEST = '''\
+"""Everything that `ophook-npu op check` finds, one test a check."""
+
+import pytest
+from {name} import OPERATOR
+from ophook_npu.ops.check import CHECKS, check
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_check(name: str) -> None:
+    (outcome,) = check(OPERATOR, [name])
+    if outcome.status == "not here":
+        pytest.skip(outcome.reason)
+    assert outcome.status == "pass", outcome.reason
+'''
+
+_README = """\
+# {name}
+`{schema}`
+
+```
+pip install -e '.[test]'
+ophook-npu op check {name}/operator.py                                        # on this machine's CPU
+ophook-npu run -- -m ophook_npu op check {name}/operator.py                   # on the simulated Ascend, or an NPU
+pytest tests
+```
+| file | what it is |
+|---|---|
+| `{name}/operator.py` | the declaration: write your operator's body there |
+| `{name}/csrc/` | the NPU kernel in C++ and op-plugin's YAML, exported from the declaration |
+| `{name}/simulated/` | what stands in for the Ascend C kernel on the simulated Ascend: write the body there too |
+| `{name}/ascendc/` | what an Ascend C project starts from: msopgen's JSON, prototype, host skeleton without tiling |
+
+After a change of the declaration: `ophook-npu op export {name}/operator.py --out some/folder`, and copy what changed.
+"""
+
+_ACLNN = """\
+// {aclnn} for the simulated Ascend: parameters in the order of the C interface, the check made in phase 1, what runs.
+#include <ATen/ATen.h>
+
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {{
+
+void run({parameters}) {{
+  // Replace this body by what the operator computes, as in operator.py.
+{body}}}
+
+}}  // namespace
+
+// clang-format off
+ACLNN({type}, ({row}), when_run(), run({names}))
+// clang-format on
+"""
+
+_ROW_KINDS = {
+    "Tensor": ("In", "const at::Tensor&"), "Optional[Tensor]": ("In", "const at::Tensor&"),
+    "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"), "float": ("double", "double"),
+    "bool": ("bool", "bool"), "str": ("Text", "const std::string&"), "List[int]": ("Ints", "const std::vector<int64_t>&"),
+    "List[bool]": ("Bools", "const std::vector<bool>&"), "ScalarType": ("Dtype", "at::ScalarType"),
+}  # fmt: skip
+
+
+def write(name: str, schema: str, out: Path) -> list[Path]:
+    """Make the package in the folder ``out``; returns its files.
+
+    Raises:
+        OphookError: the name or schema is wrong, the schema has something that has no GE form, or the folder is there.
+    """
+    if not _NAME.match(name):
+        raise OphookError("op new", f"the name is {name!r}", allowed="namespace::operator, in small letters")
+    if out.exists() and any(out.iterdir()):
+        raise OphookError("op new", f"{out} is there and not empty", todo="name another folder")
+    op = _placeholder(name, schema)
+    texts = _files(op)
+    for path, text in texts.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_text(text, encoding="utf-8")
+    return [out / path for path in texts]
+
+
+def _placeholder(name: str, schema: str) -> Operator:
+    """A declaration that is right in form: results are sums of the tensors, arguments written to are counted up."""
+    full = schema.strip() if schema.strip().startswith(name) else name + schema.strip()
+    try:
+        parsed = torch._C.parse_schema(full)
+    except RuntimeError as error:
+        raise OphookError(
+            f"op new {name}", f"the schema {full!r} does not parse: {str(error).strip().splitlines()[0]}",
+            allowed='such as "(Tensor x, float scale=1.0) -> Tensor"',
+        ) from None  # fmt: skip
+    kinds = {a.name: str(a.real_type) for a in parsed.arguments}
+    unknown = [n for n, kind in kinds.items() if kind not in _ANNOTATIONS]
+    plain = [n for n, kind in kinds.items() if kind == "Tensor"]
+    if unknown or not plain:
+        what = f"argument {unknown[0]} is {kinds[unknown[0]]}" if unknown else "there is no Tensor argument"
+        raise OphookError(f"op new {name}", what, allowed=", ".join(_ANNOTATIONS) + "; at least one Tensor")
+    mutated = [a.name for a in parsed.arguments if a.alias_info is not None and a.alias_info.is_write]
+    rule: Rule = broadcast(*plain) if len(plain) > 1 else same_as(plain[0])
+    letters = "yzuvw" if len(parsed.returns) <= 5 else ""
+    names = [r.name or (letters[i] if letters else f"out{i}") for i, r in enumerate(parsed.returns)]
+    names = [f"{n}_out" if n in kinds else n for n in names]
+    parameters = ", ".join(_parameter(a) for a in parsed.arguments)
+    scope: dict[str, Any] = {"torch": torch}
+    exec(f"def cpu({parameters}):\n{_body(plain, mutated, len(names))}", scope)  # what operator.py will hold
+    return Operator(
+        schema=full,
+        cpu=scope["cpu"],
+        examples=list,
+        outputs=dict.fromkeys(names, rule),
+        dtypes={" ".join(n for n, kind in kinds.items() if "Tensor" in kind): (torch.float16, torch.float32, torch.bfloat16)},
+        derivatives={} if mutated or len(plain) != len(kinds) or len(names) != 1 else dict.fromkeys(plain, "grad"),
+        vmap="loop",
+        ge="".join(part.capitalize() for part in name.split("::")[1].removeprefix("npu_").split("_")),
+    )
+
+
+
+def _parameter(a: Any, annotated: bool = False) -> str:
+    text = a.name + (f": {_ANNOTATIONS[str(a.real_type)]}" if annotated else "")
+    if not a.has_default_value():
+        return text
+    return f"{text} = {a.default_value!r}" if annotated else f"{text}={a.default_value!r}"
+
+
+def _body(plain: list[str], mutated: list[str], results: int) -> str:
+    if mutated:
+        return "".join(f"    {n}.add_(1)\n" for n in mutated)
+    total = " + ".join(plain) if len(plain) > 1 else f"{plain[0]}.clone(memory_format=torch.contiguous_format)"
+    one = f"({total}).contiguous()" if len(plain) > 1 else total
+    if results == 1:
+        return f"    return {one}\n"
+    return f"    total = {one}\n    return {', '.join(['total', *['total.clone()'] * (results - 1)])}\n"
+
+
+def _files(op: Operator) -> dict[str, str]:
+    name, stem = op.name, ge.file_stem(op)
+    plain = [n for n in op.tensors if str(op.argument(n).real_type) == "Tensor"]
+    results = len(op.outputs)
+    result = {0: "None", 1: "torch.Tensor"}.get(results, f"tuple[{', '.join(['torch.Tensor'] * results)}]")
+    group = next(iter(op.dtypes))
+    fields = ""
+    if results:
+        rule = next(iter(op.outputs.values()))
+        text = f'broadcast({", ".join(map(repr, plain))})' if isinstance(rule, Broadcast) else f"same_as({plain[0]!r})"
+        fields += f"    outputs={{{', '.join(f'{n!r}: {text}' for n in op.outputs)}}},\n"
+    fields += f'    dtypes={{"{group}": DTYPES}},\n'
+    if op.derivatives:
+        fields += f"    derivatives={dict(op.derivatives)!r},\n"
+    operator = _OPERATOR.format(
+        schema=op.schema, parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,
+        dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n", stem=stem,
+        body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
+    )  # fmt: skip
+    package = {
+        "pyproject.toml": _PYPROJECT.format(project=name.replace("_", "-"), name=name, qualname=op.qualname),
+        "README.md": _README.format(name=name, schema=op.schema),
+        f"tests/test_{name}.py": _TEST.format(name=name),
+        f"{name}/__init__.py": _INIT.format(name=name, qualname=op.qualname),
+        f"{name}/operator.py": operator,
+        f"{name}/csrc/{cpp.kernel_file(op)}": cpp.kernel(op),
+        f"{name}/csrc/op_plugin_functions.yaml": yaml_entries.functions(op),
+        f"{name}/simulated/{stem}_aclnn.cpp": _aclnn(op, plain),
+        f"{name}/simulated/{stem}_proto.cpp": ge.inference(op),
+        f"{name}/ascendc/{stem}.json": ascendc.msopgen(op),
+        f"{name}/ascendc/op_host/{stem}.cpp": ascendc.op_host(op),
+        f"{name}/ascendc/op_host/{stem}_tiling.h": ascendc.tiling_header(op),
+        f"{name}/ascendc/op_proto/{stem}_proto.h": ge.header(op),
+    }
+    derivatives = yaml_entries.derivatives(op)
+    if derivatives:
+        package[f"{name}/csrc/derivatives.yaml"] = derivatives
+    return package
+
+
+def _examples(op: Operator, plain: list[str]) -> str:
+    lines = ""
+    for first, rest, grad in (("2, 3", "3", bool(op.derivatives)), ("4, 1", "4, 5", False)):
+        values = []
+        for a in op.arguments:
+            kind = str(a.real_type)
+            if kind == "Tensor":
+                shape = first if a.name == plain[0] or op.mutated else rest
+                values.append(f"torch.randn({shape}{', requires_grad=True' if grad else ''})")
+            elif a.has_default_value():
+                values.append(repr(a.default_value))
+            else:
+                values.append(_EXAMPLES[kind])
+        lines += f"        ({', '.join(values)},),\n"
+    return lines
+
+
+def _aclnn(op: Operator, plain: list[str]) -> str:
+    row, parameters, names = [], [], []
+    for a in [*(op.argument(n) for n in op.tensors), *(op.argument(n) for n in op.ge_attributes.values())]:
+        kind, cpp_type = ("Ref", "at::Tensor&") if a.name in op.mutated else _ROW_KINDS[str(a.real_type)]
+        row.append(f"{kind},{a.name}")
+        parameters.append(f"[[maybe_unused]] {cpp_type} {a.name}")
+        names.append(a.name)
+    for n in op.outputs:
+        row.append(f"Out,{n}")
+        parameters.append(f"const at::Tensor& {n}")
+        names.append(n)
+    total = plain[0]
+    for n in plain[1:]:
+        total = f"at::add({total}, {n})"
+    body = "".join(f"  write({n}, {total});\n" for n in op.outputs) or "".join(f"  {n}.add_(1);\n" for n in op.mutated)
+    return _ACLNN.format(
+        aclnn=op.aclnn_name, parameters=", ".join(parameters), body=body, type=op.ge, row=", ".join(row), names=", ".join(names)
+    )
