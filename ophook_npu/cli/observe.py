@@ -124,6 +124,58 @@ def register(app: typer.Typer) -> None:
 
         _observe(program, profile, out, finish)
 
+    @app.command("validate", context_settings=_PROGRAM)
+    def validate_command(
+        program: Program,
+        op: Ops = None,
+        module: Modules = None,
+        phase: Phase = None,
+        every: Every = 1,
+        via: Via = "auto",
+        device: Device = None,
+        mode: Annotated[str, typer.Option(help="warn, raise (in the program) or record.")] = "record",
+        debugger: Annotated[bool, typer.Option(help="Stop in the debugger at a problem.")] = False,
+        out: Out = None,
+    ) -> None:
+        """Find where a program first makes a NaN, infinity or surprising dtype or device; then exit status 1."""
+        _start_over(device)
+        from ophook_npu.observe import Validate
+
+        filters = _filters(op, module, phase, every, via)
+        validate = Validate(mode=mode, debugger=debugger, **filters)  # type: ignore[arg-type]
+        _observe(program, validate, out, bad=lambda: validate.found)
+
+    @app.command("compare", context_settings=_PROGRAM)
+    def compare_command(
+        program: Program,
+        op: Ops = None,
+        module: Modules = None,
+        phase: Phase = None,
+        every: Every = 1,
+        via: Via = "auto",
+        device: Device = None,
+        reference: Annotated[
+            str, typer.Option(help="float64 (on the CPU), or a device for the same dtype there.")
+        ] = "float64",
+        drift: Annotated[bool, typer.Option(help="Also follow the error that accumulates over the run.")] = False,
+        html: Annotated[Path | None, typer.Option(help="Write a report here.")] = None,
+        rows: Annotated[Path | None, typer.Option(help="Write a JSON line for each compared call here.")] = None,
+        out: Out = None,
+    ) -> None:
+        """Run each operator of a program in a reference too and compare. Exit status 1 if one is out of tolerance."""
+        _start_over(device)
+        from ophook_npu.observe import Compare
+
+        filters = _filters(op, module, phase, every, via)
+        compare = Compare(reference=reference, drift=drift, to=rows, **filters)
+
+        def finish() -> str:
+            if html is not None:
+                compare.html(html, title=" ".join(program))
+            return compare.report()
+
+        _observe(program, compare, out, finish, bad=lambda: compare.failed)
+
 
 def _filters(op: Any, module: Any, phase: Any, every: int, via: str) -> dict[str, Any]:
     from ophook_npu.observe import EVERYTHING
@@ -131,7 +183,7 @@ def _filters(op: Any, module: Any, phase: Any, every: int, via: str) -> dict[str
     return {"target": op or EVERYTHING, "modules": module or None, "phase": phase, "every": every, "via": via}
 
 
-def _observe(program: list[str], observer: Observer, out: Path | None, finish: Any = None) -> None:
+def _observe(program: list[str], observer: Observer, out: Path | None, finish: Any = None, bad: Any = None) -> None:
     from ophook_npu.observe.program import run
 
     console = Console(stderr=True)
@@ -143,7 +195,7 @@ def _observe(program: list[str], observer: Observer, out: Path | None, finish: A
     sys.stdout.flush()
     # On standard error, so that the program's own output stays its own.
     print(text, file=sys.stderr)
-    raise typer.Exit(status)
+    raise typer.Exit(status or int(bool(bad is not None and bad())))
 
 
 class _progress:

@@ -1,9 +1,25 @@
 """Observers: what a model's operators do, seen through any hook mechanism. Each is one file over the hook protocol."""
 
 from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observer
+from ophook_npu.observe.compare import Compare, Comparison
 from ophook_npu.observe.log import Log
 from ophook_npu.observe.profile import Profile
 from ophook_npu.observe.stats import Stats
 from ophook_npu.observe.trace import Site, Trace
+from ophook_npu.observe.validate import Problem, Validate, ValidateWarning
 
-__all__ = ["EVERYTHING", "Log", "NothingSeenWarning", "Observer", "Profile", "Site", "Stats", "Trace"]
+__all__ = [
+    "EVERYTHING",
+    "Compare",
+    "Comparison",
+    "Log",
+    "NothingSeenWarning",
+    "Observer",
+    "Problem",
+    "Profile",
+    "Site",
+    "Stats",
+    "Trace",
+    "Validate",
+    "ValidateWarning",
+]

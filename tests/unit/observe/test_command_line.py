@@ -97,3 +97,14 @@ def test_log_trace_and_filters(train, tmp_path):
     assert [json.loads(line)["module"] for line in log.read_text().splitlines()] == ["body", "body"]
     done = command("trace", "--module", "body", "--", train, "--epochs", "2")
     assert "train.py:8 forward" in done.stderr and "threshold" not in done.stderr
+
+
+def test_validate_and_compare_tell_by_exit_status(train, tmp_path):
+    assert command("compare", "--", train, "--epochs", "1").returncode == 0
+    bad = tmp_path / "bad.py"
+    bad.write_text("import torch\nprint(torch.tensor([-1.0]).log())\n")
+    page = tmp_path / "compare.html"
+    validated = command("validate", "--", str(bad))
+    assert validated.returncode == 1 and "bad.py:2 <module>" in validated.stderr and "aten::log" in validated.stderr
+    compared = command("compare", "--drift", "--html", str(page), "--", str(bad))
+    assert compared.returncode == 0 and "aten::log" in page.read_text()

@@ -1,0 +1,251 @@
+"""Find the call where something first goes wrong: NaN, infinity, overflow on a cast, a surprising dtype or device."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import torch
+
+from ophook_npu.errors import OphookError
+from ophook_npu.hooks import Call
+from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
+from ophook_npu.observe._observer import EVERYTHING, Observer
+
+CHECKS = ("nan", "inf", "overflow", "dtype", "device")
+Contract = Callable[[Call], "str | None"]
+
+
+class ValidateWarning(UserWarning):
+    """A call that :class:`Validate` objects to."""
+
+
+@dataclasses.dataclass
+class Problem:
+    """One call that broke a rule.
+
+    Attributes:
+        kind: one of :data:`CHECKS`, or ``contract``.
+        op, phase, module: of the call.
+        text: what is wrong.
+        inputs: the arguments as text.
+        stack: ``(file, line, function)`` of the user's frames, outermost first.
+        number: which of the calls that were looked at it was, from 1.
+    """
+
+    kind: str
+    op: str
+    phase: str
+    module: str | None
+    text: str
+    inputs: list[str]
+    stack: list[tuple[str, int, str]]
+    number: int
+
+    def __str__(self) -> str:
+        where = f" in {self.module or '(root)'}" if self.module is not None else ""
+        place = ""
+        if self.stack:
+            file, line, function = self.stack[-1]
+            place = f", called from {os.path.basename(file)}:{line} {function}"
+        return f"{self.op} ({self.phase}{where}): {self.text}{place}"
+
+
+class Validate(Observer):
+    """Looks at each result, and says in which call a problem is born.
+
+    Args:
+        target, modules, phase, every, via, on_miss: see :class:`Observer`.
+        mode: on a problem ``"warn"``, ``"raise"`` (an :class:`OphookError`, from inside the program) or ``"record"``.
+        checks: which of ``nan``, ``inf``, ``overflow`` (a cast made infinity of a finite value), ``dtype`` (a result
+            of more bits than every floating-point argument), ``device`` (a result elsewhere than the arguments,
+            other than by a copy).
+        contracts: operator name -> function of the :class:`Call` that returns what is wrong, or ``None``.
+        debugger: stop in the debugger at a problem, inside the call.
+        limit: how many problems to keep; later ones only count.
+
+    A NaN or infinity that an argument already had (as a tensor's element or as a number) is *inherited*: counted in
+    :attr:`inherited`, not a problem. Memory that nobody has written yet (``empty``) is not looked at. Reading a
+    result means
+    waiting for it: on an accelerator the program runs in step with the host.
+    """
+
+    NAME = "validate"
+
+    def __init__(
+        self,
+        target: Any = EVERYTHING,
+        *,
+        mode: Literal["warn", "raise", "record"] = "warn",
+        checks: tuple[str, ...] = CHECKS,
+        contracts: Mapping[str, Contract] | None = None,
+        debugger: bool = False,
+        limit: int = 1000,
+        **filters: Any,
+    ) -> None:
+        if mode not in ("warn", "raise", "record"):
+            raise OphookError("validate", f"unknown mode {mode!r}", allowed="warn, raise, record")
+        for check in checks:
+            if check not in CHECKS:
+                raise OphookError("validate", f"unknown check {check!r}", allowed=", ".join(CHECKS))
+        self.problems: list[Problem] = []
+        self.inherited = 0
+        self.found = 0
+        self._mode = mode
+        self._checks = frozenset(checks)
+        self._contracts = dict(contracts or {})
+        self._debugger = debugger
+        self._limit = limit
+        super().__init__(target, **filters)
+
+    @property
+    def first(self) -> Problem | None:
+        """The first problem."""
+        return self.problems[0] if self.problems else None
+
+    def before(self, call: Call) -> None:
+        written = _written(call.op)
+        # What an in-place operator overwrites has to be looked at now; other arguments only if the result is bad.
+        call.state = {name: _bad(value) for name, value in _named(call) if name in written} if written else {}
+
+    def after(self, call: Call) -> None:
+        if _leaves_memory_unwritten(call.op):
+            return
+        if self._checks & {"nan", "inf", "overflow"}:
+            self._values(call)
+        if self._checks & {"dtype", "device"}:
+            self._kinds(call)
+        contract = self._contracts.get(call.name) or self._contracts.get(call.name.split(".")[0])
+        if contract is not None:
+            text = contract(call)
+            if text:
+                self._problem(call, "contract", text)
+
+    def clear(self) -> None:
+        super().clear()
+        self.problems.clear()
+        self.inherited = self.found = 0
+
+    def to_json(self) -> dict[str, Any]:
+        problems = [dataclasses.asdict(problem) for problem in self.problems]
+        counts = {"calls": self.seen, "found": self.found, "inherited": self.inherited}
+        return {"how": self.how, **counts, "problems": problems}
+
+    def report(self) -> str:
+        rows = [["#", "kind", "operator", "phase", "module", "what", "called from"]]
+        for p in self.problems[:50]:
+            place = f"{os.path.basename(p.stack[-1][0])}:{p.stack[-1][1]} {p.stack[-1][2]}" if p.stack else ""
+            module = "-" if p.module is None else p.module or "(root)"
+            rows.append([str(p.number), p.kind, p.op, p.phase, module, p.text, place])
+        table = columns(rows, frozenset({0})) if self.problems else "no problem found"
+        counts = f"{self.found} problems and {self.inherited} results that inherited one, in {self.seen} calls"
+        return f"{table}\n\n{counts}. {self.how}"
+
+    def _values(self, call: Call) -> None:
+        for result in tensors(call.result):
+            kind = _bad(result)
+            if kind is None:
+                continue
+            state = call.state
+            if any(state[name] if name in state else _is_bad(value) for name, value in _named(call)):
+                self.inherited += 1
+                continue
+            if kind == "inf" and "to_copy" in call.name and "overflow" in self._checks:
+                largest = max(float(t.abs().max()) for t in tensors(*call.args) if t.numel())
+                most = torch.finfo(result.dtype).max
+                text = f"cast to {_short(result.dtype)} overflowed: {largest:.6g} is over {most:.6g}"
+                self._problem(call, "overflow", text)
+            elif kind in self._checks:
+                count = int((~torch.isfinite(result)).sum())
+                word = "NaN" if kind == "nan" else "infinity"
+                self._problem(call, kind, f"{word} in {count} of {result.numel()} elements; no argument had one")
+            return
+
+    def _kinds(self, call: Call) -> None:
+        given = list(tensors(*call.args, *call.kwargs.values()))
+        floats = [t.dtype for t in given if t.dtype.is_floating_point]
+        for result in tensors(call.result):
+            wider = (
+                result.dtype.is_floating_point and floats and result.dtype.itemsize > max(d.itemsize for d in floats)
+            )
+            if "dtype" in self._checks and wider and "dtype" not in call.kwargs and "to_copy" not in call.name:
+                told = ", ".join(sorted({_short(d) for d in floats}))
+                self._problem(call, "dtype", f"the result is {_short(result.dtype)}, the arguments are {told}")
+            places = {t.device for t in given if t.dim() or len(given) == 1}
+            asked = "device" in call.kwargs or "copy" in call.name
+            if "device" in self._checks and places and result.device not in places and not asked:
+                self._problem(call, "device", f"the result is on {result.device}, the arguments on {_devices(places)}")
+
+    def _problem(self, call: Call, kind: str, text: str) -> None:
+        self.found += 1
+        if len(self.problems) >= self._limit:
+            return
+        stack = [(f.filename, f.lineno or 0, f.name) for f in user_stack(call)]
+        inputs = [brief(value) for value in (*call.args, *call.kwargs.values())]
+        problem = Problem(kind, call.name, call.phase, call.module_path, text, inputs, stack, self.seen)
+        self.problems.append(problem)
+        if self._debugger:
+            print(problem)
+            breakpoint()
+        if self._mode == "raise":
+            raise OphookError(
+                f"validate {problem.op}",
+                str(problem).removeprefix(f"{problem.op} "),
+                todo="look at .problems[0] for the arguments and the whole stack",
+            )
+        if self._mode == "warn":
+            warnings.warn(f"[validate] {problem}", ValidateWarning, stacklevel=2)
+
+
+def _bad(value: Any) -> str | None:
+    """``nan`` or ``inf`` if a tensor (or one of a list) has one; NaN wins."""
+    found = None
+    for tensor in tensors(value):
+        if not is_real(tensor) or not (tensor.is_floating_point() or tensor.is_complex()) or tensor.numel() == 0:
+            continue
+        values = tensor.detach()
+        if values.layout != torch.strided:
+            values = values.to_dense() if values.is_sparse else values.values()
+        if not bool(torch.isfinite(values).all()):
+            if bool(torch.isnan(values).any()):
+                return "nan"
+            found = "inf"
+    return found
+
+
+def _is_bad(value: Any) -> bool:
+    return not math.isfinite(value) if isinstance(value, float) else _bad(value) is not None
+
+
+def _named(call: Call) -> list[tuple[str, Any]]:
+    schema = getattr(call.op, "_schema", None)
+    names = [a.name for a in schema.arguments] if schema is not None else [str(i) for i in range(len(call.args))]
+    return [*zip(names, call.args, strict=False), *call.kwargs.items()]
+
+
+@functools.cache
+def _written(op: Any) -> frozenset[str]:
+    """Names of the arguments that an operator writes to."""
+    schema = getattr(op, "_schema", None)
+    if schema is None:
+        return frozenset()
+    return frozenset(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+
+
+@functools.cache
+def _leaves_memory_unwritten(op: Any) -> bool:
+    name = getattr(op, "_name", "").split("::")[-1].split(".")[0]
+    return "empty" in name or name in ("resize_", "resize_as_", "set_")
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _devices(places: set[torch.device]) -> str:
+    return ", ".join(sorted(map(str, places)))

@@ -1,0 +1,168 @@
+"""Compare finds a planted error in one operator of many and raises no other alarm."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from programs import mlp, step, transformer, transformer_step
+
+from ophook_npu import OphookError, hook, observe, original
+
+
+def two_hundred(x):
+    """200 operators; the planted one is the only `aten::erf`."""
+    for index in range(66):
+        x = (x.sin() + 0.5).tanh()
+        if index == 40:
+            x = x.erf()
+        if index == 50:
+            x = x @ x.t() / 64
+    return x
+
+
+def planted(x):
+    y = original()(x)
+    return y + 1e-3
+
+
+def test_finds_one_planted_error_in_two_hundred_operators_and_nothing_else():
+    x = torch.randn(64, 64)
+    with hook("aten::erf", replace=planted), observe.Compare() as found:
+        two_hundred(x)
+    assert found.seen >= 200
+    (row,) = found.failures
+    assert row is found.first and row.op == "aten::erf" and row.max_abs == pytest.approx(1e-3, rel=1e-2)
+    assert row.stack[-1][2] == "two_hundred" and row.stack[-1][0] == __file__
+    assert "first divergence" in found.report() and "aten::erf" in found.report()
+
+
+@pytest.mark.parametrize(
+    ("make", "run", "dtype"),
+    [
+        (mlp, step, torch.float32),
+        (transformer, transformer_step, torch.float32),
+        (transformer, transformer_step, torch.bfloat16),
+    ],
+)
+def test_no_false_alarm_in_healthy_models_forward_and_backward(make, run, dtype):
+    model = make().to(dtype)
+    with observe.Compare() as found:
+        run(model)
+    assert found.failed == 0, found.report()
+    assert found.compared > 12
+    assert {row.phase for row in found.worst.values()} == {"forward", "backward"}
+    assert not [reason for reason in found.skipped if reason.startswith("the reference cannot run")], found.skipped
+
+
+def test_planted_error_in_backward():
+    model = mlp()
+    with (
+        hook("aten::threshold_backward", replace=lambda g, x, t: original()(g, x, t) * 1.01),
+        observe.Compare() as found,
+    ):
+        step(model)
+    assert {row.op for row in found.failures} == {"aten::threshold_backward"}
+    assert found.first.phase == "backward"
+
+
+def test_the_program_is_not_changed():
+    expected = step(mlp())
+    with observe.Compare(drift=True):
+        assert torch.equal(step(mlp()), expected)
+
+
+def test_in_place_and_aliased_arguments():
+    x = torch.full((4,), 3.0)
+    with observe.Compare() as found:
+        x.mul_(x).add_(x)
+        torch.add(x, 1, out=torch.empty(4))
+    assert found.failed == 0 and found.compared >= 3 and x[0] == 18
+    with hook("aten::mul_.Tensor", replace=lambda a, b: original()(a, b).add_(0.01)), observe.Compare() as found:
+        x.mul_(2)
+    assert found.first.op == "aten::mul_.Tensor"
+
+
+def test_random_operators_and_views_are_no_alarm():
+    x = torch.ones(100)
+    with observe.Compare() as found:
+        torch.nn.functional.dropout(x, 0.5)
+        torch.randn(10)
+        x.view(10, 10).t()
+        torch.empty(1000)
+    assert found.failed == 0
+    assert found.skipped["random"] >= 2 and found.skipped["view"] >= 2
+    assert found.skipped["memory that nobody has written yet"] >= 1
+
+
+def test_drift_separates_fresh_from_inherited_error():
+    x = torch.randn(32)
+    with hook("aten::sin", replace=lambda t: original()(t) + 1e-2), observe.Compare(drift=True) as found:
+        y = x.sin()
+        z = y * 2
+        z.view(4, 8).cos()
+    rows = found.worst
+    assert [row.op for row in found.failures] == ["aten::sin"]
+    assert rows["aten::mul.Tensor"].max_abs < 1e-6 and rows["aten::mul.Tensor"].drift == pytest.approx(2e-2, rel=0.01)
+    assert rows["aten::cos"].drift > 1e-3 > rows["aten::cos"].max_abs
+
+
+def test_other_references():
+    x = torch.randn(8, 8)
+    with observe.Compare(reference="cpu") as found:
+        x @ x
+    assert found.failed == 0 and found.worst["aten::mm"].max_abs == 0
+    with observe.Compare("aten::mm", implementations={"aten::mm": lambda a, b: a @ b + 1}) as found:
+        x @ x
+    assert found.failed == 1
+    with observe.Compare("aten::mm", reference=lambda op, args, kwargs: op(*args, **kwargs) * 2) as found:
+        x @ x
+    assert found.failed == 1
+    with pytest.raises(OphookError, match="unknown reference 'float63'; allowed: 'float64', a device"):
+        observe.Compare(reference="float63")
+
+
+def test_numbers():
+    one = torch.ones(4)
+    after = torch.nextafter(torch.nextafter(one, one * 2), one * 2)
+    with hook("aten::neg", replace=lambda x: after, check="off"), observe.Compare("aten::neg") as found:
+        torch.full((4,), -1.0).neg()
+    row = found.worst["aten::neg"]
+    assert row.ulp == 2 and row.cosine == pytest.approx(1) and row.max_abs == pytest.approx(2.4e-7, rel=0.1) and row.ok
+
+
+def test_integers_must_be_equal():
+    with hook("aten::argmax", replace=lambda *a, **k: original()(*a, **k) + 1), observe.Compare() as found:
+        torch.tensor([1.0, 3.0, 2.0]).argmax()
+    assert found.first.op == "aten::argmax" and found.first.ulp == 1
+
+
+def test_infinities_that_agree_are_no_error():
+    with observe.Compare() as found:
+        torch.tensor([0.0, 1.0]).log()
+        torch.tensor([1e30]).half()
+        torch.tensor([-1.0]).sqrt()
+    assert found.failed == 0, found.report()
+
+
+def test_results_as_json_lines_data_and_html(tmp_path):
+    lines, page = tmp_path / "rows.jsonl", tmp_path / "compare.html"
+    with hook("aten::erf", replace=planted), observe.Compare(to=lines) as found:
+        two_hundred(torch.randn(64, 64))
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert len(rows) == found.compared and [r["op"] for r in rows if not r["ok"]] == ["aten::erf"]
+    found.html(page)
+    assert "First divergence" in page.read_text() and "aten::erf" in page.read_text()
+    assert json.loads(json.dumps(found.to_json()))["failed"] == 1
+
+
+def test_memory_is_bounded():
+    with (
+        hook("aten::sin", replace=lambda t: original()(t) + 1),
+        observe.Compare("aten::sin", keep=3, drift=True) as found,
+    ):
+        for _ in range(20):
+            torch.ones(4).sin()
+    assert found.failed == 20 and len(found.failures) == 3
+    assert len(found._shadows) <= 2
