@@ -1,6 +1,8 @@
 """Observers: what a model's operators do, seen through any hook mechanism. Each is one file over the hook protocol."""
 
 from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observer
+from ophook_npu.observe.bisect import Bisection, bisect
+from ophook_npu.observe.capture import Capture, Replay, replay
 from ophook_npu.observe.compare import Compare, Comparison
 from ophook_npu.observe.log import Log
 from ophook_npu.observe.profile import Profile
@@ -10,6 +12,8 @@ from ophook_npu.observe.validate import Problem, Validate, ValidateWarning
 
 __all__ = [
     "EVERYTHING",
+    "Bisection",
+    "Capture",
     "Compare",
     "Comparison",
     "Log",
@@ -17,9 +21,12 @@ __all__ = [
     "Observer",
     "Problem",
     "Profile",
+    "Replay",
     "Site",
     "Stats",
     "Trace",
     "Validate",
     "ValidateWarning",
+    "bisect",
+    "replay",
 ]
