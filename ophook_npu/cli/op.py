@@ -1,4 +1,4 @@
-"""``ophook-npu op check``, ``op export`` and ``op new``."""
+"""``ophook-npu op check``, ``op export``, ``op new`` and ``op simulate``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     group.command()(check)
     group.command()(export)
     group.command()(new)
+    group.command()(simulate)
     app.add_typer(group, name="op")
 
 
@@ -75,3 +76,12 @@ def new(
     for path in write(name, schema, out):
         console.print(str(path), markup=False, highlight=False, soft_wrap=True)
     console.print(f"next: ophook-npu op check {out}/{name.split('::')[-1]}/operator.py", markup=False, highlight=False)
+
+
+def simulate(
+    folder: Annotated[Path, typer.Argument(help="the folder with *_aclnn.cpp and *_proto.cpp")],
+) -> None:
+    """Builds a custom operator package for the simulated Ascend and prints where it is, for ASCEND_CUSTOM_OPP_PATH."""
+    from ophook_npu.ops import packages
+
+    print(packages.simulate(folder))

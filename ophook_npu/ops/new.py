@@ -67,12 +67,9 @@ After a change here: `ophook-npu op check` on this file, and `ophook-npu op expo
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
-from ophook_npu.ops import Operator, broadcast, same_as  # noqa: F401
-from ophook_npu.ops.packages import simulate
+from ophook_npu.ops import {imports}
 
 {dtypes}
 
@@ -86,14 +83,11 @@ def examples() -> list[tuple]:
 
 
 OPERATOR = Operator(
-    schema={schema!r},
+    schema="{schema}",
     cpu=cpu,
 {fields}    ge="{type}",
     examples=examples,
 )
-
-# On the simulated Ascend there is no Ascend C kernel: this builds what stands in for it.
-simulate(Path(__file__).parent / "simulated")
 '''
 
 _TEST = '''\
@@ -119,9 +113,16 @@ _README = """\
 ```
 pip install -e '.[test]'
 ophook-npu op check {name}/operator.py                                        # on this machine's CPU
-ophook-npu run -- -m ophook_npu op check {name}/operator.py                   # on the simulated Ascend, or an NPU
 pytest tests
 ```
+On the simulated Ascend, where C++ of a few lines stands in for the Ascend C kernel:
+```
+export ASCEND_CUSTOM_OPP_PATH=$(ophook-npu op simulate {name}/simulated)
+ophook-npu run -- -m ophook_npu op check {name}/operator.py
+ophook-npu run -- -m pytest tests
+```
+On an Ascend host ASCEND_CUSTOM_OPP_PATH names the installed Ascend C operator package instead.
+
 | file | what it is |
 |---|---|
 | `{name}/operator.py` | the declaration: write your operator's body there |
@@ -240,15 +241,18 @@ def _files(op: Operator) -> dict[str, str]:
     result = {0: "None", 1: "torch.Tensor"}.get(results, f"tuple[{', '.join(['torch.Tensor'] * results)}]")
     group = next(iter(op.dtypes))
     fields = ""
+    imports = (["broadcast"] if len(plain) > 1 else ["same_as"]) if results else []
     if results:
         rule = next(iter(op.outputs.values()))
-        text = f'broadcast({", ".join(map(repr, plain))})' if isinstance(rule, Broadcast) else f"same_as({plain[0]!r})"
-        fields += f"    outputs={{{', '.join(f'{n!r}: {text}' for n in op.outputs)}}},\n"
+        text = f"broadcast({_quoted(plain)})" if isinstance(rule, Broadcast) else f"same_as({_quoted(plain[:1])})"
+        listed = ", ".join(f"{_quoted([n])}: {text}" for n in op.outputs)
+        fields += f"    outputs={{{listed}}},\n"
     fields += f'    dtypes={{"{group}": DTYPES}},\n'
     if op.derivatives:
-        fields += f"    derivatives={dict(op.derivatives)!r},\n"
+        listed = ", ".join(_quoted([n]) + ': "grad"' for n in op.derivatives)
+        fields += f"    derivatives={{{listed}}},\n"
     operator = _OPERATOR.format(
-        schema=op.schema, parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,
+        imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'), parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,
         dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n", stem=stem,
         body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
     )  # fmt: skip
@@ -273,6 +277,10 @@ def _files(op: Operator) -> dict[str, str]:
     return package
 
 
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{n}"' for n in names)
+
+
 def _examples(op: Operator, plain: list[str]) -> str:
     lines = ""
     for first, rest, grad in (("2, 3", "3", bool(op.derivatives)), ("4, 1", "4, 5", False)):
@@ -286,7 +294,7 @@ def _examples(op: Operator, plain: list[str]) -> str:
                 values.append(repr(a.default_value))
             else:
                 values.append(_EXAMPLES[kind])
-        lines += f"        ({', '.join(values)},),\n"
+        lines += f"        ({', '.join(values)}{',' if len(values) == 1 else ''}),\n"
     return lines
 
 

@@ -15,31 +15,20 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ophook_npu import toolchain
+from ophook_npu import sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import require
-from ophook_npu.sim import active
 from ophook_npu.sim.build import CSRC
 from ophook_npu.toolchain import Library
 
 
-def simulate(folder: Path) -> Path | None:
-    """Build the package in ``folder`` for the simulator that this process runs on, and put it where torch_npu looks.
-
-    Without the simulator nothing happens and None is returned. Call it before the first operator runs on ``npu``:
-    torch_npu looks for packages once.
+def simulate(folder: Path) -> Path:
+    """Build the package in ``folder`` for the simulator; ``ASCEND_CUSTOM_OPP_PATH=<the result>`` installs it for a program.
 
     Raises:
         OphookError: there are no sources, or they do not compile.
     """
-    simulator = active()
-    if simulator is None:
-        return None
-    package = build(folder, simulator)
-    entries = [entry for entry in os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":") if entry]
-    if str(package) not in entries:
-        os.environ["ASCEND_CUSTOM_OPP_PATH"] = ":".join([str(package), *entries])
-    return package
+    return build(folder, sim.build())
 
 
 def build(folder: Path, simulator: Path) -> Path:

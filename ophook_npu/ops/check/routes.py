@@ -33,8 +33,12 @@ def _need_graph(op: Operator) -> Any:
 
 def prototype(op: Operator) -> str:
     """The registered REG_OP prototype has the declaration's inputs, outputs and attributes."""
-    _need_graph(op)
+    torchair = _need_graph(op)
     from torchair.core import _torchair
+
+    # torchair starts the graph engine, which reads the packages, with the first graph that it compiles.
+    backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+    torch.compile(torch.neg, backend=backend, fullgraph=True)(torch.ones(1).npu())
 
     status, inputs, outs, attributes = _torchair.get_registered_ir_def(op.ge)
     if status != "SUCCESS":
