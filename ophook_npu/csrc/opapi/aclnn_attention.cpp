@@ -178,7 +178,8 @@ void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what
 
 void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads, const Settings& how,
            const at::Tensor& out, bool by_sequence = false) {
-  known_layout(layout, by_sequence ? std::initializer_list<const char*>{"TND"} : std::initializer_list<const char*>{"BNSD", "BSND", "BSH", "SBH"});
+  if (by_sequence) known_layout(layout, {"TND"});
+  else known_layout(layout, {"BNSD", "BSND", "BSH", "SBH"});
   same_dtype({query, key, value});
   TORCH_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ", heads, " heads");
   TORCH_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
@@ -252,14 +253,56 @@ void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const 
   });
 }
 
-// Where the device draws the dropout mask itself.
-at::Tensor drawn(const at::Tensor& query, const at::Tensor& key, const std::string& layout, int64_t heads, double keep, int64_t seed, int64_t offset) {
-  if (keep >= 1) return {};
-  auto split = heads_of(query, key, key, layout, heads);
-  const int64_t count = split.query.size(0) * heads * split.query.size(2) * split.key.size(2);
-  auto mask = at::empty({(count + 7) / 8}, at::kByte);
-  pack_bits(mask, draw_kept(count, keep, seed, offset));
+// The newest form takes any layout, and draws the dropout mask itself where none is given.
+at::Tensor drawn(const at::Tensor& drop_mask, int64_t scores, double keep, int64_t seed, int64_t offset) {
+  if (given(drop_mask) || keep >= 1) return drop_mask;
+  auto mask = at::empty({(scores + 7) / 8}, at::kByte);
+  pack_bits(mask, draw_kept(scores, keep, seed, offset));
   return mask;
+}
+
+int64_t scores_by_sequence(const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads) {
+  int64_t count = 0;
+  for (size_t i = 0; i < query_ends.size(); ++i)
+    count += heads * (query_ends[i] - (i ? query_ends[i - 1] : 0)) * (key_ends[i] - (i ? key_ends[i - 1] : 0));
+  return count;
+}
+
+int64_t scores_of_batch(const at::Tensor& query, const at::Tensor& key, const std::string& layout, int64_t heads) {
+  auto split = heads_of(query, key, key, layout, heads);
+  return split.query.size(0) * heads * split.query.size(2) * split.key.size(2);
+}
+
+void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
+                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const std::vector<int64_t>& query_ends,
+                 const std::vector<int64_t>& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
+                 const at::Tensor& out) {
+  if (layout == "TND") {
+    auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
+    forward_by_sequence(query, key, value, kept, mask, query_ends, key_ends, heads, how, max, sum, out);
+  } else {
+    auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
+    forward(query, key, value, pse, kept, mask, layout, heads, how, max, sum, out);
+  }
+}
+
+void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
+                  const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
+                  const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t seed, int64_t offset,
+                  const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+  if (layout == "TND") {
+    auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
+    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, grad_query, grad_key, grad_value);
+  } else {
+    auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
+    backward(query, key, value, grad, pse, kept, mask, layout, heads, how, grad_query, grad_key, grad_value, grad_pse);
+  }
+}
+
+void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const std::string& layout,
+               int64_t heads, const Settings& how, const at::Tensor& out) {
+  check(query, key, value, layout, heads, how, out, layout == "TND");
+  if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
 }
 
 // ---- rotary position embedding: x cos + rotated(x) sin --------------------------------------------------------------
@@ -305,13 +348,13 @@ ACLNN(FlashAttentionScore,       (In,query, In,key, In,value, In,pse, In,drop_ma
 ACLNN(FlashAttentionScoreV2,     (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, int64_t,pse_type, Out,max, Out,sum, Out,softmax, Out,out),
       check(query, key, value, layout, heads, SETTINGS_V2, out), forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V2, max, sum, out))
 ACLNN(FlashAttentionScoreV4,     (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, In,a, In,b, In,c, In,d, In,e, In,f, Ints,prefix, Ints,query_ends, Ints,key_ends, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, int64_t,out_dtype, int64_t,pse_type, Text,softmax_layout, int64_t,seed, int64_t,offset, Out,max, Out,sum, Out,softmax, Out,out),
-      (refuse_if_given({a, b, c, d, e, f}, "quantized or rotary input"), check(query, key, value, layout, heads, SETTINGS_V2, out)), forward(query, key, value, pse, given(drop_mask) ? drop_mask : drawn(query, key, layout, heads, keep, seed, offset), mask, layout, heads, SETTINGS_V2, max, sum, out))
+      (refuse_if_given({a, b, c, d, e, f}, "quantized or rotary input"), check_any(query, key, value, pse, layout, heads, SETTINGS_V2, out)), forward_any(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V2, query_ends, key_ends, seed, offset, max, sum, out))
 ACLNN(FlashAttentionScoreGrad,   (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse),
       check(query, key, value, layout, heads, SETTINGS, out), backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, SETTINGS, grad_query, grad_key, grad_value, grad_pse))
 ACLNN(FlashAttentionScoreGradV2, (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, int64_t,pse_type, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse),
       check(query, key, value, layout, heads, SETTINGS_V2, out), backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, SETTINGS_V2, grad_query, grad_key, grad_value, grad_pse))
 ACLNN(FlashAttentionScoreGradV4, (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, In,sink, In,a, In,b, In,c, In,d, In,e, In,f, In,g, Ints,prefix, Ints,query_ends, Ints,key_ends, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, Text,softmax_layout, int64_t,precision, int64_t,sparse_mode, int64_t,pse_type, int64_t,seed, int64_t,offset, int64_t,out_dtype, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_query_rope, Out,grad_key_rope, Out,grad_pse, Out,grad_sink),
-      (refuse_if_given({sink, a, b, c, d, e, f, g}, "quantized, rotary or sink input"), check(query, key, value, layout, heads, SETTINGS_V2, out)), backward(query, key, value, grad, pse, given(drop_mask) ? drop_mask : drawn(query, key, layout, heads, keep, seed, offset), mask, layout, heads, SETTINGS_V2, grad_query, grad_key, grad_value, grad_pse))
+      (refuse_if_given({sink, a, b, c, d, e, f, g}, "quantized, rotary or sink input"), check_any(query, key, value, pse, layout, heads, SETTINGS_V2, out)), backward_any(query, key, value, grad, pse, drop_mask, mask, layout, heads, SETTINGS_V2, query_ends, key_ends, seed, offset, grad_query, grad_key, grad_value, grad_pse))
 
 ACLNN(FlashAttentionVarLenScore,          (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, Ints,query_ends, Ints,key_ends, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,max, Out,sum, Out,softmax, Out,out),
       (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, SETTINGS, out, true)), forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, SETTINGS, max, sum, out))

@@ -134,5 +134,6 @@ ACLNN(DropoutGenMaskV2,       (Ints,sizes, double,p, int64_t,seed, int64_t,offse
 ACLNN(DropoutGenMaskV2Tensor, (Ints,sizes, double,p, In,seed, In,offset, uint64_t,shift, Dtype,dtype, Out,mask),      (probability(p), room_for(mask, product(sizes))), gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
 ACLNN(DropoutDoMask,          (In,self, In,mask, double,p, Out,out),                                                  (probability(p), like(out, self), room_for(mask, self.numel())), write(out, dropped(self, mask, p)))
 ACLNN(DropoutV3,              (In,self, In,noise_shape, double,p, int64_t,seed, int64_t,offset, Out,out, Out,mask),   (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed, offset, out, mask))
+ACLNN(DropoutV3Tensor,        (In,self, In,noise_shape, double,p, In,seed, In,offset, uint64_t,shift, Out,out, Out,mask), (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
 ACLNN(MaskedScale,            (In,self, In,mask, double,scale, Out,out),                                              (like(out, self), like(mask, self)), write(out, at::mul(at::mul(self, mask), scale)))
 // clang-format on
