@@ -153,13 +153,13 @@ ACLNN(ForeachPowList,           (List,x, List,y, List,out),                     
 ACLNN(ForeachMaximumList,       (List,x, List,y, List,out),                             alike(out, x), EACH(at::maximum(x[i], y[i])))
 ACLNN(ForeachMinimumList,       (List,x, List,y, List,out),                             alike(out, x), EACH(at::minimum(x[i], y[i])))
 
-// three lists
+// three lists; their list of scalars is a tensor
 ACLNN(ForeachLerpScalar,        (List,x, List,y, Num,weight, List,out),                 alike(out, x), EACH(at::lerp(x[i], y[i], weight)))
 ACLNN(ForeachLerpList,          (List,x, List,y, List,z, List,out),                     alike(out, x), EACH(at::lerp(x[i], y[i], z[i])))
 ACLNN(ForeachAddcmulScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], number(scalar))))
 ACLNN(ForeachAddcdivScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], number(scalar))))
 ACLNN(ForeachAddcmulScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalar)))
 ACLNN(ForeachAddcdivScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List,x, List,y, List,z, Nums,scalars, List,out),       alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalars[i])))
-ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, Nums,scalars, List,out),       alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalars[i])))
+ACLNN(ForeachAddcmulScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], number(scalars.select(0, i)))))
+ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], number(scalars.select(0, i)))))
 // clang-format on
