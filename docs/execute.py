@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
             wrong += bool(lines)
         else:
             path.write_text(true)
-            if not path.stem.endswith(".zh"):
+            if path.with_suffix(".ipynb").exists():
                 path.with_suffix(".ipynb").write_text(notebook(true))
     return 1 if wrong else 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -29,24 +30,29 @@ class Stats(Observer):
 
     def __init__(self, target: Any = EVERYTHING, *, by_module: bool = False, **filters: Any) -> None:
         self._by_module = by_module
-        # One key for each different call: (operator, place, (shape, dtype) of each tensor in, and of each out).
+        # One key for each different call: operator, place, shapes and dtypes in, None, shapes and dtypes out.
         self._calls: dict[Any, int] = defaultdict(int)
         super().__init__(target, **filters)
 
     def after(self, call: Call) -> None:
-        place = (call.module_path, call.phase) if self._by_module else None
-        result = call.result
-        given = (*call.args, *call.kwargs.values()) if call.kwargs else call.args
         # Flat and cheap: this runs for every call; the sums are made for the report.
-        self._calls[
-            (
-                call.op,
-                place,
-                *[(a.shape, a.dtype) if isinstance(a, _Tensor) else _listed(a) for a in given if type(a) not in _PLAIN],
-                None,
-                (result.shape, result.dtype) if isinstance(result, _Tensor) else _listed(result),
-            )
-        ] += 1
+        key: list[Any] = [call.op, (call.module_path, call.phase) if self._by_module else None]
+        add = key.append
+        for value in (*call.args, *call.kwargs.values()) if call.kwargs else call.args:
+            kind = type(value)
+            if kind is _Tensor or isinstance(value, _Tensor):
+                add(value.shape)
+                add(value.dtype)
+            elif kind is list:
+                add(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
+        add(None)
+        result = call.result
+        if type(result) is _Tensor or isinstance(result, _Tensor):
+            add(result.shape)
+            add(result.dtype)
+        elif isinstance(result, (list, tuple)):
+            add(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
+        self._calls[tuple(key)] += 1
 
     def clear(self) -> None:
         super().clear()
@@ -93,20 +99,12 @@ class Stats(Observer):
         return dict(sorted(table.items(), key=lambda item: -item[1]["calls"]))
 
 
-_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
-
-
-def _listed(value: Any) -> Any:
-    """A hashable stand-in for a list of tensors; ``()`` for anything else."""
-    if isinstance(value, (list, tuple)):
-        return tuple((v.shape, v.dtype) for v in value if isinstance(v, _Tensor)) or ()
-    return ()
-
-
-def _flat(parts: Any) -> Any:
-    for part in parts:
-        if len(part) == 2 and isinstance(part[1], torch.dtype):
-            yield part
+def _flat(parts: list[Any]) -> Iterator[tuple[torch.Size, torch.dtype]]:
+    """(shape, dtype) of each tensor: tensors stand as two entries, lists of tensors as one tuple of pairs."""
+    rest = iter(parts)
+    for part in rest:
+        if isinstance(part, torch.Size):
+            yield part, next(rest)
         else:
             yield from part
 

@@ -33,6 +33,12 @@ def test_outputs_are_what_the_code_prints(execute, page):
         assert true == page
 
 
+def test_the_page_on_observers_is_true(execute):
+    page = (DOCS / "observing.md").read_text()
+    assert len(execute.BLOCK.findall(page)) >= 8
+    assert execute.executed(page) == page
+
+
 def test_a_false_output_is_noticed(execute):
     lie = "```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
     assert execute.executed(lie) == lie.replace("3", "2")

@@ -1,0 +1,160 @@
+"""What observing costs: µs on an 8-element add, beside a bare dispatch mode, and ratios on a training step.
+
+    python benchmarks/observe_overhead.py [--rounds 15] [--layers 16] [--json FILE] [--plot FILE]
+
+The candidates take turns, round by round, in one process. The fastest round of each is compared: what else runs on the
+machine can only add.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import io
+import json
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ophook_npu import observe
+
+Context = Callable[[], AbstractContextManager[Any]]
+
+
+class Bare(TorchDispatchMode):
+    """The least a dispatch mode can do."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+def debug_mode() -> AbstractContextManager[Any]:
+    from torch.utils._debug_mode import DebugMode
+
+    return DebugMode()
+
+
+OPERATOR: dict[str, Context] = {
+    "nothing": nullcontext,
+    "bare mode": Bare,
+    "Log to nowhere": lambda: observe.Log(to=None),
+    "Log to memory": lambda: observe.Log(to=io.StringIO()),
+    "Stats": observe.Stats,
+    "Stats by module": lambda: observe.Stats(by_module=True),
+    "Profile": observe.Profile,
+    "Trace": lambda: observe.Trace(depth=4),
+    "Validate": lambda: observe.Validate(mode="record"),
+    "Compare": observe.Compare,
+    "torch DebugMode": debug_mode,
+}
+STEP: dict[str, Context] = {
+    "nothing": nullcontext,
+    "bare mode": Bare,
+    "Stats": observe.Stats,
+    "Profile": observe.Profile,
+    "Validate": lambda: observe.Validate(mode="record"),
+    "Compare": observe.Compare,
+}
+
+
+class Block(nn.Module):
+    """A decoder layer in the manner of Llama: RMSNorm, attention, gated MLP."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.gate, self.up = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, 3 * width, bias=False)
+        self.down = nn.Linear(3 * width, width, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        y = self.norm2(x)
+        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+def training_step(layers: int) -> Callable[[], None]:
+    torch.manual_seed(0)
+    model = nn.Sequential(*(Block(128, 4) for _ in range(layers)))
+    data = torch.randn(2, 64, 128)
+
+    def step() -> None:
+        model.zero_grad()
+        model(data).square().mean().backward()
+
+    return step
+
+
+def measure(candidates: dict[str, Context], work: Callable[[], None], rounds: int) -> dict[str, float]:
+    """Seconds of ``work`` in the fastest round under each candidate. Contexts are made anew each round."""
+    gc.collect()
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for number in range(rounds + 1):
+        for name, make in candidates.items():
+            with make():
+                work()  # fills caches of the context
+                gc.collect()  # what making the context left behind is not the work's
+                start = time.perf_counter()
+                work()
+                took = time.perf_counter() - start
+            if number:
+                times[name].append(took)
+    return {name: min(values) for name, values in times.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--layers", type=int, default=16)
+    parser.add_argument("--json")
+    parser.add_argument("--plot")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    x = torch.ones(8)
+    calls = 1000
+
+    def adds() -> None:
+        for _ in range(calls):
+            torch.add(x, x)
+
+    operator = {name: t / calls * 1e6 for name, t in measure(OPERATOR, adds, options.rounds).items()}
+    step = measure(STEP, training_step(options.layers), max(3, options.rounds // 5))
+    print(f"{'8-element add':20} {'µs':>8} {'x bare op':>10} {'x bare mode':>12}")
+    for name, t in operator.items():
+        print(f"{name:20} {t:8.2f} {t / operator['nothing']:10.2f} {t / operator['bare mode']:12.2f}")
+    print(f"\n{f'step, {options.layers} layers':20} {'ms':>8} {'x step':>10}")
+    for name, t in step.items():
+        print(f"{name:20} {t * 1e3:8.1f} {t / step['nothing']:10.2f}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"torch": torch.__version__, "operator_us": operator, "step_s": step}, file, indent=1)
+    if options.plot:
+        plot(operator, step, options.plot)
+
+
+def plot(operator: dict[str, float], step: dict[str, float], path: str) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4))
+    axes[0].barh(list(operator), list(operator.values()))
+    axes[0].set_xlabel("µs, 8-element add")
+    axes[0].set_xscale("log")
+    axes[1].barh(list(step), [value / step["nothing"] for value in step.values()])
+    axes[1].set_xlabel("training step, ratio to unobserved")
+    for axis in axes:
+        axis.invert_yaxis()
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
