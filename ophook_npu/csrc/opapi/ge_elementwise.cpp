@@ -114,6 +114,7 @@ const Table& elementwise_rows() {
       ROW(Adds,     "x -> y | value:Float", same, at::add(a[0], a.real("value", 0)))
       ROW(Axpy,     "x1 x2 -> y | alpha:Float", broadcast, at::add(a[0], a[1], a.real("alpha", 1)))
       ROW(AxpyV2,   "x1 x2 alpha -> y", broadcast, at::add(a[0], at::mul(a[1], a[2])))
+      ROW(Sxpy,     "x1 x2 alpha? -> y", broadcast, at::sub(a[0], a.has(2) ? at::mul(a[1], a[2]) : a[1]))
       ROW(Addcmul,  "input_data x1 x2 value -> y", broadcast, at::add(a[0], at::mul(at::mul(a[1], a[2]), a[3])))
       ROW(Addcdiv,  "input_data x1 x2 value -> y", broadcast, at::add(a[0], at::mul(at::div(a[1], a[2]), a[3])))
       ROW(Lerp,     "start end weight -> y", broadcast, at::lerp(a[0], a[1], a[2]))

@@ -414,6 +414,37 @@ at::Tensor padded(const Args& a) {
   return at::constant_pad_nd(a[0], reversed, a.has(2) ? a[2].item() : at::Scalar(0));
 }
 
+// indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices stand
+// where the first indexed dimension was, or in front where indexed dimensions are not neighbours.
+void index_by_tensor(Shaper& s) {
+  Shape x = s.shape(0), index = std::vector<int64_t>{};
+  for (size_t i = 1; i < s.count(); ++i) index = broadcast_shapes(index, s.shape(i), s);
+  if (!x || !index) return s.out(s.dtype(0), std::nullopt);
+  std::vector<int64_t> mask = s.integers("indices_mask");
+  mask.resize(x->size(), 0);
+  std::vector<int64_t> out;
+  size_t first = 0, last = 0, indexed = 0;
+  for (size_t i = 0; i < mask.size(); ++i) {
+    if (!mask[i]) {
+      out.push_back((*x)[i]);
+    } else {
+      if (!indexed++) first = i;
+      last = i;
+    }
+  }
+  if (indexed + 1 != s.count()) throw Refused("its mask names " + std::to_string(indexed) + " dimensions for " + std::to_string(s.count() - 1) + " indices");
+  bool neighbours = indexed == 0 || last - first + 1 == indexed;
+  out.insert(out.begin() + static_cast<int64_t>(neighbours ? first : 0), index->begin(), index->end());
+  s.out(s.dtype(0), out);
+}
+at::Tensor indexed_by_tensor(const Args& a) {
+  std::vector<int64_t> mask = a.integers("indices_mask");
+  c10::List<std::optional<at::Tensor>> indices;
+  size_t next = 1;
+  for (int64_t taken : mask) indices.push_back(taken ? std::optional<at::Tensor>(a[next++].to(at::kLong)) : std::nullopt);
+  return at::index(a[0], indices);
+}
+
 void one_hot(Shaper& s) {
   Shape shape = s.shape(0);
   Values depth = s.values(1);
@@ -459,6 +490,7 @@ const Table& shape_rows() {
       ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false", gather_v2, gathered(a, a.need(2).at(0)))
       ROW(GatherElements,  "x index -> y | dim:Int=0", gather_elements, at::gather(a[0], a.integer("dim", 0), a[1].to(at::kLong)))
       ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same, scattered(a))
+      ROW(IndexByTensor,   "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed_by_tensor(a))
       ROW(OneHot,          "x depth on_value off_value -> y | axis:Int=-1", one_hot, one_hot_of(a))
 
       ROW(Shape,       "x -> y | dtype:Int=3", shape_of, dims(a))
