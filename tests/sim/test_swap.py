@@ -75,3 +75,16 @@ def test_compiled(model: Residual, op, backend: str) -> None:
             got = compiled(x)
         torch.testing.assert_close(got.cpu(), want.cpu())
     assert swap.compiled >= 2 and not swap.missed, swap.report()
+
+
+def test_a_hook_neither_sees_nor_replaces_what_a_simulated_operator_does_inside(op) -> None:
+    x = torch.ones(4).npu()
+    calls = []
+    hook = ophook_npu.hook("aten::add", before=lambda call: calls.append(call), via="impl_override")
+    with hook:
+        for _ in range(50):
+            op(x, x)  # aclnnAddCustom adds by at::add on the stream's thread
+        torch.npu.synchronize()
+        torch.npu.empty_cache()  # waits for the device without letting go of Python's lock
+        assert (x + x).cpu().tolist() == [2.0] * 4
+    assert len(calls) == 1, calls

@@ -2,9 +2,12 @@
 #include "opapi/aclnn.h"
 
 #include <ATen/ExpandUtils.h>
-#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/result_type.h>
 
 #include <algorithm>
+
+#include "opapi/kernel_scope.h"
 
 namespace sim::aclnn {
 namespace {
@@ -32,8 +35,7 @@ int explain(const char* name, int unexpected) {
 }
 
 int run_task(void* pointer) {
-  // Once a stream thread: kernels run below autograd, and nobody above them has to say so again for each task.
-  thread_local at::AutoDispatchBelowADInplaceOrView below_autograd;
+  thread_local KernelScope scope;  // once a stream thread, not once a task: it costs as much as a small operator
   auto call = static_cast<aclOpExecutor*>(pointer);
   try {
     call->run();
@@ -135,6 +137,19 @@ void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
     if (other.defined() && other.sizes() != self.sizes()) shape(self, at::infer_size(self.sizes(), other.sizes()));
 }
 
+static void castable(at::ScalarType result, const at::Tensor& self, bool division) {
+  if (division && at::isIntegralType(result, true)) result = at::kFloat;
+  TORCH_CHECK(at::canCast(result, self.scalar_type()), "result type ", result, " can't be cast to the desired output type ",
+              self.scalar_type());
+}
+void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) {
+  into(self, {other});
+  if (division || self.scalar_type() != other.scalar_type()) castable(at::result_type(self, other), self, division);
+}
+void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) {
+  if (!at::isFloatingType(self.scalar_type())) castable(at::result_type(self, other), self, division);
+}
+
 void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   TORCH_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
   TORCH_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
@@ -200,6 +215,10 @@ void fit(const Space& space, const at::Tensor& value) {
 at::Tensor wide(const at::Tensor& tensor) {
   return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16) ? tensor.to(at::kFloat)
                                                                                                          : tensor;
+}
+
+at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha) {
+  return at::add(wide(a), wide(b), alpha);
 }
 
 int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor) {

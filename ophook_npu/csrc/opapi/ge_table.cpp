@@ -1,11 +1,10 @@
 // The graph engine's operator table behind its C boundary (ge/kernels.h).
-#include <ATen/core/LegacyTypeDispatch.h>
-
 #include <cstdio>
 #include <unordered_map>
 
 #include "aclnn.h"
 #include "ge_rows.h"
+#include "kernel_scope.h"
 
 namespace sim::ge_table {
 namespace {
@@ -200,7 +199,7 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
   const Row* row = find_row(call->type);
   if (!row) return report("the table has no such operator", error, capacity);
   try {
-    at::AutoDispatchBelowAutograd below;
+    const sim::KernelScope scope;
     Args args(*call);
     Results results = row->run(args);
     for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {
