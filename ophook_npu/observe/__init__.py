@@ -4,6 +4,7 @@ from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observe
 from ophook_npu.observe.bisect import Bisection, bisect
 from ophook_npu.observe.capture import Capture, Replay, replay
 from ophook_npu.observe.compare import Compare, Comparison
+from ophook_npu.observe.digest import Alignment, Digest, align
 from ophook_npu.observe.log import Log
 from ophook_npu.observe.profile import Profile
 from ophook_npu.observe.stats import Stats
@@ -12,10 +13,12 @@ from ophook_npu.observe.validate import Problem, Validate, ValidateWarning
 
 __all__ = [
     "EVERYTHING",
+    "Alignment",
     "Bisection",
     "Capture",
     "Compare",
     "Comparison",
+    "Digest",
     "Log",
     "NothingSeenWarning",
     "Observer",
@@ -27,6 +30,7 @@ __all__ = [
     "Trace",
     "Validate",
     "ValidateWarning",
+    "align",
     "bisect",
     "replay",
 ]
