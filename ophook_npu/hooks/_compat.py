@@ -133,16 +133,23 @@ def _set_flags_for(present: list[Any]) -> None:
         dispatch.set_is_in_mode_without_ignore_compile_internals(True)
 
 
-def leave_function_mode(mode: Any) -> None:
-    """Takes a ``TorchFunctionMode`` off this thread's stack, from wherever it is; those above it stay, in order."""
-    from torch import overrides
+def function_modes() -> list[Any]:
+    """This thread's torch function modes, outermost first."""
+    return torch.overrides._get_current_function_mode_stack()
 
+
+def exchange_function_mode(old: Any, new: Any) -> None:
+    """Puts ``new`` in the place of ``old`` on this thread's stack; either may be ``None``. Those above stay, in
+    order."""
     above = []
-    while overrides._get_current_function_mode_stack()[-1] is not mode:
-        above.append(overrides._pop_mode())
-    mode.__exit__(None, None, None)
+    if old is not None:
+        while function_modes()[-1] is not old:
+            above.append(torch.overrides._pop_mode())
+        old.__exit__(None, None, None)
+    if new is not None:
+        new.__enter__()
     for other in reversed(above):
-        overrides._push_mode(other)
+        torch.overrides._push_mode(other)
 
 
 # --- torch.compile --------------------------------------------------------------------------------------------------

@@ -25,6 +25,14 @@ takes composite operators apart; else the operators the stand-in calls would be 
 them."""
 
 
+_origins: dict[OpOverload, OpOverload] = {}
+
+
+def origin(op: Any) -> Any:
+    """The operator a stand-in stands for, through other stand-ins; any other operator itself."""
+    return _origins.get(op, op)
+
+
 def refuses(op: OpOverload) -> str | None:
     """Why ``op`` cannot be stood for by an opaque operator, or ``None``."""
     if op._schema.is_mutable:
@@ -51,27 +59,37 @@ class Opaque:
         self._handler = handler
         self._is_on = is_on
         self._autograd = autograd
-        self._number = next(_numbers)
         self._library = torch.library.Library("ophook", "FRAGMENT")
-        self._standins: dict[OpOverload, OpOverload] = {}
+        self._known: dict[tuple[OpOverload, ...], tuple[OpOverload, ...]] = {}
 
     def standin(self, op: OpOverload) -> OpOverload:
-        if op not in self._standins:
-            self._standins[op] = self._define(op)
-        return self._standins[op]
+        """The stand-in of one operator, which may itself be the stand-in of another hook: that one runs inside."""
+        return self.standins((op,))[0]
 
-    def _define(self, op: OpOverload) -> OpOverload:
-        # One packet for all overloads of a packet, so that calling it chooses among them as the original's would.
-        packet = f"{op._schema.name.replace('::', '_')}_{self._number}"
+    def standins(
+        self, ops: tuple[OpOverload, ...], passing: frozenset[OpOverload] = frozenset()
+    ) -> tuple[OpOverload, ...]:
+        """Stand-ins of several overloads; those of one packet are one packet again, whose call chooses among them.
+
+        Args:
+            passing: of ``ops``, those that are only there to be chosen, and do not run the hook.
+        """
+        if ops not in self._known:
+            number = next(_numbers)
+            self._known[ops] = tuple(self._define(op, number, op not in passing) for op in ops)
+        return self._known[ops]
+
+    def _define(self, op: OpOverload, number: int, is_hooked: bool = True) -> OpOverload:
+        packet = f"{origin(op)._schema.name.replace('::', '_')}_{number}"
         name = packet if op._overloadname == "default" else f"{packet}.{op._overloadname}"
         schema = str(op._schema)
         self._library.define(name + schema[schema.index("(") :], tags=(torch.Tag.pt2_compliant_tag,))
-        handler, is_on = self._handler, self._is_on
+        handler, is_on, seen = self._handler, self._is_on, origin(op)
 
         def run(*args: Any, **kwargs: Any) -> Any:
             # The replacement's own Python calls must not be redirected to this operator again.
             with torch._C.DisableTorchFunction():
-                result = handler.run(op, args, kwargs, op) if is_on() else op(*args, **kwargs)
+                result = handler.run(seen, args, kwargs, op) if is_hooked and is_on() else op(*args, **kwargs)
             return _fresh(result, (args, kwargs))
 
         def fake(*args: Any, **kwargs: Any) -> Any:
@@ -81,8 +99,9 @@ class Opaque:
         torch.library.register_fake(f"ophook::{name}", fake, lib=self._library)
         standin: OpOverload = getattr(getattr(torch.ops.ophook, packet), op._overloadname)
         bodies[standin] = run
+        _origins[standin] = origin(op)
         if self._autograd:
-            _give_gradient(op, f"ophook::{name}", self._library)
+            _give_gradient(origin(op), f"ophook::{name}", self._library)
         return standin
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import torch
@@ -69,42 +68,52 @@ class _Installed:
 
     def __init__(self, spec: Spec) -> None:
         assert spec.targets is not None
-        ops = [op for op in spec.targets.ops if _opaque.refuses(op) is None]
-        self._local = threading.local()
-        self._opaque = _opaque.Opaque(spec.handler, lambda: True, autograd=True)
+        self.ops = tuple(op for op in spec.targets.ops if _opaque.refuses(op) is None)
         spec.handler.below_autograd = True
-        self._table: dict[Any, Any] = {}
-        for op in ops:
-            standin = self._opaque.standin(op)
-            for function in _functions(op):
-                self._table.setdefault(function, standin.overloadpacket)
+        self.opaque = _opaque.Opaque(spec.handler, lambda: True, autograd=True)
+        packets = dict.fromkeys(op.overloadpacket for op in self.ops)
+        every = [getattr(packet, name) for packet in packets for name in packet.overloads()]
+        self.family = tuple(op for op in every if _opaque.refuses(op) is None)
+        names = sorted({getattr(f, "__name__", None) or str(f) for op in self.ops for f in _functions(op)})
         self.notes = [
-            "seen are Python calls by name: " + ", ".join(sorted({_spelling(f) for f in self._table})),
+            f"seen are Python calls by name: {', '.join(names)}",
             "calls that other operators make in C++ (a @ b makes one of mm) are not",
         ]
 
     def enable(self) -> None:
-        self._local.mode = _Redirect(self._table)
-        self._local.mode.__enter__()
+        top = _compat.function_modes()[-1:]
+        # Hooks enabled in a row share one mode, so that each runs inside the next and may leave in any order.
+        below = top[0] if top and type(top[0]) is _Redirect else None
+        _compat.exchange_function_mode(below, _Redirect([*(below.hooks if below else []), self]))
 
     def disable(self) -> None:
-        _compat.leave_function_mode(self._local.mode)
+        mode = next(m for m in _compat.function_modes() if type(m) is _Redirect and self in m.hooks)
+        left = [hook for hook in mode.hooks if hook is not self]
+        _compat.exchange_function_mode(mode, _Redirect(left) if left else None)
 
     def remove(self) -> None:
         # Compiled code may still call the custom operators: they stay defined.
         pass
 
 
-def _spelling(function: Any) -> str:
-    return getattr(function, "__name__", None) or str(function)
-
-
 class _Redirect(TorchFunctionMode):
-    def __init__(self, table: dict[Any, Any]) -> None:
+    """Never changed once it is entered: Dynamo guards on what it read here."""
+
+    def __init__(self, hooks: list[_Installed]) -> None:
         super().__init__()
-        self.table = table
+        self.hooks = hooks  # oldest first
+        reached: dict[OpOverload, OpOverload] = {}
+        for hook in hooks:
+            # All overloads of a packet, so that a call finds the one that takes its arguments.
+            inner = [reached.get(op, op) for op in hook.family]
+            passing = frozenset(i for i, op in zip(inner, hook.family, strict=True) if op not in hook.ops)
+            reached.update(zip(hook.family, hook.opaque.standins(tuple(inner), passing), strict=True))
+        self.table: dict[Any, Any] = {}
+        for op, standin in reached.items():
+            for function in _functions(op):
+                self.table[function] = standin if function is op else standin.overloadpacket
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in self.table:
+        if func in self.table and not (kwargs and "out" in kwargs):
             return self.table[func](*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))

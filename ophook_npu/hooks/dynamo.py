@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from torch import fx
 from torch._ops import OpOverload
@@ -96,7 +96,11 @@ class _Installed:
     def _rewrite(self, gm: fx.GraphModule) -> int:
         if self._operator is None:
             return self._rewrite_opaque(gm)
-        nodes = [node for node in _graph.operator_nodes(gm) if node.target in self._ops and self._admit(node)]
+        found = [node for node in self._targets_in(gm) if self._admit(node)]
+        nodes = [node for node in found if node.target in self._ops]
+        for node in set(found) - set(nodes):
+            # Another hook is there already; it stays, inside this one.
+            node.target = self._opaque.standin(cast(OpOverload, node.target))
         for node in nodes:
             taken = {argument.name for argument in self._operator._schema.arguments}
             node.kwargs = {name: value for name, value in node.kwargs.items() if name in taken}
@@ -104,10 +108,13 @@ class _Installed:
         return len(nodes)
 
     def _rewrite_opaque(self, gm: fx.GraphModule) -> int:
-        for node in _graph.operator_nodes(gm):
-            if node.target in self._ops and self._admit(node):
-                node.target = self._opaque.standin(node.target)
+        for node in self._targets_in(gm):
+            if self._admit(node):
+                node.target = self._opaque.standin(cast(OpOverload, node.target))
         return 0
+
+    def _targets_in(self, gm: fx.GraphModule) -> list[fx.Node]:
+        return [node for node in _graph.operator_nodes(gm) if _opaque.origin(node.target) in self._ops]
 
     def _default_admit(self, node: fx.Node) -> bool:
         """An operator as replacement is called by the compiled code itself, so what it cannot take must be known

@@ -25,7 +25,7 @@ import ophook_npu
 from ophook_npu import hooks
 
 THREADS = 4
-STEPS = int(os.environ.get("OPHOOK_STATE_STEPS", "400"))  # CI runs 2000
+STEPS = int(os.environ.get("OPHOOK_STATE_STEPS", "2000"))
 X = torch.arange(6.0).reshape(2, 3)
 W = torch.arange(12.0).reshape(3, 4)
 NATIVE = X @ W
