@@ -445,6 +445,11 @@ at::Tensor indexed_by_tensor(const Args& a) {
   return at::index(a[0], indices);
 }
 
+void embedding_grad(Shaper& s) {
+  Shape grad = s.shape(0);
+  s.out(s.dtype(0), std::vector<int64_t>{s.integer("num_weights", 0), grad ? grad->back() : static_cast<int64_t>(ge_unknown_dim)});
+}
+
 void one_hot(Shaper& s) {
   Shape shape = s.shape(0);
   Values depth = s.values(1);
@@ -491,6 +496,8 @@ const Table& shape_rows() {
       ROW(GatherElements,  "x index -> y | dim:Int=0", gather_elements, at::gather(a[0], a.integer("dim", 0), a[1].to(at::kLong)))
       ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same, scattered(a))
       ROW(IndexByTensor,   "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed_by_tensor(a))
+      ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false", embedding_grad,
+          at::embedding_dense_backward(a[0], a[1].to(at::kLong), a.integer("num_weights", 0), a.integer("padding_idx", -1), a.flag("scale_grad_by_freq")))
       ROW(OneHot,          "x depth on_value off_value -> y | axis:Int=-1", one_hot, one_hot_of(a))
 
       ROW(Shape,       "x -> y | dtype:Int=3", shape_of, dims(a))
