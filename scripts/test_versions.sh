@@ -18,7 +18,7 @@ status=0
 for version in "$@"; do
     environment="$work/$version"
     "${PYTHON:-python3}" -m venv "$environment"
-    if ! "$environment/bin/pip" install -q "torch==$version.*" "$root[test]"; then
+    if ! "$environment/bin/pip" install -q "torch==$version.*" "${root}[test]"; then
         echo "torch $version: cannot be installed here" >&2
         status=1
         continue
