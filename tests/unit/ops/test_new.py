@@ -1,0 +1,52 @@
+"""`op new`: what it makes passes `op check` as it is, for schemas of every kind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ophook_npu.errors import OphookError
+from ophook_npu.ops.check import check
+from ophook_npu.ops.load import load
+from ophook_npu.ops.new import write
+
+SCHEMAS = {
+    "one": "(Tensor x) -> Tensor",
+    "two": "(Tensor a, Tensor b) -> Tensor",
+    "attributes": "(Tensor x, float scale, int dim=-1, bool flag=False, str mode='a', int[] sizes=[1, 2]) -> Tensor",
+    "several": "(Tensor x, Tensor? bias=None, *, float eps=1e-6) -> (Tensor, Tensor)",
+    "list": "(Tensor x, Tensor[] rest) -> Tensor",
+    "in_place": "(Tensor(a!) cache, Tensor updates) -> ()",
+}
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_a_new_operator_passes_as_generated(kind: str, tmp_path: Path) -> None:
+    name = f"new_{kind}"
+    write(f"mylib::{name}", SCHEMAS[kind], tmp_path)
+    (op,) = load(str(tmp_path / name / "operator.py"))
+    assert [f"{o.check}: {o.reason}" for o in check(op) if o.status == "fail"] == []
+
+
+def test_its_own_tests_pass_when_installed(tmp_path: Path) -> None:
+    write("mylib::new_installed", "(Tensor x, Tensor y) -> Tensor", tmp_path)
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests"], cwd=tmp_path, capture_output=True, text=True,
+        env={"PYTHONPATH": str(tmp_path), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert result.returncode == 0 and "11 passed, 5 skipped" in result.stdout, result.stdout
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(OphookError, match="the name is 'Scale'"):
+        write("Scale", "(Tensor x) -> Tensor", tmp_path)
+    with pytest.raises(OphookError, match="does not parse"):
+        write("mylib::scale", "(Tensor x -> Tensor", tmp_path)
+    with pytest.raises(OphookError, match="there is no Tensor argument"):
+        write("mylib::scale", "(int n) -> Tensor", tmp_path)
+    with pytest.raises(OphookError, match="argument d is Device"):
+        write("mylib::scale", "(Tensor x, Device d) -> Tensor", tmp_path)
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(OphookError, match="is there and not empty"):
+        write("mylib::scale", "(Tensor x) -> Tensor", tmp_path)
