@@ -24,23 +24,26 @@ def cpu(x: torch.Tensor, gamma: torch.Tensor, epsilon: float = 1e-6) -> tuple[to
 
 def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
     x, gamma, _ = inputs
+    ctx.set_materialize_grads(False)  # rstd is rarely used: no zeros for its gradient
     ctx.save_for_backward(x, gamma, output[1])
 
 
-def backward(ctx: Any, grad_y: torch.Tensor, grad_rstd: torch.Tensor) -> tuple[Any, ...]:
+def backward(ctx: Any, grad_y: torch.Tensor | None, grad_rstd: torch.Tensor | None) -> tuple[Any, ...]:
     x, gamma, rstd = ctx.saved_tensors
-    wide, grad = x.float(), grad_y.float()
-    normal = wide * rstd
+    normal = x.float() * rstd
     grad_x = grad_gamma = None
-    if ctx.needs_input_grad[0]:
-        scaled = grad * gamma.float()
-        along = (scaled * normal).mean(-1, keepdim=True)
-        # rstd is a result too: its derivative by x is -x · rstd³ / D.
-        through_rstd = grad_rstd * rstd.square() / x.shape[-1]
-        grad_x = ((scaled - normal * along) * rstd - normal * through_rstd).to(x.dtype)
-    if ctx.needs_input_grad[1]:
-        grad_gamma = (grad * normal).sum_to_size(gamma.shape).to(gamma.dtype)
-    return grad_x, grad_gamma, None
+    if grad_y is not None:
+        grad = grad_y.float()
+        if ctx.needs_input_grad[0]:
+            scaled = grad * gamma.float()
+            grad_x = (scaled - normal * (scaled * normal).mean(-1, keepdim=True)) * rstd
+        if ctx.needs_input_grad[1]:
+            grad_gamma = (grad * normal).sum_to_size(gamma.shape).to(gamma.dtype)
+    if grad_rstd is not None and ctx.needs_input_grad[0]:
+        # rstd's derivative by x is -x · rstd³ / D
+        through = normal * (grad_rstd * rstd.square() / -x.shape[-1])
+        grad_x = through if grad_x is None else grad_x + through
+    return None if grad_x is None else grad_x.to(x.dtype), grad_gamma, None
 
 
 def examples() -> list[tuple[Any, ...]]:
