@@ -51,6 +51,9 @@ def register(app: typer.Typer) -> None:
                 memory=None if memory is None else memory << 20, synchronous=sync,
             )  # fmt: skip
             sim.apply(environ, variables)
+        if chosen != "cpu":
+            # Machines without CANN often have autoloading switched off for all of torch; this program is to have its npu.
+            environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
         sys.stdout.flush()
         sys.stderr.flush()
         os.execve(sys.executable, [sys.executable, *arguments], environ)

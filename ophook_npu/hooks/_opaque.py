@@ -8,10 +8,12 @@ print and breakpoints included. They are defined once for each (hook, operator) 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import fx
 from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
@@ -46,6 +48,21 @@ def refuses(op: OpOverload) -> str | None:
     return None
 
 
+def numbers_for_tensors(node: fx.Node) -> frozenset[str]:
+    """The arguments of a graph's call that are declared as tensors and given as Python or symbolic numbers."""
+    target = node.target
+    assert isinstance(target, OpOverload)
+    given = {a.name: value for a, value in zip(target._schema.arguments, node.args, strict=False)} | node.kwargs
+
+    def is_number(value: Any) -> bool:
+        if isinstance(value, fx.Node):
+            value = value.meta.get("val", value.meta.get("example_value"))
+        return isinstance(value, (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+    declared = (a.name for a in target._schema.arguments if str(a.type) == "Tensor")
+    return frozenset(name for name in declared if is_number(given.get(name)))
+
+
 class Opaque:
     """The stand-ins of one hook.
 
@@ -61,10 +78,20 @@ class Opaque:
         self._autograd = autograd
         self._library = torch.library.Library("ophook", "FRAGMENT")
         self._known: dict[tuple[OpOverload, ...], tuple[OpOverload, ...]] = {}
+        self._with_numbers: dict[tuple[OpOverload, frozenset[str]], OpOverload] = {}
 
-    def standin(self, op: OpOverload) -> OpOverload:
-        """The stand-in of one operator, which may itself be the stand-in of another hook: that one runs inside."""
-        return self.standins((op,))[0]
+    def standin(self, op: OpOverload, numbers: frozenset[str] = frozenset()) -> OpOverload:
+        """The stand-in of one operator, which may itself be the stand-in of another hook: that one runs inside.
+
+        Args:
+            numbers: arguments declared as tensors that the call gives as Python numbers. torch takes them for its own
+                operators only, so this stand-in declares them as scalars.
+        """
+        if not numbers:
+            return self.standins((op,))[0]
+        if (op, numbers) not in self._with_numbers:
+            self._with_numbers[op, numbers] = self._define(op, next(_numbers), numbers=numbers)
+        return self._with_numbers[op, numbers]
 
     def standins(
         self, ops: tuple[OpOverload, ...], passing: frozenset[OpOverload] = frozenset()
@@ -79,10 +106,14 @@ class Opaque:
             self._known[ops] = tuple(self._define(op, number, op not in passing) for op in ops)
         return self._known[ops]
 
-    def _define(self, op: OpOverload, number: int, is_hooked: bool = True) -> OpOverload:
+    def _define(
+        self, op: OpOverload, number: int, is_hooked: bool = True, numbers: frozenset[str] = frozenset()
+    ) -> OpOverload:
         packet = f"{origin(op)._schema.name.replace('::', '_')}_{number}"
         name = packet if op._overloadname == "default" else f"{packet}.{op._overloadname}"
         schema = str(op._schema)
+        for argument in numbers:
+            schema = re.sub(rf"\bTensor {argument}\b", f"Scalar {argument}", schema)
         self._library.define(name + schema[schema.index("(") :], tags=(torch.Tag.pt2_compliant_tag,))
         handler, is_on, seen = self._handler, self._is_on, origin(op)
 

@@ -100,7 +100,7 @@ class _Installed:
         nodes = [node for node in found if node.target in self._ops]
         for node in set(found) - set(nodes):
             # Another hook is there already; it stays, inside this one.
-            node.target = self._opaque.standin(cast(OpOverload, node.target))
+            node.target = self._opaque.standin(cast(OpOverload, node.target), _opaque.numbers_for_tensors(node))
         for node in nodes:
             taken = {argument.name for argument in self._operator._schema.arguments}
             node.kwargs = {name: value for name, value in node.kwargs.items() if name in taken}
@@ -110,7 +110,7 @@ class _Installed:
     def _rewrite_opaque(self, gm: fx.GraphModule) -> int:
         for node in self._targets_in(gm):
             if self._admit(node):
-                node.target = self._opaque.standin(cast(OpOverload, node.target))
+                node.target = self._opaque.standin(cast(OpOverload, node.target), _opaque.numbers_for_tensors(node))
         return 0
 
     def _targets_in(self, gm: fx.GraphModule) -> list[fx.Node]:

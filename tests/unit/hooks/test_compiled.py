@@ -339,3 +339,15 @@ def test_swap_refusals(add_custom):
         ophook_npu.swap(Adds(), add_custom)
     with pytest.raises(OphookError, match="made without a model"):
         ophook_npu.swap("aten::add", add_custom)(1)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_number_in_a_tensors_place(backend: str) -> None:
+    torch._dynamo.reset()
+    seen: list[str] = []
+    x = torch.arange(3)
+    compiled = torch.compile(lambda x: (x.cos() + 1) * 2.5, backend=backend)
+    with ophook_npu.hook("aten::*", before=lambda call: seen.append(str(call.op)), via="dynamo"):
+        got = compiled(x)
+    torch.testing.assert_close(got, (x.cos() + 1) * 2.5)  # dtype too: a number is no 0-d tensor when types are promoted
+    assert {"aten.add.Tensor", "aten.mul.Tensor"} <= set(seen), seen
