@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
             )  # fmt: skip
             sim.apply(environ, variables)
         if chosen != "cpu":
-            # Machines without CANN often have autoloading switched off for all of torch; this program is to have its npu.
+            # Machines without CANN often have autoloading switched off for all of torch; this program gets its npu.
             environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
         sys.stdout.flush()
         sys.stderr.flush()
