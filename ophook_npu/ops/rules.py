@@ -87,8 +87,9 @@ class Divided(_AlongDim):
     def shape(self, operator: str, values: Mapping[str, Any]) -> Any:
         shape, dim = self._at(operator, values)
         if shape[dim] % self.by != 0:
+            said = values[self.dim] if isinstance(self.dim, str) else self.dim
             raise RuntimeError(
-                f"[{operator}] {self.of[0]} has {shape[dim]} elements along dimension {dim}; "
+                f"[{operator}] {self.of[0]} has {shape[dim]} elements along dimension {said}; "
                 f"allowed: a multiple of {self.by}"
             )
         shape[dim] = shape[dim] // self.by
