@@ -188,9 +188,9 @@ def test_foreach_lists(same) -> None:
     same(lambda xs, ys: torch._foreach_lerp(xs, ys, 0.25), xs, ys)
     same(lambda xs, ys: torch._foreach_addcmul(xs, ys, ys, 0.5), xs, ys)
     same(lambda xs, ys: torch._foreach_addcdiv(xs, ys, ys, [0.5, 1.0, 2.0]), xs, ys)
-    factors = torch.tensor([0.5, 1.0, 2.0])
-    same(lambda xs, ys, f: torch._foreach_addcmul(xs, ys, ys, f), xs, ys, factors)
-    same(lambda xs, ys, f: torch._foreach_addcdiv(xs, ys, ys, f), xs, ys, factors)
+    factors = torch.tensor([0.5, 1.0, 2.0])  # stays on the CPU: torch wants it there
+    same(lambda xs, ys: torch._foreach_addcmul(xs, ys, ys, factors), xs, ys)
+    same(lambda xs, ys: torch._foreach_addcdiv(xs, ys, ys, factors), xs, ys)
     same(lambda xs: torch._foreach_norm(xs), xs)
 
 

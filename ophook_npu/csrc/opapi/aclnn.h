@@ -113,6 +113,10 @@ SIM_API void shape(const at::Tensor& out, Shape expected);                      
 SIM_API void like(const at::Tensor& out, const at::Tensor& other);                    // out has other's shape
 SIM_API void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
 SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> others);  // others broadcast into self
+// What torch says of arithmetic in place: the other operand broadcasts into self, and the result's dtype can be cast to
+// self's. A division of integers has a float result.
+SIM_API void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division = false);
+SIM_API void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division = false);
 SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b); // (…, m, k) x (…, k, n)
 SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims);
 SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
@@ -136,6 +140,8 @@ void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& value
 }
 // Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
 SIM_API at::Tensor wide(const at::Tensor& tensor);
+// a + alpha * b, with one rounding. ATen's CPU kernel first rounds alpha to a half type; the device does not.
+SIM_API at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha);
 inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }

@@ -57,7 +57,7 @@ void max_pool_mask(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayR
 at::Tensor max_pool_mask_backward(const at::Tensor& grad, const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride,
                                   at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
   auto winners = std::get<1>(at::max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode));
-  return at::max_pool2d_with_indices_backward(grad, self, kernel, stride, padding, dilation, ceil_mode, winners);
+  return at::max_pool2d_with_indices_backward(wide(grad), wide(self), kernel, stride, padding, dilation, ceil_mode, winners);
 }
 
 at::Tensor indices(const at::Tensor& given) { return given.to(at::kLong); }
@@ -76,23 +76,23 @@ ACLNN(ConvTbcBackward,  (In,grad, In,self, In,weight, In,bias, int64_t,pad, Cube
 ACLNN(MaxPool2dWithMask,            (In,self, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out, Out,mask),                when_run(),      max_pool_mask(self, kernel, stride, padding, dilation, ceil_mode, out, mask))
 ACLNN(MaxPool2dWithMaskBackward,    (In,grad, In,self, In,mask, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out),        like(out, self), write(out, max_pool_mask_backward(grad, self, kernel, stride, padding, dilation, ceil_mode)))
 ACLNN(MaxPool2dWithIndices,         (In,self, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out, Out,found),               like(found, out), write({out, found}, at::max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode)))
-ACLNN(MaxPool2dWithIndicesBackward, (In,grad, In,self, In,found, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out),       like(out, self), write(out, at::max_pool2d_with_indices_backward(grad, self, kernel, stride, padding, dilation, ceil_mode, indices(found))))
-ACLNN(MaxPool3dWithArgmax,          (In,self, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out, Out,found),               like(found, out), write({out, found}, at::max_pool3d_with_indices(self, kernel, stride, padding, dilation, ceil_mode)))
-ACLNN(MaxPool3dWithArgmaxBackward,  (In,grad, In,self, In,found, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out),       like(out, self), write(out, at::max_pool3d_with_indices_backward(grad, self, kernel, stride, padding, dilation, ceil_mode, indices(found))))
-ACLNN(AdaptiveMaxPool2d,            (In,self, Ints,size, Out,out, Out,found),                         like(found, out), write({out, found}, at::adaptive_max_pool2d(self, size)))
-ACLNN(AdaptiveMaxPool2dBackward,    (In,grad, In,self, In,found, Out,out),                            like(out, self),  write(out, at::adaptive_max_pool2d_backward(grad, self, indices(found))))
-ACLNN(AdaptiveMaxPool3d,            (In,self, Ints,size, Out,out, Out,found),                         like(found, out), write({out, found}, at::adaptive_max_pool3d(self, size)))
-ACLNN(AdaptiveMaxPool3dBackward,    (In,grad, In,self, In,found, Out,out),                            like(out, self),  write(out, at::adaptive_max_pool3d_backward(grad, self, indices(found))))
-ACLNN(MaxUnpool2d,                  (In,self, In,found, Ints,size, Out,out),                          like(found, self), write(out, at::max_unpool2d(self, indices(found), size)))
-ACLNN(MaxUnpool3d,                  (In,self, In,found, Ints,size, Ints,stride, Ints,padding, Out,out), like(found, self), write(out, at::max_unpool3d(self, indices(found), size, stride, padding)))
+ACLNN(MaxPool2dWithIndicesBackward, (In,grad, In,self, In,found, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out),       like(out, self), write(out, at::max_pool2d_with_indices_backward(wide(grad), wide(self), kernel, stride, padding, dilation, ceil_mode, indices(found))))
+ACLNN(MaxPool3dWithArgmax,          (In,self, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out, Out,found),               like(found, out), write({out, found}, at::max_pool3d_with_indices(wide(self), kernel, stride, padding, dilation, ceil_mode)))
+ACLNN(MaxPool3dWithArgmaxBackward,  (In,grad, In,self, In,found, Ints,kernel, Ints,stride, Ints,padding, Ints,dilation, bool,ceil_mode, Out,out),       like(out, self), write(out, at::max_pool3d_with_indices_backward(wide(grad), wide(self), kernel, stride, padding, dilation, ceil_mode, indices(found))))
+ACLNN(AdaptiveMaxPool2d,            (In,self, Ints,size, Out,out, Out,found),                         like(found, out), write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
+ACLNN(AdaptiveMaxPool2dBackward,    (In,grad, In,self, In,found, Out,out),                            like(out, self),  write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
+ACLNN(AdaptiveMaxPool3d,            (In,self, Ints,size, Out,out, Out,found),                         like(found, out), write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
+ACLNN(AdaptiveMaxPool3dBackward,    (In,grad, In,self, In,found, Out,out),                            like(out, self),  write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
+ACLNN(MaxUnpool2d,                  (In,self, In,found, Ints,size, Out,out),                          like(found, self), write(out, at::max_unpool2d(wide(self), indices(found), size)))
+ACLNN(MaxUnpool3d,                  (In,self, In,found, Ints,size, Ints,stride, Ints,padding, Out,out), like(found, self), write(out, at::max_unpool3d(wide(self), indices(found), size, stride, padding)))
 
 // average
 ACLNN(AvgPool2d,                    (In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Cube,mode, Out,out),          when_run(),      write(out, at::avg_pool2d(self, kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
-ACLNN(AvgPool2dBackward,            (In,grad, In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Cube,mode, Out,out), like(out, self), write(out, at::avg_pool2d_backward(grad, self, kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
-ACLNN(AvgPool3d,                    (In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Out,out),                     when_run(),      write(out, at::avg_pool3d(self, kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
-ACLNN(AvgPool3dBackward,            (In,grad, In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Out,out),            like(out, self), write(out, at::avg_pool3d_backward(grad, self, kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
+ACLNN(AvgPool2dBackward,            (In,grad, In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Cube,mode, Out,out), like(out, self), write(out, at::avg_pool2d_backward(wide(grad), wide(self), kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
+ACLNN(AvgPool3d,                    (In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Out,out),                     when_run(),      write(out, at::avg_pool3d(wide(self), kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
+ACLNN(AvgPool3dBackward,            (In,grad, In,self, Ints,kernel, Ints,stride, Ints,padding, bool,ceil_mode, bool,count_pad, int64_t,by, Out,out),            like(out, self), write(out, at::avg_pool3d_backward(wide(grad), wide(self), kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
 ACLNN(AdaptiveAvgPool2d,            (In,self, Ints,size, Out,out),  when_run(),      write(out, at::adaptive_avg_pool2d(self, size)))
-ACLNN(AdaptiveAvgPool2dBackward,    (In,grad, In,self, Out,out),    like(out, self), write(out, at::_adaptive_avg_pool2d_backward(grad, self)))
-ACLNN(AdaptiveAvgPool3d,            (In,self, Ints,size, Out,out),  when_run(),      write(out, at::adaptive_avg_pool3d(self, size)))
-ACLNN(AdaptiveAvgPool3dBackward,    (In,grad, In,self, Out,out),    like(out, self), write(out, at::_adaptive_avg_pool3d_backward(grad, self)))
+ACLNN(AdaptiveAvgPool2dBackward,    (In,grad, In,self, Out,out),    like(out, self), write(out, at::_adaptive_avg_pool2d_backward(wide(grad), wide(self))))
+ACLNN(AdaptiveAvgPool3d,            (In,self, Ints,size, Out,out),  when_run(),      write(out, at::adaptive_avg_pool3d(wide(self), size)))
+ACLNN(AdaptiveAvgPool3dBackward,    (In,grad, In,self, Out,out),    like(out, self), write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))
 // clang-format on

@@ -143,10 +143,10 @@ ACLNN(ForeachMaximumScalarList, (List,x, Nums,scalars, List,out),               
 ACLNN(ForeachMinimumScalarList, (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::clamp_max(x[i], scalars[i])))
 
 // two lists
-ACLNN(ForeachAddListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(at::add(x[i], y[i], alpha)))
-ACLNN(ForeachSubListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(at::sub(x[i], y[i], alpha)))
-ACLNN(ForeachAddList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(at::add(x[i], y[i], number(alpha))))
-ACLNN(ForeachSubList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(at::sub(x[i], y[i], number(alpha))))
+ACLNN(ForeachAddListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(sum_of(x[i], y[i], alpha)))
+ACLNN(ForeachSubListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(sum_of(x[i], y[i], -alpha)))
+ACLNN(ForeachAddList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(sum_of(x[i], y[i], number(alpha))))
+ACLNN(ForeachSubList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(sum_of(x[i], y[i], -number(alpha))))
 ACLNN(ForeachMulList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::mul(x[i], y[i])))
 ACLNN(ForeachDivList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::div(x[i], y[i])))
 ACLNN(ForeachPowList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::pow(x[i], y[i])))

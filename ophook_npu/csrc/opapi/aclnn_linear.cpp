@@ -42,6 +42,12 @@ void batch_sum(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) 
   shape(out, {a.size(1), b.size(2)});
 }
 
+// A batch of one goes with any batch.
+void batch_product(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  if (a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0)) at::bmm_out(out, a, b);
+  else write(out, at::matmul(a, b));
+}
+
 void outer(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   TORCH_CHECK(a.dim() == 1 && b.dim() == 1, "vectors expected, got ", a.sizes(), " and ", b.sizes());
   shape(out, {a.size(0), b.size(0)});
@@ -79,7 +85,7 @@ void transposed_product(const at::Tensor& x, const at::Tensor& y, const at::Tens
 // products
 ACLNN(Mm,           (In,self, In,mat2, Out,out, Cube,mode),                                matrix(out, self, mat2), at::mm_out(out, self, mat2))
 ACLNN(Matmul,       (In,self, In,mat2, Out,out, Cube,mode),                                when_run(),              write(out, at::matmul(self, mat2)))
-ACLNN(BatchMatMul,  (In,self, In,mat2, Out,out, Cube,mode),                                matrix(out, self, mat2), at::bmm_out(out, self, mat2))
+ACLNN(BatchMatMul,  (In,self, In,mat2, Out,out, Cube,mode),                                matrix(out, self, mat2), batch_product(out, self, mat2))
 ACLNN(Mv,           (In,self, In,vec, Out,out, Cube,mode),                                 vector_product(out, self, vec), at::mv_out(out, self, vec))
 ACLNN(Dot,          (In,self, In,other, Out,out),                                          shape(out, {}),          write(out, at::dot(self, other)))
 ACLNN(Addmm,        (In,self, In,mat1, In,mat2, Num,beta, Num,alpha, Out,out, Cube,mode),  (matrix(out, mat1, mat2), into(out, {self})), at::addmm_out(out, self, mat1, mat2, beta, alpha))

@@ -59,9 +59,9 @@ std::optional<std::string_view> rounding(int mode) {
 
 // clang-format off
 // arithmetic
-ACLNN(Add,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  at::add_out(out, self, other, alpha))
-ACLNN(Sub,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  at::sub_out(out, self, other, alpha))
-ACLNN(Rsub,             (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  at::sub_out(out, other, self, alpha))
+ACLNN(Add,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  alpha.equal(1) ? (void)at::add_out(out, self, other) : write(out, sum_of(self, other, alpha)))
+ACLNN(Sub,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  alpha.equal(1) ? (void)at::sub_out(out, self, other) : write(out, sum_of(self, other, -alpha)))
+ACLNN(Rsub,             (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
 ACLNN(Mul,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::mul_out(out, self, other))
 ACLNN(Div,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::div_out(out, self, other))
 ACLNN(DivMod,           (In,self, In,other, int,mode, Out,out),   (rounding(mode), broadcast(out, {self, other})), write(out, at::div(self, other, rounding(mode))))
