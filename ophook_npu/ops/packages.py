@@ -28,7 +28,7 @@ def simulate(folder: Path) -> Path:
     Raises:
         OphookError: there are no sources, or they do not compile.
     """
-    return build(folder, sim.build())
+    return build(folder, sim.active() or sim.build())
 
 
 def build(folder: Path, simulator: Path) -> Path:

@@ -1,0 +1,35 @@
+"""The commands of docs/first-operator.md, in order, and the Llama example on both devices."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_first_operator(tmp_path: Path) -> None:
+    blocks = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "first-operator.md").read_text(), re.DOTALL)
+    assert len(blocks) == 6
+    # Nothing is installed into the environment that runs the tests: the last step takes the package from its folder.
+    script = "set -euo pipefail\n" + "".join(blocks).replace(
+        "pip install --no-deps --no-build-isolation -e npu_scaled_add", 'export PYTHONPATH="$PWD/npu_scaled_add"'
+    )
+    assert "PYTHONPATH" in script
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=500, env={**os.environ, "PATH": path}
+    )
+    assert result.returncode == 0, result.stdout + result.stderr[-3000:]
+    assert result.stdout.rstrip().endswith("tensor([4., 4., 4.], device='npu:0')")
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_the_llama_example(device: str) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "custom_ops" / "llama.py"), "--device", device]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr[-2000:]
+    assert "replaced 5 LlamaRMSNorm" in result.stdout and "replaced 2 LlamaMLP" in result.stdout
