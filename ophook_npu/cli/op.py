@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,15 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="op")
 
 
+def _prepare() -> None:
+    """torch loads torch_npu by itself, and fails where CANN's libraries are not; there, only the CPU's routes are looked at."""
+    from ophook_npu import sim
+    from ophook_npu.npu import place
+
+    if sim.active() is None and not place.detect().is_ascend:
+        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+
+
 def check(
     operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
     only: Annotated[list[str] | None, typer.Option(help="run only this check; may be given several times")] = None,
@@ -30,6 +40,7 @@ def check(
 
     Exit status: 0 all passed, 1 some failed, 2 the operator cannot be checked at all.
     """
+    _prepare()
     from ophook_npu.errors import OphookError
     from ophook_npu.ops.check import CHECKS
     from ophook_npu.ops.check import check as run_checks
@@ -56,6 +67,7 @@ def export(
     torch_npu: Annotated[str | None, typer.Option(help="the first version that the YAML entry is for; all by default")] = None,
 ) -> None:
     """Writes op-plugin's YAML entries and C++ kernel, msopgen's JSON, the REG_OP prototype and the host skeleton."""
+    _prepare()
     from ophook_npu.ops.export import write
     from ophook_npu.ops.load import load
 
@@ -71,6 +83,7 @@ def new(
     out: Annotated[Path, typer.Option(help="the package's folder; must not be there yet")],
 ) -> None:
     """Makes an installable package with a declaration, its kernels, tests and a README, that passes `op check` as it is."""
+    _prepare()
     from ophook_npu.ops.new import write
 
     for path in write(name, schema, out):
