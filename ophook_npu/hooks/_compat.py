@@ -214,7 +214,12 @@ def nested_compilation(example_inputs: Any) -> Iterator[None]:
     if fake_mode is None:
         yield
         return
-    with tracing(TracingContext(fake_mode)):
+    context = TracingContext(fake_mode)
+    outer = TracingContext.try_get()
+    if outer is not None:
+        # Which sizes of the inputs are symbols; without it the inner compilation would make all of them symbols.
+        context.tensor_to_context = outer.tensor_to_context
+    with tracing(context):
         yield
 
 

@@ -9,6 +9,7 @@ from test_contract import is_replaced, numpy_mm
 
 import ophook_npu
 from ophook_npu import OphookError
+from ophook_npu.hooks import _compat
 
 BACKENDS = ("eager", "aot_eager", "inductor")
 
@@ -128,6 +129,31 @@ def test_pattern_rms_norm_forward_and_its_gradient(backend, xw):
         assert torch.allclose(g, w, atol=1e-4)
     compiled(x)
     assert h.hits == 2
+
+
+def test_pattern_leaves_sizes_as_static_or_dynamic_as_they_were():
+    from torch._dynamo.backends.common import aot_autograd
+
+    sizes = []
+
+    def compiler(gm, inputs):
+        sizes.append([list(i.shape) for i in inputs if isinstance(i, torch.Tensor)])
+        return _compat.boxed(gm.forward)
+
+    model = Norms()
+    for dynamic in (False, True):
+        sizes.clear()
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend=aot_autograd(fw_compiler=compiler), fullgraph=True)
+        with torch.no_grad(), ophook_npu.hook(rms_norm, replace=fused, via="pattern_rewrite") as h:
+            for rows in (3, 4) if dynamic else (3,):
+                x = torch.rand(rows, 5)
+                if dynamic:  # dynamic=True would also make a variable of the pattern's constant
+                    torch._dynamo.mark_dynamic(x, 0)
+                assert torch.allclose(compiled(x), model(x), atol=1e-5)
+        assert h.hits == 2 * (1 + dynamic)
+        flat = [size for shapes in sizes for shape in shapes for size in shape]
+        assert len(sizes) == 1 and any(isinstance(size, torch.SymInt) for size in flat) == dynamic, sizes
 
 
 def test_pattern_in_the_backward_graph(xw):
