@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,9 @@ def matrix(
     device: Annotated[str, typer.Option(help="cpu, or npu inside `ophook-npu run`")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="one object for each experiment")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="as docs/hooks-matrix.md has it")] = False,
+    update: Annotated[
+        Path | None, typer.Option(help="write the table into this document, in place of the one for this device")
+    ] = None,
 ) -> None:
     """Runs the experiments on the installed torch: mechanism by situation, with the reason for each no."""
     from ophook_npu.hooks import matrix as experiments
@@ -34,18 +38,22 @@ def matrix(
         print(json.dumps(experiments.as_rows(cells), indent=1))
         return
     if as_markdown:
-        print(experiments.markdown(cells), end="")
+        print(experiments.markdown(cells, device), end="")
+        return
+    if update is not None:
+        document = update.read_text(encoding="utf-8") if update.exists() else ""
+        update.write_text(experiments.updated(document, cells, device), encoding="utf-8")
         return
     mechanisms = list(dict.fromkeys(cell.mechanism for cell in cells))
     table = Table("", *mechanisms, title=f"hooks on {device}")
-    color = {"yes": "green", "eager": "yellow", "no": "red", "-": "dim"}
+    color = {"yes": "green", "eager": "yellow", "capture": "yellow", "no": "red", "-": "dim"}
     at = {(cell.mechanism, cell.situation): cell for cell in cells}
     for situation in experiments.SITUATIONS:
         answers = [at[m, situation].answer for m in mechanisms]
         table.add_row(situation, *(f"[{color[answer]}]{answer}[/]" for answer in answers))
     console.print(table)
     for cell in cells:
-        if cell.answer == "no":
+        if cell.reason:
             console.print(f"{cell.mechanism}, {cell.situation}: {cell.reason}", markup=False, highlight=False)
 
 

@@ -5,6 +5,7 @@ Every cell runs ``relu(mm(x, w)) + 1`` with ``mm`` replaced by one that adds 100
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -25,13 +26,14 @@ from ophook_npu.hooks._call import original
 from ophook_npu.hooks._choose import MECHANISMS
 from ophook_npu.hooks._hook import Hook, hook
 
-YES, EAGER, NO, ABSENT = "yes", "eager", "no", "-"
+YES, EAGER, CAPTURE, NO, ABSENT = "yes", "eager", "capture", "no", "-"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One experiment: ``yes`` seen, ``eager`` seen because compiled code ran eagerly, ``no`` not seen, ``-`` not
-    here."""
+    """One experiment: ``yes`` seen, ``eager`` seen because compiled code ran eagerly, ``capture`` replaced by what the
+    replacement did while the graph was captured, ``no`` not seen, ``-`` the program does not run so here, hooked or
+    not."""
 
     mechanism: str
     situation: str
@@ -39,7 +41,7 @@ class Cell:
     reason: str = ""
 
 
-# Why a call is not seen. The experiment decides whether; a "no" without a reason here fails the tests.
+# Why a call ran natively. The experiment decides whether; a "no" without a reason here fails the tests.
 _REASONS: dict[tuple[str, str], str] = {
     ("dispatch_mode", "other threads"): "a dispatch mode belongs to the thread that entered it",
     ("dynamo", "eager"): "it rewrites what torch.compile compiles",
@@ -65,8 +67,17 @@ _REASONS: dict[tuple[str, str], str] = {
         "module_hook",
         "compiled backward",
     ): "backward calls no modules; the gradient is that of what the replacement does",
-    ("backend", "inductor"): "Inductor generates no code for this device",
     ("custom_op", "compiled backward"): "the gradient is the operator's own, made of native operators",
+}
+
+# What an exception means, by what it says; another one is quoted, and fails the tests.
+_ERRORS = {
+    "Failed to auto-generated converter": "a GE graph calls no Python function; give an operator, as swap() does",
+    "Device npu not supported": "Inductor generates no code for this device",
+    "InductorError: KeyError: 'hostdev'": "Inductor generates no code for this device",
+    "Failed to find function HcclGetRootInfo": "HCCL's communication is not simulated",
+    "No module named 'torchair'": "torchair and npugraph_ex compile for npu only",
+    "KeyError: 'hostdev'": "torch.distributed has no backend for this device",
 }
 
 
@@ -90,9 +101,10 @@ class _Program(nn.Module):
 
 
 class Bench:
-    """The program, its inputs and a hook on it, for one mechanism on one device."""
+    """The program, its inputs and a hook on it, for one mechanism on one device; without one, the hook only watches
+    an operator that the program never calls."""
 
-    def __init__(self, mechanism: str, device: str) -> None:
+    def __init__(self, mechanism: str | None, device: str) -> None:
         self.mechanism = mechanism
         self.device = device
         self.model = _Program().to(device)
@@ -105,6 +117,8 @@ class Bench:
         def shifted(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
             return original()(a, b) + 1000
 
+        if self.mechanism is None:
+            return hook("aten::erfinv", before=lambda call: None, via="dispatch_mode", on_miss="ignore")
         if self.mechanism == "module_hook":
             return hook(self.model.mm, replace=shifted, via="module_hook")
         if self.mechanism == "pattern_rewrite":
@@ -171,8 +185,12 @@ def _compile(backend: Any, *, warm: bool = True, **kwargs: Any) -> Callable[[Ben
         f = b.compiled(backend, **kwargs)
         if warm:
             f(b.x, b.w)
-        with b.hook():
-            return b.answer(f(b.x, b.w))
+        h = b.hook()
+        with h:
+            answer = b.answer(f(b.x, b.w))
+            seen = h.hits
+            f(b.x, b.w)
+        return CAPTURE if answer == YES and h.hits == seen else answer
 
     return run
 
@@ -192,13 +210,10 @@ def _compiled_backward(b: Bench) -> str:
 
 def _npu_backend(name: str) -> Callable[[Bench], str]:
     def run(b: Bench) -> str:
-        if b.device != "npu":
-            return ABSENT
-        if name == "torchair":
-            import torchair
+        import torchair  # also for npugraph_ex: torch_npu 2.13 cannot import them the other way round
 
-            return _compile(torchair.get_npu_backend(compiler_config=torchair.CompilerConfig()))(b)
-        return _compile(name)(b)
+        backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig()) if name == "torchair" else name
+        return _compile(backend)(b)
 
     return run
 
@@ -206,11 +221,9 @@ def _npu_backend(name: str) -> Callable[[Bench], str]:
 def _ddp(b: Bench) -> str:
     import torch.distributed as dist
 
-    if b.device not in ("cpu", "npu") or not dist.is_available():
-        return ABSENT
     with tempfile.NamedTemporaryFile() as file:
         dist.init_process_group(
-            "hccl" if b.device == "npu" else "gloo", init_method=f"file://{file.name}", rank=0, world_size=1
+            {"cpu": "gloo", "npu": "hccl"}[b.device], init_method=f"file://{file.name}", rank=0, world_size=1
         )
         try:
             model = nn.parallel.DistributedDataParallel(b.model)
@@ -317,47 +330,75 @@ def _in_a_process_of_its_own() -> list[Cell]:
 
 
 def _cell(mechanism: str, situation: str, experiment: Callable[[Bench], str], device: str) -> Cell:
+    absence = _absence(situation, device)
+    if absence is not None:
+        return Cell(mechanism, situation, ABSENT, absence)
+    try:
+        answer, reason = _attempt(experiment, mechanism, device), ""
+    except Exception as error:
+        answer, reason = NO, _meaning(error)
+    if answer == NO and not reason:
+        reason = _REASONS.get((mechanism, situation), "")
+    return Cell(mechanism, situation, answer, reason)
+
+
+@functools.cache
+def _absence(situation: str, device: str) -> str | None:
+    """Why the program does not run in this situation even without a hook, or ``None``."""
+    try:
+        _attempt(SITUATIONS[situation], None, device)
+    except Exception as error:
+        return _meaning(error)
+    return None
+
+
+def _attempt(experiment: Callable[[Bench], str], mechanism: str | None, device: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            answer = experiment(Bench(mechanism, device))
-            reason = ""
-        except Exception as error:
-            answer = NO
-            reason = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120]}"
+            return experiment(Bench(mechanism, device))
         finally:
             torch._dynamo.reset()
-    if answer == ABSENT:
-        reason = "not on this device"
-    elif answer == NO:
-        reason = _REASONS.get((mechanism, situation)) or reason
-    return Cell(mechanism, situation, answer, reason)
+
+
+def _meaning(error: Exception) -> str:
+    text = f"{type(error).__name__}: {str(error).strip() or '?'}"
+    known = next((meaning for sign, meaning in _ERRORS.items() if sign in text), None)
+    return known or text.splitlines()[0][:140]
 
 
 def as_rows(cells: list[Cell]) -> list[dict[str, str]]:
     return [asdict(cell) for cell in cells]
 
 
-def markdown(cells: list[Cell]) -> str:
-    """The table and its footnotes, as docs/hooks-matrix.md has it."""
-    version = torch.__version__.split("+")[0]
+PREFACE = """# What each mechanism sees
+
+Generated; do not edit. `ophook-npu hooks matrix --update docs/hooks-matrix.md` measures the table for the CPU again,
+`ophook-npu run -- -m ophook_npu hooks matrix --device npu --update docs/hooks-matrix.md` the one for npu.
+Every cell is an experiment: `relu(mm(x, w)) + 1` with `mm` replaced, so that a miss shows in the result.
+
+`yes`: the call was replaced · `eager`: it was, because compiled functions run eagerly while the hook is on ·
+`capture`: it was, by the operators that the replacement called while the graph was captured; its Python does not run
+again at replay, and cannot read values · `no`: it ran natively, or the hook could not be compiled ·
+`-`: the program does not run so here, with or without a hook.
+"""
+
+
+def markdown(cells: list[Cell], device: str = "cpu") -> str:
+    """The section of docs/hooks-matrix.md for one device: its table and its footnotes."""
     mechanisms = list(dict.fromkeys(cell.mechanism for cell in cells))
     at = {(cell.mechanism, cell.situation): cell for cell in cells}
     notes: dict[str, int] = {}
 
     def text(cell: Cell) -> str:
-        if cell.answer != NO:
+        if not cell.reason:
             return cell.answer
-        return f"no [{notes.setdefault(cell.reason, len(notes) + 1)}]"
+        return f"{cell.answer} [{notes.setdefault(cell.reason, len(notes) + 1)}]"
 
     lines = [
-        "# What each mechanism sees",
+        _heading(device),
         "",
-        f"Generated by `ophook-npu hooks matrix --markdown` on torch {version}, CPU; do not edit.",
-        "Every cell is an experiment: `relu(mm(x, w)) + 1` with `mm` replaced, so that a miss shows in the result.",
-        "",
-        "`yes`: the call was replaced · `eager`: it was, because compiled functions run eagerly while the hook is on ·",
-        "`no`: it ran natively · `-`: not on this device.",
+        f"With {versions(device)}.",
         "",
         "| situation | " + " | ".join(mechanisms) + " |",
         "|---|" + "---|" * len(mechanisms),
@@ -367,3 +408,25 @@ def markdown(cells: list[Cell]) -> str:
     lines.append("")
     lines += [f"{number}. {reason}" for reason, number in notes.items()]
     return "\n".join(lines) + "\n"
+
+
+def versions(device: str = "cpu") -> str:
+    """What the answers depend on."""
+    found = [f"torch {torch.__version__.split('+')[0]}"]
+    if device == "npu":
+        found.append(f"torch_npu {sys.modules['torch_npu'].__version__.split('+')[0]}")
+    return " and ".join(found)
+
+
+def updated(document: str, cells: list[Cell], device: str = "cpu") -> str:
+    """``document`` with the section for ``device`` measured anew, the others as they were."""
+    sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
+    mine = markdown(cells, device).removeprefix("## ")
+    sections[mine.split("\n", 1)[0]] = mine
+    return "\n## ".join([PREFACE, *(sections[name].rstrip("\n") + "\n" for name in sorted(sections))])
+
+
+def _heading(device: str) -> str:
+    if device == "npu" and os.environ.get("OPHOOK_SIM_ROOT"):
+        return "## On npu (simulated Ascend)"
+    return f"## On {device}"
