@@ -218,7 +218,8 @@ at::Tensor wide(const at::Tensor& tensor) {
 }
 
 at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha) {
-  return at::add(wide(a), wide(b), alpha);
+  const bool wider = a.scalar_type() == at::kBFloat16 || b.scalar_type() == at::kBFloat16;
+  return wider ? at::add(wide(a), wide(b), alpha) : at::add(a, b, alpha);
 }
 
 int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor) {

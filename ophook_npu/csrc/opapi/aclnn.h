@@ -140,7 +140,7 @@ void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& value
 }
 // Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
 SIM_API at::Tensor wide(const at::Tensor& tensor);
-// a + alpha * b, with one rounding. ATen's CPU kernel first rounds alpha to a half type; the device does not.
+// a + alpha * b. ATen's CPU kernel first rounds alpha to the tensors' dtype; the device keeps it for bfloat16.
 SIM_API at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha);
 inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
