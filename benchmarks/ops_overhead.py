@@ -23,7 +23,9 @@ from rich.table import Table
 from ophook_npu import ops
 
 
-def medians(calls: dict[str, Callable[[], object]], wait: Callable[[], None], rounds: int = 41, n: int = 500) -> dict[str, float]:
+def medians(
+    calls: dict[str, Callable[[], object]], wait: Callable[[], None], rounds: int = 41, n: int = 500
+) -> dict[str, float]:
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
@@ -43,7 +45,10 @@ def plain(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 def import_ms(statement: str) -> float:
     code = f"import time; import torch; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
     environ = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    runs = [subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True) for _ in range(5)]
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+        for _ in range(5)
+    ]
     return statistics.median(float(run.stdout) for run in runs) * 1e3
 
 

@@ -1,6 +1,6 @@
 """Pillow's crop as an operator: it compiles without a graph break and has a gradient. Writes three pictures.
 
-    python examples/custom_ops/crop.py [FOLDER]
+python examples/custom_ops/crop.py [FOLDER]
 """
 
 import sys
@@ -32,7 +32,9 @@ def main() -> None:
     save(part, folder / "crop_part.png")
     save(picture.grad, folder / "crop_gradient.png")
     inside = picture.grad[:, 10:50, 10:50]
-    print(f"part {list(part.shape)}; gradient inside the box {inside.unique().tolist()}, sum {picture.grad.sum().item():g}")
+    print(
+        f"part {list(part.shape)}; gradient inside the box {inside.unique().tolist()}, sum {picture.grad.sum().item():g}"  # noqa: E501
+    )
 
 
 if __name__ == "__main__":

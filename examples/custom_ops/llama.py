@@ -1,6 +1,6 @@
 """A tiny Llama trained for ten steps as it is, and with its RMSNorm and SwiGLU by custom operators. No downloads.
 
-    python examples/custom_ops/llama.py [--device npu] [--backend aot_eager]
+python examples/custom_ops/llama.py [--device npu] [--backend aot_eager]
 """
 
 import argparse

@@ -30,7 +30,10 @@ OPERATOR = Operator(
     backward=backward,
     ge="BiasLeakyRelu",
     examples=lambda: [
-        (torch.randn(4, 3, dtype=torch.double, requires_grad=True), torch.randn(3, dtype=torch.double, requires_grad=True)),
+        (
+            torch.randn(4, 3, dtype=torch.double, requires_grad=True),
+            torch.randn(3, dtype=torch.double, requires_grad=True),
+        ),
         (torch.randn(2, 5, 3), torch.randn(5, 1), 0.2),
     ],
 )

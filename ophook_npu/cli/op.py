@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _prepare() -> None:
-    """torch loads torch_npu by itself, and fails where CANN's libraries are not; there, only the CPU's routes are looked at."""
+    """torch loads torch_npu by itself and fails where CANN's libraries are not; there, only the CPU's routes remain."""
     from ophook_npu import sim
     from ophook_npu.npu import place
 
@@ -64,7 +64,9 @@ def check(
 def export(
     operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
     out: Annotated[Path, typer.Option(help="the folder to write into; made where it is not")],
-    torch_npu: Annotated[str | None, typer.Option(help="the first version that the YAML entry is for; all by default")] = None,
+    torch_npu: Annotated[
+        str | None, typer.Option(help="the first version that the YAML entry is for; all by default")
+    ] = None,
 ) -> None:
     """Writes op-plugin's YAML entries and C++ kernel, msopgen's JSON, the REG_OP prototype and the host skeleton."""
     _prepare()
@@ -82,7 +84,8 @@ def new(
     schema: Annotated[str, typer.Option(help='arguments and results, such as "(Tensor x, float scale) -> Tensor"')],
     out: Annotated[Path, typer.Option(help="the package's folder; must not be there yet")],
 ) -> None:
-    """Makes an installable package with a declaration, its kernels, tests and a README, that passes `op check` as it is."""
+    """Makes an installable package with a declaration, its kernels, tests and a README, that passes `op check` as it
+    is."""
     _prepare()
     from ophook_npu.ops.new import write
 

@@ -1,6 +1,7 @@
 """Custom operators: each is declared once, in one file, and registered when it is first asked for.
 
-``ophook_npu.ops.npu_add_custom(x, y)`` registers and calls; ``ophook_npu.ops.register("npu_add_custom")`` registers only,
+``ophook_npu.ops.npu_add_custom(x, y)`` registers and calls; ``ophook_npu.ops.register("npu_add_custom")`` registers
+only,
 after which ``torch.ops.npu.npu_add_custom`` is there. Operators of your own: ``ophook_npu.ops.register(Operator(…))``.
 """
 

@@ -96,7 +96,8 @@ def checker(op: Operator) -> Callable[..., None]:
 
 
 def shape_checker(op: Operator) -> Callable[..., None] | None:
-    """A function of the arguments that raises RuntimeError where shapes do not agree as the declaration wants; or None."""
+    """A function of the arguments that raises RuntimeError where shapes do not agree as the declaration wants; or
+    None."""
     if not op.shapes:
         return None
     position = {a.name: i for i, a in enumerate(op.arguments)}

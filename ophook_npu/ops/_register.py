@@ -35,13 +35,9 @@ def register(op: Operator) -> Any:
         return op.packet
     present = schema_in_torch(op)
     if present is not None and str(present) != str(op.parsed):
-        raise OphookError(
-            op.name, f"torch already has {present}", allowed=str(op.parsed), todo="rename one of the two"
-        )
+        raise OphookError(op.name, f"torch already has {present}", allowed=str(op.parsed), todo="rename one of the two")
     if present is not None and torch._C._dispatch_has_kernel_for_dispatch_key(op.qualname, "CPU"):
-        raise OphookError(
-            op.name, f"torch already has {present} with a CPU implementation", todo="rename the operator"
-        )
+        raise OphookError(op.name, f"torch already has {present} with a CPU implementation", todo="rename the operator")
     library = torch.library.Library(op.namespace, "FRAGMENT")
     try:
         if present is None:
@@ -65,7 +61,9 @@ def schema_in_torch(op: Operator) -> Any:
 
 
 def has_npu_kernel(op: Operator) -> bool:
-    return schema_in_torch(op) is not None and torch._C._dispatch_has_kernel_for_dispatch_key(op.qualname, "PrivateUse1")
+    return schema_in_torch(op) is not None and torch._C._dispatch_has_kernel_for_dispatch_key(
+        op.qualname, "PrivateUse1"
+    )
 
 
 def _implement(op: Operator, library: Any) -> None:

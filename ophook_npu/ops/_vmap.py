@@ -24,9 +24,7 @@ def _broadcast(op: Operator) -> Callable[..., Any]:
     # The batch goes first, and the ranks are made equal, so that the batch dimension never broadcasts with another.
     def batched(info: Any, dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         logical = [
-            arg.dim() - (dim is not None)
-            for arg, dim in zip(args, dims, strict=True)
-            if isinstance(arg, torch.Tensor)
+            arg.dim() - (dim is not None) for arg, dim in zip(args, dims, strict=True) if isinstance(arg, torch.Tensor)
         ]
 
         def aligned(value: Any, dim: int | None) -> Any:
@@ -48,7 +46,7 @@ def _loop(op: Operator) -> Callable[..., Any]:
         for name, dim in zip(positional, dims, strict=False):
             if name in op.mutated and dim is None:
                 raise RuntimeError(
-                    f"[{op.name}] vmap writes into {name}, which has no batch dimension; allowed: in_dims that gives it one"
+                    f"[{op.name}] vmap writes into {name}, which has no batch dimension; allowed: in_dims that gives it one"  # noqa: E501
                 )
         results = []
         for i in range(info.batch_size):

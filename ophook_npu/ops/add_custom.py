@@ -1,6 +1,7 @@
 """``npu::npu_add_custom(Tensor x, Tensor y) -> Tensor``: x + y with broadcasting.
 
-x, y: any shapes that broadcast, fp16, fp32, bf16 or int32, the same dtype, on the same device; at most 2^31 - 1 elements.
+x, y: any shapes that broadcast, fp16, fp32, bf16 or int32, the same dtype, on the same device; at most 2^31 - 1
+elements.
 Returns the broadcast shape, x's dtype, contiguous.
 """
 

@@ -16,7 +16,7 @@ DTYPES = (torch.float16, torch.float32, torch.bfloat16, torch.int32)
 
 
 def cpu(cache: torch.Tensor, index: torch.Tensor, updates: torch.Tensor) -> None:
-    if index.numel() and not (0 <= int(index.min()) and int(index.max()) < cache.shape[0]):
+    if index.numel() and not (int(index.min()) >= 0 and int(index.max()) < cache.shape[0]):
         raise IndexError(
             f"[npu_cache_update_custom] index reaches from {int(index.min())} to {int(index.max())}; "
             f"allowed: 0 to {cache.shape[0] - 1}"

@@ -1,6 +1,7 @@
 """``Operator``: everything that a custom operator is, said once.
 
-From it come the registrations with torch (``_register.py``), torchair's converter (``_ge.py``), the C++ kernel, YAML and
+From it come the registrations with torch (``_register.py``), torchair's converter (``_ge.py``), the C++ kernel, YAML
+and
 prototypes (``export``), and the checks that all of them agree (``check.py``).
 """
 
@@ -36,9 +37,9 @@ class Operator:
         schema: with namespace, such as ``"npu::npu_add_custom(Tensor x, Tensor y) -> Tensor"``. Arguments that are
             written to are marked ``Tensor(a!)``; such an operator returns ``()``.
         cpu: computes it on CPU tensors; parameters named like the schema's, with its defaults.
-        outputs: a name (as in GE and aclnn) and a shape rule for each result; rules may be None where ``fake`` is given.
+        outputs: a name (as in GE and aclnn) and a shape rule for each result; the rule is None where ``fake`` says it.
         fake: makes empty results of the right shape and dtype, where no named rule says it.
-        dtypes: arguments that have one dtype together, and which are allowed: ``{"x y": (torch.float16, torch.float32)}``.
+        dtypes: arguments that have one dtype together, and which: ``{"x y": (torch.float16, torch.float32)}``.
         shapes: what shapes must agree, one pattern for each argument: ``{"x": "... d", "gamma": "d"}``. Equal names are
             equal sizes, ``...`` is any number of dimensions, the same ones wherever it stands.
         derivatives: as in derivatives.yaml, for operators whose gradient is ``"grad"``; or else
@@ -95,7 +96,7 @@ class Operator:
         except RuntimeError as error:
             reason = str(error).strip().splitlines()[0]
             raise OphookError(
-                self.qualname, f"the schema {self.schema!r} does not parse: {reason}", allowed="torch's schema language",
+                self.qualname, f"the schema {self.schema!r} does not parse: {reason}", allowed="torch's schema language",  # noqa: E501
                 todo="compare it with entries of native_functions.yaml",
             ) from None  # fmt: skip
 
@@ -178,7 +179,9 @@ def validate(op: Operator) -> None:
             raise refuse(f"the output's name {output!r} is no identifier", "letters, digits, _")
         if rule is None:
             if op.fake is None:
-                raise refuse(f"the shape of {output} is said nowhere", "a rule in outputs, or fake=", "see ophook_npu.ops.rules")
+                raise refuse(
+                    f"the shape of {output} is said nowhere", "a rule in outputs, or fake=", "see ophook_npu.ops.rules"
+                )
             continue
         for name in rule.of:
             if name not in op.tensors:
@@ -188,7 +191,11 @@ def validate(op: Operator) -> None:
                 raise refuse(f"the rule of {output} names {name!r} as an int", "an int argument of the schema")
     for name, pattern in op.shapes.items():
         words = pattern.split()
-        if name not in op.tensors or not all(w == "..." or _IDENTIFIER.match(w) for w in words) or words.count("...") > 1:
+        if (
+            name not in op.tensors
+            or not all(w == "..." or _IDENTIFIER.match(w) for w in words)
+            or words.count("...") > 1
+        ):
             raise refuse(f"shapes[{name!r}] is {pattern!r}", "a tensor argument; names, and ... at most once")
         if str(op.argument(name).real_type) != "Tensor":
             raise refuse(f"shapes names {name!r}, a {op.argument(name).real_type}", "arguments that are a plain Tensor")
@@ -199,7 +206,9 @@ def validate(op: Operator) -> None:
         raise refuse("derivatives beside backward", "one of the two")
     for name, formula in op.derivatives.items():
         if name not in op.tensors or formula != "grad":
-            raise refuse(f"derivative {name!r}: {formula!r}", "a tensor argument and 'grad'", "give any other as backward=")
+            raise refuse(
+                f"derivative {name!r}: {formula!r}", "a tensor argument and 'grad'", "give any other as backward="
+            )
     if op.mutated and (op.backward or op.derivatives):
         raise refuse("an operator that writes to its arguments has no gradient in torch.library", "no backward")
     if not (op.vmap in (None, "loop", "broadcast") or callable(op.vmap)):
@@ -211,7 +220,9 @@ def validate(op: Operator) -> None:
 def _check_aliases(op: Operator, refuse: Callable[..., OphookError]) -> None:
     for a in op.arguments:
         if a.alias_info is not None and not a.alias_info.is_write:
-            raise refuse(f"{a.name} is aliased and not written to", "Tensor, or Tensor(a!)", "return a copy instead of a view")
+            raise refuse(
+                f"{a.name} is aliased and not written to", "Tensor, or Tensor(a!)", "return a copy instead of a view"
+            )
     if any(r.alias_info is not None for r in op.parsed.returns):
         raise refuse(
             "a result aliases an argument, which torch.compile cannot trace in a custom operator",

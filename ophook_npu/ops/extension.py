@@ -18,12 +18,14 @@ from ophook_npu.toolchain import Library, Progress
 
 
 def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
-    """The shared library that gives ``op`` its NPU kernel; built if it is not there yet. Loading it registers the kernel.
+    """The shared library that gives ``op`` its NPU kernel; built if it is not there yet. Loading it registers the
+    kernel.
 
     Without ``op`` it is npu_add_custom, whose exported files are op_plugin_patch.
 
     Raises:
-        OphookError: no kernel can be made of the declaration, the wheels are no pair, no compiler, or it does not compile.
+        OphookError: no kernel can be made of the declaration, the wheels are no pair, no compiler, or it does not
+        compile.
     """
     if op is None:
         from ophook_npu.ops import declaration
@@ -65,7 +67,7 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
                 (staging / name).write_text(text)
             library = Library(
                 soname, tuple(staging / name for name in texts), flags, link_flags=link_flags, folder="",
-                needs=(("the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)", python / "Python.h"),
+                needs=(("the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)", python / "Python.h"),  # noqa: E501
                        ("torch-npu", third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h")),
             )  # fmt: skip
             toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)

@@ -21,7 +21,9 @@ def load(name_or_file: str) -> list[Operator]:
     if path.suffix != ".py":
         return [declaration(name_or_file)]
     if not path.is_file():
-        raise OphookError("op", f"no file {path}", allowed="a Python file with declarations, or the name of an operator")
+        raise OphookError(
+            "op", f"no file {path}", allowed="a Python file with declarations, or the name of an operator"
+        )
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

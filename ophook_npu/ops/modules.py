@@ -22,7 +22,8 @@ def rms_norm_forward(self: Any, hidden_states: torch.Tensor) -> torch.Tensor:
 
 
 def swiglu_forward(self: Any, x: torch.Tensor) -> torch.Tensor:
-    """``forward`` of a LlamaMLP and its like (``gate_proj``, ``up_proj``, ``down_proj``, silu), by npu_swiglu_custom."""
+    """``forward`` of a LlamaMLP and its like (``gate_proj``, ``up_proj``, ``down_proj``, silu), by
+    npu_swiglu_custom."""
     halves = torch.cat([self.gate_proj(x), self.up_proj(x)], -1)
     return self.down_proj(torch.ops.npu.npu_swiglu_custom(halves))
 
@@ -42,14 +43,16 @@ class Replaced:
                 if fnmatch.fnmatchcase(type(module).__name__, glob):
                     self.modules.setdefault(type(module).__name__, []).append(name)
                     self._before.append((module, vars(module).get("forward")))
-                    module.forward = types.MethodType(forward, module)  # type: ignore[method-assign]
+                    module.forward = types.MethodType(forward, module)
                     break
         missing = [g for g in rules if not any(fnmatch.fnmatchcase(found, g) for found in self.modules)]
         if missing:
             self.restore()
             classes = sorted({type(module).__name__ for module in model.modules()})
             raise OphookError(
-                f"replace {type(model).__name__}", f"no module's class is called {missing[0]!r}", allowed=", ".join(classes)
+                f"replace {type(model).__name__}",
+                f"no module's class is called {missing[0]!r}",
+                allowed=", ".join(classes),
             )
 
     def restore(self) -> None:
@@ -59,7 +62,7 @@ class Replaced:
             if before is None:
                 vars(module).pop("forward", None)
             else:
-                module.forward = before  # type: ignore[method-assign]
+                module.forward = before
 
     def __enter__(self) -> Replaced:
         return self

@@ -20,7 +20,7 @@ _EXAMPLES = {
     "List[Tensor]": "[torch.randn(2, 3), torch.randn(2, 3)]",
 }  # fmt: skip
 _ANNOTATIONS = {
-    "Tensor": "torch.Tensor", "Optional[Tensor]": "torch.Tensor | None", "List[Tensor]": "list[torch.Tensor]", "int": "int",
+    "Tensor": "torch.Tensor", "Optional[Tensor]": "torch.Tensor | None", "List[Tensor]": "list[torch.Tensor]", "int": "int",  # noqa: E501
     "float": "float", "bool": "bool", "str": "str", "number": "float", "ScalarType": "torch.dtype",
     "List[int]": "list[int]", "List[bool]": "list[bool]", "List[float]": "list[float]",
 }  # fmt: skip
@@ -156,8 +156,8 @@ ACLNN({type}, ({row}), when_run(), run({names}))
 
 _ROW_KINDS = {
     "Tensor": ("In", "const at::Tensor&"), "Optional[Tensor]": ("In", "const at::Tensor&"),
-    "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"), "float": ("double", "double"),
-    "bool": ("bool", "bool"), "str": ("Text", "const std::string&"), "List[int]": ("Ints", "const std::vector<int64_t>&"),
+    "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"), "float": ("double", "double"),  # noqa: E501
+    "bool": ("bool", "bool"), "str": ("Text", "const std::string&"), "List[int]": ("Ints", "const std::vector<int64_t>&"),  # noqa: E501
     "List[bool]": ("Bools", "const std::vector<bool>&"), "ScalarType": ("Dtype", "at::ScalarType"),
 }  # fmt: skip
 
@@ -209,12 +209,13 @@ def _placeholder(name: str, schema: str) -> Operator:
         cpu=scope["cpu"],
         examples=list,
         outputs=dict.fromkeys(names, rule),
-        dtypes={" ".join(n for n, kind in kinds.items() if "Tensor" in kind): (torch.float16, torch.float32, torch.bfloat16)},
+        dtypes={
+            " ".join(n for n, kind in kinds.items() if "Tensor" in kind): (torch.float16, torch.float32, torch.bfloat16)
+        },
         derivatives={} if mutated or len(plain) != len(kinds) or len(names) != 1 else dict.fromkeys(plain, "grad"),
         vmap="loop",
         ge="".join(part.capitalize() for part in name.split("::")[1].removeprefix("npu_").split("_")),
     )
-
 
 
 def _parameter(a: Any, annotated: bool = False) -> str:
@@ -252,7 +253,7 @@ def _files(op: Operator) -> dict[str, str]:
         listed = ", ".join(_quoted([n]) + ': "grad"' for n in op.derivatives)
         fields += f"    derivatives={{{listed}}},\n"
     operator = _OPERATOR.format(
-        imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'), parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,
+        imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'), parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,  # noqa: E501
         dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n", stem=stem,
         body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
     )  # fmt: skip
@@ -314,5 +315,10 @@ def _aclnn(op: Operator, plain: list[str]) -> str:
         total = f"at::add({total}, {n})"
     body = "".join(f"  write({n}, {total});\n" for n in op.outputs) or "".join(f"  {n}.add_(1);\n" for n in op.mutated)
     return _ACLNN.format(
-        aclnn=op.aclnn_name, parameters=", ".join(parameters), body=body, type=op.ge, row=", ".join(row), names=", ".join(names)
+        aclnn=op.aclnn_name,
+        parameters=", ".join(parameters),
+        body=body,
+        type=op.ge,
+        row=", ".join(row),
+        names=", ".join(names),
     )

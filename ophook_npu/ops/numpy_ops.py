@@ -1,4 +1,5 @@
-"""NumPy behind operators: ``mylib::numpy_sin(Tensor input, Tensor(a!) output) -> ()`` writes into its second argument, and
+"""NumPy behind operators: ``mylib::numpy_sin(Tensor input, Tensor(a!) output) -> ()`` writes into its second
+argument, and
 ``mylib::numpy_matmul(Tensor x, Tensor y) -> Tensor`` multiplies matrices.
 
 numpy_sin: input and output of one shape and dtype, fp32 or fp64.

@@ -23,7 +23,8 @@ from ophook_npu.toolchain import Library
 
 
 def simulate(folder: Path) -> Path:
-    """Build the package in ``folder`` for the simulator; ``ASCEND_CUSTOM_OPP_PATH=<the result>`` installs it for a program.
+    """Build the package in ``folder`` for the simulator; ``ASCEND_CUSTOM_OPP_PATH=<the result>`` installs it for a
+    program.
 
     Raises:
         OphookError: there are no sources, or they do not compile.
@@ -46,7 +47,7 @@ def build(folder: Path, simulator: Path) -> Path:
     libraries = [
         Library(
             "libcust_opapi.so", aclnn, ("-std=c++20", "-fvisibility=hidden", "-DFUNC_VISIBILITY", *common, *aten),
-            link_flags=(*from_simulator, "-l:libopapi.so", f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_lib}",
+            link_flags=(*from_simulator, "-l:libopapi.so", f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_lib}",  # noqa: E501
                         f"-Wl,-rpath-link,{lib}"),
             folder="op_api/lib",
         ),
@@ -72,5 +73,3 @@ def build(folder: Path, simulator: Path) -> Path:
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
     return root
-
-

@@ -5,8 +5,8 @@ pic, im1, im2: (C, H, W), any dtype; box: left, upper, right, lower, inside the 
 crop returns (C, lower - upper, right - left); paste returns im1 with im2 in it, both leave their arguments as they are.
 Each is the other's gradient: crop's is 1 inside the box and 0 outside.
 
-Pillow knows few pixel formats, and all of them round a float to 8 bits or to fp32. So a picture is handed to it as bytes,
-itemsize of them for a pixel: every dtype survives unchanged, double and gradients below 1 / 255 included.
+Pillow knows few pixel formats, and all of them round a float to 8 bits or to fp32. So a picture is handed to it as
+bytes, itemsize of them for a pixel: every dtype survives unchanged, double and gradients below 1 / 255 included.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _check(name: str, pic: torch.Tensor, box: Sequence[int]) -> None:
         raise RuntimeError(f"[{name}] the picture has shape {list(pic.shape)}; allowed: (channels, height, width)")
     if len(box) != 4 or not (0 <= box[0] <= box[2] <= pic.shape[2] and 0 <= box[1] <= box[3] <= pic.shape[1]):
         raise RuntimeError(
-            f"[{name}] the box is {list(box)}; allowed: left, upper, right, lower inside {pic.shape[2]} x {pic.shape[1]}"
+            f"[{name}] the box is {list(box)}; allowed: left, upper, right, lower inside {pic.shape[2]} x {pic.shape[1]}"  # noqa: E501
         )
 
 
@@ -134,7 +134,7 @@ def paste_examples() -> list[tuple[Any, ...]]:
     ]
 
 
-CROP = Operator(
+CROP: Operator = Operator(
     schema="mylib::crop(Tensor pic, int[] box) -> Tensor",
     summary="the part of a picture inside a box",
     cpu=crop_cpu,
@@ -145,7 +145,7 @@ CROP = Operator(
     examples=crop_examples,
     needs=lambda: [PASTE],
 )
-PASTE = Operator(
+PASTE: Operator = Operator(
     schema="mylib::paste(Tensor im1, Tensor im2, int[] coord) -> Tensor",
     summary="a picture with another one in it",
     cpu=paste_cpu,

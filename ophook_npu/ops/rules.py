@@ -17,7 +17,8 @@ from ophook_npu.errors import OphookError
 
 @dataclass(frozen=True)
 class Rule:
-    """``of``: the arguments that the shape is read from; the result has the first one's dtype and device, or ``dtype``."""
+    """``of``: the arguments that the shape is read from; the result has the first one's dtype and device, or
+    ``dtype``."""
 
     of: tuple[str, ...]
     dtype: torch.dtype | None = None

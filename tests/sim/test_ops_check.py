@@ -1,4 +1,5 @@
-"""Every operator that ships, and one that a user starts, on every route: what `ophook-npu op check` finds on the simulator."""
+"""Every operator that ships, and one that a user starts, on every route: what `ophook-npu op check` finds on the
+simulator."""
 
 import os
 import subprocess
@@ -46,7 +47,7 @@ def test_a_new_package_passes_on_every_route(tmp_path: Path) -> None:
     schema = "(Tensor x, Tensor y, float scale=2.0) -> Tensor"
     package = tmp_path / "npu_scale_custom"
     made = subprocess.run(
-        [sys.executable, "-m", "ophook_npu", "op", "new", "npu::npu_scale_custom", "--schema", schema, "--out", str(package)],
+        [sys.executable, "-m", "ophook_npu", "op", "new", "npu::npu_scale_custom", "--schema", schema, "--out", str(package)],  # noqa: E501
         capture_output=True, text=True,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
@@ -58,7 +59,10 @@ def test_a_new_package_passes_on_every_route(tmp_path: Path) -> None:
 
     without = op_check(declared, "--only", "schema", "--only", "aclnn")
     assert without.returncode == 1
-    assert "no kernel is registered" in without.stdout or "no installed operator package has aclnnScaleCustom" in without.stdout
+    assert (
+        "no kernel is registered" in without.stdout
+        or "no installed operator package has aclnnScaleCustom" in without.stdout
+    )
 
 
 def test_a_cpu_implementation_that_raises_is_named(run_sim) -> None:

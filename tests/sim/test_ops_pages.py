@@ -27,7 +27,12 @@ def test_the_first_operator(tmp_path: Path) -> None:
     }
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     result = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=500, env={**environment, "PATH": path}
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={**environment, "PATH": path},
     )
     assert result.returncode == 0, result.stdout + result.stderr[-3000:]
     assert result.stdout.rstrip().endswith("tensor([4., 4., 4.], device='npu:0')")

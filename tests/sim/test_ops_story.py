@@ -37,7 +37,9 @@ def model() -> LlamaForCausalLM:
 TOKENS = torch.randint(0, 64, (2, 16), generator=torch.Generator().manual_seed(1))
 
 
-def losses(model: torch.nn.Module, device: str, backend: object = None, swapped: bool = True, part: str = "") -> list[float]:
+def losses(
+    model: torch.nn.Module, device: str, backend: object = None, swapped: bool = True, part: str = ""
+) -> list[float]:
     """Of ten training steps. ``part``: compile only the modules of this class."""
     model = copy.deepcopy(model).to(device).train()
     tokens = TOKENS.to(device)
@@ -96,7 +98,8 @@ def test_inference_by_torchair(model: LlamaForCausalLM, dynamic: bool) -> None:
 
 
 def test_blocks_by_npugraph_ex(run_sim) -> None:
-    """In a process of its own: torchair cannot be used after npugraph_ex. Blocks, because the whole of this model, unedited
+    """In a process of its own: torchair cannot be used after npugraph_ex. Blocks, because the whole of this model,
+    unedited
     and without any of our operators, already computes something else under npugraph_ex."""
     code = """
 import copy, torch

@@ -1,4 +1,5 @@
-"""The routes to the device, each against the CPU: aclnn, torchair, npugraph_ex; and the prototype that torchair sees."""
+"""The routes to the device, each against the CPU: aclnn, torchair, npugraph_ex; and the prototype that torchair
+sees."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def prototype(op: Operator) -> str:
 
     # torchair starts the graph engine, which reads the packages, with the first graph that it compiles.
     backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
-    torch.compile(torch.neg, backend=backend, fullgraph=True)(torch.ones(1).npu())
+    torch.compile(torch.neg, backend=backend, fullgraph=True)(torch.ones(1, device="npu"))
 
     status, inputs, outs, attributes = _torchair.get_registered_ir_def(op.ge)
     if status != "SUCCESS":
@@ -108,7 +109,7 @@ def _against_cpu(op: Operator, what: str, function: Any) -> str:
         on_cpu, on_npu = copied(args), copied(args, "npu")
         expected = call(op, op.packet, on_cpu)
         got = function(*on_npu) if function is not op.packet else call(op, function, on_npu)
-        torch.npu.synchronize()
+        torch.accelerator.synchronize()
         for tensor in [got] if isinstance(got, torch.Tensor) else got or ():
             if tensor.device.type != "npu":
                 raise Failure(f"{what} gives a result on {tensor.device}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def _agree(op: Operator, args: Sequence[Any], pretended: Any, real: Any) -> None
             raise Failure(f"fake gives {name} as {shown([one])}, the kernel {shown([other])}, for ({shown(args)})")
         if other.numel() > 1 and one.stride() != other.stride():
             raise Failure(
-                f"fake gives {name} strides {list(one.stride())}, the kernel {list(other.stride())}, for ({shown(args)})"
+                f"fake gives {name} strides {list(one.stride())}, the kernel {list(other.stride())}, for ({shown(args)})"  # noqa: E501
             )
 
 
@@ -69,7 +70,7 @@ def variants(op: Operator) -> Iterator[tuple[Any, ...]]:
         sizes = sorted({s for t in plain if isinstance(t, torch.Tensor) for s in t.shape})
         for size in sizes:
             for other in {0, 1, 2 * size, size + 1} - {size}:
-                yield tuple(map_tensors(list(plain), lambda t, s=size, o=other: _resized(t, s, o)))
+                yield tuple(map_tensors(list(plain), functools.partial(_resized, size=size, other=other)))
         for i, value in enumerate(plain):
             if not isinstance(value, torch.Tensor):
                 continue
@@ -121,7 +122,9 @@ def dtypes(op: Operator) -> str:
                 if dtype in allowed:
                     raise Failure(f"{group} may have dtype {dtype}, which raises: {error}") from error
                 if f"[{op.name}]" not in str(error):
-                    raise Failure(f"dtype {dtype} of {group} is refused without the operator's name: {error}") from error
+                    raise Failure(
+                        f"dtype {dtype} of {group} is refused without the operator's name: {error}"
+                    ) from error
             else:
                 if dtype not in allowed:
                     raise Failure(f"{group} runs with dtype {dtype}, which is not declared")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from ophook_npu.ops import register
@@ -74,9 +77,9 @@ def opcheck(op: Operator) -> str:
     return ", ".join(sorted(ran))
 
 
-def _opcheck(op: Operator):  # type: ignore[no-untyped-def]
-    def run(*args, **kwargs):  # type: ignore[no-untyped-def]
-        args = tuple(a if not isinstance(a, torch.Tensor) or a.requires_grad else a.clone() for a in args)
-        return torch.library.opcheck(op.packet.default, args, kwargs)
+def _opcheck(op: Operator) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        fresh = tuple(a.clone() if isinstance(a, torch.Tensor) and not a.requires_grad else a for a in args)
+        return torch.library.opcheck(op.packet.default, fresh, kwargs)
 
     return run

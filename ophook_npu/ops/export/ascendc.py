@@ -1,7 +1,7 @@
 """What an Ascend C operator project starts from: msopgen's JSON, and the host side's skeleton.
 
-The skeleton is complete in what the declaration says: prototype, dtypes, attributes, dtype inference and, for results of an
-input's own shape, shape inference. Tiling and the kernel are the author's: the skeleton refuses to be built without them.
+The skeleton is complete in what the declaration says: prototype, dtypes, attributes, shape and dtype inference. Tiling
+and the kernel are the author's: the skeleton refuses to be built without them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def op_def(op: Operator) -> str:
         )
         return text + ("\n            .AutoContiguous();\n" if kind == "Input" else ";\n")
 
-    body = f"        // AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees them.\n"
+    body = f"        // AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees them.\n"  # noqa: E501
     for name in op.tensors:
         body += tensor("Input", name, _PARAM[str(op.argument(name).real_type)].upper(), False)
     for name in outputs(op):
@@ -100,7 +100,11 @@ def op_def(op: Operator) -> str:
         kind = {"Str": "String", "DataType": "Int"}.get(attribute_type(op, attribute), attribute_type(op, attribute))
         given = a.has_default_value() and a.default_value is not None
         body += f'        this->Attr("{attribute}")'
-        body += f".AttrType(OPTIONAL).{kind}({literal(a.default_value)});\n" if given else f".AttrType(REQUIRED).{kind}();\n"
+        body += (
+            f".AttrType(OPTIONAL).{kind}({literal(a.default_value)});\n"
+            if given
+            else f".AttrType(REQUIRED).{kind}();\n"
+        )
     configs = "".join(f'\n            .AddConfig("{soc}")' for soc in SOCS)
     return (
         f"namespace ops {{\n\nclass {op.ge} : public OpDef {{\npublic:\n"
@@ -115,8 +119,8 @@ def op_host(op: Operator) -> str:
     """``op_host/<name>.cpp``: never compiled here (no CANN)."""
     stem = file_stem(op)
     return (
-        f"// Host side of {op.ge}: prototype, shape and dtype inference, and the place for tiling. Never compiled where it was\n"
-        f"// made (no CANN). Made by `ophook-npu op export {op.qualname}` from the operator's declaration; tiling is yours.\n\n"
+        f"// Host side of {op.ge}: prototype, shape and dtype inference, and the place for tiling. Never compiled where it was\n"  # noqa: E501
+        f"// made (no CANN). Made by `ophook-npu op export {op.qualname}` from the operator's declaration; tiling is yours.\n\n"  # noqa: E501
         f'#include "{stem}_tiling.h"\n\n#include <algorithm>\n\n#include "register/op_def_registry.h"\n\n'
         "namespace optiling {\n\nstatic ge::graphStatus TilingFunc(gert::TilingContext* context)\n{\n"
         "    // How the work is cut into blocks is what the declaration cannot say.\n"
@@ -129,9 +133,9 @@ def op_host(op: Operator) -> str:
 def tiling_header(op: Operator) -> str:
     guard = f"{file_stem(op).upper()}_TILING_H"
     return (
-        f"// What host tiling tells the kernel. Add the fields that your kernel needs.\n#ifndef {guard}\n#define {guard}\n\n"
+        f"// What host tiling tells the kernel. Add the fields that your kernel needs.\n#ifndef {guard}\n#define {guard}\n\n"  # noqa: E501
         '#include "register/tilingdata_base.h"\n\nnamespace optiling {\n'
-        f"BEGIN_TILING_DATA_DEF({op.ge}TilingData)\n    TILING_DATA_FIELD_DEF(uint64_t, elements);\nEND_TILING_DATA_DEF;\n\n"
+        f"BEGIN_TILING_DATA_DEF({op.ge}TilingData)\n    TILING_DATA_FIELD_DEF(uint64_t, elements);\nEND_TILING_DATA_DEF;\n\n"  # noqa: E501
         f"REGISTER_TILING_DATA_CLASS({op.ge}, {op.ge}TilingData)\n}} // namespace optiling\n\n#endif // {guard}\n"
     )
 
@@ -160,10 +164,7 @@ def _infer_shape(op: Operator) -> str:
         if rule is not None:
             lines += _adjust(op, rule, i)
     body = "".join(f"    {line}\n" for line in lines)
-    return (
-        "static graphStatus InferShape(gert::InferShapeContext* context)\n{\n"
-        f"{body}    return GRAPH_SUCCESS;\n}}\n"
-    )
+    return f"static graphStatus InferShape(gert::InferShapeContext* context)\n{{\n{body}    return GRAPH_SUCCESS;\n}}\n"
 
 
 def _adjust(op: Operator, rule: Rule, output: int) -> list[str]:
@@ -234,5 +235,3 @@ def _infer_dtype(op: Operator) -> str:
         "static graphStatus InferDataType(gert::InferDataTypeContext* context)\n{\n"
         f"{body}    return GRAPH_SUCCESS;\n}}\n"
     )
-
-

@@ -1,6 +1,7 @@
 """The NPU kernel in C++, and its registration out of tree, from a declaration.
 
-Every line that depends on the declaration is here; what is fixed is text. The kernel checks what `ophook_npu.ops._checks`
+Every line that depends on the declaration is here; what is fixed is text. The kernel checks what
+`ophook_npu.ops._checks`
 checks, in the same words.
 """
 
@@ -16,7 +17,7 @@ from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.rules import Broadcast, Divided, Reduced, Rule, Same
 
 _SCALAR_TYPES = {
-    torch.float16: "Half", torch.float32: "Float", torch.bfloat16: "BFloat16", torch.float64: "Double", torch.int8: "Char",
+    torch.float16: "Half", torch.float32: "Float", torch.bfloat16: "BFloat16", torch.float64: "Double", torch.int8: "Char",  # noqa: E501
     torch.uint8: "Byte", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long", torch.bool: "Bool",
 }  # fmt: skip
 _PARAMETERS = {
@@ -261,7 +262,7 @@ def registration(op: Operator) -> str:
     if cpp_autograd(op):
         autograd = _autograd(op)
         why = (
-            "// The gradient on the NPU is here too, because a Python one costs more than the operator; elsewhere it is\n"
+            "// The gradient on the NPU is here too, because a Python one costs more than the operator; elsewhere it is\n"  # noqa: E501
             "// Python's, and so are the CPU and the fake implementation.\n"
         )
         tail = (
@@ -270,7 +271,7 @@ def registration(op: Operator) -> str:
         )
     text = _REGISTER.format(
         kernel=kernel_file(op), qualname=op.qualname, prototype=prototype(op), autograd=autograd, why=why,
-        schema=op.schema.split("::", 1)[1].replace("\\", "\\\\").replace('"', '\\"'), namespace=op.namespace, name=op.name,
+        schema=op.schema.split("::", 1)[1].replace("\\", "\\\\").replace('"', '\\"'), namespace=op.namespace, name=op.name,  # noqa: E501
     )  # fmt: skip
     return text + tail
 
@@ -317,11 +318,17 @@ def _contract(op: Operator) -> str:
     lines = []
     for group, allowed in op.dtypes.items():
         names = group.split()
-        text = " or ".join([", ".join(_short(d) for d in allowed[:-1]), _short(allowed[-1])] if len(allowed) > 1 else [_short(allowed[0])])
+        text = " or ".join(
+            [", ".join(_short(d) for d in allowed[:-1]), _short(allowed[-1])]
+            if len(allowed) > 1
+            else [_short(allowed[0])]
+        )
         lines.append((", ".join(names), text + (", one dtype for all of them" if len(names) > 1 else "")))
     for name, rule in op.outputs.items():
         assert rule is not None
-        lines.append((name, f"{_said(rule)}; {_short(rule.dtype) if rule.dtype else f'the dtype of {rule.of[0]}'}, contiguous"))
+        lines.append(
+            (name, f"{_said(rule)}; {_short(rule.dtype) if rule.dtype else f'the dtype of {rule.of[0]}'}, contiguous")
+        )
     for name in op.mutated:
         lines.append((name, "written to in place"))
     if op.max_elements:
@@ -352,7 +359,9 @@ def _helpers(op: Operator) -> str:
     text = ""
     if op.max_elements is not None:
         is_int_max = op.max_elements == 2**31 - 1
-        text += _LIMIT.format(limit="std::numeric_limits<int32_t>::max()" if is_int_max else op.max_elements, op=op.name)
+        text += _LIMIT.format(
+            limit="std::numeric_limits<int32_t>::max()" if is_int_max else op.max_elements, op=op.name
+        )
     if any(isinstance(rule, Broadcast) for rule in rules):
         text += _BROADCAST.format(op=op.name)
     if any(isinstance(rule, (Reduced, Divided)) for rule in rules):
@@ -387,7 +396,9 @@ def _first(op: Operator, names: Any) -> str:
     found = [name for name in names if _kind(op, name) == "Tensor"]
     if not found:
         raise OphookError(
-            f"op export {op.qualname}", f"none of {', '.join(names)} is a plain Tensor", allowed="one that is always given"
+            f"op export {op.qualname}",
+            f"none of {', '.join(names)} is a plain Tensor",
+            allowed="one that is always given",
         )
     return found[0]
 
@@ -400,7 +411,7 @@ def _check_function(op: Operator) -> str:
         if name != first:
             lines += _each(op, name, [
                 f'TORCH_CHECK({first}.device() == {{t}}.device(), "[{op.name}] {first} is on ", {first}.device(),',
-                f'    ", {name} is on ", {{t}}.device(), "; allowed: {together} on one device; next: move one of them with .to()");',
+                f'    ", {name} is on ", {{t}}.device(), "; allowed: {together} on one device; next: move one of them with .to()");',  # noqa: E501
             ])  # fmt: skip
     lines += [
         f'TORCH_CHECK({first}.device().type() == c10::DeviceType::PrivateUse1, "[{op.name}] {first} is on ",',

@@ -157,8 +157,8 @@ def _output(op: Operator, name: str, rule: Rule) -> list[str]:
         case Broadcast():
             for other in rule.of[1:]:
                 lines += [
-                    f"if (BroadCastInfer([&] {{ return {name}_dims; }}, [&] {{ return {other}.GetShape().GetDims(); }},",
-                    f"                   [&](const std::vector<int64_t>& dims) {{ {name}_dims = dims; }}) != GRAPH_SUCCESS) {{",
+                    f"if (BroadCastInfer([&] {{ return {name}_dims; }}, [&] {{ return {other}.GetShape().GetDims(); }},",  # noqa: E501
+                    f"                   [&](const std::vector<int64_t>& dims) {{ {name}_dims = dims; }}) != GRAPH_SUCCESS) {{",  # noqa: E501
                     "  return GRAPH_FAILED;",
                     "}",
                 ]

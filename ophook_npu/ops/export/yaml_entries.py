@@ -25,11 +25,13 @@ def functions(op: Operator, torch_npu: str | None = None) -> str:
         match = _VERSION.match(torch_npu)
         if match is None:
             raise OphookError(
-                f"op export {op.qualname}", f"{torch_npu!r} is no version of torch_npu", allowed="such as 2.13 or 2.13.0"
+                f"op export {op.qualname}",
+                f"{torch_npu!r} is no version of torch_npu",
+                allowed="such as 2.13 or 2.13.0",
             )
         covered = f"[v{match[1]}.{match[2]}, newest]"
     return (
-        "# The entry that `ophook-npu patch apply` puts under `custom:` of op-plugin's file, with the version key of that tree.\n"
+        "# The entry that `ophook-npu patch apply` puts under `custom:` of op-plugin's file, with the version key of that tree.\n"  # noqa: E501
         f"  - func: {signature(op)}\n    op_api: {covered}\n"
     )
 
@@ -39,7 +41,7 @@ def derivatives(op: Operator) -> str | None:
     if not op.derivatives:
         return None
     lines = [
-        "# Used by `ophook-npu patch apply --autograd` only: without it, ophook_npu registers the gradient from Python.",
+        "# Used by `ophook-npu patch apply --autograd` only: without it, ophook_npu registers the gradient from Python.",  # noqa: E501
         "# Autograd sums the gradient over the dimensions that were broadcast.",
         f"- name: {signature(op)}",
         *(f"  {name}: {formula}" for name, formula in op.derivatives.items()),

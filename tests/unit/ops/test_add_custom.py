@@ -16,7 +16,9 @@ def sample(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> torch.
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("x", "y"), [((8, 2048), (8, 2048)), ((3, 1, 5), (4, 1)), ((), (2, 3)), ((0, 4), (1, 4)), ((), ())])
+@pytest.mark.parametrize(
+    ("x", "y"), [((8, 2048), (8, 2048)), ((3, 1, 5), (4, 1)), ((), (2, 3)), ((0, 4), (1, 4)), ((), ())]
+)
 def test_adds_with_broadcasting(dtype: torch.dtype, x: tuple[int, ...], y: tuple[int, ...]) -> None:
     a, b = sample(x, dtype), sample(y, dtype)
     result = op(a, b)
@@ -72,8 +74,16 @@ def test_compiles_without_a_graph_break(dynamic: bool) -> None:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        (torch.ones(2), torch.ones(2, dtype=torch.half), r"x has dtype torch.float32, y has dtype torch.float16; allowed: one"),
-        (torch.ones(2).double(), torch.ones(2).double(), r"dtype torch.float64; allowed: float16, float32, bfloat16, int32"),
+        (
+            torch.ones(2),
+            torch.ones(2, dtype=torch.half),
+            r"x has dtype torch.float32, y has dtype torch.float16; allowed: one",
+        ),
+        (
+            torch.ones(2).double(),
+            torch.ones(2).double(),
+            r"dtype torch.float64; allowed: float16, float32, bfloat16, int32",
+        ),
         (torch.ones(2, 3), torch.ones(4), r"x has shape \[2, 3\], y has shape \[4\], which do not broadcast"),
     ],
 )
@@ -113,4 +123,7 @@ from ophook_npu import ops
 ops.register("npu_add_custom")
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.returncode == 1 and "torch already has npu::npu_add_custom(Tensor x, Tensor y, *, Scalar alpha=1)" in result.stderr
+    assert (
+        result.returncode == 1
+        and "torch already has npu::npu_add_custom(Tensor x, Tensor y, *, Scalar alpha=1)" in result.stderr
+    )

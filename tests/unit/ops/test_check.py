@@ -21,7 +21,18 @@ def test_what_ships_passes(name: str) -> None:
     outcomes = {outcome.check: outcome for outcome in check(declaration(name))}
     assert list(outcomes) == list(CHECKS)
     assert [f"{o.check}: {o.reason}" for o in outcomes.values() if o.status == "fail"] == []
-    for always in ("schema", "examples", "mutation", "aliasing", "opcheck", "fake", "dtypes", "vmap", "compile", "export"):
+    for always in (
+        "schema",
+        "examples",
+        "mutation",
+        "aliasing",
+        "opcheck",
+        "fake",
+        "dtypes",
+        "vmap",
+        "compile",
+        "export",
+    ):
         assert outcomes[always].status == "pass", outcomes[always]
 
 
@@ -116,7 +127,9 @@ def test_a_dtype_that_is_declared_and_does_not_run_is_found() -> None:
 def test_an_operator_that_cannot_be_registered_stops_at_the_schema() -> None:
     first = planted()
     check(first, ["schema"])
-    other = dataclasses.replace(first, schema=first.schema.replace("Tensor x)", "Tensor x, int n=1)"), cpu=lambda x, n=1: x)
+    other = dataclasses.replace(
+        first, schema=first.schema.replace("Tensor x)", "Tensor x, int n=1)"), cpu=lambda x, n=1: x
+    )
     outcomes = check(other)
     assert [o.check for o in outcomes] == ["schema"] and "it is registered as" in outcomes[0].reason
 

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PATCH = ROOT / "op_plugin_patch"
 VENDOR = ROOT / "ophook_npu" / "csrc" / "vendor"
 NPU = [name for name in _OPERATORS if name.startswith("npu_")]
-# Written by hand, because they hold the tiling, which no declaration says; what they take from the declaration is below.
+# Written by hand, because they hold the tiling, which no declaration says; what they take from the declaration is
+# below.
 BY_HAND = {"ascendc/op_host/add_custom.cpp", "ascendc/op_host/add_custom_tiling.h"}
 # Only the simulator's package is built from it.
 ELSEWHERE = {"ascendc/op_proto/add_custom_proto.cpp": VENDOR / "add_custom_proto.cpp"}
@@ -66,7 +67,7 @@ def test_exported_files_can_be_patched_into_op_plugin(name: str, tmp_path: Path)
 def test_entry_for_a_version() -> None:
     entry = files(declaration("npu_add_custom"), "2.7.1")["op_plugin_functions.yaml"]
     assert "op_api: [v2.7, newest]" in entry
-    with pytest.raises(OphookError, match="'newest' is no version of torch_npu; allowed: such as 2.13"):
+    with pytest.raises(OphookError, match=r"'newest' is no version of torch_npu; allowed: such as 2\.13"):
         files(declaration("npu_add_custom"), "newest")
 
 

@@ -1,4 +1,5 @@
-"""The tutorial and the examples are true: code prints what the pages show, in both languages, and pictures are as drawn."""
+"""The tutorial and the examples are true: code prints what the pages show, in both languages, and pictures are as
+drawn."""
 
 import importlib.util
 import subprocess
