@@ -8,6 +8,7 @@ intermediate values.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,14 @@ Backend = Callable[[fx.GraphModule, Sequence[Any]], Callable[..., Any]]
 Rewrite = Callable[[fx.GraphModule], int]
 """Changes the graph and returns how many of its operators (or patterns) now run something else, uncounted by
 themselves."""
+
+
+class _Running(threading.local):
+    depth = 0
+
+
+running = _Running()
+"""``depth`` is not 0 while this thread runs a graph that a hook has been through."""
 
 
 def lookup(backend: str | Backend, where: str) -> Backend:
@@ -68,14 +77,17 @@ def _compile(inner: Backend, gm: Any, example_inputs: Any, rewrite: Rewrite, han
     gm.recompile()
     with _compat.nested_compilation(example_inputs):
         compiled = inner(gm, example_inputs)
-    if not found:
-        return compiled
 
-    def counted(*args: Any) -> Any:
-        handler.count(found)
-        return compiled(*args)
+    def run(*args: Any) -> Any:
+        if found:
+            handler.count(found)
+        running.depth += 1
+        try:
+            return compiled(*args)
+        finally:
+            running.depth -= 1
 
-    return counted
+    return run
 
 
 def operator_nodes(gm: fx.GraphModule) -> list[fx.Node]:

@@ -11,7 +11,7 @@ from torch import fx, nn
 from torch._ops import OpOverload, OpOverloadPacket
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _compat, _targets, _trampoline
+from ophook_npu.hooks import _compat, _graph, _targets, _trampoline
 from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._hook import Hook, hook
 
@@ -22,7 +22,7 @@ class Swap:
     Attributes:
         eager: calls replaced that ran one by one.
         compiled: calls replaced inside compiled code: the replaced places of each graph, times its runs.
-        missed: calls that were not replaced, by reason.
+        missed: calls that were not replaced, by reason; in compiled code the places of each graph, once.
     """
 
     def __init__(self, model: Callable[..., Any] | None, target: Any, replacement: OpOverload, when: Any) -> None:
@@ -109,6 +109,8 @@ class Swap:
         if _compat.is_compiling_here():
             return False  # a compiler trying things out, not the program
         reason = _call_fits(call.op, call.args, call.kwargs, self._replacement)
+        if reason is not None and _graph.running.depth:
+            return False  # noted as a place in the graph
         if reason is None and self._when is not None and not self._when(call):
             reason = f"when= said no to {call.name}"
         return self._note(reason)
@@ -122,7 +124,7 @@ class Swap:
         return reason is None
 
     def _tell_unfit(self, call: Call) -> None:
-        if not _compat.is_compiling_here():
+        if not _compat.is_compiling_here() and not _graph.running.depth:
             self._note(f"{call.name} {_fits(call.op, self._replacement)}")
 
 
