@@ -90,9 +90,14 @@ at::Tensor convert(const aclTensor* tensor) {
     if (tensor->sizes[i] == 0) return result;
     last += (tensor->sizes[i] - 1) * tensor->strides[i];
   }
-  TORCH_CHECK(last >= 0 && size_t(last) < tensor->storage_elements, "the view ", at::IntArrayRef(tensor->sizes), " with strides ",
+  if (last >= 0 && size_t(last) < tensor->storage_elements) return result;
+  // torch_npu goes on telling the old size of a storage that was resized: then the allocation decides.
+  size_t left = 0;
+  const size_t needed = size_t(last + 1) * dtype.itemsize();
+  TORCH_CHECK(last >= 0 && sim_memory_device(tensor->data, &left) >= 0 && needed <= left, "the view ", at::IntArrayRef(tensor->sizes), " with strides ",
               at::IntArrayRef(tensor->strides), " and offset ", tensor->offset, " leaves its storage of ",
               tensor->storage_elements, " elements");
+  impl->unsafe_storage().set_nbytes(needed);
   return result;
 }
 
