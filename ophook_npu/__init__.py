@@ -1,6 +1,7 @@
 """Put your own operator under any PyTorch model on Huawei Ascend, and prove it on a machine that has no NPU.
 
-Importing this package is inert: it loads neither torch nor torch_npu and patches nothing. Public names resolve on first use.
+Importing this package is inert: it loads neither torch nor torch_npu and patches nothing. Public names resolve on first
+use.
 """
 
 from importlib import import_module

@@ -287,7 +287,7 @@ def _compile_all(wanted: dict[Path, tuple[Path, Library]], progress: Progress | 
         for (prefix, flags), targets in groups.items():
             if len(targets) >= _WORTH_A_PREFIX and "clang" not in compiler_version(compiler()).lower():
                 # First in the queue, so that a file that waits for it never keeps it from being compiled.
-                made = pool.submit(lambda p=prefix, f=flags: stack.enter_context(_precompiled(p, f)))
+                made = pool.submit(stack.enter_context, _precompiled(prefix, flags))
                 waits.update(dict.fromkeys(targets, made))
 
         def one(target: Path) -> str:

@@ -33,7 +33,7 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         self._inner.exec_module(module)
         if _Finder in sys.meta_path:
-            sys.meta_path.remove(_Finder)  # type: ignore[arg-type]
+            sys.meta_path.remove(_Finder)
         while _waiting:
             _waiting.pop(0)(module)
 
@@ -60,4 +60,4 @@ def when_loaded(call: Callable[[ModuleType], None]) -> None:
         return
     _waiting.append(call)
     if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
-import shutil
 import sysconfig
-import tempfile
 from pathlib import Path
 
 from ophook_npu import toolchain
@@ -54,28 +50,16 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
     stamp = f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()}"
     soname = f"libophook_{op.namespace}_{op.name}.so"
     key = toolchain.digest([stamp, soname, *texts, *texts.values(), *flags, *link_flags])
-    root = toolchain.cache_dir() / "extension" / key
-    target = root / soname
-    if target.exists():
-        return target
-    with toolchain.locked(root.parent / f"{root.name}.lock"):
-        if target.exists():
-            return target
-        staging = Path(tempfile.mkdtemp(dir=root.parent, prefix="building-"))
-        try:
-            for name, text in texts.items():
-                (staging / name).write_text(text)
-            library = Library(
-                soname, tuple(staging / name for name in texts), flags, link_flags=link_flags, folder="",
-                needs=(("the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)", python / "Python.h"),  # noqa: E501
-                       ("torch-npu", third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h")),
-            )  # fmt: skip
-            toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)
-            (staging / "info.json").write_text(json.dumps({"torch": torch.version, "torch_npu": torch_npu.version}))
-            staging.chmod(0o755)
-            if root.exists():
-                shutil.rmtree(root)
-            os.replace(staging, root)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    return target
+
+    def make(staging: Path) -> None:
+        for name, text in texts.items():
+            (staging / name).write_text(text)
+        python_headers = "the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)"
+        npu_header = third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h"
+        library = Library(
+            soname, tuple(staging / name for name in texts), flags, link_flags=link_flags, folder="",
+            needs=((python_headers, python / "Python.h"), ("torch-npu", npu_header)),
+        )  # fmt: skip
+        toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)
+
+    return toolchain.publish(toolchain.cache_dir() / "extension" / key, soname, make) / soname

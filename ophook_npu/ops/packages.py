@@ -9,10 +9,7 @@ On an Ascend host such a package is what an Ascend C operator project installs. 
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
-import tempfile
 from pathlib import Path
 
 from ophook_npu import sim, toolchain
@@ -61,15 +58,8 @@ def build(folder: Path, simulator: Path) -> Path:
     roots = [folder, CSRC]
     keys = [toolchain.object_key(s, library.flags, roots, stamp) for library in libraries for s in library.sources]
     root = toolchain.cache_dir() / "packages" / toolchain.digest([str(simulator), *keys])
-    if root.exists():
-        return root
-    with toolchain.locked(root.parent / f"{root.name}.lock"):
-        if not root.exists():
-            staging = Path(tempfile.mkdtemp(dir=root.parent, prefix="building-"))
-            try:
-                toolchain.build(libraries, staging, include_roots=roots, stamp=stamp)
-                staging.chmod(0o755)
-                os.replace(staging, root)
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
-    return root
+
+    def make(staging: Path) -> None:
+        toolchain.build(libraries, staging, include_roots=roots, stamp=stamp)
+
+    return toolchain.publish(root, "complete", make)
