@@ -123,7 +123,7 @@ std::vector<at::Scalar> convert(const aclScalarList* list) {
 }
 
 void shape(const at::Tensor& out, Shape expected) {
-  TORCH_CHECK(!out.defined() || out.sizes() == expected, "the output has shape ", out.sizes(), ", expected ", expected);
+  TORCH_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
 }
 void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
 

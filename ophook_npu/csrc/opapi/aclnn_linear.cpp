@@ -102,7 +102,7 @@ ACLNN(LinalgCross,  (In,self, In,other, int64_t,dim, Out,out),                  
 ACLNN(LinalgCholesky,  (In,self, bool,upper, Out,out),                                     (square(self), like(out, self)), write(out, at::linalg_cholesky(self, upper)))
 ACLNN(LinalgQr,        (In,self, int64_t,mode, Out,q, Out,r),                              TORCH_CHECK(mode >= 0 && mode <= 2, "mode ", mode, "; allowed: 0 (reduced), 1 (complete), 2 (r)"), qr(self, mode, q, r))
 ACLNN(Svd,             (In,self, bool,full, bool,vectors, Out,s, Out,u, Out,v),            when_run(),              svd(self, full, vectors, s, u, v))
-ACLNN(Inverse,         (In,self, Out,out),                                                 (square(self), like(out, self)), write(out, at::inverse(self)))
+ACLNN(Inverse,         (In,self, Out,out),                                                 (square(self), like(out, self)), write(out, at::inverse(wide(self))))
 ACLNN(Slogdet,         (In,self, Out,sign, Out,log),                                       square(self),            write({sign, log}, at::linalg_slogdet(self)))
 ACLNN(TriangularSolve, (In,self, In,a, bool,upper, bool,transpose, bool,unitriangular, Out,x, Out,m), like(x, self), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace,           (In,self, Out,out),                                                 shape(out, {}),          write(out, at::trace(self)))
