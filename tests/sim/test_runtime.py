@@ -173,3 +173,15 @@ print((a.sum() + b.sum()).item()); del a, b; torch.npu.empty_cache(); print(torc
 """
     result = run_sim(code, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
     assert result.stdout.split() == [str(float(40 << 20)), "0"], result.stdout + result.stderr
+
+
+def test_npugraph_ex_writes_results_into_inputs_that_overlap(run_sim) -> None:
+    code = """
+import torch, torch_npu
+def differences(x):
+    position = torch.arange(16, device=x.device)[None].expand(2, -1)
+    return torch.diff(position, prepend=position[:, :1] - 1, dim=-1) + x
+compiled = torch.compile(differences, backend="npugraph_ex", dynamic=False)
+print(compiled(torch.zeros(2, 16, dtype=torch.int64).npu()).cpu().unique().tolist())
+"""
+    assert run_sim(code).stdout.split("\n")[0] == "[1]"

@@ -227,6 +227,22 @@ at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& al
   return wider ? at::add(wide(a), wide(b), alpha) : at::add(a, b, alpha);
 }
 
+bool partly_same(const aclTensor* input, const aclTensor* output) {
+  if (!input || !output || !input->data || !output->data) return false;
+  auto range = [](const aclTensor* tensor) {
+    const auto start = reinterpret_cast<uintptr_t>(tensor->data);
+    const auto size = static_cast<int64_t>(c10::elementSize(to_scalar_type(tensor->dtype)));
+    int64_t first = tensor->offset, last = tensor->offset + 1;
+    for (size_t i = 0; i < tensor->sizes.size(); ++i) last += (tensor->sizes[i] - 1) * tensor->strides[i];
+    return std::pair(start + uintptr_t(first * size), start + uintptr_t(last * size));
+  };
+  const auto [input_begin, input_end] = range(input);
+  const auto [output_begin, output_end] = range(output);
+  if (input_end <= output_begin || output_end <= input_begin) return false;
+  return input_begin != output_begin || input->dtype != output->dtype || input->sizes != output->sizes ||
+         input->strides != output->strides;
+}
+
 int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor) {
   if (!workspace || !executor)
     return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", call->name);

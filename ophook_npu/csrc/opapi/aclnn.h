@@ -155,9 +155,35 @@ SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
 template <typename Row>
 struct RowCall final : aclOpExecutor {
   RowCall(const char* op, Row&& with) : aclOpExecutor(op), row(std::move(with)) {}
-  void run() override { row.sim_run(); }
+  void run() override {
+    if (!overlapping) return row.sim_run();
+    Row apart = row;
+    apart.sim_inputs([](at::Tensor& input) {
+      if (input.defined()) input = input.clone();
+    });
+    apart.sim_run();
+  }
   Row row;
+  bool overlapping = false;  // an input shares part of an output's memory
 };
+
+// Whether an input lies partly in memory that the call writes, as x[1:].sub_(x[:-1]) does. A device loads a tile before it
+// stores one, so that such calls give what they would with inputs of their own, as long as a tile holds them; torch_npu's
+// graphs rely on it. ATen's kernels load and store in small steps, and their own check cannot see it: each tensor here
+// has a storage of its own. An input that is the output, element by element, is harmless.
+SIM_API bool partly_same(const aclTensor* input, const aclTensor* output);
+template <typename... Kinds>
+bool inputs_overlap(Kinds... parameters) {
+  bool found = false;
+  auto against = [&](const aclTensor* input, auto parameter) {
+    if constexpr (std::is_same_v<decltype(parameter), aclTensor*>) found |= partly_same(input, parameter);
+  };
+  auto each = [&](auto parameter) {
+    if constexpr (std::is_same_v<decltype(parameter), const aclTensor*>) (against(parameter, parameters), ...);
+  };
+  (each(parameters), ...);
+  return found;
+}
 
 template <typename Kind>
 using Value = decltype(convert(std::declval<Kind>()));
@@ -167,6 +193,7 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kin
   try {
     auto call = std::make_unique<RowCall<Row>>(name, Row{convert(parameters)...});
     call->row.sim_check();
+    call->overlapping = inputs_overlap(parameters...);
     return accept(std::move(call), workspace, executor);
   } catch (...) {
     return refuse(name, workspace, executor);
@@ -192,6 +219,7 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kin
 #define SIM_PARAMETER(kind, name) kind name
 #define SIM_FIELD(kind, name) sim::aclnn::Value<kind> name;
 #define SIM_NAME(kind, name) name
+#define SIM_INPUT(kind, name) if constexpr (std::is_same_v<kind, sim::aclnn::In>) visit(name);
 #define SIM_UNWRAP(...) __VA_ARGS__
 
 #define ACLNN(op, parameters, check, ...) \
@@ -200,6 +228,9 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kin
     SIM_PAIRS(SIM_FIELD, SIM_NOTHING, SIM_UNWRAP parameters) \
     void sim_check() { check; } \
     void sim_run() { __VA_ARGS__; } \
+    template <typename F> void sim_inputs([[maybe_unused]] F visit) { \
+      SIM_PAIRS(SIM_INPUT, SIM_NOTHING, SIM_UNWRAP parameters) \
+    } \
   }; \
   } \
   extern "C" SIM_API int aclnn##op##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
