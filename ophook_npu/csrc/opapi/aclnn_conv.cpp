@@ -30,6 +30,23 @@ using namespace sim::aclnn;
 
 namespace {
 
+// CANN also takes two numbers for each dimension, before and behind.
+std::vector<int64_t> both_sides(const std::vector<int64_t>& padding, const at::Tensor& weight) {
+  const size_t dims = size_t(weight.dim()) - 2;
+  if (padding.size() != 2 * dims || dims == 0) return padding;
+  std::vector<int64_t> once;
+  for (size_t i = 0; i < dims; ++i) {
+    TORCH_CHECK(padding[2 * i] == padding[2 * i + 1], "padding ", at::IntArrayRef(padding), " with unequal sides is not simulated");
+    once.push_back(padding[2 * i]);
+  }
+  return once;
+}
+
+void backward_arguments(const std::vector<bool>& mask, const std::vector<int64_t>& padding, const at::Tensor& weight) {
+  TORCH_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
+  both_sides(padding, weight);
+}
+
 void convolution_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, const std::vector<int64_t>& bias_sizes,
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
                           int64_t groups, const std::vector<bool>& mask, const at::Tensor& grad_self, const at::Tensor& grad_weight,
@@ -66,8 +83,8 @@ std::optional<int64_t> divisor(int64_t value) { return value ? std::optional<int
 }  // namespace
 
 // clang-format off
-ACLNN(Convolution,      (In,self, In,weight, In,bias, Ints,stride, Ints,padding, Ints,dilation, bool,transposed, Ints,output_padding, int64_t,groups, Out,out, Cube,mode), when_run(), write(out, at::convolution(self, weight, optional(bias), stride, padding, dilation, transposed, output_padding, groups)))
-ACLNN(ConvolutionBackward, (In,grad, In,self, In,weight, Ints,bias_sizes, Ints,stride, Ints,padding, Ints,dilation, bool,transposed, Ints,output_padding, int64_t,groups, Bools,mask, Cube,mode, Out,out, Out,out_weight, Out,out_bias), TORCH_CHECK(mask.size() == 3, "three flags expected"), convolution_backward(grad, self, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask, out, out_weight, out_bias))
+ACLNN(Convolution,      (In,self, In,weight, In,bias, Ints,stride, Ints,padding, Ints,dilation, bool,transposed, Ints,output_padding, int64_t,groups, Out,out, Cube,mode), both_sides(padding, weight), write(out, at::convolution(self, weight, optional(bias), stride, both_sides(padding, weight), dilation, transposed, output_padding, groups)))
+ACLNN(ConvolutionBackward, (In,grad, In,self, In,weight, Ints,bias_sizes, Ints,stride, Ints,padding, Ints,dilation, bool,transposed, Ints,output_padding, int64_t,groups, Bools,mask, Cube,mode, Out,out, Out,out_weight, Out,out_bias), backward_arguments(mask, padding, weight), convolution_backward(grad, self, weight, bias_sizes, stride, both_sides(padding, weight), dilation, transposed, output_padding, groups, mask, out, out_weight, out_bias))
 ACLNN(ConvDepthwise2d,  (In,self, In,weight, Ints,kernel, In,bias, Ints,stride, Ints,padding, Ints,dilation, Out,out, Cube,mode), when_run(), write(out, at::conv2d(self, weight, optional(bias), stride, padding, dilation, self.size(-3))))
 ACLNN(ConvTbc,          (In,self, In,weight, In,bias, int64_t,pad, Out,out, Cube,mode),                                     when_run(), write(out, at::conv_tbc(self, weight, bias, pad)))
 ACLNN(ConvTbcBackward,  (In,grad, In,self, In,weight, In,bias, int64_t,pad, Cube,mode, Out,out, Out,out_weight, Out,out_bias), like(out, self), conv_tbc_backward(grad, self, weight, bias, pad, out, out_weight, out_bias))

@@ -51,40 +51,44 @@ using namespace sim::aclnn;
 
 namespace {
 
-// A scale that was not given arrives as 0 or less.
-std::optional<double> scale(double value) { return value > 0 ? std::optional<double>(value) : std::nullopt; }
+// A scale that was not given arrives as some number (0, -1, 1): one that does not make the output's size was not given.
+// axis counts from the last dimension.
+std::optional<double> scale(double value, at::IntArrayRef input, at::IntArrayRef output, size_t axis) {
+  const double size = double(input[input.size() - 1 - axis]);
+  return value > 0 && int64_t(size * value) == output[output.size() - 1 - axis] ? std::optional<double>(value) : std::nullopt;
+}
 
 }  // namespace
 
 // clang-format off
-ACLNN(UpsampleNearest1d,       (In,self, Ints,size, Out,out),                                                               when_run(), write(out, at::upsample_nearest1d(self, size)))
-ACLNN(UpsampleNearest1dV2,     (In,self, Ints,size, float,s, Out,out),                                                      when_run(), write(out, at::upsample_nearest1d(self, size, scale(s))))
-ACLNN(UpsampleNearest2d,       (In,self, Ints,size, Out,out),                                                               when_run(), write(out, at::upsample_nearest2d(self, size)))
-ACLNN(UpsampleNearest2dV2,     (In,self, Ints,size, float,h, float,w, Out,out),                                             when_run(), write(out, at::upsample_nearest2d(self, size, scale(h), scale(w))))
-ACLNN(UpsampleNearest3d,       (In,self, Ints,size, double,d, double,h, double,w, Out,out),                                 when_run(), write(out, at::upsample_nearest3d(self, size, scale(d), scale(h), scale(w))))
-ACLNN(UpsampleNearestExact1d,  (In,self, Ints,size, double,s, Out,out),                                                     when_run(), write(out, at::_upsample_nearest_exact1d(self, size, scale(s))))
-ACLNN(UpsampleNearestExact2d,  (In,self, Ints,size, double,h, double,w, Out,out),                                           when_run(), write(out, at::_upsample_nearest_exact2d(self, size, scale(h), scale(w))))
-ACLNN(UpsampleNearestExact3d,  (In,self, Ints,size, double,d, double,h, double,w, Out,out),                                 when_run(), write(out, at::_upsample_nearest_exact3d(self, size, scale(d), scale(h), scale(w))))
-ACLNN(UpsampleLinear1d,        (In,self, Ints,size, bool,corners, double,s, Out,out),                                       when_run(), write(out, at::upsample_linear1d(self, size, corners, scale(s))))
-ACLNN(UpsampleBilinear2d,      (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::upsample_bilinear2d(self, size, corners, scale(h), scale(w))))
-ACLNN(UpsampleBilinear2dAA,    (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::_upsample_bilinear2d_aa(wide(self), size, corners, scale(h), scale(w))))
-ACLNN(UpsampleBicubic2d,       (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::upsample_bicubic2d(self, size, corners, scale(h), scale(w))))
-ACLNN(UpsampleBicubic2dAA,     (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::_upsample_bicubic2d_aa(wide(self), size, corners, scale(h), scale(w))))
-ACLNN(UpsampleTrilinear3d,     (In,self, Ints,size, bool,corners, double,d, double,h, double,w, Out,out),                   when_run(), write(out, at::upsample_trilinear3d(self, size, corners, scale(d), scale(h), scale(w))))
+ACLNN(UpsampleNearest1d,       (In,self, Ints,size, Out,out),                                                               when_run(), write(out, at::upsample_nearest1d(wide(self), size)))
+ACLNN(UpsampleNearest1dV2,     (In,self, Ints,size, float,s, Out,out),                                                      when_run(), write(out, at::upsample_nearest1d(wide(self), size, scale(s, self.sizes(), size, 0))))
+ACLNN(UpsampleNearest2d,       (In,self, Ints,size, Out,out),                                                               when_run(), write(out, at::upsample_nearest2d(wide(self), size)))
+ACLNN(UpsampleNearest2dV2,     (In,self, Ints,size, float,h, float,w, Out,out),                                             when_run(), write(out, at::upsample_nearest2d(wide(self), size, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleNearest3d,       (In,self, Ints,size, double,d, double,h, double,w, Out,out),                                 when_run(), write(out, at::upsample_nearest3d(wide(self), size, scale(d, self.sizes(), size, 2), scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleNearestExact1d,  (In,self, Ints,size, double,s, Out,out),                                                     when_run(), write(out, at::_upsample_nearest_exact1d(wide(self), size, scale(s, self.sizes(), size, 0))))
+ACLNN(UpsampleNearestExact2d,  (In,self, Ints,size, double,h, double,w, Out,out),                                           when_run(), write(out, at::_upsample_nearest_exact2d(wide(self), size, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleNearestExact3d,  (In,self, Ints,size, double,d, double,h, double,w, Out,out),                                 when_run(), write(out, at::_upsample_nearest_exact3d(wide(self), size, scale(d, self.sizes(), size, 2), scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleLinear1d,        (In,self, Ints,size, bool,corners, double,s, Out,out),                                       when_run(), write(out, at::upsample_linear1d(wide(self), size, corners, scale(s, self.sizes(), size, 0))))
+ACLNN(UpsampleBilinear2d,      (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::upsample_bilinear2d(wide(self), size, corners, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleBilinear2dAA,    (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::_upsample_bilinear2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleBicubic2d,       (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::upsample_bicubic2d(wide(self), size, corners, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleBicubic2dAA,     (In,self, Ints,size, bool,corners, double,h, double,w, Out,out),                             when_run(), write(out, at::_upsample_bicubic2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
+ACLNN(UpsampleTrilinear3d,     (In,self, Ints,size, bool,corners, double,d, double,h, double,w, Out,out),                   when_run(), write(out, at::upsample_trilinear3d(wide(self), size, corners, scale(d, self.sizes(), size, 2), scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 
-ACLNN(UpsampleNearest1dBackward,      (In,grad, Ints,size, Ints,input, double,s, Out,out),                                  shape(out, input), write(out, at::upsample_nearest1d_backward(wide(grad), size, input, scale(s))))
-ACLNN(UpsampleNearest2dBackward,      (In,grad, Ints,size, Ints,input, double,h, double,w, Out,out),                        shape(out, input), write(out, at::upsample_nearest2d_backward(wide(grad), size, input, scale(h), scale(w))))
-ACLNN(UpsampleNearest3dBackward,      (In,grad, Ints,size, Ints,input, double,d, double,h, double,w, Out,out),              shape(out, input), write(out, at::upsample_nearest3d_backward(wide(grad), size, input, scale(d), scale(h), scale(w))))
-ACLNN(UpsampleNearestExact1dBackward, (In,grad, Ints,size, Ints,input, double,s, Out,out),                                  shape(out, input), write(out, at::_upsample_nearest_exact1d_backward(wide(grad), size, input, scale(s))))
-ACLNN(UpsampleNearestExact2dBackward, (In,grad, Ints,size, Ints,input, double,h, double,w, Out,out),                        shape(out, input), write(out, at::_upsample_nearest_exact2d_backward(wide(grad), size, input, scale(h), scale(w))))
-ACLNN(UpsampleNearestExact3dBackward, (In,grad, Ints,size, Ints,input, double,d, double,h, double,w, Out,out),              shape(out, input), write(out, at::_upsample_nearest_exact3d_backward(wide(grad), size, input, scale(d), scale(h), scale(w))))
-ACLNN(UpsampleLinear1dBackward,       (In,grad, Ints,size, Ints,input, bool,corners, double,s, Out,out),                    shape(out, input), write(out, at::upsample_linear1d_backward(wide(grad), size, input, corners, scale(s))))
-ACLNN(UpsampleBilinear2dBackward,     (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h), scale(w))))
-ACLNN(UpsampleBilinear2dBackwardV2,   (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h), scale(w))))
-ACLNN(UpsampleBilinear2dAABackward,   (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::_upsample_bilinear2d_aa_backward(wide(grad), size, input, corners, scale(h), scale(w))))
-ACLNN(UpsampleBicubic2dBackward,      (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::upsample_bicubic2d_backward(wide(grad), size, input, corners, scale(h), scale(w))))
-ACLNN(UpsampleBicubic2dAAGrad,        (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::_upsample_bicubic2d_aa_backward(wide(grad), size, input, corners, scale(h), scale(w))))
-ACLNN(UpsampleTrilinear3dBackward,    (In,grad, Ints,size, Ints,input, bool,corners, double,d, double,h, double,w, Out,out), shape(out, input), write(out, at::upsample_trilinear3d_backward(wide(grad), size, input, corners, scale(d), scale(h), scale(w))))
+ACLNN(UpsampleNearest1dBackward,      (In,grad, Ints,size, Ints,input, double,s, Out,out),                                  shape(out, input), write(out, at::upsample_nearest1d_backward(wide(grad), size, input, scale(s, input, size, 0))))
+ACLNN(UpsampleNearest2dBackward,      (In,grad, Ints,size, Ints,input, double,h, double,w, Out,out),                        shape(out, input), write(out, at::upsample_nearest2d_backward(wide(grad), size, input, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleNearest3dBackward,      (In,grad, Ints,size, Ints,input, double,d, double,h, double,w, Out,out),              shape(out, input), write(out, at::upsample_nearest3d_backward(wide(grad), size, input, scale(d, input, size, 2), scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleNearestExact1dBackward, (In,grad, Ints,size, Ints,input, double,s, Out,out),                                  shape(out, input), write(out, at::_upsample_nearest_exact1d_backward(wide(grad), size, input, scale(s, input, size, 0))))
+ACLNN(UpsampleNearestExact2dBackward, (In,grad, Ints,size, Ints,input, double,h, double,w, Out,out),                        shape(out, input), write(out, at::_upsample_nearest_exact2d_backward(wide(grad), size, input, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleNearestExact3dBackward, (In,grad, Ints,size, Ints,input, double,d, double,h, double,w, Out,out),              shape(out, input), write(out, at::_upsample_nearest_exact3d_backward(wide(grad), size, input, scale(d, input, size, 2), scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleLinear1dBackward,       (In,grad, Ints,size, Ints,input, bool,corners, double,s, Out,out),                    shape(out, input), write(out, at::upsample_linear1d_backward(wide(grad), size, input, corners, scale(s, input, size, 0))))
+ACLNN(UpsampleBilinear2dBackward,     (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleBilinear2dBackwardV2,   (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleBilinear2dAABackward,   (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::_upsample_bilinear2d_aa_backward(wide(grad), size, input, corners, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleBicubic2dBackward,      (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::upsample_bicubic2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleBicubic2dAAGrad,        (In,grad, Ints,size, Ints,input, bool,corners, double,h, double,w, Out,out),          shape(out, input), write(out, at::_upsample_bicubic2d_aa_backward(wide(grad), size, input, corners, scale(h, input, size, 1), scale(w, input, size, 0))))
+ACLNN(UpsampleTrilinear3dBackward,    (In,grad, Ints,size, Ints,input, bool,corners, double,d, double,h, double,w, Out,out), shape(out, input), write(out, at::upsample_trilinear3d_backward(wide(grad), size, input, corners, scale(d, input, size, 2), scale(h, input, size, 1), scale(w, input, size, 0))))
 
 ACLNN(AffineGrid,            (In,theta, Ints,size, bool,corners, Out,out),                                                  when_run(),      write(out, at::affine_grid_generator(wide(theta), size, corners)))
 ACLNN(GridSampler2D,         (In,self, In,grid, int64_t,interpolation, int64_t,padding, bool,corners, Out,out),             when_run(),      write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))

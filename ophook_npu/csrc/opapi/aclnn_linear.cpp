@@ -12,16 +12,20 @@
 #include <ATen/ops/cdist.h>
 #include <ATen/ops/dot.h>
 #include <ATen/ops/inverse.h>
+#include <ATen/ops/le.h>
 #include <ATen/ops/linalg_cholesky.h>
 #include <ATen/ops/linalg_cross.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/linalg_slogdet.h>
 #include <ATen/ops/linalg_svd.h>
 #include <ATen/ops/linalg_svdvals.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/mv.h>
 #include <ATen/ops/pdist.h>
+#include <ATen/ops/reciprocal.h>
 #include <ATen/ops/renorm.h>
 #include <ATen/ops/trace.h>
 #include <ATen/ops/triangular_solve.h>
@@ -71,6 +75,17 @@ void svd(const at::Tensor& self, bool full, bool vectors, const at::Tensor& s, c
   write({u, s, v}, std::make_tuple(some_u, some_s, some_vh.mH()));
 }
 
+// ATen renormalizes by positive norms only.
+at::Tensor renormalized(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
+  if (p.toDouble() > 0) return at::renorm(self, p, dim, max);
+  std::vector<int64_t> others;
+  for (int64_t i = 0; i < self.dim(); ++i)
+    if (i != (dim + self.dim()) % self.dim()) others.push_back(i);
+  auto norm = at::linalg_vector_norm(wide(self), p, others, true);
+  auto factor = at::mul(at::reciprocal(at::add(norm, 1e-7)), max).masked_fill(at::le(norm, max), 1);
+  return at::mul(wide(self), factor);
+}
+
 void transposed_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& scale, at::IntArrayRef perm_x,
                         at::IntArrayRef perm_y, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out) {
   TORCH_CHECK(!scale.defined() && split == 1, "scale and batch_split_factor are not simulated");
@@ -108,8 +123,8 @@ ACLNN(TriangularSolve, (In,self, In,a, bool,upper, bool,transpose, bool,unitrian
 ACLNN(Trace,           (In,self, Out,out),                                                 shape(out, {}),          write(out, at::trace(self)))
 
 // norms and distances
-ACLNN(Renorm,          (In,self, Num,p, int64_t,dim, Num,max, Out,out),                    like(out, self),         write(out, at::renorm(self, p, dim, max)))
-ACLNN(InplaceRenorm,   (Ref,self, Num,p, int64_t,dim, Num,max),                            when_run(),              self.renorm_(p, dim, max))
+ACLNN(Renorm,          (In,self, Num,p, int64_t,dim, Num,max, Out,out),                    like(out, self),         write(out, renormalized(self, p, dim, max)))
+ACLNN(InplaceRenorm,   (Ref,self, Num,p, int64_t,dim, Num,max),                            when_run(),              write(self, renormalized(self, p, dim, max)))
 ACLNN(Cdist,           (In,x, In,y, float,p, int64_t,mode, Out,out),                       when_run(),              write(out, at::cdist(wide(x), wide(y), p)))
 ACLNN(CdistBackward,   (In,grad, In,x, In,y, In,distance, float,p, Out,out),               when_run(),              write(out, at::_cdist_backward(wide(grad).contiguous(), wide(x).contiguous(), wide(y).contiguous(), p, wide(distance).contiguous())))
 ACLNN(Pdist,           (In,self, float,p, Out,out),                                        when_run(),              write(out, at::pdist(wide(self), p)))

@@ -184,9 +184,9 @@ ACLNN(InplaceHardtanh,   (Ref,self, Num,min, Num,max),                          
 ACLNN(InplaceThreshold,  (Ref,self, Num,threshold, Num,value),                  when_run(),           at::threshold_(self, threshold, value))
 
 // backward
-ACLNN(ThresholdBackward, (In,grad, In,self, Num,threshold, Out,out),            like(out, self),      at::threshold_backward_out(out, grad, self, threshold))
-ACLNN(TanhBackward,      (In,grad, In,output, Out,out),                         like(out, output),    at::tanh_backward_out(out, grad, output))
-ACLNN(SigmoidBackward,   (In,grad, In,output, Out,out),                         like(out, output),    at::sigmoid_backward_out(out, grad, output))
+ACLNN(ThresholdBackward, (In,grad, In,self, Num,threshold, Out,out),            broadcast(out, {grad, self}), at::threshold_backward_out(out, grad, self, threshold))
+ACLNN(TanhBackward,      (In,grad, In,output, Out,out),                         broadcast(out, {grad, output}), at::tanh_backward_out(out, grad, output))
+ACLNN(SigmoidBackward,   (In,grad, In,output, Out,out),                         broadcast(out, {grad, output}), at::sigmoid_backward_out(out, grad, output))
 ACLNN(SiluBackward,      (In,grad, In,self, Out,out),                           like(out, self),      at::silu_backward_out(out, grad, self))
 ACLNN(GeluBackward,      (In,grad, In,self, Out,out),                           like(out, self),      at::gelu_backward_out(out, grad, self))
 ACLNN(GeluBackwardV2,    (In,grad, In,self, Text,approximate, Out,out),         like(out, self),      at::gelu_backward_out(out, grad, self, approximate))

@@ -68,7 +68,8 @@ void unique_consecutive(const at::Tensor& self, int64_t dim, const Space& values
   unique(at::unique_consecutive(self, true, true, dim == kFlat ? std::nullopt : std::optional<int64_t>(dim)), values, inverse, counts);
 }
 
-at::Tensor product(const at::Tensor& self, const at::Tensor& out) { return at::prod(self, out.scalar_type()); }
+// Products of half types are rounded once, at the end.
+at::Tensor product(const at::Tensor& self, const at::Tensor& out) { return at::prod(wide(self), wide(out).scalar_type()); }
 
 }  // namespace
 
@@ -78,7 +79,7 @@ ACLNN(ReduceSum,         (In,self, Ints,dims, bool,keep_dims, Dtype,dtype, Out,o
 ACLNN(ReduceNansum,      (In,self, Ints,dims, bool,keep_dims, Dtype,dtype, Out,out), reduced(out, self, dims, keep_dims), write(out, at::nansum(self, dims_or_all(dims), keep_dims, out.scalar_type())))
 ACLNN(Mean,              (In,self, Ints,dims, bool,keep_dims, Dtype,dtype, Out,out), reduced(out, self, dims, keep_dims), write(out, at::mean(self, dims, keep_dims, out.scalar_type())))
 ACLNN(Prod,              (In,self, Dtype,dtype, Out,out),                            shape(out, {}),                      write(out, product(self, out)))
-ACLNN(ProdDim,           (In,self, int64_t,dim, bool,keep_dim, Dtype,dtype, Out,out), reduced_to({out}, self, dim, keep_dim), write(out, at::prod(self, dim, keep_dim, out.scalar_type())))
+ACLNN(ProdDim,           (In,self, int64_t,dim, bool,keep_dim, Dtype,dtype, Out,out), reduced_to({out}, self, dim, keep_dim), write(out, at::prod(wide(self), dim, keep_dim, wide(out).scalar_type())))
 ACLNN(Amax,              (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::amax(self, dims, keep_dims)))
 ACLNN(Amin,              (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::amin(self, dims, keep_dims)))
 ACLNN(Aminmax,           (In,self, Ints,dims, bool,keep_dims, Out,min, Out,max),     when_run(),                          minmax(self, dims, keep_dims, min, max))
@@ -107,7 +108,7 @@ ACLNN(Kthvalue,          (In,self, int64_t,k, int64_t,dim, bool,keep_dim, Out,ou
 
 // cumulative
 ACLNN(Cumsum,            (In,self, int64_t,dim, Dtype,dtype, Out,out),               like(out, self),                     write(out, at::cumsum(self, dim, out.scalar_type())))
-ACLNN(Cumprod,           (In,self, Num,dim, Dtype,dtype, Out,out),                   like(out, self),                     write(out, at::cumprod(self, dim.toLong(), out.scalar_type())))
+ACLNN(Cumprod,           (In,self, Num,dim, Dtype,dtype, Out,out),                   like(out, self),                     write(out, at::cumprod(wide(self), dim.toLong(), wide(out).scalar_type())))
 ACLNN(Cummax,            (In,self, int64_t,dim, Out,out, Out,indices),               like(out, self),                     write({out, indices}, at::cummax(self, dim)))
 ACLNN(Cummin,            (In,self, int64_t,dim, Out,out, Out,indices),               like(out, self),                     write({out, indices}, at::cummin(self, dim)))
 

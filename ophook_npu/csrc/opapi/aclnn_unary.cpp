@@ -40,6 +40,7 @@
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/round.h>
 #include <ATen/ops/rsqrt.h>
+#include <ATen/ops/sgn.h>
 #include <ATen/ops/sign.h>
 #include <ATen/ops/signbit.h>
 #include <ATen/ops/sin.h>
@@ -96,7 +97,7 @@ ACLNN(IsPosInf,         (In,self, Out,out),                       like(out, self
 ACLNN(Neg,              (In,self, Out,out),                       like(out, self),                at::neg_out(out, self))
 ACLNN(Round,            (In,self, Out,out),                       like(out, self),                at::round_out(out, self))
 ACLNN(RoundDecimals,    (In,self, int64_t,decimals, Out,out),     like(out, self),                at::round_out(out, self, decimals))
-ACLNN(Sign,             (In,self, Out,out),                       like(out, self),                at::sign_out(out, self))
+ACLNN(Sign,             (In,self, Out,out),                       like(out, self),                self.is_complex() ? at::sgn_out(out, self) : at::sign_out(out, self))
 ACLNN(Signbit,          (In,self, Out,out),                       like(out, self),                at::signbit_out(out, self))
 ACLNN(Trunc,            (In,self, Out,out),                       like(out, self),                at::trunc_out(out, self))
 ACLNN(Logit,            (In,self, double,eps, Out,out),           like(out, self),                write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
