@@ -9,7 +9,7 @@
 //   out of tree  -DOPHOOK_OUT_OF_TREE: compiled against an installed torch_npu; extension/register.cpp registers it
 //
 // All arguments are checked here because a failure inside the operator library comes late: with the task queue on, an
-// error of the second phase is raised by some later call, and EXEC_NPU_CMD_EXT ignores what the first phase returns.
+// error of the second phase is raised by some later call.
 
 #include <algorithm>
 #include <initializer_list>
@@ -22,7 +22,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #ifdef OPHOOK_OUT_OF_TREE
-#include "op_plugin/include/npu_cpp_extension.h"
+#include "extension/aclnn_once.h"
 // The in-tree macro needs symbols that libtorch_npu.so keeps to itself; this one needs exported symbols only.
 #define OPHOOK_EXEC_ACLNN EXEC_NPU_CMD_EXT
 namespace op_api {

@@ -28,7 +28,7 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
 
         op = declaration("npu_add_custom")
     torch, torch_npu = require()
-    texts = {cpp.kernel_file(op): cpp.kernel(op), "register.cpp": cpp.registration(op)}
+    texts = cpp.out_of_tree(op)
     include = torch_npu.path / "include"
     third_party = include / "third_party"
     python = Path(sysconfig.get_paths()["include"])
@@ -53,11 +53,12 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
 
     def make(staging: Path) -> None:
         for name, text in texts.items():
+            (staging / name).parent.mkdir(exist_ok=True)
             (staging / name).write_text(text)
         python_headers = "the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)"
         npu_header = third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h"
         library = Library(
-            soname, tuple(staging / name for name in texts), flags, link_flags=link_flags, folder="",
+            soname, tuple(staging / name for name in texts if name.endswith(".cpp")), flags, link_flags=link_flags, folder="",
             needs=((python_headers, python / "Python.h"), ("torch-npu", npu_header)),
         )  # fmt: skip
         toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)

@@ -14,7 +14,9 @@ SOURCE = """
 #include <ATen/ops/add.h>
 #include "opapi/aclnn.h"
 using namespace sim::aclnn;
-ACLNN(AddCustom, (In,x, In,y, Out,z), broadcast(z, {{x, y}}), at::add_out(z, x, y, {alpha}))
+ACLNN(AddCustom, (In,x, In,y, Out,z),
+      TORCH_CHECK(x.scalar_type() != at::kInt, "no integers in this package"); broadcast(z, {{x, y}}),
+      at::add_out(z, x, y, {alpha}))
 """
 CALL = """
 import torch, torch_npu
@@ -70,3 +72,36 @@ def test_doctor_finds_the_same_libraries_in_the_same_order(vendor, monkeypatch: 
     assert [str(vendor[1]) in found[0].text, str(vendor[0]) in found[1].text, "vendors/ophook" in found[2].text] == [
         True
     ] * 3
+
+
+@pytest.mark.parametrize("task_queue", ["0", "1", "2"])
+def test_what_the_first_phase_refuses_is_raised_with_the_librarys_reason(run_sim, vendor, task_queue: str) -> None:
+    code = """
+import torch, torch_npu
+from ophook_npu import ops
+x = torch.ones(2, dtype=torch.int32).npu()
+try:
+    ops.npu_add_custom(x, x)
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print(error)
+"""
+    result = run_sim(code, ASCEND_CUSTOM_OPP_PATH=str(vendor[0]), TASK_QUEUE_ENABLE=task_queue)
+    assert "the operator library refuses the call, error 161002" in result.stdout + result.stderr, result.stderr
+    assert "no integers in this package" in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("task_queue", ["0", "1", "2"])
+def test_many_calls_in_flight_keep_their_own_tensors(run_sim, vendor, task_queue: str) -> None:
+    """Arguments and results of unequal shapes, dropped by Python before the queue reaches them."""
+    code = """
+import torch, torch_npu
+from ophook_npu import ops
+add, total, expected = ops.npu_add_custom, 0, 0
+for n in range(1, 400):
+    total = add(add(torch.full((n,), 1.0).npu(), torch.full((1,), 1.0).npu()).sum(), torch.ones(()).npu()) + total
+    expected += 11.0 * n + 10.0
+print(total.item() == expected, total.item(), expected)
+"""
+    result = run_sim(code, ASCEND_CUSTOM_OPP_PATH=str(vendor[0]), TASK_QUEUE_ENABLE=task_queue)
+    assert result.stdout.startswith("True"), result.stdout + result.stderr

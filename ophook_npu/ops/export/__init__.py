@@ -17,14 +17,13 @@ def files(op: Operator, torch_npu: str | None = None) -> dict[str, str]:
     Raises:
         OphookError: something in the declaration has no form in C++.
     """
-    kernel = cpp.kernel(op)  # refuses first
+    kernel = cpp.out_of_tree(op)  # refuses first
     stem = ge.file_stem(op)
     derivatives = yaml_entries.derivatives(op)
     return {
         "op_plugin_functions.yaml": yaml_entries.functions(op, torch_npu),
         **({"derivatives.yaml": derivatives} if derivatives else {}),
-        cpp.kernel_file(op): kernel,
-        "extension/register.cpp": cpp.registration(op),
+        **kernel,
         f"ascendc/{stem}.json": ascendc.msopgen(op),
         f"ascendc/op_host/{stem}.cpp": ascendc.op_host(op),
         f"ascendc/op_host/{stem}_tiling.h": ascendc.tiling_header(op),

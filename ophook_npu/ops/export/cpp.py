@@ -7,6 +7,7 @@ checks, in the same words.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -37,7 +38,7 @@ _KERNEL = """\
 //   out of tree  -DOPHOOK_OUT_OF_TREE: compiled against an installed torch_npu; extension/register.cpp registers it
 //
 // All arguments are checked here because a failure inside the operator library comes late: with the task queue on, an
-// error of the second phase is raised by some later call, and EXEC_NPU_CMD_EXT ignores what the first phase returns.
+// error of the second phase is raised by some later call.
 
 #include <algorithm>
 #include <initializer_list>
@@ -50,7 +51,7 @@ _KERNEL = """\
 #include <c10/core/DeviceGuard.h>
 
 #ifdef OPHOOK_OUT_OF_TREE
-#include "op_plugin/include/npu_cpp_extension.h"
+#include "extension/aclnn_once.h"
 // The in-tree macro needs symbols that libtorch_npu.so keeps to itself; this one needs exported symbols only.
 #define OPHOOK_EXEC_ACLNN EXEC_NPU_CMD_EXT
 namespace op_api {{
@@ -229,6 +230,19 @@ struct {type}Grad : torch::autograd::Function<{type}Grad> {{
 }}
 
 """
+
+
+def out_of_tree(op: Operator) -> dict[str, str]:
+    """Path -> text of what the NPU kernel outside torch_npu is built from.
+
+    Raises:
+        OphookError: as `kernel`.
+    """
+    return {
+        kernel_file(op): kernel(op),
+        "extension/register.cpp": registration(op),
+        "extension/aclnn_once.h": Path(__file__).with_name("aclnn_once.h").read_text(encoding="utf-8"),
+    }
 
 
 def kernel_file(op: Operator) -> str:
