@@ -205,3 +205,19 @@ def test_foreach_in_place(same) -> None:
         return xs
 
     same(run, values(torch.float32), values(torch.float32, 3, 4, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lowest", "highest"),
+    [(torch.qint8, -128, 127), (torch.quint8, 0, 255), (torch.qint32, -(2**31), 2**31 - 1)],
+)
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_quantize(dtype: torch.dtype, lowest: int, highest: int, per_channel: bool) -> None:
+    import torch_npu
+
+    x = torch.tensor([[0.06, -0.26, 1000.0, -1000.0], [0.24, 0.5, 5.0, -5.0]])
+    scales = torch.tensor([0.1, 0.2]) if per_channel else torch.tensor([0.1])
+    zeros = torch.tensor([3, 5] if per_channel else [3], dtype=torch.int32)
+    got = torch_npu.npu_quantize(x.npu(), scales.npu(), zeros.npu(), dtype, 0 if per_channel else 1).cpu()
+    want = (x.double() / scales.double()[:, None]).round() + zeros[:, None]
+    torch.testing.assert_close(got.to(torch.int64), want.clamp(lowest, highest).to(torch.int64))

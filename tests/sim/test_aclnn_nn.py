@@ -279,6 +279,54 @@ def test_fused_attention_layouts(layout: str, sparse_mode: int) -> None:
         torch.testing.assert_close(got.grad.cpu(), arrange(reference.grad), rtol=1e-4, atol=1e-5)
 
 
+def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, hidden: torch.Tensor) -> torch.Tensor:
+    keys, values = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    return (q @ keys.transpose(-1, -2) * scale).masked_fill(hidden, float("-inf")).softmax(-1) @ values
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSH"])
+@pytest.mark.parametrize("own", [4, 2])
+def test_prompt_attention(layout: str, own: int) -> None:
+    import torch_npu
+
+    q, k, v = (normal(2, heads, 6, 8, seed=seed) for seed, heads in enumerate((4, own, own)))
+    arrange = (lambda x: x) if layout == "BNSD" else (lambda x: x.transpose(1, 2).flatten(2))
+    hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    inputs = [arrange(x).contiguous().npu() for x in (q, k, v)]
+    settings = {"num_heads": 4, "num_key_value_heads": own, "scale_value": 0.3, "input_layout": layout}
+    got = torch_npu.npu_prompt_flash_attention(*inputs, atten_mask=hidden.npu(), **settings).cpu()
+    torch.testing.assert_close(got, arrange(attention(q, k, v, 0.3, hidden)), rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError, match="numKeyValueHeads is 1, the key has"):
+        torch_npu.npu_prompt_flash_attention(*inputs, **(settings | {"num_key_value_heads": 1}))
+    with pytest.raises(RuntimeError, match="lengths of single sequences are not simulated"):
+        torch_npu.npu_prompt_flash_attention(*inputs, actual_seq_lengths=[6, 4], **settings)
+
+
+@pytest.mark.parametrize("lengths", [None, [7, 3], [5]])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_of_one_new_token(lengths: list[int] | None, masked: bool) -> None:
+    import torch_npu
+
+    q, k, v = normal(2, 4, 1, 8), normal(2, 2, 7, 8, seed=1), normal(2, 2, 7, 8, seed=2)
+    unseen = torch.zeros(2, 7, dtype=torch.bool)
+    unseen[1, 0] = masked
+    hidden = unseen[:, None, None]
+    if lengths:
+        hidden = hidden | (torch.arange(7) >= torch.tensor(lengths)[:, None, None, None])
+    got = torch_npu.npu_incre_flash_attention(
+        q.npu(),
+        k.npu(),
+        v.npu(),
+        atten_mask=unseen.npu() if masked else None,
+        actual_seq_lengths=lengths,
+        num_heads=4,
+        num_key_value_heads=2,
+        scale_value=0.3,
+        input_layout="BNSD",
+    )
+    torch.testing.assert_close(got.cpu(), attention(q, k, v, 0.3, hidden), rtol=1e-4, atol=1e-5)
+
+
 def test_fused_attention_of_sequences_of_different_length() -> None:
     import torch_npu
 

@@ -25,6 +25,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <ATen/ExpandUtils.h>
 
@@ -39,11 +40,11 @@ struct Heads {
 };
 
 struct Settings {
-  double scale, keep;
-  int64_t before, after;     // sparse mode 4: keys seen before and after the query's own position
-  int64_t sparse_mode;
-  std::vector<int64_t> prefix;
-  int64_t pse_type = 1;      // 1: the position encoding is added before scaling, 0: after
+  double scale = 1, keep = 1;
+  int64_t before = INT32_MAX, after = INT32_MAX;  // sparse mode 4: keys seen before and after the query's own position
+  int64_t sparse_mode = 0;
+  std::vector<int64_t> prefix = {};
+  int64_t pse_type = 1;  // 1: the position encoding is added before scaling, 0: after
 };
 
 // What may be absent arrives null or empty.
@@ -305,6 +306,41 @@ void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
   if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
 }
 
+void whole(const std::vector<int64_t>& query_lengths, const std::vector<int64_t>& key_lengths) {
+  TORCH_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
+}
+
+void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads,
+                   int64_t key_heads) {
+  const int64_t found = heads_of(query, key, value, layout, heads).key.size(1);
+  TORCH_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found, " heads of the query's depth");
+}
+
+// One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
+void one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values, const at::Tensor& pse,
+               const at::Tensor& mask, const std::vector<int64_t>& lengths, const std::string& layout, int64_t heads, double scale,
+               const at::Tensor& out) {
+  const auto split = heads_of(query, keys[0], values[0], layout, heads);
+  const int64_t batch = split.query.size(0), count = split.key.size(2);
+  auto unseen = at::zeros({batch, 1, 1, count}, at::kBool);
+  if (given(mask)) unseen = at::logical_or(unseen, mask.to(at::kBool).reshape({-1, 1, 1, count}));
+  if (!lengths.empty()) {
+    TORCH_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch, " batches");
+    for (int64_t length : lengths) TORCH_CHECK(length >= 0 && length <= count, "length ", length, " of ", count, " keys");
+    unseen = at::logical_or(unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
+  }
+  forward(query, keys[0], values[0], pse, {}, unseen, layout, heads, Settings{.scale = scale}, {}, {}, out);
+}
+
+void check_one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values,
+                     const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out) {
+  TORCH_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
+  check(query, keys[0], values[0], layout, heads, {}, out);
+  const int64_t tokens = heads_of(query, keys[0], values[0], layout, heads).query.size(2);
+  TORCH_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
+  key_heads_fit(query, keys[0], values[0], layout, heads, key_heads);
+}
+
 // ---- rotary position embedding: x cos + rotated(x) sin --------------------------------------------------------------
 at::Tensor rotated(const at::Tensor& x, int64_t mode) {
   if (mode == 0) {
@@ -341,6 +377,7 @@ void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tenso
 
 // clang-format off
 #define SETTINGS Settings{scale, keep, before, after, sparse_mode, prefix, 1}
+#define INFERENCE Settings{.scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode}
 #define SETTINGS_V2 Settings{scale, keep, before, after, sparse_mode, prefix, pse_type}
 
 ACLNN(FlashAttentionScore,       (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,max, Out,sum, Out,softmax, Out,out),
@@ -364,6 +401,12 @@ ACLNN(FlashAttentionUnpaddingScoreGrad,   (In,query, In,key, In,value, In,grad, 
       (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, SETTINGS, out, true)), backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, SETTINGS, grad_query, grad_key, grad_value))
 ACLNN(FlashAttentionUnpaddingScoreGradV4, (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, Ints,query_ends, Ints,key_ends, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse, Text,softmax_layout),
       (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, SETTINGS, out, true)), backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, SETTINGS, grad_query, grad_key, grad_value))
+
+// inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
+ACLNN(PromptFlashAttentionV3, (In,query, In,key, In,value, In,pse, In,mask, Ints,query_lengths, Ints,key_lengths, In,a, In,b, In,c, In,d, In,e, int64_t,heads, double,scale, int64_t,before, int64_t,after, Text,layout, int64_t,key_heads, int64_t,sparse_mode, int64_t,precision, Out,out),
+      (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths), check(query, key, value, layout, heads, INFERENCE, out), key_heads_fit(query, key, value, layout, heads, key_heads)), forward(query, key, value, pse, {}, mask, layout, heads, INFERENCE, {}, {}, out))
+ACLNN(IncreFlashAttentionV4,  (In,query, List,keys, List,values, In,pse, In,mask, Ints,lengths, In,a, In,b, In,c, In,d, In,e, In,f, In,g, In,block_table, In,padding, int64_t,heads, double,scale, Text,layout, int64_t,key_heads, int64_t,block_size, int64_t,precision, Out,out),
+      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"), refuse_if_given({block_table, padding}, "paged attention"), check_one_token(query, keys, values, layout, heads, key_heads, out)), one_token(query, keys, values, pse, mask, lengths, layout, heads, scale, out))
 
 ACLNN(RotaryPositionEmbedding,     (In,x, In,cos, In,sin, int64_t,mode, Out,out),                       (rotary_mode(mode), like(out, x)), write(out, rotary(x, cos, sin, mode)))
 ACLNN(RotaryPositionEmbeddingGrad, (In,grad, In,cos, In,sin, In,x, int64_t,mode, Out,out, Out,out_cos, Out,out_sin), (rotary_mode(mode), like(out, grad)), rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))

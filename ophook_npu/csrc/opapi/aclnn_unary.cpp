@@ -14,6 +14,7 @@
 #include <ATen/ops/ceil.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/cosh.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/erf.h>
 #include <ATen/ops/erfc.h>
 #include <ATen/ops/erfinv.h>
@@ -51,6 +52,27 @@
 #include <ATen/ops/trunc.h>
 
 using namespace sim::aclnn;
+
+namespace {
+
+// One scale for all, or one for each index of the axis.
+at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis, const at::Tensor& out) {
+  TORCH_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
+  auto along = [&](const at::Tensor& values) {
+    std::vector<int64_t> sizes(self.dim(), 1);
+    if (values.numel() > 1) sizes[(axis + self.dim()) % self.dim()] = values.numel();
+    return wide(values).reshape(sizes);
+  };
+  // In place: such tensors are large. Float holds every step of a type of 8 bits.
+  const bool small = out.element_size() == 1;
+  auto steps = at::div(small ? wide(self) : self.to(at::kDouble), along(scales)).round_();
+  if (zero_points.defined()) steps.add_(along(zero_points));
+  const double bits = 8.0 * double(out.element_size());
+  const bool is_signed = out.scalar_type() != at::kByte;
+  return steps.clamp_(is_signed ? -std::exp2(bits - 1) : 0, (is_signed ? std::exp2(bits - 1) : std::exp2(bits)) - 1).to(out.scalar_type());
+}
+
+}  // namespace
 
 // clang-format off
 // An operator and its in-place form.
@@ -102,6 +124,7 @@ ACLNN(Signbit,          (In,self, Out,out),                       like(out, self
 ACLNN(Trunc,            (In,self, Out,out),                       like(out, self),                at::trunc_out(out, self))
 ACLNN(Logit,            (In,self, double,eps, Out,out),           like(out, self),                write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
 ACLNN(LogitGrad,        (In,self, In,grad, double,eps, Out,out),  like(out, self),                write(out, at::logit_backward(grad, self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(Quantize,         (In,self, In,scales, In,zero_points, Dtype,dtype, int64_t,axis, Out,out), like(out, self), write(out, quantized(self, scales, zero_points, axis, out)))
 ACLNN(Cast,             (In,self, Dtype,dtype, Out,out),          like(out, self),                out.copy_(self))
 
 ACLNN(InplaceRoundDecimals, (Ref,self, int64_t,decimals),         when_run(),                     self.round_(decimals))
