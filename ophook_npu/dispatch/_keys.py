@@ -72,6 +72,28 @@ def of_value(value: Any) -> KeySet | None:
     return None
 
 
+def undefined() -> KeySet:
+    """What a tensor that is not there brings: a kernel in C++ may pass one on where Python passes ``None``."""
+    return key_set(["AutogradOther", "ADInplaceOrView"])
+
+
+def name_of(key: Any) -> str:
+    """A key's name. Torch's own ``key.name`` is ``???`` for keys that it does not give to Python (``Tracer``)."""
+    return str(torch._C._dispatch_key_name(key))
+
+
+def key_of_factory(device: str, layout: torch.layout | None) -> str:
+    """The backend key of a new tensor on ``device`` with ``layout``, which is strided if ``None``."""
+    backend = key_of_device(device)
+    if layout in (None, torch.strided):
+        return backend
+    if layout == torch.sparse_coo:
+        return f"Sparse{backend}"
+    if layout == torch._mkldnn:  # type: ignore[attr-defined]
+        return f"Mkldnn{backend}"
+    return f"NestedTensor{backend}" if layout == torch.jagged else f"SparseCsr{backend}"
+
+
 def key_of_device(device: str) -> str:
     """The backend key of a device type; ``PrivateUse1`` for ``npu`` also while torch_npu has not taken that name."""
     return "PrivateUse1" if device == "npu" else str(torch._C._dispatch_key_for_device(device))

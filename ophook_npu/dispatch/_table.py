@@ -38,6 +38,14 @@ KIND_TEXT: dict[str, str] = {
     "fallthrough": "nothing runs: dispatch goes on to the next key",
     "ambiguous": "a composite implicit kernel and a backend's own contradict each other: calling it raises",
 }
+# The alias keys that a kernel of each mark can have been registered for.
+_ALIASES: dict[str, tuple[str, ...]] = {
+    "autograd kernel": ("Autograd",),
+    "default backend kernel": ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"),
+    "math kernel": ("CompositeImplicitAutograd",),
+    "nested kernel": ("CompositeImplicitAutogradNestedTensor",),
+    "batched kernel": ("FuncTorchBatchedDecomposition",),
+}
 _LINE = re.compile(
     r"^(?P<key>\w+): (?P<skip>fallthrough )?(?P<how>registered at )?(?P<where>.*?)(?: \[(?P<mark>[^\]]+)\])?$"
 )
@@ -103,7 +111,9 @@ class Table:
             if kind == "backend fallback":
                 source = "*"
             elif kind != "registered":
-                source = next((key for key, where in aliases if where == match["where"]), source)
+                # The place alone does not tell: Python's registrations all come from one line of torch.
+                possible = [key for key, where in aliases if where == match["where"]]
+                source = next((key for key in possible if key in _ALIASES.get(match["mark"], ())), source)
             self.rows[match["key"]] = Row(
                 match["key"], "fallthrough" if match["skip"] else kind, source, short(match["where"])
             )

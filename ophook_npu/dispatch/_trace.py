@@ -76,6 +76,7 @@ class Trace:
         self._thread: int | None = None
         self._keep: list[Any] = []
         self._guard: Any = None
+        self._by_program = _ByProgram()
 
     def __enter__(self) -> Trace:
         if _active:
@@ -90,9 +91,11 @@ class Trace:
         self._original = OpOverload._get_dispatch
         setattr(OpOverload, "_get_dispatch", _asked)  # noqa: B010  mypy refuses to assign to a method
         self._guard = torch._C._EnablePythonDispatcher()
+        self._by_program.watch()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._by_program.unwatch()
         self._guard = None
         setattr(OpOverload, "_get_dispatch", self._original)  # noqa: B010
         _active.remove(self)
@@ -109,10 +112,9 @@ class Trace:
     def answer(self, op: OpOverload, key: Any) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
             step = self._begin(op, key, args, kwargs)
-            args = _number_as_tensor(op, args)
             self._local.top = step
             try:
-                result = op._op_dk(_registered_under(self._table(op._name), key), *args, **kwargs)
+                result = self._kernel(op, key)(*args, **kwargs)
             except BaseException as error:
                 step.error = f"{type(error).__name__}: {error}"
                 raise
@@ -124,6 +126,19 @@ class Trace:
         self._keep.append(run)  # the C++ side borrows it
         return run
 
+    def _kernel(self, op: OpOverload, key: Any) -> Callable[..., Any]:
+        """What torch would start for ``key`` without this trace."""
+        # Modes before autograd live in the Python dispatcher alone, and a program that uses it (torch.export) has
+        # kernels of its own there.
+        if self._by_program.depth or key == _DispatchKey.PreDispatch:
+            found = _torch_get_dispatch(op, key)
+            op._dispatch_cache.pop(key, None)  # a remembered answer would be taken without asking
+            if callable(found):
+                return found
+            key = found
+        registered = _registered_under(self._table(op._name), key)
+        return lambda *args, **kwargs: _call_boxed(op, registered, args, kwargs)
+
     def _table(self, name: str) -> Table:
         if name not in self._tables:
             self._tables[name] = Table(name)
@@ -131,44 +146,39 @@ class Trace:
 
     def _begin(self, op: OpOverload, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
         table = self._table(op._name)
+        name = _keys.name_of(key)
         parent: Step | None = getattr(self._local, "top", None)
         include, exclude = _keys.tls()
         brought = _brought(op, args, kwargs)
-        fresh = predicted(table, brought.values(), include, exclude)
-        how: Literal["call", "redispatch", "unexplained"] = "call"
-        considered = fresh
-        if fresh[:1] != (key.name,):
-            how = "unexplained"
-        if parent is not None and parent.op == op._name:
-            below = torch._C._dispatch_keyset_full_after(getattr(_DispatchKey, parent.key))
-            lower = predicted(table, brought.values(), include, exclude, below)
-            passes_on = _keys.group_of(parent.key) in _REDISPATCHING or parent.key == "PythonTLSSnapshot"
-            # Where both rules give this key, it depends on how the kernels of the parent's key are written.
-            if lower[:1] == (key.name,) and (passes_on or how == "unexplained"):
-                how, considered = "redispatch", lower
-            elif parent.key == "BackendSelect" and key.name == _device_key(op, args, kwargs):
-                how, considered = "redispatch", (key.name,)
+        how, considered = _why(table, name, brought, include, exclude, parent, lambda: _selected(op, args, kwargs))
+        absent = _absent(op, args, kwargs)
+        if how == "unexplained" and absent:
+            # Python shows an undefined tensor and no tensor alike as None; which of them it was shows in the key.
+            also = {argument: _keys.undefined() for argument in absent}
+            second = _why(table, name, brought | also, include, exclude, parent, lambda: None)
+            if second[0] != "unexplained":
+                brought, (how, considered) = brought | also, second
         step = Step(
             op=op._name,
-            key=key.name,
-            row=table.rows.get(key.name),
+            key=name,
+            row=table.rows.get(name),
             depth=0 if parent is None else parent.depth + 1,
             how=how,
-            args={name: _keys.names(keys) for name, keys in brought.items()},
+            args={argument: _keys.names(keys) for argument, keys in brought.items()},
             include=_keys.names(include),
             exclude=_keys.names(exclude),
             considered=considered,
             parent=parent,
         )
         self.steps.append(step)
-        if key.name == "Python":
+        if name == "Python":
             modes = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
             step.note = (
                 f"calls {type(modes[-1]).__name__}.__torch_dispatch__"
                 if modes
                 else "a tensor subclass's __torch_dispatch__"
             )
-        elif key.name == "FuncTorchDynamicLayerFrontMode":
+        elif name == "FuncTorchDynamicLayerFrontMode":
             layer = torch._C._functorch.peek_interpreter_stack()
             step.note = f"enters the innermost transform: {layer.key().name}" if layer is not None else ""
         return step
@@ -181,6 +191,34 @@ def trace() -> Trace:
         OphookError: on entering, when another trace is running.
     """
     return Trace()
+
+
+How = Literal["call", "redispatch", "unexplained"]
+
+
+def _why(
+    table: Table,
+    key: str,
+    brought: dict[str, Any],
+    include: Any,
+    exclude: Any,
+    parent: Step | None,
+    selected: Callable[[], str | None],
+) -> tuple[How, tuple[str, ...]]:
+    """By which rule ``key`` was chosen, and the keys that this rule chose from."""
+    fresh = predicted(table, brought.values(), include, exclude)
+    how: How = "call" if fresh[:1] == (key,) else "unexplained"
+    if parent is None or parent.op != table.op:
+        return how, fresh
+    below = torch._C._dispatch_keyset_full_after(torch._C._dispatch_key_parse(parent.key))
+    lower = predicted(table, brought.values(), include, exclude, below)
+    passes_on = _keys.group_of(parent.key) in _REDISPATCHING or parent.key in ("PythonTLSSnapshot", "PreDispatch")
+    # Where both rules give this key, it depends on how the kernels of the parent's key are written.
+    if lower[:1] == (key,) and (passes_on or how == "unexplained"):
+        return "redispatch", lower
+    if parent.key == "BackendSelect" and key == selected():
+        return "redispatch", (key,)
+    return how, fresh
 
 
 def predicted(table: Table, brought: Any, include: Any, exclude: Any, below: Any = None) -> tuple[str, ...]:
@@ -200,9 +238,10 @@ def predicted(table: Table, brought: Any, include: Any, exclude: Any, below: Any
     result = []
     keys = keys.remove(_DispatchKey.PythonDispatcher)
     while (key := keys.highestPriorityTypeId()) != _DispatchKey.Undefined:
-        row = table.rows.get(key.name)
+        name = _keys.name_of(key)
+        row = table.rows.get(name)
         if row is None or row.kind != "fallthrough":
-            result.append(key.name)
+            result.append(name)
         keys = keys.remove(key)
     return tuple(result) or ("Undefined",)
 
@@ -234,7 +273,7 @@ def _key(name: str) -> Any:
 
 def _registered_under(table: Table, key: Any) -> Any:
     """The key to ask torch for, which does not look a kernel up under the alias that it was registered for."""
-    row = table.rows.get(key.name)
+    row = table.rows.get(_keys.name_of(key))
     return _key(row.source) if row is not None and row.source not in ("*", row.key) else key
 
 
@@ -248,7 +287,7 @@ def _brought(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
     for name, value in values.items():
         if types.get(name) in ("Tensor", "Optional[Tensor]") and isinstance(value, (bool, int, float, complex)):
             # A Python number in a tensor's place travels as a CPU tensor of no dimensions.
-            result[name] = _keys.of_device("cpu")
+            result[name] = _keys.of_device("cpu", autograd=not torch.is_inference_mode_enabled())
             continue
         keys = _keys.of_value(value)
         if keys is not None:
@@ -256,28 +295,79 @@ def _brought(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> d
     return result
 
 
-_NUMBER = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+def _absent(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """The tensor arguments that Python sees as ``None`` or left out."""
+    named = dict(zip((argument.name for argument in op._schema.arguments), args, strict=False)) | kwargs
+    tensors = (a.name for a in op._schema.arguments if str(a.type) in ("Tensor", "Optional[Tensor]"))
+    return [name for name in tensors if named.get(name) is None]
 
 
-def _number_as_tensor(op: OpOverload, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``args`` with a number as tensor where it is the only tensor: Python shows a wrapped number as a bare number,
-    which some operators (``item``) then refuse. Next to other tensors it stays a number, because it promotes types
-    as one.
+_EXACT = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
+def _call_boxed(op: OpOverload, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Starts the kernel, with numbers that travel as tensors put back into that form where the operator needs it.
+
+    Python shows a wrapped number as a bare number, and torch takes a bare number for a tensor in some operators only.
+    A tensor of the default dtype then promotes types as the number did.
     """
     arguments = op._schema.arguments
     places = [i for i in range(len(args)) if str(arguments[i].type) == "Tensor"]
-    if not places or not all(isinstance(args[i], (bool, int, float, complex)) for i in places):
-        return args
+    numbers = [i for i in places if isinstance(args[i], (bool, int, float, complex))]
+    if numbers and len(numbers) == len(places):
+        args = _as_tensors(args, numbers, _EXACT)
+    try:
+        return op._op_dk(key, *args, **kwargs)
+    except RuntimeError as error:
+        refused = str(error).startswith(f"{op._schema.name}() Expected a value of type 'Tensor' for argument")
+        if not refused or not numbers or len(numbers) == len(places):
+            raise
+    default = torch.get_default_dtype()
+    promoting = _EXACT | {float: default, complex: default.to_complex()}
+    return op._op_dk(key, *_as_tensors(args, numbers, promoting), **kwargs)
+
+
+def _as_tensors(args: tuple[Any, ...], places: list[int], dtypes: dict[type, torch.dtype]) -> tuple[Any, ...]:
     # Neither this trace nor the program's modes may take the making of the tensor for the program's doing.
     with torch._C._DisablePythonDispatcher(), torch._C._DisableTorchDispatch():
-        return tuple(torch.tensor(arg, dtype=_NUMBER[type(arg)]) if i in places else arg for i, arg in enumerate(args))
+        return tuple(torch.tensor(a, dtype=dtypes[type(a)]) if i in places else a for i, a in enumerate(args))
 
 
-def _device_key(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """The key that a BackendSelect kernel goes on to: that of the ``device`` argument, if there is one."""
+def _selected(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """The key that a BackendSelect kernel goes on to: that of ``device`` and ``layout``, if there is a device."""
     named = dict(zip((argument.name for argument in op._schema.arguments), args, strict=False)) | kwargs
     device = named.get("device")
-    return None if device is None else _keys.key_of_device(torch.device(device).type)
+    return None if device is None else _keys.key_of_factory(torch.device(device).type, named.get("layout"))
+
+
+class _ByProgram:
+    """How deep this thread is in the program's own uses of the Python dispatcher, which the trace uses too."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+        self._found: Any = None
+
+    @property
+    def depth(self) -> int:
+        return getattr(self._local, "depth", 0)
+
+    def watch(self) -> None:
+        guard = torch._C._EnablePythonDispatcher
+        self._found = enter, leave = guard.__init__, guard.__exit__
+
+        def entering(this: Any) -> None:
+            self._local.depth = self.depth + 1
+            enter(this)
+
+        def leaving(this: Any, *exc: Any) -> Any:
+            self._local.depth = self.depth - 1
+            return leave(this, *exc)
+
+        guard.__init__, guard.__exit__ = entering, leaving  # type: ignore[method-assign,assignment]
+
+    def unwatch(self) -> None:
+        guard = torch._C._EnablePythonDispatcher
+        guard.__init__, guard.__exit__ = self._found  # type: ignore[method-assign]
 
 
 def _annotate(step: Step, result: Any) -> None:
@@ -289,4 +379,5 @@ def _annotate(step: Step, result: Any) -> None:
     elif step.key.startswith("Autograd"):
         step.note = "nothing to record"
     elif step.key == "BackendSelect" and not step.args:
-        step.note = f"goes on to {_keys.key_of_device(first.device.type)}, by the device asked for"
+        key = _keys.key_of_factory(first.device.type, first.layout)
+        step.note = f"goes on to {key}, by the device asked for"

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from ophook_npu import hooks
+
 DOCS = Path(__file__).parents[3] / "docs"
 
 
@@ -18,6 +20,12 @@ def execute():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(autouse=True)
+def _tables_as_found():
+    yield
+    hooks.purge()  # kernels of hooks stay in the tables while another thread lives, and torch.export starts one
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def test_kinds_of_add_and_matmul():
 
 
 def test_files_do_not_name_the_machine_that_built_torch():
-    assert all(not row.file.startswith("/") for row in dispatch.table("aten::mm"))
+    assert [row for row in dispatch.table("aten::mm") if row.file.startswith("/")] == []
 
 
 def test_only_lists_keys_without_kernel_by_name():
