@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import re
 import sys
 import threading
 import traceback
@@ -11,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
+from torch.fx import GraphModule
 
 from ophook_npu.errors import OphookError
 
@@ -29,9 +33,9 @@ class Call:
         result: what came out; ``None`` until ``after``. ``after`` may assign it.
         state: free for the hook's functions, to hand something from ``before`` to ``after``.
 
-    ``phase``, ``module_path`` and ``stack()`` are worked out when asked, so that a hook that does not ask does not pay.
-    Ask inside ``before``, ``after``, ``when`` or ``replace``: later the call is over and the answer describes
-    another place.
+    ``phase``, ``module_path``, ``node`` and ``stack()`` are worked out when asked, so that a hook that does not ask
+    does not pay. Ask inside ``before``, ``after``, ``when`` or ``replace``: later the call is over and the answer
+    describes another place.
     """
 
     __slots__ = ("args", "kwargs", "op", "result", "state")
@@ -64,21 +68,37 @@ class Call:
     def module_path(self) -> str | None:
         """Qualified name of :attr:`module` below the outermost running module, ``""`` for that one itself.
 
-        ``None`` outside any module, so also in backward, which the autograd engine calls.
+        ``None`` outside any module, so also in backward, which the autograd engine calls. In a compiled graph it is the
+        module that the graph remembers for the node.
         """
         modules = _running_modules()
-        return _path(modules[0], modules[-1]) if modules else None
+        outside = _path(modules[0], modules[-1]) if modules else None
+        return outside if graph.node is None else graph.node.module_path(outside)
+
+    @property
+    def node(self) -> str | None:
+        """``graph 0: mm_1``, the node of a compiled graph that is running; ``None`` outside compiled graphs."""
+        return None if graph.node is None else graph.node.name
 
     def stack(self, limit: int | None = None) -> traceback.StackSummary:
         """The Python stack that led to the call, outermost first; ``limit`` keeps the innermost frames.
 
-        Left out: the hook's own function and the frames of this package and of torch's dispatch below the call.
+        Left out: the hook's own function and the frames of this package and of torch's dispatch below the call. In a
+        compiled graph the innermost frames are those that led to the node when it was traced; in backward, to the
+        operator whose gradient it is.
         """
         walk = list(traceback.walk_stack(sys._getframe(1)))
         ours = [i for i, (frame, _) in enumerate(walk) if frame.f_code.co_filename.startswith(_PACKAGE)]
         if ours:
             walk = walk[ours[0] :]
-        found = [pair for pair in walk if not pair[0].f_code.co_filename.startswith(_HIDDEN)]
+        found = [pair for pair in walk if not _is_hidden(pair[0].f_code.co_filename)]
+        traced = [] if graph.node is None else graph.node.frames()
+        if traced:
+            # The compiled function's own frame, which only knows its first line, is among the traced ones.
+            own = [i for i, (f, _) in enumerate(found) if (f.f_code.co_filename, f.f_code.co_name) == traced[0][::2]]
+            outer = traceback.StackSummary.extract(iter(found[own[0] + 1 if own else 0 :][::-1]), lookup_lines=False)
+            frames = [*outer, *(traceback.FrameSummary(*frame, lookup_line=False) for frame in traced)]
+            return traceback.StackSummary.from_list(frames[-limit:] if limit else frames)
         return traceback.StackSummary.extract(iter(found[:limit][::-1]), lookup_lines=False)
 
     def __repr__(self) -> str:
@@ -87,7 +107,17 @@ class Call:
 
 _PACKAGE = __file__.removesuffix("_call.py")
 _TORCH = torch.__path__[0]
-_HIDDEN = (_PACKAGE, f"{_TORCH}/_ops.py", f"{_TORCH}/utils/_python_dispatch.py", f"{_TORCH}/_dynamo/")
+_HIDDEN = (
+    _PACKAGE,
+    f"{_TORCH}/_ops.py",
+    f"{_TORCH}/utils/_python_dispatch.py",
+    f"{_TORCH}/_dynamo/",
+    "<eval_with_key>",  # code that torch.fx made of a graph
+)
+
+
+def _is_hidden(file: str) -> bool:
+    return file.startswith(_HIDDEN) or f"{os.sep}torchinductor_" in file  # what Inductor wrote
 
 
 def _running_modules(innermost_only: bool = False) -> list[nn.Module]:
@@ -101,13 +131,53 @@ def _running_modules(innermost_only: bool = False) -> list[nn.Module]:
     while frame is not None:
         if frame.f_code in _MODULE_CALLS:
             module = frame.f_locals.get("self")
-            if isinstance(module, nn.Module) and (not found or found[-1] is not module):
+            # A compiled graph may itself be run as a module, inside the one that it was made of.
+            generated = graph.node is not None and not found and isinstance(module, GraphModule)
+            if isinstance(module, nn.Module) and not generated and (not found or found[-1] is not module):
                 found.append(module)
                 if innermost_only:
                     break
         frame = frame.f_back
     return found
 
+
+@dataclasses.dataclass(frozen=True)
+class GraphNode:
+    """What a compiled graph remembers of one of its calls.
+
+    Attributes:
+        name: ``graph 0: mm_1``.
+        modules: what dynamo calls the modules around it, outermost first: ``L['self'].layers.0``.
+        trace: the Python stack that led to it, as printed in a traceback.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    trace: str
+
+    def module_path(self, outside: str | None) -> str | None:
+        """As :attr:`Call.module_path`; ``outside`` is that of the code that called the compiled function."""
+        if not self.modules:
+            return outside
+        inner, root = self.modules[-1], self.modules[0]
+        if inner.startswith("L['self']"):
+            root = "L['self']"  # the compiled function is a module's own forward, which runs inside that module
+        path = inner.removeprefix(root).lstrip(".")
+        return ".".join(filter(None, [outside, path]))
+
+    def frames(self) -> list[tuple[str, int, str]]:
+        """``(file, line, function)``, outermost first."""
+        return [(file, int(line), function) for file, line, function in _FRAME.findall(self.trace)]
+
+
+class _Graph(threading.local):
+    node: GraphNode | None = None
+
+
+graph = _Graph()
+"""``node``: which node of a compiled graph this thread is running a hook for."""
+
+_FRAME = re.compile(r'^ *File "(.+?)", line (\d+), in (.+)$', re.MULTILINE)
 
 _paths: WeakKeyDictionary[nn.Module, dict[int, str]] = WeakKeyDictionary()
 
@@ -116,9 +186,14 @@ def _path(module: nn.Module, root: nn.Module) -> str:
     known = _paths.get(root)
     if known is None or id(module) not in known:
         # A module added or replaced since the last look is simply found by looking again.
-        known = {id(child): name for name, child in root.named_modules()}
+        known = {id(child): _without_compiler(name) for name, child in root.named_modules()}
         _paths[root] = known
     return known.get(id(module), type(module).__name__)
+
+
+def _without_compiler(name: str) -> str:
+    """A compiled module's own name: torch.compile puts the module into one of its own, as ``_orig_mod``."""
+    return ".".join(part for part in name.split(".") if part != "_orig_mod")
 
 
 class _Frames(threading.local):

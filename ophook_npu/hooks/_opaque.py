@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,9 +18,13 @@ from torch import fx
 from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
+from ophook_npu.hooks._call import GraphNode, graph
 from ophook_npu.hooks._handler import Handler
 
 _numbers = itertools.count()
+# The argument by which a call in a compiled graph says which node it is; further than this, the graph is forgotten.
+_NODE = "ophook_node"
+_nodes: list[GraphNode] = []
 
 bodies: dict[OpOverload, Callable[..., Any]] = {}
 """The Python function behind each stand-in. A dispatch mode that meets a stand-in runs it with itself on, as torch
@@ -63,6 +68,16 @@ def numbers_for_tensors(node: fx.Node) -> frozenset[str]:
     return frozenset(name for name in declared if is_number(given.get(name)))
 
 
+def tell_node(node: fx.Node, number: int) -> None:
+    """Lets a call of a stand-in say at run time which node of graph ``number`` it is."""
+    if _NODE in node.kwargs:
+        return  # an earlier hook's stand-in stands inside this one and was told
+    modules = node.meta.get("nn_module_stack") or {}
+    paths = tuple(path for path, _ in modules.values())
+    _nodes.append(GraphNode(f"graph {number}: {node.name}", paths, node.meta.get("stack_trace") or ""))
+    node.kwargs = {**node.kwargs, _NODE: len(_nodes) - 1}
+
+
 class Opaque:
     """The stand-ins of one hook.
 
@@ -70,12 +85,16 @@ class Opaque:
         handler: gets the calls.
         is_on: asked for each call, so that code compiled with the stand-in obeys the hook's switch.
         autograd: give the stand-ins the original's gradient (needed above autograd only).
+        nodes: the stand-ins take what :func:`tell_node` adds to a call.
     """
 
-    def __init__(self, handler: Handler, is_on: Callable[[], bool], *, autograd: bool = False) -> None:
+    def __init__(
+        self, handler: Handler, is_on: Callable[[], bool], *, autograd: bool = False, nodes: bool = False
+    ) -> None:
         self._handler = handler
         self._is_on = is_on
         self._autograd = autograd
+        self._takes_node = nodes
         self._library = torch.library.Library("ophook", "FRAGMENT")
         self._known: dict[tuple[OpOverload, ...], tuple[OpOverload, ...]] = {}
         self._with_numbers: dict[tuple[OpOverload, frozenset[str]], OpOverload] = {}
@@ -114,17 +133,32 @@ class Opaque:
         schema = str(op._schema)
         for argument in numbers:
             schema = re.sub(rf"\bTensor {argument}\b", f"Scalar {argument}", schema)
+        inner_takes_node = f"{_NODE}=" in schema
+        if self._takes_node and not inner_takes_node:
+            star = "" if any(a.kwarg_only for a in op._schema.arguments) else "*, "
+            schema = schema.replace(") -> ", f", {star}int {_NODE}=-1) -> ", 1)
         self._library.define(name + schema[schema.index("(") :], tags=(torch.Tag.pt2_compliant_tag,))
         handler, is_on, seen = self._handler, self._is_on, origin(op)
 
+        def inner(number: int) -> Callable[..., Any]:
+            return partial(op, **{_NODE: number}) if inner_takes_node else op
+
         def run(*args: Any, **kwargs: Any) -> Any:
-            # The replacement's own Python calls must not be redirected to this operator again.
-            with torch._C.DisableTorchFunction():
-                result = handler.run(seen, args, kwargs, op) if is_hooked and is_on() else op(*args, **kwargs)
+            number = kwargs.pop(_NODE, -1)
+            outer, graph.node = graph.node, _nodes[number] if number >= 0 else None
+            try:
+                # The replacement's own Python calls must not be redirected to this operator again.
+                with torch._C.DisableTorchFunction():
+                    if is_hooked and is_on():
+                        result = handler.run(seen, args, kwargs, inner(number))
+                    else:
+                        result = inner(number)(*args, **kwargs)
+            finally:
+                graph.node = outer
             return _fresh(result, (args, kwargs))
 
         def fake(*args: Any, **kwargs: Any) -> Any:
-            return op(*args, **kwargs)
+            return inner(kwargs.pop(_NODE, -1))(*args, **kwargs)
 
         self._library.impl(name, run, "CompositeExplicitAutograd")
         torch.library.register_fake(f"ophook::{name}", fake, lib=self._library)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -13,6 +14,8 @@ from ophook_npu.hooks._protocol import Installed, Spec
 from ophook_npu.hooks._targets import is_composite
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
+
+_graphs = itertools.count()
 
 NAME = "dynamo"
 SUMMARY = (
@@ -63,7 +66,7 @@ class _Installed:
         self._ops = frozenset(op for op in spec.targets.ops if _can_stand_in(op))
         self._on = False
         self._admit = spec.options.get("admit") or self._default_admit
-        self._opaque = _opaque.Opaque(handler, lambda: self._on)
+        self._opaque = _opaque.Opaque(handler, lambda: self._on, nodes=True)
         # An operator given as replacement needs no Python at run time: the compiler sees it, and may fuse around it.
         plain = handler.before is None and handler.after is None and handler.when is None
         self._operator = handler.replace if plain and isinstance(handler.replace, OpOverload) else None
@@ -108,9 +111,11 @@ class _Installed:
         return len(nodes)
 
     def _rewrite_opaque(self, gm: fx.GraphModule) -> int:
-        for node in self._targets_in(gm):
-            if self._admit(node):
-                node.target = self._opaque.standin(cast(OpOverload, node.target), _opaque.numbers_for_tensors(node))
+        nodes = [node for node in self._targets_in(gm) if self._admit(node)]
+        number = next(_graphs) if nodes else -1
+        for node in nodes:
+            node.target = self._opaque.standin(cast(OpOverload, node.target), _opaque.numbers_for_tensors(node))
+            _opaque.tell_node(node, number)
         return 0
 
     def _targets_in(self, gm: fx.GraphModule) -> list[fx.Node]:
