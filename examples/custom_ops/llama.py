@@ -1,21 +1,36 @@
 """A tiny Llama trained for ten steps as it is, and with its RMSNorm and SwiGLU by custom operators. No downloads.
 
-python examples/custom_ops/llama.py [--device npu] [--backend aot_eager]
+python examples/custom_ops/llama.py [--device npu] [--backend inductor | aot_eager | torchair | npugraph_ex]
 """
 
 import argparse
 import copy
 import sys
+from typing import Any
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from ophook_npu import ops
+from ophook_npu.ops.compiled_training import npugraph_ex_options, torchair_decompositions
 from ophook_npu.ops.modules import replace, rms_norm_forward, swiglu_forward
 
 
+def compiler(name: str) -> dict[str, Any]:
+    """Arguments of torch.compile."""
+    if name == "torchair":
+        import torchair
+
+        config = torchair.CompilerConfig()
+        decompositions = torchair_decompositions()
+        return {"backend": torchair.get_npu_backend(compiler_config=config, custom_decompositions=decompositions)}
+    if name == "npugraph_ex":
+        return {"backend": name, "options": npugraph_ex_options()}
+    return {"backend": name}
+
+
 def train(model: torch.nn.Module, tokens: torch.Tensor, backend: str | None, steps: int = 10) -> list[float]:
-    run = model if backend is None else torch.compile(model, backend=backend)
+    run = model if backend is None else torch.compile(model, dynamic=False, **compiler(backend))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
     losses = []
     for _ in range(steps):

@@ -57,8 +57,9 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
             (staging / name).write_text(text)
         python_headers = "the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)"
         npu_header = third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h"
+        sources = tuple(staging / name for name in texts if name.endswith(".cpp"))
         library = Library(
-            soname, tuple(staging / name for name in texts if name.endswith(".cpp")), flags, link_flags=link_flags, folder="",
+            soname, sources, flags, link_flags=link_flags, folder="",
             needs=((python_headers, python / "Python.h"), ("torch-npu", npu_header)),
         )  # fmt: skip
         toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)

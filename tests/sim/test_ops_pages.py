@@ -38,9 +38,14 @@ def test_the_first_operator(tmp_path: Path) -> None:
     assert result.stdout.rstrip().endswith("tensor([4., 4., 4.], device='npu:0')")
 
 
-@pytest.mark.parametrize("device", ["cpu", "npu"])
-def test_the_llama_example(device: str) -> None:
-    command = [sys.executable, str(ROOT / "examples" / "custom_ops" / "llama.py"), "--device", device]
+@pytest.mark.parametrize(
+    "options", ["--device cpu", "--device cpu --backend inductor", "--device npu", "--device npu --backend aot_eager",
+                "--device npu --backend torchair", "--device npu --backend npugraph_ex"],
+)  # fmt: skip
+def test_the_llama_example(options: str) -> None:
+    """The story: ten steps of training with the losses of the original, on every route."""
+    command = [sys.executable, str(ROOT / "examples" / "custom_ops" / "llama.py"), *options.split()]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr[-2000:]
     assert "replaced 5 LlamaRMSNorm" in result.stdout and "replaced 2 LlamaMLP" in result.stdout
+    assert len(re.findall(r"^step ", result.stdout, re.MULTILINE)) == 10
