@@ -6,6 +6,7 @@ mechanism meets it. It is switched by the same list of handlers as any other ker
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -25,24 +26,20 @@ _KEY = torch._C.DispatchKey.FuncTorchBatched
 _MOST = 32
 
 
-def install(targets: tuple[OpOverload, ...], handler: Handler) -> list[OpOverload]:
-    """Makes ``handler``'s operators run slice by slice under vmap; returns those for which that was done.
+def install(undo: contextlib.ExitStack, targets: tuple[OpOverload, ...], handler: Handler) -> None:
+    """Makes ``handler``'s operators run slice by slice under vmap, until ``undo`` is closed.
 
     Left alone: operators whose batching rule calls the operator itself (pointwise ones), those that write into an
     argument, and everything when the hook is aimed at so many operators that what the rule calls is a target as
     well.
+    Before torch 2.9 they stay slice by slice until :func:`ophook_npu.hooks.purge`: the batching rule cannot be called.
     """
     if handler.on_miss == "ignore" or len(targets) > _MOST:
-        return []
-    chosen = [op for op in targets if _can_batch(op)]
-    for op in chosen:
-        _trampoline.add(op, _PLACE, _run_slices, _KEY, handler)
-    return chosen
-
-
-def uninstall(ops: list[OpOverload], handler: Handler) -> None:
-    for op in ops:
-        _trampoline.drop(op, _PLACE, _KEY, handler)
+        return
+    for op in targets:
+        if _can_batch(op):
+            _trampoline.add(op, _PLACE, _run_slices, _KEY, handler)
+            undo.callback(_trampoline.drop, op, _PLACE, _KEY, handler)
 
 
 def _can_batch(op: OpOverload) -> bool:
@@ -77,9 +74,9 @@ def _run_slices(trampoline: Trampoline) -> Callable[..., Any]:
 
     def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         handlers = trampoline.handlers.get(_KEY)
-        if handlers is None or _compat.is_compiling_here():
+        if kernel is not None and (handlers is None or _compat.is_compiling_here()):
             return kernel(keyset, *args, **kwargs)
-        for handler in handlers:
+        for handler in handlers or ():
             if handler.on_miss != "handle":
                 handler.miss(
                     f"vmap's batching rule of {op._name} would run another operator; running it slice by slice"

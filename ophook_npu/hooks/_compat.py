@@ -16,9 +16,45 @@ from torch._ops import OpOverload
 HAS_GET_KERNEL = hasattr(torch.library, "get_kernel")  # torch >= 2.9
 
 
-def kernel(op: OpOverload, key: str) -> Callable[..., Any]:
-    """The kernel the dispatcher computed for ``op`` at ``key``, callable as ``f(keyset, *args, **kwargs)``."""
-    return torch.library.get_kernel(op, key).call_boxed
+def kernel(op: OpOverload, key: str) -> Callable[..., Any] | None:
+    """The kernel the dispatcher computed for ``op`` at ``key``, callable as ``f(keyset, *args, **kwargs)``; ``None``
+    before torch 2.9, which cannot hand it out."""
+    return torch.library.get_kernel(op, key).call_boxed if HAS_GET_KERNEL else None
+
+
+_AFTER_BACKEND_SELECT = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+_BY_LAYOUT = {
+    torch.sparse_coo: "Sparse",
+    torch.sparse_csr: "SparseCsr",
+    torch.sparse_csc: "SparseCsr",
+    torch.sparse_bsr: "SparseCsr",
+    torch.sparse_bsc: "SparseCsr",
+    torch._mkldnn: "Mkldnn",  # type: ignore[attr-defined]
+}  # fmt: skip
+_QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4)
+
+
+def backend_of_factory(op: OpOverload) -> Callable[..., Any]:
+    """What a factory's own kernel at BackendSelect does: from ``(keyset, args, kwargs)`` the key set below it.
+
+    Needed before torch 2.9 only, where that kernel cannot be asked for once another stands in its place.
+    """
+    names = [argument.name for argument in op._schema.arguments]
+    takes_tensors = any("Tensor" in str(argument.type) for argument in op._schema.arguments)
+
+    def below(keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = dict(zip(names, args, strict=False)) | kwargs
+        device = torch.device(given.get("device") or "cpu").type
+        prefix = _BY_LAYOUT.get(given.get("layout"), "")
+        if given.get("dtype") in _QUANTIZED:
+            prefix = "Quantized"
+        key = getattr(torch._C.DispatchKey, prefix + torch._C._dispatch_key_for_device(device))
+        computed = torch._C.DispatchKeySet(key)
+        if takes_tensors:
+            computed = computed | (keyset & _AFTER_BACKEND_SELECT).remove(torch._C.DispatchKey.PythonDispatcher)
+        return computed
+
+    return below
 
 
 def takes_numbers(op: OpOverload) -> bool:
@@ -38,6 +74,11 @@ def devices() -> list[str]:
 
 
 # --- dispatch modes -------------------------------------------------------------------------------------------------
+
+# Before torch 2.10 the compiler leaves code alone under any mode but one of its own ("infra"), and then runs with it.
+HAS_IGNORE_COMPILE_INTERNALS = hasattr(
+    torch.utils._python_dispatch.TorchDispatchMode, "ignore_compile_internals"
+)  # torch >= 2.10
 
 
 def modes() -> list[Any]:

@@ -8,6 +8,7 @@ meet, eager wins, and the other hook's ``misses`` say so.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any, Literal
@@ -68,6 +69,13 @@ def pop(request: Request) -> None:
         if request in _requests:
             _requests.remove(request)
             _apply()
+
+
+def enter(undo: contextlib.ExitStack, request: Request | None) -> None:
+    """Adds a request, if there is one, until ``undo`` is closed."""
+    if request is not None:
+        push(request)
+        undo.callback(pop, request)
 
 
 def forget(request: Request) -> None:

@@ -147,7 +147,9 @@ def _places(op: OpOverload, backend: str) -> list[tuple[str, Body]]:
         # A composite operator is a program at the autograd key; below it, only inference mode arrives.
         return [("Autograd" + backend, _composite), ("BackendSelect", _composite)]
     if torch._C._dispatch_has_kernel_for_dispatch_key(op._name, "BackendSelect"):
-        return [(backend, _factory)] if (op, "BackendSelect") not in _registered else [("BackendSelect", _ordinary)]
+        if (op, "BackendSelect") in _registered or not _compat.HAS_GET_KERNEL:
+            return [("BackendSelect", _selecting)]
+        return [(backend, _factory)]
     return [("BackendSelect", _ordinary)]
 
 
@@ -188,13 +190,31 @@ def _composite(trampoline: Trampoline) -> Kernel:
 def _factory(trampoline: Trampoline) -> Kernel:
     op = trampoline.op
     key = getattr(_DispatchKey, trampoline.place)
-    kernel = _accepting_numbers(op, _compat.kernel(op, trampoline.place))
+    found = _compat.kernel(op, trampoline.place)
+    assert found is not None  # else _selecting
+    kernel = _accepting_numbers(op, found)
 
     def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         handlers = trampoline.handlers.get(key)
         if handlers is None:
             return kernel(keyset, *args, **kwargs)
         return _through(handlers, op, partial(kernel, keyset), args, kwargs)
+
+    return body
+
+
+def _selecting(trampoline: Trampoline) -> Kernel:
+    """A factory's kernel where the device's own cannot be asked for: in place of what chooses the device."""
+    op = trampoline.op
+    redispatch = _accepting_numbers(op, op.redispatch)
+    choose = _compat.backend_of_factory(op)
+
+    def body(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        below = choose(keyset, args, kwargs)
+        handlers = trampoline.handlers.get(below.highestPriorityTypeId())
+        if handlers is None:
+            return redispatch(below, *args, **kwargs)
+        return _through(handlers, op, partial(redispatch, below), args, kwargs)
 
     return body
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
 
 import torch
 from torch._ops import OpOverload
@@ -48,26 +48,22 @@ class _Installed:
         self._handler = spec.handler
         spec.handler.below_autograd = True
         self._ops: tuple[OpOverload, ...] = tuple(op for op in spec.targets.ops if not is_composite(op))
-        self._request: Any = None
-        self._batched: list[OpOverload] = []
+        self._undo = contextlib.ExitStack()
         self.notes: list[str] = [
             f"it sees tensors on {torch.device(device)!s} only; model.to({device!r}) puts a model there"
         ]
 
     def enable(self) -> None:
-        self._request = _stance.for_unseen_regions(self._handler)
-        if self._request is not None:
-            _stance.push(self._request)
-        for op in self._ops:
-            _trampoline.install(op, "PrivateUse1", self._handler)
-        self._batched = _batching.install(self._ops, self._handler)
+        with contextlib.ExitStack() as undo:
+            _stance.enter(undo, _stance.for_unseen_regions(self._handler))
+            for op in self._ops:
+                _trampoline.install(op, "PrivateUse1", self._handler)
+                undo.callback(_trampoline.uninstall, op, "PrivateUse1", self._handler)
+            _batching.install(undo, self._ops, self._handler)
+            self._undo = undo.pop_all()
 
     def disable(self) -> None:
-        _batching.uninstall(self._batched, self._handler)
-        for op in self._ops:
-            _trampoline.uninstall(op, "PrivateUse1", self._handler)
-        if self._request is not None:
-            _stance.pop(self._request)
+        self._undo.close()
 
     def remove(self) -> None:
         _trampoline.purge_if_alone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -58,29 +59,28 @@ class _Installed:
             self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
 
     def enable(self) -> None:
-        request = _stance.for_unseen_regions(self._handler)
-        if request is not None:
-            _stance.push(request)
-        self._local.request = request
-        self._local.batched = _batching.install(self._ops, self._handler)
-        stack = _compat.modes()
-        kind = _EagerRouter if self._handler.on_miss == "handle" else _Router
-        # Hooks enabled in a row share one mode: two modes cost twice, and one of a list can leave it in any order.
-        if stack and type(stack[-1]) is kind:
-            self._local.router = stack[-1]
-        else:
-            self._local.router = kind()
-            _compat.enter_mode(self._local.router)
-        self._local.router.add(self._handler, self._ops)
+        with contextlib.ExitStack() as undo:
+            _stance.enter(undo, _stance.for_unseen_regions(self._handler))
+            _batching.install(undo, self._ops, self._handler)
+            stack = _compat.modes()
+            kind = _EagerRouter if self._handler.on_miss == "handle" else _Router
+            # Hooks enabled in a row share one mode: two modes cost twice, and one of a list can leave it in any order.
+            if stack and type(stack[-1]) is kind:
+                router = stack[-1]
+            else:
+                router = kind()
+                _compat.enter_mode(router)
+            undo.callback(self._leave, router)
+            router.add(self._handler, self._ops)
+            self._local.undo = undo.pop_all()
 
     def disable(self) -> None:
-        router = self._local.router
+        self._local.undo.close()
+
+    def _leave(self, router: Any) -> None:
         router.remove(self._handler)
         if not router.entries:
             _compat.leave_mode(router)
-        _batching.uninstall(self._local.batched, self._handler)
-        if self._local.request is not None:
-            _stance.pop(self._local.request)
 
     def remove(self) -> None:
         from ophook_npu.hooks import _trampoline
@@ -147,6 +147,17 @@ class _Router(_RouterMixin, TorchDispatchMode):
     @classmethod
     def ignore_compile_internals(cls) -> bool:
         return True
+
+    if not _compat.HAS_IGNORE_COMPILE_INTERNALS:
+
+        @classmethod
+        def is_infra_mode(cls) -> bool:
+            return True
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if _compat.is_compiling_here():
+                return func(*args, **(kwargs or {}))
+            return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 class _EagerRouter(_RouterMixin, TorchDispatchMode):

@@ -3,7 +3,7 @@ backward."""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
 
 import torch
 from torch._ops import OpOverload
@@ -74,8 +74,7 @@ class _Installed:
         self._handler = spec.handler
         spec.handler.below_autograd = not is_one_composite(spec.targets)
         self._places = _places(spec)
-        self._request: Any = None
-        self._batched: list[OpOverload] = []
+        self._undo = contextlib.ExitStack()
         self.notes: list[str] = []
         absent = set(self._ops) - {op for op, _ in self._places}
         if absent:
@@ -85,19 +84,16 @@ class _Installed:
             self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
 
     def enable(self) -> None:
-        self._request = _stance.for_unseen_regions(self._handler)
-        if self._request is not None:
-            _stance.push(self._request)
-        for op, key in self._places:
-            _trampoline.install(op, key, self._handler)
-        self._batched = _batching.install(self._ops, self._handler)
+        with contextlib.ExitStack() as undo:
+            _stance.enter(undo, _stance.for_unseen_regions(self._handler))
+            for op, key in self._places:
+                _trampoline.install(op, key, self._handler)
+                undo.callback(_trampoline.uninstall, op, key, self._handler)
+            _batching.install(undo, self._ops, self._handler)
+            self._undo = undo.pop_all()
 
     def disable(self) -> None:
-        _batching.uninstall(self._batched, self._handler)
-        for op, key in self._places:
-            _trampoline.uninstall(op, key, self._handler)
-        if self._request is not None:
-            _stance.pop(self._request)
+        self._undo.close()
 
     def remove(self) -> None:
         _trampoline.purge_if_alone()

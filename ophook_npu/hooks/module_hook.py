@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import functools
 import threading
@@ -76,23 +77,21 @@ class _Installed:
     def __init__(self, spec: Spec) -> None:
         self._handler = spec.handler
         self._owners = _owners(spec)
-        self._request: Any = None
+        self._undo = contextlib.ExitStack()
         self.notes: list[str] = []
         if len(self._owners) > 1:
             self.notes.append(f"{len(self._owners)} modules")
 
     def enable(self) -> None:
-        self._request = _stance.for_unseen_regions(self._handler)
-        if self._request is not None:
-            _stance.push(self._request)
-        for owner in self._owners:
-            _add(owner, self._handler)
+        with contextlib.ExitStack() as undo:
+            _stance.enter(undo, _stance.for_unseen_regions(self._handler))
+            for owner in self._owners:
+                _add(owner, self._handler)
+                undo.callback(_drop, owner, self._handler)
+            self._undo = undo.pop_all()
 
     def disable(self) -> None:
-        for owner in self._owners:
-            _drop(owner, self._handler)
-        if self._request is not None:
-            _stance.pop(self._request)
+        self._undo.close()
 
     def remove(self) -> None:
         pass
