@@ -58,7 +58,8 @@ at::Tensor npu_add_custom_autograd(const at::Tensor& x, const at::Tensor& y)
 } // namespace
 
 // A torch_npu that was built with the operator in tree, or Python loaded earlier, has the schema: a second definition
-// raises, so this library joins in. Another signature under this name is refused by torch when the kernel registers.
+// raises, so this library joins in. Another signature under this name ends the process when the kernel registers, as
+// nothing can be raised through dlopen: ophook_npu.ops.register compares first, so do so before loading it by hand.
 TORCH_LIBRARY_FRAGMENT(npu, m)
 {
     if (!c10::Dispatcher::singleton().findSchema(kName).has_value()) {

@@ -18,6 +18,8 @@ from ophook_npu.ops.rules import Same
 
 # qualified name -> the declaration and the library object that keeps its registrations alive
 _registered: dict[str, tuple[Operator, Any]] = {}
+# those that npu tensors reach; the others were registered before torch_npu was imported
+_on_npu: set[str] = set()
 
 
 def register(op: Operator) -> Any:
@@ -32,6 +34,7 @@ def register(op: Operator) -> Any:
             raise OphookError(
                 op.qualname, f"it is registered as {known[0].schema}", allowed=op.schema, todo="rename one of the two"
             )
+        _implement_on_npu(*known)
         return op.packet
     present = schema_in_torch(op)
     if present is not None and str(present) != str(op.parsed):
@@ -75,12 +78,9 @@ def _implement(op: Operator, library: Any) -> None:
     vmap = _vmap.rule(op)
     if vmap is not None:
         torch.library.register_vmap(op.qualname, vmap, lib=library)
-    if "torch_npu" in sys.modules:
-        _implement_on_npu(op, library)
     if op.autocast is not None:
         _autocast(op, library, "cpu")
-        if "torch_npu" in sys.modules:
-            _autocast(op, library, "npu")
+    _implement_on_npu(op, library)
 
 
 def cpu_implementation(op: Operator) -> Callable[..., Any]:
@@ -157,6 +157,15 @@ def _gradient(op: Operator) -> tuple[Any, Any]:
 
 
 def _implement_on_npu(op: Operator, library: Any) -> None:
+    if "torch_npu" not in sys.modules or op.qualname in _on_npu:
+        return
+    _kernel_on_npu(op, library)
+    if op.autocast is not None:
+        _autocast(op, library, "npu")
+    _on_npu.add(op.qualname)
+
+
+def _kernel_on_npu(op: Operator, library: Any) -> None:
     if has_npu_kernel(op):  # built into this torch_npu
         return
     if op.has_cpp:

@@ -104,3 +104,57 @@ refused(update, torch.ones(2, 3), torch.tensor([0]), torch.ones(2, 3))
     lines = [line for line in result.stdout.splitlines() if line.startswith(("True", "["))]
     assert [line.split(" ", 1)[0] for line in lines] == ["True"] * 4, result.stdout
     assert lines[0].endswith("x has shape [2, 3], gamma has shape [4]; allowed: x [..., d], gamma [d]")
+
+
+def test_another_schema_is_refused_before_the_library_is_loaded(run_sim) -> None:
+    """The library's static initializers cannot raise through dlopen: the process would end."""
+    code = """
+import torch, torch_npu
+from ophook_npu import ops
+from ophook_npu.errors import OphookError
+from ophook_npu.ops.extension import build
+library = str(build())
+torch.library.define("npu::npu_add_custom", "(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor")
+for _ in range(2):
+    try:
+        ops.register("npu_add_custom")
+    except OphookError as error:
+        print(error)
+print(library in open("/proc/self/maps").read())
+"""
+    result = run_sim(code)
+    assert result.returncode == 0, result.stderr[-2000:]
+    *refusals, loaded = result.stdout.splitlines()
+    assert len(refusals) == 2 and loaded == "False"
+    for line in refusals:
+        assert "torch already has npu::npu_add_custom(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor" in line
+
+
+def test_a_kernel_that_torch_npu_has_already_is_used(run_sim) -> None:
+    code = """
+import torch, torch_npu
+from ophook_npu import ops
+library = torch.library.Library("npu", "FRAGMENT")
+library.define("npu_add_custom(Tensor x, Tensor y) -> Tensor")
+library.impl("npu_add_custom", lambda x, y: x - y, "PrivateUse1")
+add = ops.npu_add_custom
+one = torch.ones(2)
+print(add(one.npu(), one.npu()).tolist(), add(one, one).tolist(), "libophook_npu" in open("/proc/self/maps").read())
+"""
+    result = run_sim(code)
+    assert result.stdout.splitlines()[-1] == "[0.0, 0.0] [2.0, 2.0] False", result.stdout + result.stderr[-2000:]
+
+
+def test_torch_npu_may_be_imported_after_the_operator(run_sim) -> None:
+    code = """
+import os, sys
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+import torch
+from ophook_npu import ops
+one = torch.ones(2)
+assert ops.npu_add_custom(one, one).tolist() == [2.0, 2.0] and "torch_npu" not in sys.modules
+import torch_npu
+print(ops.npu_add_custom(one.npu(), one.npu()))
+"""
+    result = run_sim(code)
+    assert result.stdout.splitlines()[-1] == "tensor([2., 2.], device='npu:0')", result.stdout + result.stderr[-2000:]

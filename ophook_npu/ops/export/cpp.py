@@ -176,7 +176,8 @@ const c10::OperatorName kName("{qualname}", "");
 {autograd}}} // namespace
 
 // A torch_npu that was built with the operator in tree, or Python loaded earlier, has the schema: a second definition
-// raises, so this library joins in. Another signature under this name is refused by torch when the kernel registers.
+// raises, so this library joins in. Another signature under this name ends the process when the kernel registers, as
+// nothing can be raised through dlopen: ophook_npu.ops.register compares first, so do so before loading it by hand.
 TORCH_LIBRARY_FRAGMENT({namespace}, m)
 {{
     if (!c10::Dispatcher::singleton().findSchema(kName).has_value()) {{
