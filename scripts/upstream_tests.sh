@@ -33,7 +33,7 @@ shift
 [ $# -ge 1 ] || set -- test_base_ops
 [ -x "$venv/bin/ophook-npu" ] || usage_error "$venv has no ophook-npu: run scripts/setup_venv.sh first, or give --venv"
 out=${out:-$(mktemp -d)}
-mkdir -p "$out/work"
+mkdir -p "$out"
 
 files=()
 for name in "$@"; do
@@ -42,29 +42,6 @@ done
 [ ${#files[@]} -gt 0 ] || usage_error "no test files below $tests for: $*"
 
 # TASK_QUEUE_ENABLE=0: with torch_npu's task queue one failing kernel ends the process, and a file's other tests with it.
-run() { # REPORT SECONDS FILE…
-    local report=$1 seconds=$2
-    shift 2
-    (cd "$out/work" && TASK_QUEUE_ENABLE=0 timeout --kill-after=10 "$seconds" "$venv/bin/ophook-npu" run --device "$device" -- \
-        -m pytest -q -c /dev/null --rootdir "$tests" -p no:cacheprovider --import-mode=importlib --junitxml "$report" "$@") \
-        >"${report%.xml}.log" 2>&1 </dev/null
-}
-
-batch=20
 echo "${#files[@]} files, reports in $out"
-for ((i = 0; i < ${#files[@]}; i += batch)); do
-    group=("${files[@]:i:batch}")
-    report="$out/$i.xml"
-    status=0
-    run "$report" 600 "${group[@]}" || status=$?
-    if [ ! -s "$report" ]; then # a process that died or hung takes its group with it: one file at a time
-        for file in "${group[@]}"; do
-            one="$out/$(basename "${file%.py}").xml"
-            run "$one" 300 "$file" || status=$?
-            [ -s "$one" ] || echo "$status" >"${one%.xml}.died"
-        done
-    fi
-    printf '\r%d of %d files' "$((i + ${#group[@]}))" "${#files[@]}"
-done
-echo
+TASK_QUEUE_ENABLE=0 "$venv/bin/ophook-npu" run --device "$device" -- "$root/scripts/upstream_files.py" "$out" "$tests" "${files[@]}"
 "$venv/bin/python" "$root/scripts/upstream_report.py" "$out"

@@ -1,0 +1,66 @@
+"""Run upstream test files one after the other, each in a process of its own, and leave a JUnit report a file.
+
+usage: upstream_files.py OUT TESTS FILE…      (scripts/upstream_tests.sh calls it, over the simulator or the NPU)
+
+A file's tests change the process that they run in: the compile mode, default dtypes, or they end it. So every file gets
+a fork of this process, which has torch and torch_npu loaded and no device open yet.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch  # noqa: F401  (loaded once for all forks; loads torch_npu too)
+
+SECONDS = 300
+
+
+def run_here(file: Path, tests: Path, report: Path) -> None:
+    log = os.open(report.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.setpgid(0, 0)
+    options = ["-q", "-c", os.devnull, "--rootdir", str(tests), "-p", "no:cacheprovider", "--import-mode=importlib"]
+    status = pytest.main([*options, "--junitxml", str(report), str(file)])
+    sys.stdout.flush()
+    os._exit(int(status))
+
+
+def run_forked(file: Path, tests: Path, report: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        run_here(file, tests, report)
+    end = time.monotonic() + SECONDS
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > end:
+            os.killpg(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            break
+        time.sleep(0.02)
+    code = os.waitstatus_to_exitcode(status)
+    if not report.is_file():
+        late = time.monotonic() > end
+        how = f"no end after {SECONDS} s" if late else signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        report.with_suffix(".died").write_text(how + "\n")
+
+
+def main(out: Path, tests: Path, files: list[Path]) -> None:
+    (out / "work").mkdir(parents=True, exist_ok=True)
+    os.chdir(out / "work")  # what tests write goes here
+    for number, file in enumerate(files, 1):
+        name = ".".join(file.relative_to(tests).with_suffix("").parts)
+        run_forked(file, tests, out / f"{name}.xml")
+        print(f"\r{number} of {len(files)} files", end="", flush=True)
+    print()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), [Path(name) for name in sys.argv[3:]])
