@@ -125,7 +125,7 @@ def on(device: str, op: Any) -> Callable[..., Any]:
     from torch.utils import _pytree as pytree
 
     from ophook_npu.hooks import original
-    from ophook_npu.observe.validate import _written
+    from ophook_npu.observe._operators import written
 
     def elsewhere(*args: Any, **kwargs: Any) -> Any:
         run = original()
@@ -136,7 +136,7 @@ def on(device: str, op: Any) -> Callable[..., Any]:
         if "device" in far_kwargs:
             far_kwargs["device"] = torch.device(device)
         results = run(*far_args, **far_kwargs)
-        if _written(op):
+        if written(op):
             for tensor in given:
                 tensor.copy_(moved[id(tensor)])
         back = {id(far): near for near in given for far in [moved[id(near)]]}

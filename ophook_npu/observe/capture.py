@@ -16,8 +16,8 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import is_real, size, tensors, user_stack
+from ophook_npu.observe._numbers import TOLERANCES, error
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe.compare import TOLERANCES, _error
 
 _FORMAT = 1
 
@@ -163,10 +163,10 @@ class Replay:
                 wrong = int((a != b).sum())
                 found += [f"result {index}: {wrong} of {a.numel()} elements differ"] if wrong else []
                 continue
-            error, largest = _error(a, b)
+            off, largest = error(a, b)
             atol, rtol = TOLERANCES.get(b.dtype, (0.0, 0.0))
-            if not error <= atol + rtol * largest:
-                found.append(f"result {index}: off by {error:.6g}, allowed {atol + rtol * largest:.6g}")
+            if not off <= atol + rtol * largest:
+                found.append(f"result {index}: off by {off:.6g}, allowed {atol + rtol * largest:.6g}")
         return found
 
     def time(self, repeat: int = 20) -> float:

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import json
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
+from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
+from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe.validate import _leaves_memory_unwritten, _written
+from ophook_npu.observe._operators import draws, is_random, leaves_memory_unwritten, uncompared, written
+from ophook_npu.observe._rows import RowFile, check_path, open_rows
 
-# dtype of the result -> (atol, rtol): an error may be atol + rtol * the largest magnitude in the reference's result.
-# Measured against the largest element, since a sum's small elements carry the rounding of its large terms.
-TOLERANCES: dict[torch.dtype, tuple[float, float]] = {
-    torch.float64: (1e-10, 1e-9),
-    torch.float32: (1e-5, 1e-4),
-    torch.float16: (1e-3, 4e-3),
-    torch.bfloat16: (1e-2, 2e-2),
-    torch.complex128: (1e-10, 1e-9),
-    torch.complex64: (1e-5, 1e-4),
-}
 _WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64}
 _WIDE |= {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 
@@ -49,6 +40,8 @@ class Comparison:
         ok: within tolerance.
         drift: with ``drift=True``, ``max_abs`` against a reference that was fed reference results since the start;
             what it exceeds ``max_abs`` by was inherited from earlier calls.
+        drift_ok: that is within tolerance too; ``None`` without drift.
+        node: in a compiled graph, the node: ``graph 0: mm_1``.
         stack: ``(file, line, function)`` of the user's frames, for results out of tolerance.
     """
 
@@ -65,12 +58,20 @@ class Comparison:
     ulp: float
     ok: bool
     drift: float | None = None
+    drift_ok: bool | None = None
+    node: str | None = None
     stack: list[tuple[str, int, str]] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
         where = f" in {self.module or '(root)'}" if self.module is not None else ""
         place = f", from {os.path.basename(self.stack[-1][0])}:{self.stack[-1][1]}" if self.stack else ""
-        return f"call {self.number}: {self.op} ({self.phase}{where}) is off by {self.max_abs:.3g}{place}"
+        node = f", {self.node}" if self.node is not None else ""
+        return f"call {self.number}: {self.op} ({self.phase}{where}{node}) is off by {self.max_abs:.3g}{place}"
+
+    @property
+    def inherited(self) -> float | None:
+        """The part of :attr:`drift` that this call did not add; ``None`` without drift."""
+        return None if self.drift is None else max(0.0, self.drift - self.max_abs)
 
 
 class Compare(Observer):
@@ -87,7 +88,11 @@ class Compare(Observer):
         drift: also keep a reference copy of every live tensor and follow how errors accumulate; costs the reference
             twice and its copies as long as the tensors live.
         keep: how many results out of tolerance to keep; later ones only count.
-        to: a file for one JSON line for each compared result.
+        to: a file for a row for each compared result: Parquet if it ends in ``.parquet`` (needs pyarrow), else JSON
+            lines.
+
+    Memory does not grow with the run: rows go to the file; of the results, the failures (``keep``), the worst of each
+    operator and some hundred along the run stay.
 
     Not compared, but counted in :attr:`skipped` by reason: random operators (their numbers are taken as they came),
     views (they move no numbers), memory nobody has written, and what the reference cannot run.
@@ -114,17 +119,18 @@ class Compare(Observer):
                 allowed = "'float64', a device such as 'cpu', or a function (op, args, kwargs) -> result"
                 raise OphookError("compare", f"unknown reference {reference!r}", allowed=allowed) from error
         self.failures: list[Comparison] = []
-        self.failed = self.compared = 0
+        self.first_drifted: Comparison | None = None
+        self.failed = self.compared = self.drifted = 0
         self.skipped: Counter[str] = Counter()
         self.worst: dict[str, Comparison] = {}
-        self._counts: Counter[str] = Counter()
+        self._course = Course()
         self._reference = reference
         self._implementations = dict(implementations or {})
         self._tolerances = {**TOLERANCES, **(tolerances or {})}
         self._shadows: WeakIdKeyDictionary | None = WeakIdKeyDictionary() if drift else None
         self._keep = keep
-        self._to = None if to is None else Path(to)
-        self._file: IO[str] | None = None
+        self._to = None if to is None else check_path(to, "compare")
+        self._file: RowFile | None = None
         super().__init__(target, **filters)
 
     @property
@@ -132,9 +138,19 @@ class Compare(Observer):
         """The first result out of tolerance: where the divergence begins."""
         return self.failures[0] if self.failures else None
 
+    @property
+    def follows_drift(self) -> bool:
+        """Whether accumulated error is followed too."""
+        return self._shadows is not None
+
+    @property
+    def course(self) -> list[Point]:
+        """The largest relative error of each stretch of the run, in order: some hundred stretches."""
+        return list(self._course.points)
+
     def __enter__(self) -> Compare:
         if self._to is not None:
-            self._file = self._to.open("a", encoding="utf-8")
+            self._file = open_rows(self._to, Comparison)
         super().__enter__()
         return self
 
@@ -145,9 +161,9 @@ class Compare(Observer):
             self._file = None
 
     def before(self, call: Call) -> None:
-        reason = _uncompared(call)
+        reason = uncompared(call)
         # Only what the operator overwrites has to be copied before it runs.
-        if reason is not None or _written(call.op):
+        if reason is not None or written(call.op):
             call.state = (reason, None if reason is not None else self._inputs(call, self._copy))
         else:
             call.state = (None, None)
@@ -160,15 +176,18 @@ class Compare(Observer):
             return
         try:
             expected = self._run(call, *(inputs or self._inputs(call, self._copy)))
-        except Exception as error:
-            text = str(error).splitlines()[0] if str(error) else type(error).__name__
-            self.skipped[f"the reference cannot run {call.name}: {text}"] += 1
+        except Exception as problem:
+            text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+            self._skip(f"the reference cannot run {call.name}: {text}")
             return
         given, wanted = list(tensors(call.result)), list(tensors(expected))
         if len(given) != len(wanted):
-            self.skipped[f"the reference of {call.name} returns {len(wanted)} tensors, not {len(given)}"] += 1
+            self._skip(f"the reference of {call.name} returns {len(wanted)} tensors, not {len(given)}")
             return
+        seeds = is_random(call.op)  # not used here, but returned by what could use them
         for index, (a, b) in enumerate(zip(given, wanted, strict=True)):
+            if seeds and not a.is_floating_point():
+                continue
             self._record(call, index, a, b, drifted[index] if index < len(drifted) else None)
 
     def clear(self) -> None:
@@ -176,8 +195,9 @@ class Compare(Observer):
         self.failures.clear()
         self.skipped.clear()
         self.worst.clear()
-        self._counts.clear()
-        self.failed = self.compared = 0
+        self._course = Course()
+        self.first_drifted = None
+        self.failed = self.compared = self.drifted = 0
         if self._shadows is not None:
             self._shadows = WeakIdKeyDictionary()
 
@@ -187,6 +207,9 @@ class Compare(Observer):
             "calls": self.seen,
             "compared": self.compared,
             "failed": self.failed,
+            "drifted": self.drifted,
+            "first": _data(self.first),
+            "first_drifted": _data(self.first_drifted),
             "skipped": dict(self.skipped),
             "failures": [dataclasses.asdict(row) for row in self.failures],
             "worst": {name: dataclasses.asdict(row) for name, row in self.worst.items()},
@@ -194,37 +217,43 @@ class Compare(Observer):
 
     def report(self, top: int = 20) -> str:
         head = f"{self.compared} results of {self.seen} calls compared, {self.failed} out of tolerance"
-        parts = []
-        if self.first is not None:
-            parts.append(f"first divergence: {self.first}")
-            parts.append(columns([_HEAD, *(_line(row) for row in self.failures[:top])], frozenset({0, 5, 6, 7, 8})))
+        parts = [text for text in (self.verdict(),) if text]
+        right = frozenset({0, 5, 6, 7, 8, 9})
+        if self.failures:
+            parts.append(columns([HEAD, *(line(row) for row in self.failures[:top])], right))
         rows = sorted(self.worst.values(), key=lambda row: -row.max_rel)[:top]
         if rows:
-            parts.append(
-                "largest error of each operator:\n" + columns([_HEAD, *map(_line, rows)], frozenset({0, 5, 6, 7, 8}))
-            )
+            parts.append("largest error of each operator:\n" + columns([HEAD, *map(line, rows)], right))
         parts.append(
             "\n".join([f"{head}. {self.how}", *(f"not compared: {n} x {r}" for r, n in self.skipped.most_common())])
         )
         return "\n\n".join(parts)
 
+    def verdict(self) -> str:
+        """The first divergence in words, and with ``drift`` where inherited error first is too much; else nothing."""
+        lines = []
+        if self.first is not None:
+            lines.append(f"first divergence: {self.first}")
+        drifted = self.first_drifted
+        if drifted is not None:
+            assert drifted.drift is not None and drifted.inherited is not None
+            lines.append(
+                f"accumulated error is out of tolerance in {self.drifted} results, first in call {drifted.number}: "
+                f"{drifted.op}: {drifted.drift:.3g}, of which its own {drifted.max_abs:.3g}, "
+                f"inherited {drifted.inherited:.3g}"
+            )
+        return "\n".join(lines)
+
     def html(self, path: str | Path, title: str = "Comparison") -> None:
         """Writes the report as one self-contained file."""
-        from ophook_npu.observe import _html
+        from ophook_npu.observe._html import compare_page
 
-        cards = [("calls", str(self.seen)), ("compared", str(self.compared)), ("out of tolerance", str(self.failed))]
-        rows = sorted(self.worst.values(), key=lambda row: -row.max_rel)
-        bad = {index for index, row in enumerate(rows) if not row.ok}
-        chart = [(row.op, max(0.0, 17 + math.log10(row.max_rel))) for row in rows[:20] if row.max_rel > 0]
-        skipped = [[reason, str(count)] for reason, count in self.skipped.most_common()]
-        parts = [
-            f"<p>First divergence: {_html.escape(self.first)}</p>" if self.first else "",
-            _html.table("Out of tolerance", _HEAD, [_line(row) for row in self.failures]) if self.failures else "",
-            _html.bars("Largest relative error by operator", chart, "decades over 1e-17"),
-            _html.table("Worst result of each operator", _HEAD, [_line(row) for row in rows], bad),
-            _html.table("Not compared", ["reason", "calls"], skipped) if skipped else "",
-        ]
-        Path(path).write_text(_html.page(title, cards, parts, self.how), encoding="utf-8")
+        Path(path).write_text(compare_page(title, self), encoding="utf-8")
+
+    def _skip(self, reason: str) -> None:
+        # Messages may name shapes: in a long run there are as many as there are shapes.
+        known = reason in self.skipped or len(self.skipped) < _REASONS
+        self.skipped[reason if known else "the reference cannot run it, for still other reasons"] += 1
 
     def _inputs(self, call: Call, convert: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Any, Any]:
         known: dict[int, torch.Tensor] = {}  # an argument given twice stays one tensor
@@ -271,7 +300,7 @@ class Compare(Observer):
             return shadows[tensor]
 
         results = list(tensors(call.result))
-        if _is_random(call.op) or _leaves_memory_unwritten(call.op):
+        if draws(call) or leaves_memory_unwritten(call.op):
             for tensor in results:
                 shadows[tensor] = self._copy(tensor)
             return []
@@ -289,33 +318,39 @@ class Compare(Observer):
 
     def _record(self, call: Call, index: int, given: torch.Tensor, wanted: torch.Tensor, drifted: Any) -> None:
         self.compared += 1
-        error, size, ok = self._judge(given, wanted)
-        relative = error / size if size else error
+        off, size, ok = self._judge(given, wanted)
+        relative = off / size if size else off
+        drift, drift_ok = None, None
+        if drifted is not None and (given.is_floating_point() or given.is_complex()):
+            drift, _, drift_ok = self._judge(given, drifted)
         worst = self.worst.get(call.name)
+        self._course.add(Point(self.seen, call.name, relative, ok))
         # What is neither wrong, nor the worst so far, nor written to a file needs no more figures.
-        if ok and worst is not None and relative <= worst.max_rel and self._file is None:
+        is_first_drifted = drift_ok is False and self.first_drifted is None
+        self.drifted += drift_ok is False
+        if ok and worst is not None and relative <= worst.max_rel and self._file is None and not is_first_drifted:
             return
         row = Comparison(
             self.seen, call.name, call.phase, call.module_path, index, tuple(given.shape),
-            str(given.dtype).removeprefix("torch."), error, relative, 1.0, 0.0, ok,
+            str(given.dtype).removeprefix("torch."), off, relative, 1.0, 0.0, ok, drift, drift_ok, call.node,
         )  # fmt: skip
         if given.shape == wanted.shape and given.numel():
-            a, b = _dense(given).to(wanted.device), _dense(wanted)
+            a, b = dense(given).to(wanted.device), dense(wanted)
             if given.is_floating_point() or given.is_complex():
-                row.cosine, row.ulp = _cosine(a, b), _ulp(a, b)
-                if drifted is not None:
-                    row.drift = _error(a.to(drifted.device), _dense(drifted))[0]
+                row.cosine, row.ulp = cosine(a, b), ulp(a, b)
             else:
                 row.ulp = float((a != b.to(a.dtype)).sum())
         if worst is None or not relative <= worst.max_rel:
             self.worst[row.op] = row
+        if is_first_drifted:
+            self.first_drifted = row
         if not ok:
             self.failed += 1
             if len(self.failures) < self._keep:
                 row.stack = [(f.filename, f.lineno or 0, f.name) for f in user_stack(call)]
                 self.failures.append(row)
         if self._file is not None:
-            self._file.write(json.dumps(dataclasses.asdict(row)) + "\n")
+            self._file.write(_data(row))
 
     def _judge(self, given: torch.Tensor, wanted: torch.Tensor) -> tuple[float, float, bool]:
         """The largest error, the reference's largest magnitude, and whether the error is within tolerance."""
@@ -323,107 +358,34 @@ class Compare(Observer):
             return math.inf, 0.0, False
         if given.numel() == 0:
             return 0.0, 0.0, True
-        a, b = _dense(given).to(wanted.device), _dense(wanted)
+        a, b = dense(given).to(wanted.device), dense(wanted)
         if not (given.is_floating_point() or given.is_complex()):
             wrong = not torch.equal(a, b.to(a.dtype))
             return float(wrong), 0.0, not wrong
-        error, size = _error(a, b)
+        off, size = error(a, b)
         atol, rtol = self._tolerances.get(given.dtype, (0.0, 0.0))
-        return error, size, error <= atol + rtol * size
+        return off, size, off <= atol + rtol * size
 
 
-def _uncompared(call: Call) -> str | None:
-    op = call.op
-    if not hasattr(op, "_schema"):
-        return "not an operator"
-    if _is_random(op):
-        return "random"
-    if _leaves_memory_unwritten(op):
-        return "memory that nobody has written yet"
-    if op.is_view or _only_moves(op):
-        return "view"
-    if not all(map(is_real, tensors(*call.args, *call.kwargs.values()))):
-        return "tensors without values (fake, meta or a subclass)"
-    return None
+_REASONS = 200
 
 
-@functools.cache
-def _is_random(op: Any) -> bool:
-    return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+def _data(row: Comparison | None) -> Any:
+    return None if row is None else dataclasses.asdict(row)
 
 
-@functools.cache
-def _only_moves(op: Any) -> bool:
-    returns = op._schema.returns
-    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+HEAD = ["call", "operator", "phase", "module", "result", "max abs", "max rel", "ulp", "cosine", "drift"]
 
 
-def _dense(tensor: torch.Tensor) -> torch.Tensor:
-    tensor = tensor.detach().resolve_conj().resolve_neg()
-    return tensor if tensor.layout == torch.strided else tensor.to_dense()
-
-
-def _error(a: torch.Tensor, b: torch.Tensor) -> tuple[float, float]:
-    """The largest error, and the reference's largest finite magnitude. Equal infinities or NaNs are no error."""
-    wide = torch.complex128 if b.is_complex() else torch.float64
-    x, y = a.to(wide), b.to(wide)
-    largest, size = (x - y).abs().max().item(), y.abs().max().item()
-    if math.isfinite(largest) and math.isfinite(size):
-        return largest, size
-    # The reference may be finite where the dtype cannot be: what rounds to infinity is right to be infinite.
-    same = (x == y) | (x.isnan() & y.isnan()) | (x == b.to(a.dtype).to(wide))
-    error = torch.where(same, torch.zeros((), dtype=wide), x - y).abs()
-    finite = y.abs()[torch.isfinite(y)]
-    size = float(finite.max()) if finite.numel() else 0.0
-    largest = float(error.max())
-    return (math.inf if math.isnan(largest) else largest), size
-
-
-def _cosine(a: torch.Tensor, b: torch.Tensor) -> float:
-    wide = torch.complex128 if b.is_complex() else torch.float64
-    x, y = a.to(wide).flatten(), b.to(wide).flatten()
-    product = float(x.norm() * y.norm())
-    if not math.isfinite(product):
-        return math.nan
-    return float((x * y.conj()).sum().real) / product if product else 1.0
-
-
-_INTEGERS = {
-    torch.float64: torch.int64,
-    torch.float32: torch.int32,
-    torch.float16: torch.int16,
-    torch.bfloat16: torch.int16,
-}
-
-
-def _ulp(a: torch.Tensor, b: torch.Tensor) -> float:
-    integer = _INTEGERS.get(a.dtype)
-    if integer is None:
-        return math.nan
-
-    def ordered(tensor: torch.Tensor) -> torch.Tensor:
-        # Floats as integers in the order of their values: negative ones count down from zero.
-        bits = tensor.contiguous().view(integer).to(torch.int64)
-        return torch.where(bits < 0, torch.iinfo(integer).min - bits, bits)
-
-    rounded = b.to(a.dtype)
-    finite = torch.isfinite(a) & torch.isfinite(rounded)
-    return float((ordered(a) - ordered(rounded)).abs()[finite].max()) if bool(finite.any()) else 0.0
-
-
-_HEAD = ["call", "operator", "phase", "module", "result", "max abs", "max rel", "ulp", "cosine", "drift"]
-
-
-def _line(row: Comparison) -> list[str]:
+def line(row: Comparison) -> list[str]:
+    """A row as text, for the columns of :data:`HEAD`."""
     result = f"{row.dtype}[{', '.join(map(str, row.shape))}]" + (f" #{row.output}" if row.output else "")
-    module = "-" if row.module is None else row.module or "(root)"
-    numbers = [f"{row.max_abs:.3g}", f"{row.max_rel:.3g}", f"{row.ulp:.0f}", f"{row.cosine:.9f}"]
-    return [
-        str(row.number),
-        row.op,
-        row.phase,
-        module,
-        result,
-        *numbers,
-        "" if row.drift is None else f"{row.drift:.3g}",
+    module = row.node or ("-" if row.module is None else row.module or "(root)")
+    numbers = [
+        f"{row.max_abs:.3g}",
+        f"{row.max_rel:.3g}",
+        f"{row.ulp:.0f}" if row.ulp < 1e6 else f"{row.ulp:.1e}",
+        f"{row.cosine:.7f}",
     ]
+    drift = "" if row.drift is None else f"{row.drift:.3g}"
+    return [str(row.number), row.op, row.phase, module, result, *numbers, drift]

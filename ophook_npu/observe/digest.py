@@ -14,9 +14,9 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import is_real, tensors
+from ophook_npu.observe._numbers import TOLERANCES
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe.compare import TOLERANCES, _is_random, _only_moves
-from ophook_npu.observe.validate import _leaves_memory_unwritten
+from ophook_npu.observe._operators import is_random, leaves_memory_unwritten, only_moves
 
 Row = dict[str, Any]
 
@@ -57,7 +57,7 @@ class Digest(Observer):
 
     def after(self, call: Call) -> None:
         op = call.op
-        if hasattr(op, "_schema") and (op.is_view or _only_moves(op) or _leaves_memory_unwritten(op)):
+        if hasattr(op, "_schema") and (op.is_view or only_moves(op) or leaves_memory_unwritten(op)):
             return
         results = [_figures(t) for t in tensors(call.result) if is_real(t)]
         if not results:
@@ -67,7 +67,7 @@ class Digest(Observer):
             "op": call.name,
             "phase": call.phase,
             "module": call.module_path,
-            "random": _is_random(op),
+            "random": is_random(op),
             "results": results,
         }
         if self._file is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import os
 import warnings
@@ -16,6 +15,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._operators import leaves_memory_unwritten, written
 
 CHECKS = ("nan", "inf", "overflow", "dtype", "device")
 Contract = Callable[[Call], "str | None"]
@@ -109,12 +109,12 @@ class Validate(Observer):
         return self.problems[0] if self.problems else None
 
     def before(self, call: Call) -> None:
-        written = _written(call.op)
+        overwritten = written(call.op)
         # What an in-place operator overwrites has to be looked at now; other arguments only if the result is bad.
-        call.state = {name: _bad(value) for name, value in _named(call) if name in written} if written else {}
+        call.state = {name: _bad(value) for name, value in _named(call) if name in overwritten} if overwritten else {}
 
     def after(self, call: Call) -> None:
-        if _leaves_memory_unwritten(call.op):
+        if leaves_memory_unwritten(call.op):
             return
         if self._checks & {"nan", "inf", "overflow"}:
             self._values(call)
@@ -227,21 +227,6 @@ def _named(call: Call) -> list[tuple[str, Any]]:
     schema = getattr(call.op, "_schema", None)
     names = [a.name for a in schema.arguments] if schema is not None else [str(i) for i in range(len(call.args))]
     return [*zip(names, call.args, strict=False), *call.kwargs.items()]
-
-
-@functools.cache
-def _written(op: Any) -> frozenset[str]:
-    """Names of the arguments that an operator writes to."""
-    schema = getattr(op, "_schema", None)
-    if schema is None:
-        return frozenset()
-    return frozenset(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
-
-
-@functools.cache
-def _leaves_memory_unwritten(op: Any) -> bool:
-    name = getattr(op, "_name", "").split("::")[-1].split(".")[0]
-    return "empty" in name or name in ("resize_", "resize_as_", "set_")
 
 
 def _short(dtype: torch.dtype) -> str:

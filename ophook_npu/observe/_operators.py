@@ -1,0 +1,62 @@
+"""What an operator's schema and tags say about its calls."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from ophook_npu.hooks import Call
+from ophook_npu.observe._describe import is_real, tensors
+
+
+@functools.cache
+def written(op: Any) -> frozenset[str]:
+    """Names of the arguments that an operator writes to."""
+    schema = getattr(op, "_schema", None)
+    if schema is None:
+        return frozenset()
+    return frozenset(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+
+
+@functools.cache
+def leaves_memory_unwritten(op: Any) -> bool:
+    name = getattr(op, "_name", "").split("::")[-1].split(".")[0]
+    return "empty" in name or name in ("resize_", "resize_as_", "set_")
+
+
+@functools.cache
+def is_random(op: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+
+
+@functools.cache
+def only_moves(op: Any) -> bool:
+    returns = op._schema.returns
+    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+
+
+def uncompared(call: Call) -> str | None:
+    """Why a call's results cannot be compared with a second run's, or ``None``."""
+    op = call.op
+    if not hasattr(op, "_schema"):
+        return "not an operator"
+    if draws(call):
+        return "random"
+    if leaves_memory_unwritten(op):
+        return "memory that nobody has written yet"
+    if op.is_view or only_moves(op):
+        return "view"
+    if not all(map(is_real, tensors(*call.args, *call.kwargs.values()))):
+        return "tensors without values (fake, meta or a subclass)"
+    return None
+
+
+def draws(call: Call) -> bool:
+    """Whether a call draws random numbers; attention with a dropout of zero could, but does not."""
+    if not is_random(call.op):
+        return False
+    names = [argument.name for argument in call.op._schema.arguments]
+    given = dict(zip(names, call.args, strict=False)) | call.kwargs
+    return "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
