@@ -70,7 +70,7 @@ def active() -> Path | None:
 
 
 def enable(*, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False) -> Path:
-    """Build the simulator if needed, put it under this process and import torch and torch_npu.
+    """Build the simulator if needed (stderr says so), put it under this process and import torch and torch_npu.
 
     Call it before torch is imported. Child processes inherit it. Calling it again is allowed and changes nothing.
 
@@ -90,7 +90,7 @@ def enable(*, soc: str | None = None, devices: int = 1, memory: int | None = Non
             "torch_npu is already imported",
             todo="call ophook_npu.sim.enable() first, or use `ophook-npu run`",
         )
-    root = build()
+    root = build(on_start=_say_that_it_builds)
     apply(os.environ, environment(root, soc=soc, devices=devices, memory=memory, synchronous=synchronous))
     _load(root, _BEFORE_TORCH)
     wanted = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
@@ -107,6 +107,14 @@ def enable(*, soc: str | None = None, devices: int = 1, memory: int | None = Non
     if wanted != "0":  # what `import torch` does on an Ascend host
         import torch_npu  # noqa: F401
     return root
+
+
+def _say_that_it_builds() -> None:
+    print(
+        "ophook-npu: building the simulated Ascend for the installed torch and torch_npu, once; 1 to 3 minutes",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _load(root: Path, names: tuple[str, ...]) -> None:
