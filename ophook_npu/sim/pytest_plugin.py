@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -31,9 +32,16 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     try:
         if place.choose(options.npu_device, place.detect()) == "sim":
             os.environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
-            sim.enable(soc=options.npu_soc, devices=options.npu_devices)
+            with _output_shown(early_config):
+                sim.enable(soc=options.npu_soc, devices=options.npu_devices)
     except OphookError as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _output_shown(config: Any) -> AbstractContextManager[None]:
+    """pytest already captures output here, and a first build takes minutes: its message must be seen."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    return capture.global_and_fixture_disabled() if capture else nullcontext()
 
 
 def pytest_report_header(config: Any) -> str | None:

@@ -43,6 +43,17 @@ def test_the_option_brings_npu(tmp_path: Path, devices: int) -> None:
     assert "npu: simulated Ascend910B1" in done.stdout and "1 passed" in done.stdout
 
 
+def test_a_first_build_announces_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "c++"  # a whole build would take minutes
+    compiler.write_text('#!/bin/sh\ncase " $* " in *" -c "*) echo "error: no" >&2; exit 1 ;; esac\nexec g++ "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CXX", str(compiler))
+    done = run(tmp_path, "--npu-device", "sim")
+    assert done.returncode == 4 and "building the simulated Ascend" in done.stderr, done.stderr
+    assert "[compile]" in done.stderr and "does not compile" in done.stderr
+
+
 def test_without_the_option_nothing_happens(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(
         "import sys\n\ndef test_nothing():\n    assert 'torch' not in sys.modules and 'torch_npu' not in sys.modules\n"
