@@ -1,10 +1,11 @@
 """Observers: what a model's operators do, seen through any hook mechanism. Each is one file over the hook protocol."""
 
+from ophook_npu.observe._align import Alignment, align
 from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observer
 from ophook_npu.observe.bisect import Bisection, bisect
 from ophook_npu.observe.capture import Capture, Replay, replay
 from ophook_npu.observe.compare import Compare, Comparison
-from ophook_npu.observe.digest import Alignment, Digest, align
+from ophook_npu.observe.digest import Digest
 from ophook_npu.observe.log import Log
 from ophook_npu.observe.profile import Profile
 from ophook_npu.observe.stats import Stats

@@ -8,6 +8,7 @@ from ophook_npu.observe import _page
 from ophook_npu.observe._describe import size
 
 if TYPE_CHECKING:
+    from ophook_npu.observe._align import Alignment
     from ophook_npu.observe.compare import Compare, Comparison
     from ophook_npu.observe.profile import Profile, Row
 
@@ -86,6 +87,35 @@ def compare_page(title: str, compare: Compare) -> str:
         parts.append(_comparisons("Out of tolerance", compare.failures, aside))
     parts.append(_comparisons("Worst result of each operator", worst))
     return _page.page("Comparison", title, cards, parts, compare.how)
+
+
+def align_page(title: str, found: Alignment) -> str:
+    from ophook_npu.observe._align import distance, line
+
+    a_only, b_only = found.ops_a.total(), found.ops_b.total()
+    cards: list[_page.Card] = [
+        ("pairs", f"{found.pairs:,}"),
+        ("apart", f"{found.differing:,}", "bad" if found.differing else "good"),
+        ("only in a", f"{a_only:,}"),
+        ("only in b", f"{b_only:,}"),
+    ]
+    if found.fresh is not None:
+        cards.insert(2, ("made here", f"{len(found.fresh):,}", "bad" if found.fresh else "good"))
+    parts = [_page.verdict(found.verdict(), bad=bool(found.differing or not found.pairs))]
+    points = [(p.number, p.max_rel, not p.ok, f"call {p.number}: {p.op} {p.max_rel:.2g}") for p in found.course.points]
+    parts.append(_page.course("Relative distance along run a", points, "the largest of each stretch; logarithmic"))
+    only = [("Only in a", found.ops_a), ("Only in b", found.ops_b)]
+    charts = [
+        _page.bars(name, [(op, float(n), f"{n:,}") for op, n in ops.most_common(_TOP)], "calls") for name, ops in only
+    ]
+    parts.append(_page.pair(*charts))
+    head = ["in a", "in b", "operator", "phase", "module", "result", "apart"]
+    tables = [("Pairs that differ though their inputs agree", found.fresh or []), ("Pairs that differ", found.apart)]
+    for name, pairs in tables:
+        if pairs:
+            rows = [[*line(pair)[:6], (distance(pair), line(pair)[6])] for pair in pairs]
+            parts.append(_page.table(name, head, rows, left=frozenset({2, 3, 4, 5})))
+    return _page.page("Two runs", title, cards, parts, "a and b are compared by figures of each call's results.")
 
 
 def _comparisons(title: str, rows: list[Comparison], aside: str = "") -> str:

@@ -84,6 +84,7 @@ class Capture(Observer):
             "result": result[0][0][0],
             "phase": call.phase,
             "module": call.module_path,
+            "node": call.node,
             "stack": [f"{f.filename}:{f.lineno} {f.name}" for f in user_stack(call)],
             "torch": torch.__version__,
         }

@@ -22,7 +22,8 @@ class Log(Observer):
         target, modules, phase, every, via, on_miss: see :class:`Observer`.
         to: a path, an open text file, ``None`` for nowhere (only counting), or ``"stdout"``: what is ``sys.stdout``
             then.
-        as_json: one JSON object a line, with ``n``, ``op``, ``phase``, ``module``, ``args`` and ``kwargs``.
+        as_json: one JSON object a line, with ``n``, ``op``, ``phase``, ``module``, ``args`` and ``kwargs``; in compiled
+            graphs also ``node``, as in :attr:`Call.node`.
         results: one more line after each call, with what came out.
     """
 
@@ -62,6 +63,7 @@ class Log(Observer):
             return
         self._number += 1
         if self._json:
+            node = call.node
             self._write(
                 {
                     "n": self._number,
@@ -71,6 +73,7 @@ class Log(Observer):
                     "args": plain(call.args),
                     "kwargs": {name: plain(value) for name, value in call.kwargs.items()},
                 }
+                | ({} if node is None else {"node": node})
             )
             if self._results:
                 call.state = self._number
@@ -78,6 +81,8 @@ class Log(Observer):
         text = f"[DISPATCH] op={call.name} | args=[{', '.join(map(brief, call.args))}]"
         if call.kwargs:
             text += f" | kwargs={{{', '.join(f'{name}: {brief(value)}' for name, value in call.kwargs.items())}}}"
+        if call.node is not None:
+            text += f" | {call.node}"
         self._write(text)
 
     def after(self, call: Call) -> None:

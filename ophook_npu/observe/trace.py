@@ -20,6 +20,7 @@ class Site:
         stack: ``(file, line, function)`` of the user's frames, outermost first. In backward: of what called
             ``backward``.
         count: how many calls came this way.
+        node: in a compiled graph, the node, as in :attr:`Call.node`.
     """
 
     op: str
@@ -27,6 +28,7 @@ class Site:
     module: str | None
     stack: tuple[tuple[str, int, str], ...]
     count: int = 0
+    node: str | None = None
 
     @property
     def place(self) -> str:
@@ -54,10 +56,10 @@ class Trace(Observer):
 
     def before(self, call: Call) -> None:
         stack = tuple((f.filename, f.lineno or 0, f.name) for f in user_stack(call, self._depth))
-        key = (call.op, call.phase, call.module_path, stack)
+        key = (call.op, call.phase, call.module_path, stack, call.node)
         site = self._sites.get(key)
         if site is None:
-            site = self._sites[key] = Site(call.name, call.phase, call.module_path, stack)
+            site = self._sites[key] = Site(call.name, call.phase, call.module_path, stack, node=call.node)
         site.count += 1
 
     def clear(self) -> None:
@@ -76,5 +78,6 @@ class Trace(Observer):
         rows = [["count", "operator", "phase", "module", "called from"]]
         for site in self.sites:
             module = "-" if site.module is None else site.module or "(root)"
-            rows.append([str(site.count), site.op, site.phase, module, site.place])
+            place = site.place if site.node is None else f"{site.place}, {site.node}"
+            rows.append([str(site.count), site.op, site.phase, module, place])
         return f"{columns(rows, frozenset({0}))}\n\n{self.seen} calls from {len(self._sites)} sites. {self.how}"

@@ -36,6 +36,7 @@ class Problem:
         inputs: the arguments as text.
         stack: ``(file, line, function)`` of the user's frames, outermost first.
         number: which of the calls that were looked at it was, from 1.
+        node: in a compiled graph, the node, as in :attr:`Call.node`.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Problem:
     inputs: list[str]
     stack: list[tuple[str, int, str]]
     number: int
+    node: str | None = None
 
     def __str__(self) -> str:
         where = f" in {self.module or '(root)'}" if self.module is not None else ""
@@ -53,7 +55,8 @@ class Problem:
         if self.stack:
             file, line, function = self.stack[-1]
             place = f", called from {os.path.basename(file)}:{line} {function}"
-        return f"{self.op} ({self.phase}{where}): {self.text}{place}"
+        node = f", {self.node}" if self.node is not None else ""
+        return f"{self.op} ({self.phase}{where}{node}): {self.text}{place}"
 
 
 class Validate(Observer):
@@ -187,7 +190,7 @@ class Validate(Observer):
             return
         stack = [(f.filename, f.lineno or 0, f.name) for f in user_stack(call)]
         inputs = [brief(value) for value in (*call.args, *call.kwargs.values())]
-        problem = Problem(kind, call.name, call.phase, call.module_path, text, inputs, stack, self.seen)
+        problem = Problem(kind, call.name, call.phase, call.module_path, text, inputs, stack, self.seen, call.node)
         self.problems.append(problem)
         if self._debugger:
             print(problem)
