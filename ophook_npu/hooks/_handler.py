@@ -19,6 +19,7 @@ from ophook_npu.hooks._check import ResultCheck
 
 OnMiss = Literal["handle", "warn", "raise", "ignore"]
 Check = Literal["off", "new", "always"]
+Around = Callable[[Any, tuple[Any, ...], dict[str, Any], Proceed], Any]
 
 
 class MissWarning(UserWarning):
@@ -29,6 +30,9 @@ class Handler:
     """Runs a hook's functions around one call and counts.
 
     ``run(op, args, kwargs, proceed)`` is the one entry: ``proceed(*args, **kwargs)`` is what would have run otherwise.
+
+    ``around`` takes the place of ``before`` and ``after`` where a :class:`Call` for each call would cost more than what
+    is done with it: it is ``run`` itself, and counts by itself; ``counted`` says how many.
     """
 
     def __init__(
@@ -39,6 +43,8 @@ class Handler:
         before: Callable[[Call], None] | None = None,
         after: Callable[[Call], None] | None = None,
         when: Callable[[Call], bool] | None = None,
+        around: Around | None = None,
+        counted: Callable[[], int] | None = None,
         check: Check = "new",
         on_miss: OnMiss = "handle",
     ) -> None:
@@ -47,6 +53,9 @@ class Handler:
         self.before = before
         self.after = after
         self.when = when
+        self.around = around
+        self._counted = counted
+        self._counted_before = 0
         self.on_miss = on_miss
         self._accepts = None if replace is None else _accepted_names(replace)
         # Set by mechanisms below autograd. There grad mode is still the caller's, but means nothing, and would keep
@@ -56,15 +65,16 @@ class Handler:
         # One slot a thread: += on a shared integer loses counts, a lock costs more than the call it counts.
         self._hits: dict[int, int] = defaultdict(int)
         self.misses: dict[str, int] = defaultdict(int)
-        self.run: Callable[[Any, tuple[Any, ...], dict[str, Any], Proceed], Any] = (
-            self._observe if replace is None else self._substitute
-        )
+        self.run: Around = self._observe if replace is None else self._substitute
+        if around is not None:
+            self.run = around if when is None else self._around_some
         if replace is not None and before is None and after is None and when is None:
             self.run = self._substitute_only
 
     @property
     def hits(self) -> int:
-        return sum(list(self._hits.values()))
+        hits = sum(list(self._hits.values()))
+        return hits if self._counted is None else hits + self._counted() - self._counted_before
 
     def count(self, runs: int = 1) -> None:
         """Adds hits of calls that ran without passing :attr:`run` (operators rewritten inside a compiled graph)."""
@@ -72,6 +82,7 @@ class Handler:
 
     def reset(self) -> None:
         self._hits.clear()
+        self._counted_before = 0 if self._counted is None else self._counted()
         self.misses.clear()
 
     def _observe(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
@@ -86,6 +97,12 @@ class Handler:
         call.result = proceed(*call.args, **call.kwargs)
         self.after(call)
         return call.result
+
+    def _around_some(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        assert self.when is not None and self.around is not None
+        if not self.when(Call(op, args, kwargs)):
+            return proceed(*args, **kwargs)
+        return self.around(op, args, kwargs, proceed)
 
     def _substitute(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         call = Call(op, args, kwargs)

@@ -13,7 +13,7 @@ from torch._ops import OpOverload
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _choose, _targets
 from ophook_npu.hooks._call import Call
-from ophook_npu.hooks._handler import Check, Handler, OnMiss, takes
+from ophook_npu.hooks._handler import Around, Check, Handler, OnMiss, takes
 from ophook_npu.hooks._protocol import NEEDS, Spec
 
 
@@ -200,16 +200,21 @@ def plan(
     after: Callable[[Call], None] | None = None,
     when: Callable[[Call], bool] | None = None,
     *,
+    around: Around | None = None,
+    counted: Callable[[], int] | None = None,
     via: str = "auto",
     needs: Iterable[str] = (),
     on_miss: OnMiss = "handle",
     check: Check = "new",
     **options: Any,
 ) -> tuple[Spec, Any, str]:
-    """What :func:`hook` would make, with everything checked and nothing installed: spec, mechanism, why."""
+    """What :func:`hook` would make, with everything checked and nothing installed: spec, mechanism, why.
+
+    ``around`` and ``counted`` are for this package's observers, instead of the other functions: see :class:`Handler`.
+    """
     label = _label(target)
     where = f"hook {label}"
-    if replace is None and before is None and after is None:
+    if replace is None and before is None and after is None and around is None:
         raise OphookError(
             where, "nothing to do", allowed="replace=, before= or after=", todo="give at least one of them"
         )
@@ -218,7 +223,10 @@ def plan(
     wanted = frozenset([needs] if isinstance(needs, str) else needs)
     for need in sorted(wanted):
         _one_of(where, "need", need, NEEDS)
-    handler = Handler(label, replace=replace, before=before, after=after, when=when, check=check, on_miss=on_miss)
+    handler = Handler(
+        label, replace=replace, before=before, after=after, when=when, around=around, counted=counted, check=check,
+        on_miss=on_miss,
+    )  # fmt: skip
     spec = Spec(label, "op", handler, needs=wanted, options=options)
     if _is_modules(target):
         spec.kind, spec.modules = "module", target
