@@ -16,6 +16,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>

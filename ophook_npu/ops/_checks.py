@@ -101,15 +101,47 @@ def shape_checker(op: Operator) -> Callable[..., None] | None:
     if not op.shapes:
         return None
     position = {a.name: i for i, a in enumerate(op.arguments)}
-    patterns = [(name, position[name], pattern.split()) for name, pattern in op.shapes.items()]
+    plain, others = split_shapes(op)
 
     def check(*args: Any, **kwargs: Any) -> None:
-        shapes = [args[i].shape if i < len(args) else kwargs[name].shape for name, i, _ in patterns]
-        if not _agree(shapes, [words for _, _, words in patterns]):
-            parts = ", ".join(
-                f"{name} has shape {list(shape)}" for (name, _, _), shape in zip(patterns, shapes, strict=True)
-            )
-            raise RuntimeError(f"[{op.name}] {parts}; allowed: {shapes_allowed(op)}")
+        shapes = [(args[i] if i < len(args) else kwargs[name]).shape for name, i in indexed]
+        known: dict[str, Any] = {}
+        if not _agree(shapes, words, known):
+            refuse(shapes)
+        for name, pattern in others.items():
+            value = args[position[name]] if position[name] < len(args) else kwargs.get(name)
+            for tensor in tensors_of(value):
+                if not _agree([tensor.shape], [pattern], dict(known)):
+                    refuse([*shapes, tensor.shape], name)
+
+    indexed = [(name, position[name]) for name in plain]
+    words = list(plain.values())
+
+    def refuse(shapes: list[torch.Size], *more: str) -> None:
+        names = [*plain, *more]
+        parts = ", ".join(f"{name} has shape {list(shape)}" for name, shape in zip(names, shapes, strict=True))
+        raise RuntimeError(f"[{op.name}] {parts}; allowed: {shapes_allowed(op)}")
+
+    return check
+
+
+def split_shapes(op: Operator) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """The patterns' words: of plain tensors, which are always there and say what each word is; and of the others."""
+    plain = {n: p.split() for n, p in op.shapes.items() if str(op.argument(n).real_type) == "Tensor"}
+    return plain, {n: p.split() for n, p in op.shapes.items() if n not in plain}
+
+
+def number_checker(op: Operator) -> Callable[..., None] | None:
+    """A function of the arguments that raises RuntimeError where a Scalar is complex, which aclnn and GE refuse."""
+    numbers = [a.name for a in op.arguments if str(a.real_type) == "number"]
+    if not numbers or op.ge is None:
+        return None
+
+    def check(*args: Any, **kwargs: Any) -> None:
+        values = op.bind(args, kwargs)
+        for name in numbers:
+            if isinstance(values[name], complex):
+                raise RuntimeError(f"[{op.name}] {name} is {values[name]}; allowed: a real number")
 
     return check
 
@@ -118,8 +150,8 @@ def shapes_allowed(op: Operator) -> str:
     return ", ".join(f"{name} [{', '.join(pattern.split())}]" for name, pattern in op.shapes.items())
 
 
-def _agree(shapes: list[torch.Size], patterns: list[list[str]]) -> bool:
-    known: dict[str, Any] = {}
+def _agree(shapes: list[torch.Size], patterns: list[list[str]], known: dict[str, Any]) -> bool:
+    """Whether shapes fit patterns where ``known`` words are; adds what it learns to them."""
     for shape, words in zip(shapes, patterns, strict=True):
         if len(shape) < len(words) - 1 if "..." in words else len(shape) != len(words):
             return False

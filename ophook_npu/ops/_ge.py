@@ -119,6 +119,8 @@ def _attribute(op: Operator, torchair: Any, attribute: str, values: dict[str, An
             f"[{op.name}] GE attribute {attribute} is {type(value).__name__} {value!r}; allowed: {kind}, known when the "  # noqa: E501
             "graph is compiled; next: pass a constant, or compile with dynamic=False"
         )
+    if kind == "Float":
+        value = float(value)  # of a Scalar that is a whole number or a bool
     if kind == "DataType":
         from torchair.ge._ge_graph import torch_type_to_ge_type
 

@@ -12,7 +12,7 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.torchair import when_loaded
 from ophook_npu.ops import _ge, _vmap
-from ophook_npu.ops._checks import checker, shape_checker, size_checker, tensors_of
+from ophook_npu.ops._checks import checker, number_checker, shape_checker, size_checker, tensors_of
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.rules import Same
 
@@ -86,10 +86,7 @@ def _implement(op: Operator, library: Any) -> None:
 def cpu_implementation(op: Operator) -> Callable[..., Any]:
     """The declaration's function behind the checks that its NPU kernel makes too."""
     check, function = checker(op), op.cpu
-    more: list[Callable[..., None]] = []
-    check_shapes = shape_checker(op)
-    if check_shapes is not None:
-        more.append(check_shapes)
+    more = [also for also in (shape_checker(op), number_checker(op)) if also is not None]
     if op.max_elements is not None:
         more.append(size_checker(op))
     elif any(not isinstance(rule, (Same, type(None))) for rule in op.outputs.values()):
@@ -116,12 +113,11 @@ def _rules_hold(op: Operator) -> Callable[..., None]:
 
 def fake_implementation(op: Operator) -> Callable[..., Any]:
     """What ``op`` returns for fake tensors: the checks of the CPU implementation, and empty results."""
-    check, check_shapes = checker(op), shape_checker(op)
+    checks = [check for check in (checker(op), shape_checker(op), number_checker(op)) if check is not None]
 
     def fake(*args: Any, **kwargs: Any) -> Any:
-        check(*args, **kwargs)
-        if check_shapes is not None:
-            check_shapes(*args, **kwargs)
+        for check in checks:
+            check(*args, **kwargs)
         if op.fake is not None:
             return op.fake(*args, **kwargs)
         values = op.bind(args, kwargs)

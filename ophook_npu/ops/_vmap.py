@@ -22,7 +22,7 @@ def rule(op: Operator) -> Callable[..., Any] | None:
 
 def _broadcast(op: Operator) -> Callable[..., Any]:
     # The batch goes first, and the ranks are made equal, so that the batch dimension never broadcasts with another.
-    def batched(info: Any, dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    def batched(info: Any, dims: Sequence[Any], /, *args: Any, **kwargs: Any) -> Any:
         logical = [
             arg.dim() - (dim is not None) for arg, dim in zip(args, dims, strict=True) if isinstance(arg, torch.Tensor)
         ]
@@ -42,7 +42,7 @@ def _broadcast(op: Operator) -> Callable[..., Any]:
 def _loop(op: Operator) -> Callable[..., Any]:
     positional = [a.name for a in op.arguments if not a.kwarg_only]
 
-    def looped(info: Any, dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    def looped(info: Any, dims: Sequence[Any], /, *args: Any, **kwargs: Any) -> Any:
         for name, dim in zip(positional, dims, strict=False):
             if name in op.mutated and dim is None:
                 raise RuntimeError(

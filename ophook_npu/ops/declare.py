@@ -19,9 +19,9 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.ops.rules import Rule
 
-# schema type -> GE attribute type
+# schema type -> GE attribute type; a Scalar is a real number there, and a double in aclnn, as msopgen makes them
 ATTRIBUTE_TYPES = {
-    "int": "Int", "float": "Float", "bool": "Bool", "str": "Str", "ScalarType": "DataType",
+    "int": "Int", "float": "Float", "number": "Float", "bool": "Bool", "str": "Str", "ScalarType": "DataType",
     "List[int]": "ListInt", "List[float]": "ListFloat", "List[bool]": "ListBool",
 }  # fmt: skip
 _TENSORS = ("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Optional[Tensor]]")
@@ -41,7 +41,8 @@ class Operator:
         fake: makes empty results of the right shape and dtype, where no named rule says it.
         dtypes: arguments that have one dtype together, and which: ``{"x y": (torch.float16, torch.float32)}``.
         shapes: what shapes must agree, one pattern for each argument: ``{"x": "... d", "gamma": "d"}``. Equal names are
-            equal sizes, ``...`` is any number of dimensions, the same ones wherever it stands.
+            equal sizes, ``...`` is any number of dimensions, the same ones wherever it stands. An optional tensor and
+            each of a list are held against the plain ones.
         derivatives: as in derivatives.yaml, for operators whose gradient is ``"grad"``; or else
         backward, setup_context: as for `torch.library.register_autograd`.
         vmap: ``"broadcast"`` (elementwise over broadcast arguments), ``"loop"`` (right for any operator, and slow),
@@ -197,8 +198,6 @@ def validate(op: Operator) -> None:
             or words.count("...") > 1
         ):
             raise refuse(f"shapes[{name!r}] is {pattern!r}", "a tensor argument; names, and ... at most once")
-        if str(op.argument(name).real_type) != "Tensor":
-            raise refuse(f"shapes names {name!r}, a {op.argument(name).real_type}", "arguments that are a plain Tensor")
     _check_ge(op, refuse)
     if (op.backward is None) != (op.setup_context is None):
         raise refuse("backward and setup_context come together", "both or neither")
@@ -213,6 +212,13 @@ def validate(op: Operator) -> None:
         raise refuse("an operator that writes to its arguments has no gradient in torch.library", "no backward")
     if not (op.vmap in (None, "loop", "broadcast") or callable(op.vmap)):
         raise refuse(f"vmap={op.vmap!r}", "'broadcast', 'loop', a function, or None")
+    keyword = [name for name in op.tensors if op.argument(name).kwarg_only]
+    for what, given in {"vmap": op.vmap, "derivatives": op.derivatives, "backward": op.backward}.items():
+        if keyword and given:
+            raise refuse(
+                f"{keyword[0]} is a tensor given by keyword, for which torch.library has no rule of {what}",
+                f"{what}={'{}' if what == 'derivatives' else None}", f"put {keyword[0]} before the * in the schema",
+            )  # fmt: skip
     if op.autocast not in (None, "float32", "lower"):
         raise refuse(f"autocast={op.autocast!r}", "'float32', 'lower', or None")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ophook_npu import toolchain
 from ophook_npu.npu.installed import require
 from ophook_npu.ops.declare import Operator
-from ophook_npu.ops.export import cpp
+from ophook_npu.ops.export import out_of_tree
 from ophook_npu.toolchain import Library, Progress
 
 
@@ -28,7 +28,7 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
 
         op = declaration("npu_add_custom")
     torch, torch_npu = require()
-    texts = cpp.out_of_tree(op)
+    texts = out_of_tree(op)
     include = torch_npu.path / "include"
     third_party = include / "third_party"
     python = Path(sysconfig.get_paths()["include"])

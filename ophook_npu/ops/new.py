@@ -11,6 +11,7 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import ascendc, cpp, ge, yaml_entries
+from ophook_npu.ops.export.kernel import kernel
 from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
 
 _NAME = re.compile(r"^[a-z_]\w*::[a-z]\w*$")
@@ -158,7 +159,8 @@ _ROW_KINDS = {
     "Tensor": ("In", "const at::Tensor&"), "Optional[Tensor]": ("In", "const at::Tensor&"),
     "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"), "float": ("double", "double"),  # noqa: E501
     "bool": ("bool", "bool"), "str": ("Text", "const std::string&"), "List[int]": ("Ints", "const std::vector<int64_t>&"),  # noqa: E501
-    "List[bool]": ("Bools", "const std::vector<bool>&"), "ScalarType": ("Dtype", "at::ScalarType"),
+    "List[bool]": ("Bools", "const std::vector<bool>&"), "List[float]": ("Floats", "const std::vector<float>&"),
+    "number": ("double", "double"), "ScalarType": ("Dtype", "at::ScalarType"),
 }  # fmt: skip
 
 
@@ -263,7 +265,7 @@ def _files(op: Operator) -> dict[str, str]:
         f"tests/test_{name}.py": _TEST.format(name=name),
         f"{name}/__init__.py": _INIT.format(name=name, qualname=op.qualname),
         f"{name}/operator.py": operator,
-        f"{name}/csrc/{cpp.kernel_file(op)}": cpp.kernel(op),
+        f"{name}/csrc/{cpp.kernel_file(op)}": kernel(op),
         f"{name}/csrc/op_plugin_functions.yaml": yaml_entries.functions(op),
         f"{name}/simulated/{stem}_aclnn.cpp": _aclnn(op, plain),
         f"{name}/simulated/{stem}_proto.cpp": ge.inference(op),

@@ -7,8 +7,23 @@ from pathlib import Path
 from ophook_npu.errors import OphookError
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import ascendc, cpp, ge, yaml_entries
+from ophook_npu.ops.export.kernel import kernel
+from ophook_npu.ops.export.registration import registration
 
-__all__ = ["files", "write"]
+__all__ = ["files", "out_of_tree", "write"]
+
+
+def out_of_tree(op: Operator) -> dict[str, str]:
+    """Path -> text of what the NPU kernel outside torch_npu is built from.
+
+    Raises:
+        OphookError: something in the declaration has no form in C++.
+    """
+    return {
+        cpp.kernel_file(op): kernel(op),
+        "extension/register.cpp": registration(op),
+        "extension/aclnn_once.h": Path(__file__).with_name("aclnn_once.h").read_text(encoding="utf-8"),
+    }
 
 
 def files(op: Operator, torch_npu: str | None = None) -> dict[str, str]:
@@ -17,13 +32,13 @@ def files(op: Operator, torch_npu: str | None = None) -> dict[str, str]:
     Raises:
         OphookError: something in the declaration has no form in C++.
     """
-    kernel = cpp.out_of_tree(op)  # refuses first
+    sources = out_of_tree(op)  # refuses first
     stem = ge.file_stem(op)
     derivatives = yaml_entries.derivatives(op)
     return {
         "op_plugin_functions.yaml": yaml_entries.functions(op, torch_npu),
         **({"derivatives.yaml": derivatives} if derivatives else {}),
-        **kernel,
+        **sources,
         f"ascendc/{stem}.json": ascendc.msopgen(op),
         f"ascendc/op_host/{stem}.cpp": ascendc.op_host(op),
         f"ascendc/op_host/{stem}_tiling.h": ascendc.tiling_header(op),

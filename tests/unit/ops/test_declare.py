@@ -28,6 +28,14 @@ def same(x):
     return x.clone()
 
 
+def keyword(x, *, y):
+    return x + y
+
+
+def keep(x, a):
+    return x.clone()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -50,6 +58,10 @@ def same(x):
         (lambda: declare(backward=lambda ctx, g: g), "backward and setup_context come together"),
         (lambda: declare(vmap="fast"), "vmap='fast'; allowed: 'broadcast', 'loop', a function, or None"),
         (lambda: declare(autocast="half"), "autocast='half'; allowed: 'float32', 'lower', or None"),
+        (
+            lambda: declare("mylib::kw(Tensor x, *, Tensor y) -> Tensor", keyword),
+            "y is a tensor given by keyword, for which torch.library has no rule of vmap; allowed: vmap=None; next: put",
+        ),
         (lambda: broadcast("x"), "got 1 arguments"),
         (lambda: divided("x", 1), "by=1; allowed: 2 or more"),
         (
@@ -65,8 +77,8 @@ def same(x):
             "writes to x and returns a result",
         ),
         (
-            lambda: Operator("mylib::s(Tensor x, Scalar a) -> Tensor", lambda x, a: x, list, outputs={"y": same_as("x")}, ge="S"),  # noqa: E501
-            "GE attribute a: argument a is number; allowed: int, float",
+            lambda: declare("mylib::s(Tensor x, Scalar? a) -> Tensor", keep, outputs={"y": same_as("x")}, ge="S"),
+            r"GE attribute a: argument a is Optional\[number\]; allowed: int, float",
         ),
     ],
 )  # fmt: skip
