@@ -60,7 +60,7 @@ def keep(x, a):
         (lambda: declare(autocast="half"), "autocast='half'; allowed: 'float32', 'lower', or None"),
         (
             lambda: declare("mylib::kw(Tensor x, *, Tensor y) -> Tensor", keyword),
-            "y is a tensor given by keyword, for which torch.library has no rule of vmap; allowed: vmap=None; next: put",
+            "y is a tensor given by keyword, for which torch.library has no rule of vmap; allowed: vmap=None; next",
         ),
         (lambda: broadcast("x"), "got 1 arguments"),
         (lambda: divided("x", 1), "by=1; allowed: 2 or more"),
