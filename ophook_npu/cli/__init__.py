@@ -33,6 +33,7 @@ _COMMANDS: tuple[str, ...] = (
     "op",
     "patch",
     "run",
+    "runs",
     "sim",
 )
 

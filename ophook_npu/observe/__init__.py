@@ -2,7 +2,7 @@
 
 from ophook_npu.observe._align import Alignment, align
 from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observer
-from ophook_npu.observe.bisect import Bisection, bisect
+from ophook_npu.observe.bisect import Bisection, bisect, bisect_device
 from ophook_npu.observe.capture import Capture, Replay, replay
 from ophook_npu.observe.compare import Compare, Comparison
 from ophook_npu.observe.digest import Digest
@@ -33,5 +33,6 @@ __all__ = [
     "ValidateWarning",
     "align",
     "bisect",
+    "bisect_device",
     "replay",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from ophook_npu.errors import OphookError
@@ -44,8 +44,7 @@ def bisect(
         program: runs once and returns a result; it must do the same each time (seed it).
         check: whether the result is right.
         replacements: operator, as for :func:`ophook_npu.hook`, -> what runs instead. To suspect the operators of a
-            device,
-            let each replacement run the operator somewhere else and see which must not be moved back: see :func:`on`.
+            device rather than replacements: :func:`bisect_device`.
         via: hook mechanism.
         all_guilty: after one guilty set, go on without it until the rest is innocent; so independent culprits are
             all found.
@@ -54,40 +53,148 @@ def bisect(
     Raises:
         OphookError: the check fails without any replacement, or passes with all.
     """
-    runs = 0
 
-    def wrong(names: Iterable[str]) -> bool:
+    def wrong(names: list[str]) -> bool:
+        with replaced({name: replacements[name] for name in names}, via):
+            return not check(program())
+
+    return search(list(replacements), wrong, REPLACED, all_guilty=all_guilty, progress=progress)
+
+
+def bisect_device(
+    program: Callable[[], Any],
+    check: Callable[[Any], bool],
+    operators: Iterable[str] | None = None,
+    *,
+    device: str = "cpu",
+    via: str = "auto",
+    all_guilty: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Bisection:
+    """Finds which operators go wrong where ``program`` runs them (on an NPU, say) and right on ``device``.
+
+    Args:
+        program, check, via, all_guilty, progress: as for :func:`bisect`.
+        operators: the suspects; by default those that a run of ``program`` calls, without views, copies between
+            devices, random operators and factories. One that ``device`` has no kernel for stays where it is.
+
+    Raises:
+        OphookError: the check passes although nothing is moved, or fails with all suspects moved.
+    """
+    suspects = list(called(program) if operators is None else operators)
+
+    def wrong(left: list[str]) -> bool:
+        moved = {name: on(device, operator(name)) for name in suspects if name not in left}
+        with replaced(moved, via):
+            return not check(program())
+
+    return search(suspects, wrong, MOVED, all_guilty=all_guilty, progress=progress)
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """How a search talks about its suspects: what is done to them, and what it means if none or all are at fault."""
+
+    done: str
+    none: str
+    none_todo: str
+    all: str
+    all_todo: str
+
+
+REPLACED = Words(
+    "replaced",
+    "the check fails although nothing is replaced",
+    "the fault is elsewhere, or random",
+    "the check passes with all {} replacements",
+    "check that the replaced operators are called",
+)
+MOVED = Words(
+    "left in place",
+    "the check fails even with all {} operators moved",
+    "the fault is elsewhere, or random",
+    "the check passes although nothing is moved",
+    "there is nothing to find here",
+)
+
+
+def search(
+    names: list[str],
+    wrong: Callable[[list[str]], bool],
+    words: Words = REPLACED,
+    *,
+    all_guilty: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Bisection:
+    """The search behind :func:`bisect`, for any kind of trial.
+
+    Args:
+        names: the suspects.
+        wrong: whether the program goes wrong if these of them can do harm, and the others cannot.
+
+    Raises:
+        OphookError: nobody is guilty, or the program goes wrong without them.
+    """
+    runs = 0
+    known: dict[frozenset[str], bool] = {}
+
+    def counted(chosen: list[str]) -> bool:
         nonlocal runs
+        if frozenset(chosen) in known:
+            return known[frozenset(chosen)]
         runs += 1
-        chosen = list(names)
-        with contextlib.ExitStack() as stack:
-            hooks = [hook(name, replace=replacements[name], via=via) for name in chosen]
-            for one in hooks:
-                stack.callback(one.remove)
-                stack.enter_context(one)
-            bad = not check(program())
+        bad = known[frozenset(chosen)] = wrong(chosen)
         if progress is not None:
-            progress(f"run {runs}: {len(chosen)} of {len(replacements)} replaced: {'wrong' if bad else 'right'}")
+            progress(f"run {runs}: {len(chosen)} of {len(names)} {words.done}: {'wrong' if bad else 'right'}")
         return bad
 
-    if wrong([]):
-        raise OphookError(
-            "bisect", "the check fails although nothing is replaced", todo="the fault is elsewhere, or random"
-        )
-    names = list(replacements)
-    if not wrong(names):
-        raise OphookError(
-            "bisect",
-            f"the check passes with all {len(names)} replacements",
-            todo="check that the replaced operators are called",
-        )
+    if counted([]):
+        raise OphookError("bisect", words.none.format(len(names)), todo=words.none_todo)
+    if not names or not counted(names):
+        raise OphookError("bisect", words.all.format(len(names)), todo=words.all_todo)
     guilty: list[str] = []
     while True:
-        found = minimal([name for name in names if name not in guilty], wrong)
-        guilty += found
+        guilty += minimal([name for name in names if name not in guilty], counted)
         rest = [name for name in names if name not in guilty]
-        if not all_guilty or not rest or not wrong(rest):
+        if not all_guilty or not rest or not counted(rest):
             return Bisection(guilty, runs)
+
+
+@contextlib.contextmanager
+def replaced(replacements: Mapping[str, Callable[..., Any]], via: str = "auto") -> Iterator[None]:
+    """All of ``replacements`` in place of their operators."""
+    with contextlib.ExitStack() as stack:
+        hooks = [hook(name, replace=function, via=via) for name, function in replacements.items()]
+        for one in hooks:
+            stack.callback(one.remove)
+            stack.enter_context(one)
+        yield
+
+
+def operator(name: str) -> Any:
+    """The overload of this full name."""
+    from ophook_npu.hooks import _targets
+
+    return _targets.resolve(name if "." in name else f"{name}.default").ops[0]
+
+
+def called(program: Callable[[], Any]) -> list[str]:
+    """The operators that a run of ``program`` calls and that could be run elsewhere."""
+    from ophook_npu.observe.stats import Stats
+
+    with Stats() as stats:
+        program()
+    return [name for name in stats.by_operator if can_move(operator(name))]
+
+
+def can_move(op: Any) -> bool:
+    """Whether a call of ``op`` means the same on another device."""
+    from ophook_npu.observe._operators import is_random, leaves_memory_unwritten, only_moves
+
+    takes = any("Tensor" in str(argument.type) for argument in op._schema.arguments)
+    between_devices = op._schema.name.split("::")[1] in ("_to_copy", "copy_", "_copy_from", "_local_scalar_dense")
+    stays = op.is_view or only_moves(op) or is_random(op) or leaves_memory_unwritten(op)
+    return takes and not between_devices and not stays
 
 
 def minimal(items: list[Item], wrong: Callable[[list[Item]], bool]) -> list[Item]:
@@ -119,7 +226,8 @@ def on(device: str, op: Any) -> Callable[..., Any]:
     """A replacement that runs ``op`` on ``device`` and brings the results back: for operators of an accelerator
     under suspicion.
 
-    In-place operators copy what was written back into their arguments.
+    In-place operators copy what was written back into their arguments. Where ``device`` has no kernel, the operator
+    runs at home.
     """
     import torch
     from torch.utils import _pytree as pytree
@@ -135,7 +243,10 @@ def on(device: str, op: Any) -> Callable[..., Any]:
         far_args, far_kwargs = pytree.tree_map_only(torch.Tensor, lambda t: moved[id(t)], (args, kwargs))
         if "device" in far_kwargs:
             far_kwargs["device"] = torch.device(device)
-        results = run(*far_args, **far_kwargs)
+        try:
+            results = run(*far_args, **far_kwargs)
+        except NotImplementedError:
+            return run(*args, **kwargs)
         if written(op):
             for tensor in given:
                 tensor.copy_(moved[id(tensor)])

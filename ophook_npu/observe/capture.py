@@ -18,6 +18,7 @@ from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import is_real, size, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, error
 from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._operators import draws, leaves_memory_unwritten
 
 _FORMAT = 1
 
@@ -139,6 +140,14 @@ class Replay:
     expected: Any
     record: dict[str, Any]
 
+    @property
+    def differs_by_nature(self) -> str | None:
+        """Why a second run gives other numbers: ``"draws random numbers"`` and the like; ``None`` if it should not."""
+        op = _operator(self.op)
+        if draws(Call(op, self.args, self.kwargs)):
+            return "draws random numbers"
+        return "returns memory that nobody has written" if leaves_memory_unwritten(op) else None
+
     def run(self) -> Any:
         """Calls the operator on fresh copies of the arguments."""
         args, kwargs = _copies(self.args), {name: _copies(value) for name, value in self.kwargs.items()}
@@ -204,10 +213,27 @@ def load(path: str | Path, device: str | None = None) -> Replay:
     if record.get("format") != _FORMAT:
         raise OphookError("replay", f"{path} has format {record.get('format')!r}", allowed=f"format {_FORMAT}")
     stored = _safetensors().load_file(path.with_suffix(".safetensors"), device="cpu")
-    place = torch.device(device or "cpu")
+    place = _device(device or "cpu")
     args = tuple(_decode(a, stored, place) for a in record["args"])
     kwargs = {name: _decode(value, stored, place) for name, value in record["kwargs"].items()}
     return Replay(record["op"], args, kwargs, _decode(record["result"], stored, torch.device("cpu")), record)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        place = torch.device(name)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError, ModuleNotFoundError) as error:
+        raise OphookError(
+            "replay", f"there is no device {name!r} here: {str(error).splitlines()[0]}", allowed=f"{best_device()}, cpu"
+        ) from error
+    return place
+
+
+def best_device() -> str:
+    """The accelerator of this process if it has one, else ``"cpu"``."""
+    found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return "cpu" if found is None else found.type
 
 
 def replay(path: str | Path, device: str | None = None) -> list[str]:

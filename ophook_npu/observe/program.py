@@ -7,17 +7,16 @@ import runpy
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from ophook_npu.errors import OphookError
-from ophook_npu.observe._observer import Observer
 
 
-def run(arguments: list[str], observer: Observer) -> int:
-    """Runs ``python ARGUMENTS`` under ``observer`` and returns its exit status.
+def run(arguments: list[str], observer: AbstractContextManager[Any]) -> int:
+    """Runs ``python ARGUMENTS`` under ``observer`` (or any context manager) and returns its exit status.
 
     Args:
         arguments: a script, ``-m module`` or ``-c code``, and what it takes. The program sees ``sys.argv``,

@@ -1,0 +1,153 @@
+"""What the commands share that watch a program nobody edited."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ophook_npu.errors import OphookError
+
+if TYPE_CHECKING:
+    from ophook_npu.observe import Observer
+
+PROGRAM = {"ignore_unknown_options": True}
+Program = Annotated[
+    list[str], typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments.")
+]
+Ops = Annotated[list[str] | None, typer.Option("--op", help="Only these operators: aten::mm or a glob. Repeatable.")]
+Modules = Annotated[
+    list[str] | None, typer.Option("--module", help="Only calls from these modules; globs. Repeatable.")
+]
+Phase = Annotated[str | None, typer.Option(help="forward or backward.")]
+Every = Annotated[int, typer.Option(help="Look at one call in so many.")]
+Via = Annotated[str, typer.Option(help="Hook mechanism; see `ophook-npu hooks guide`.")]
+Out = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
+Device = Annotated[
+    str | None, typer.Option(help="Start over with this under the program: auto, sim, npu, cpu (see run).")
+]
+
+
+def filters(op: Any, module: Any, phase: Any, every: int, via: str) -> dict[str, Any]:
+    from ophook_npu.observe import EVERYTHING
+
+    return {"target": op or EVERYTHING, "modules": module or None, "phase": phase, "every": every, "via": via}
+
+
+def observe(
+    program: list[str],
+    observer: Observer,
+    out: Path | None,
+    finish: Callable[[], str] | None = None,
+    bad: Callable[[], Any] | None = None,
+) -> None:
+    """Runs ``program`` under ``observer``, writes the reports, and exits with the program's status, or 1 if ``bad``."""
+    from ophook_npu.observe.program import run
+
+    console = Console(stderr=True)
+    with progress(console, lambda: f"{observer.NAME}: {observer.seen:,} calls; Ctrl-C ends with a report of what ran"):
+        status = run(program, observer)
+    text = (finish or observer.report)()
+    if out is not None:
+        out.write_text(json.dumps(observer.to_json(), indent=1) + "\n")
+    sys.stdout.flush()
+    # On standard error, so that the program's own output stays its own.
+    print(text, file=sys.stderr)
+    raise typer.Exit(status or int(bool(bad is not None and bad())))
+
+
+class progress:
+    """On a terminal, after a while: a bar that says how many calls were seen. Silent where a program prints to a pipe.
+
+    Args:
+        text: asked twice a second.
+    """
+
+    def __init__(self, console: Console, text: Callable[[], str]) -> None:
+        self._console, self._text = console, text
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
+
+    def _show(self) -> None:
+        if self._over.wait(2):
+            return
+        # The program's own standard output must not be redirected to this console.
+        with Progress(
+            BarColumn(bar_width=24), TextColumn("{task.description}"), TimeElapsedColumn(),
+            console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False,
+        ) as bar:  # fmt: skip
+            task = bar.add_task(self._text(), total=None)
+            while not self._over.wait(0.5):
+                bar.update(task, description=self._text())
+
+    def __enter__(self) -> None:
+        if self._console.is_terminal:
+            self._thread.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+def readable(path: Path) -> Path:
+    """``path``, if it is a file.
+
+    Raises:
+        OphookError: it is not.
+    """
+    if not path.is_file():
+        raise OphookError("observe", f"no such file: {path}", todo="write one with --json first")
+    return path
+
+
+def writable(*paths: Path | None) -> None:
+    """Looks before the program runs, perhaps for hours, whether the reports can be written after it.
+
+    Raises:
+        OphookError: a folder that is not there.
+    """
+    for path in paths:
+        if path is not None and (not path.parent.is_dir() or path.is_dir()):
+            what = f"no such folder: {path.parent}" if not path.parent.is_dir() else f"{path} is a folder"
+            raise OphookError("observe", what, allowed="a file in a folder that is there", todo="make it first")
+
+
+def start_over(device: str | None) -> None:
+    """Become the same command inside ``ophook-npu run``, which puts an NPU or the simulator under it."""
+    if device is None:
+        return
+    arguments = sys.argv[1:]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept: list[str] = []
+    skip = False
+    for argument in arguments[:end]:
+        if skip or argument.startswith("--device="):
+            skip = False
+        elif argument == "--device":
+            skip = True
+        else:
+            kept.append(argument)
+    again = [
+        sys.executable,
+        "-m",
+        "ophook_npu",
+        "run",
+        "--device",
+        device,
+        "--",
+        "-m",
+        "ophook_npu",
+        *kept,
+        *arguments[end:],
+    ]
+    sys.stdout.flush()
+    os.execv(sys.executable, again)

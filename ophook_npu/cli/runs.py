@@ -1,0 +1,242 @@
+"""``ophook-npu capture|replay|digest|align|bisect``: keep calls and runs, run them again, put two side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ophook_npu.cli._program import (
+    PROGRAM,
+    Device,
+    Every,
+    Modules,
+    Ops,
+    Out,
+    Phase,
+    Program,
+    Via,
+    filters,
+    observe,
+    start_over,
+    writable,
+)
+from ophook_npu.errors import OphookError
+
+if TYPE_CHECKING:
+    from ophook_npu.observe.bisect import Bisection
+    from ophook_npu.observe.trial import Trials
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("capture", context_settings=PROGRAM)
+    def capture_command(
+        program: Program,
+        op: Ops = None,
+        module: Modules = None,
+        phase: Phase = None,
+        every: Every = 1,
+        via: Via = "auto",
+        device: Device = None,
+        to: Annotated[Path, typer.Option(help="Folder to save the calls in.")] = Path("captured"),
+        limit: Annotated[int, typer.Option(help="How many calls at most.")] = 100,
+        per_operator: Annotated[int | None, typer.Option(help="How many of each operator at most.")] = None,
+        max_mb: Annotated[float, typer.Option(help="Leave out calls with more than this in tensors, in MiB.")] = 64,
+        tests: Annotated[bool, typer.Option("--tests", help="Also write a pytest file for each saved call.")] = False,
+        out: Out = None,
+    ) -> None:
+        """Save operator calls of a program, with their tensors, to run them again elsewhere."""
+        start_over(device)
+        writable(out)
+        from ophook_npu.observe import Capture
+        from ophook_npu.observe.capture import write_test
+
+        chosen = filters(op, module, phase, every, via)
+        capture = Capture(to, limit=limit, per_operator=per_operator, max_bytes=int(max_mb * (1 << 20)), **chosen)
+
+        def finish() -> str:
+            written = [write_test(path, to / f"test_{_identifier(path.stem)}.py") for path in capture.saved if tests]
+            more = f"\n{len(written)} tests written; run them with: pytest {to}" if written else ""
+            first = f"\nnext: ophook-npu replay {capture.saved[0]}" if capture.saved else ""
+            return capture.report() + more + first
+
+        observe(program, capture, out, finish)
+
+    @app.command("replay")
+    def replay_command(
+        captures: Annotated[list[Path], typer.Argument(help="Captured calls: .json files, or folders of them.")],
+        device: Device = None,
+        on: Annotated[
+            str | None, typer.Option(help="Device for the tensors, such as cpu or npu:0; default: what is here.")
+        ] = None,
+        repeat: Annotated[int, typer.Option(help="How often to run each for its time.")] = 20,
+        test: Annotated[Path | None, typer.Option(help="Write a pytest file of the one capture here.")] = None,
+        out: Out = None,
+    ) -> None:
+        """Run captured calls again and compare with what they returned then. Exit status 1 if one differs."""
+        start_over(device)
+        writable(out, test)
+        paths = _captures(captures)
+        if test is not None and len(paths) != 1:
+            raise OphookError("replay", f"--test makes a test of one capture, and there are {len(paths)}")
+        rows = [_replayed(path, on, repeat) for path in paths]
+        table = Table("capture", "operator", "device", "result", "median µs", box=None, pad_edge=False)
+        for row in rows:
+            result = "; ".join(row["differences"]) or row["note"] or "as captured"
+            style = "red" if row["differences"] else None
+            time = "" if row["us"] is None else f"{row['us']:.1f}"
+            table.add_row(Path(row["capture"]).stem, row["op"], row["device"], result, time, style=style)
+        console = Console()
+        (console if console.is_terminal else Console(width=200)).print(table)
+        if out is not None:
+            out.write_text(json.dumps(rows, indent=1) + "\n")
+        if test is not None:
+            from ophook_npu.observe.capture import write_test
+
+            print(f"written: {write_test(paths[0], test, on)}")
+        raise typer.Exit(int(any(row["differences"] for row in rows)))
+
+    @app.command("digest", context_settings=PROGRAM)
+    def digest_command(
+        program: Program,
+        op: Ops = None,
+        module: Modules = None,
+        phase: Phase = None,
+        every: Every = 1,
+        via: Via = "auto",
+        device: Device = None,
+        to: Annotated[Path, typer.Option(help="File to write: a JSON line for each call.")] = Path("digest.jsonl"),
+        inputs: Annotated[
+            bool, typer.Option("--inputs", help="Figures of arguments too: tells made from inherited errors.")
+        ] = False,
+        exact: Annotated[bool, typer.Option("--exact", help="Checksums too: runs are compared bit for bit.")] = False,
+    ) -> None:
+        """Write a few figures of each call of a program, for `ophook-npu align`."""
+        start_over(device)
+        from ophook_npu.observe import Digest
+
+        chosen = filters(op, module, phase, every, via)
+        observe(program, Digest(to=to, inputs=inputs, exact=exact, **chosen), None)
+
+    @app.command("align")
+    def align_command(
+        a: Annotated[Path, typer.Argument(help="What `ophook-npu digest` wrote of one run.")],
+        b: Annotated[Path, typer.Argument(help="And of the other.")],
+        tolerance: Annotated[float | None, typer.Option(help="Relative; default: by dtype.")] = None,
+        html: Annotated[Path | None, typer.Option(help="Write a report here.")] = None,
+        out: Out = None,
+    ) -> None:
+        """Say where two runs first differ, even if their operators do. Exit status 1 if they differ."""
+        writable(html, out)
+        from ophook_npu.observe import align
+
+        found = align(a, b, tolerance)
+        if html is not None:
+            found.html(html, title=f"{a.name} and {b.name}")
+        if out is not None:
+            out.write_text(json.dumps(found.to_json(), indent=1) + "\n")
+        print(found.report())
+        raise typer.Exit(int(found.differing > 0 or found.pairs == 0))
+
+    @app.command("bisect", context_settings=PROGRAM)
+    def bisect_command(
+        program: Program,
+        replace: Annotated[
+            Path | None, typer.Option(help="A Python file with REPLACEMENTS = {operator: function, …}: the suspects.")
+        ] = None,
+        move_to: Annotated[
+            str | None, typer.Option(help="Instead: suspect all operators where they run, and trust this device.")
+        ] = None,
+        output: Annotated[
+            bool, typer.Option("--output", help="A run is right if it prints what the trusted run prints.")
+        ] = False,
+        tolerance: Annotated[float, typer.Option(help="For the numbers in the output, relative.")] = 1e-3,
+        one: Annotated[bool, typer.Option("--one", help="Stop at the first guilty set.")] = False,
+        via: Via = "auto",
+        device: Device = None,
+        out: Out = None,
+    ) -> None:
+        """Find the few operators that make a program go wrong, by running it again and again.
+
+        A run is right if its exit status is 0; with --output also if it prints the same, but for small differences of
+        numbers.
+        """
+        start_over(device)
+        writable(out)
+        if (replace is None) == (move_to is None):
+            raise OphookError("bisect", "say who is suspected", allowed="either --replace FILE or --move-to DEVICE")
+        from ophook_npu.observe.trial import Trials
+
+        found = _bisect(Trials(program, replace, move_to or "cpu", via), output, tolerance, not one)
+        if out is not None:
+            out.write_text(json.dumps({"guilty": found.guilty, "runs": found.runs}, indent=1) + "\n")
+        print(found)
+
+
+def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) -> Bisection:
+    from ophook_npu.observe.bisect import MOVED, REPLACED, search
+    from ophook_npu.observe.trial import same_output
+
+    console = Console(stderr=True)
+    names = trials.names()
+    console.print(f"{len(names)} operators are suspected", highlight=False)
+    # The run without any suspect: the first one of the search.
+    trusted: list[str] = []
+    smallest = names
+
+    def wrong(chosen: list[str]) -> bool:
+        nonlocal smallest
+        if trials.replacements is None:
+            outcome = trials.moving([name for name in names if name not in chosen])
+        else:
+            outcome = trials.replacing(chosen)
+        if not trusted:
+            trusted.append(outcome.output)
+        bad = outcome.status != 0 or (output and not same_output(outcome.output, trusted[0], tolerance))
+        if bad and len(chosen) < len(smallest):
+            smallest = chosen
+        return bad
+
+    words = MOVED if trials.replacements is None else REPLACED
+    try:
+        return search(
+            names, wrong, words, all_guilty=all_guilty, progress=lambda text: console.print(text, highlight=False)
+        )
+    except KeyboardInterrupt:
+        console.print(f"interrupted; narrowed down to {len(smallest)} so far: {', '.join(smallest)}", highlight=False)
+        raise typer.Exit(130) from None
+
+
+def _captures(given: list[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in given:
+        inside = sorted(path.glob("[0-9][0-9][0-9][0-9]_*.json")) if path.is_dir() else [path]
+        if not inside:
+            raise OphookError("replay", f"no captured call in {path}", todo="make some with ophook-npu capture")
+        found += inside
+    return found
+
+
+def _replayed(path: Path, on: str | None, repeat: int) -> dict[str, Any]:
+    from ophook_npu.observe.capture import best_device, load
+
+    device = on or best_device()
+    replay = load(path, device)
+    unlike = replay.differs_by_nature
+    differences = [] if unlike else replay.errors()
+    return {
+        "capture": str(path),
+        "op": replay.op,
+        "device": device,
+        "differences": differences,
+        "note": f"{unlike}: not compared" if unlike else "",
+        "us": replay.time(repeat) if repeat > 0 else None,
+    }
+
+
+def _identifier(text: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in text)

@@ -1,0 +1,283 @@
+"""``via="record_function"``: calls are counted and timed in C++, through torch's own RecordFunction, without Python.
+
+It has the names of a hook mechanism but is none: no function of Python's can be called for a call, so it serves the
+observers that only count and measure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import functools
+import json
+import platform
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ophook_npu import toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.hooks import Hook, _stance
+from ophook_npu.hooks._handler import Handler, OnMiss
+from ophook_npu.hooks._protocol import NEED_TEXT, NEEDS, Installed, Spec
+from ophook_npu.hooks._targets import resolve
+from ophook_npu.toolchain import Library
+
+NAME = "record_function"
+SUMMARY = (
+    "torch's RecordFunction, in C++: every operator the dispatcher is asked for, so composite ones and those that kernels "
+    "call are calls of their own, inside the one that called them"
+)
+SEES = {
+    "compile": "compiled functions run eagerly while the observer is on; of compiled code it would see the kernels that "
+    "are called through the dispatcher, not those that the compiler wrote",
+    "autograd": "yes",
+    "threads": "yes",
+    "vmap": "yes",
+    "inference": "yes",
+}
+_BLIND = "It knows no modules, counts no FLOPs and measures host time only"
+_SOURCE = Path(__file__).with_name("_record_function.cpp")
+_SONAME = "libophook_record_function.so"
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """``shape`` is ``None`` where a tensor has no sizes of its own: nested tensors, sizes that are symbols."""
+
+    dtype: str
+    itemsize: int
+    shape: tuple[int, ...] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """All calls of one thread that look the same. Times in ns; ``times`` within 3.2 %: duration -> how many."""
+
+    op: str
+    phase: str
+    ins: tuple[Tensor, ...]
+    outs: tuple[Tensor, ...]
+    calls: int
+    total: int
+    own: int
+    memory: int
+    times: Counter[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    kind: Kind
+    start: int
+    took: int
+    thread: int
+
+
+class Recorder:
+    """What one observer records.
+
+    Args:
+        names: only these operators (``aten::add.Tensor``); ``None`` for all.
+        phase: only ``"forward"`` or ``"backward"``.
+        every: one call in so many.
+        times: measure, not only count.
+        spans: how many calls to keep one by one.
+
+    Raises:
+        OphookError: it cannot be built here, or too many recorders exist.
+    """
+
+    def __init__(
+        self, names: Iterable[str] | None, phase: str | None, every: int, *, times: bool, spans: int = 0
+    ) -> None:
+        self._library = library()
+        wanted = None if names is None else "\n".join(names).encode()
+        which = {None: 0, "forward": 1, "backward": 2}[phase]
+        self._slot = self._library.ophook_open(wanted, which, every, int(times))
+        if self._slot < 0:
+            raise OphookError(
+                NAME, "16 observers record already", todo="let go of some, or take one without via='record_function'"
+            )
+        self._close = weakref.finalize(self, self._library.ophook_close, self._slot)
+        self._spans = spans
+        self.clear()
+
+    @contextlib.contextmanager
+    def recording(self, everywhere: bool) -> Iterator[None]:
+        """Records what this thread calls and its backward passes, on whatever thread they run; or what all threads
+        call."""
+        handle = self._library.ophook_enable(self._slot, int(everywhere))
+        try:
+            yield
+        finally:
+            self._library.ophook_disable(self._slot, handle)
+
+    @property
+    def calls(self) -> int:
+        return self._library.ophook_calls(self._slot)
+
+    def clear(self) -> None:
+        self._library.ophook_clear(self._slot, self._spans)
+
+    def kinds(self) -> list[Kind]:
+        return [kind for kinds, _ in self._tables() for kind in kinds.values()]
+
+    def spans(self) -> list[Span]:
+        return [Span(kinds[number], *times) for kinds, spans in self._tables() for number, *times in spans]
+
+    def _tables(self) -> Iterator[tuple[dict[int, Kind], list[list[int]]]]:
+        text = self._library.ophook_dump(self._slot)
+        try:
+            tables = json.loads(ctypes.string_at(text))
+        finally:
+            self._library.ophook_free(text)
+        for table in tables:
+            yield {kind["number"]: _kind(kind) for kind in table["kinds"]}, table["spans"]
+
+
+def _kind(data: dict[str, Any]) -> Kind:
+    ins, outs = (
+        tuple(Tensor(dtype, size, None if shape is None else tuple(shape)) for dtype, size, shape in data[name])
+        for name in ("ins", "outs")
+    )
+    phase = "backward" if data["backward"] else "forward"
+    return Kind(
+        data["op"], phase, ins, outs, data["calls"], data["total"], data["own"], data["memory"], Counter(dict(data["times"]))
+    )  # fmt: skip
+
+
+def hook(
+    where: str,
+    target: Any,
+    everything: bool,
+    *,
+    phase: str | None,
+    every: int,
+    needs: Iterable[str] = (),
+    on_miss: OnMiss = "handle",
+    times: bool,
+    spans: int = 0,
+    **options: Any,
+) -> tuple[Hook, Recorder]:
+    """A hook that only records, and its recorder.
+
+    Raises:
+        OphookError: an unknown target, need or option, or what the recorder cannot see or be built from.
+    """
+    if options:
+        raise OphookError(where, f"unknown option {next(iter(options))!r}", allowed=f"none for via={NAME!r}")
+    needs = frozenset([needs] if isinstance(needs, str) else needs)
+    for need in sorted(needs):
+        if need not in NEEDS:
+            raise OphookError(where, f"unknown need {need!r}", allowed=", ".join(NEEDS))
+        if SEES[need] != "yes":
+            raise OphookError(
+                where, f"via={NAME!r}: {need} ({NEED_TEXT[need]}): {SEES[need]}", todo="via='dynamo' sees them"
+            )
+    targets = resolve(target)
+    recorder = Recorder(
+        None if everything else (op._name for op in targets.ops), phase, every, times=times, spans=spans
+    )
+    handler = Handler(targets.label, around=_never, counted=lambda: recorder.calls, on_miss=on_miss)
+    spec = Spec(targets.label, "op", handler, targets=targets, needs=needs, options={"recorder": recorder})
+    return Hook(spec, _Mechanism, f"{NAME}, as asked: {SUMMARY}"), recorder
+
+
+def _never(*call: Any) -> Any:
+    raise AssertionError("calls stay in C++")
+
+
+class _Mechanism:
+    NAME = NAME
+
+    @staticmethod
+    def install(spec: Spec) -> Installed:
+        return _Installed(spec)
+
+
+class _Installed:
+    def __init__(self, spec: Spec) -> None:
+        self._recorder: Recorder = spec.options["recorder"]
+        self._handler = spec.handler
+        self.per_thread = "threads" not in spec.needs
+        self._place = threading.local() if self.per_thread else _Anywhere()
+        threads = "this thread and its backward passes" if self.per_thread else "all threads"
+        self.notes = [f"It records {threads}", _BLIND]
+        if self._handler.on_miss == "ignore":
+            self.notes.append("Kernels that a compiler wrote are not seen")
+
+    def enable(self) -> None:
+        with contextlib.ExitStack() as undo:
+            _stance.enter(undo, _stance.for_unseen_regions(self._handler))
+            undo.enter_context(self._recorder.recording(everywhere=not self.per_thread))
+            self._place.undo = undo.pop_all()
+
+    def disable(self) -> None:
+        self._place.undo.close()
+
+    def remove(self) -> None:
+        pass
+
+
+class _Anywhere:
+    undo: contextlib.ExitStack
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The compiled recorder; built on first use.
+
+    Raises:
+        OphookError: there is no C++ compiler, or it cannot compile against the installed torch.
+    """
+    try:
+        path = _build()
+    except OphookError as error:
+        raise OphookError(
+            NAME,
+            f"it is compiled where it is used, and that failed: {error}",
+            todo="mend that, or leave out via='record_function': a dispatch mode needs no compiler",
+        ) from error
+    loaded = ctypes.CDLL(str(path))
+    slot, number = ctypes.c_int, ctypes.c_uint64
+    for name, result, *arguments in (
+        ("open", slot, ctypes.c_char_p, ctypes.c_int, number, ctypes.c_int),
+        ("close", None, slot),
+        ("enable", number, slot, ctypes.c_int),
+        ("disable", None, slot, number),
+        ("calls", number, slot),
+        ("clear", None, slot, ctypes.c_int64),
+        ("dump", ctypes.c_void_p, slot),
+        ("free", None, ctypes.c_void_p),
+    ):
+        function = getattr(loaded, f"ophook_{name}")
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+def _build() -> Path:
+    root = Path(torch.__path__[0])
+    include, lib = root / "include", root / "lib"
+    flags = (
+        # NDEBUG as torch itself: RecordFunction's members depend on it.
+        "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-DNDEBUG",
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        f"-isystem{include}", f"-isystem{include / 'torch/csrc/api/include'}",
+    )  # fmt: skip
+    link_flags = (f"-L{lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{lib}")
+    header = ("torch", include / "ATen" / "record_function.h")
+    made = Library(_SONAME, (_SOURCE,), flags, link_flags=link_flags, folder="", needs=(header,))
+    stamp = f"torch {torch.__version__} {platform.machine()}"
+    roots = [_SOURCE.parent]
+    key = toolchain.digest([toolchain.source_key(_SOURCE, made, roots, stamp), *link_flags])
+
+    def make(staging: Path) -> None:
+        toolchain.build([made], staging, include_roots=roots, stamp=stamp)
+
+    return toolchain.publish(toolchain.cache_dir() / "observe" / key, _SONAME, make) / _SONAME
