@@ -139,6 +139,8 @@ class Run {
     tensor.rank = static_cast<int32_t>(given.GetShapeDimNum());
     if (tensor.rank > ge_max_rank) return graph_->where(index) + ": rank " + std::to_string(tensor.rank);
     for (int32_t i = 0; i < tensor.rank; ++i) tensor.dims[i] = given.GetShapeDim(static_cast<size_t>(i));
+    // torchair hands a number over as one element of rank 1, to an input that it declares without dimensions.
+    if (declared.rank == 0 && tensor.rank == 1 && tensor.dims[0] == 1) tensor.rank = 0;
     bool fits = tensor.dtype == declared.dtype && (declared.rank == tensor.rank || declared.rank < 0);
     for (int32_t i = 0; fits && i < declared.rank; ++i)
       fits = declared.dims[i] < 0 || declared.dims[i] == tensor.dims[i];
