@@ -31,12 +31,12 @@ from ophook_npu.toolchain import Library
 
 NAME = "record_function"
 SUMMARY = (
-    "torch's RecordFunction, in C++: every operator the dispatcher is asked for, so composite ones and those that kernels "
-    "call are calls of their own, inside the one that called them"
+    "torch's RecordFunction, in C++: every operator the dispatcher is asked for, so composite ones and those that "
+    "kernels call are calls of their own, inside the one that called them"
 )
 SEES = {
-    "compile": "compiled functions run eagerly while the observer is on; of compiled code it would see the kernels that "
-    "are called through the dispatcher, not those that the compiler wrote",
+    "compile": "compiled functions run eagerly while the observer is on; of compiled code it would see the kernels "
+    "that are called through the dispatcher, not those that the compiler wrote",
     "autograd": "yes",
     "threads": "yes",
     "vmap": "yes",
@@ -147,9 +147,8 @@ def _kind(data: dict[str, Any]) -> Kind:
         for name in ("ins", "outs")
     )
     phase = "backward" if data["backward"] else "forward"
-    return Kind(
-        data["op"], phase, ins, outs, data["calls"], data["total"], data["own"], data["memory"], Counter(dict(data["times"]))
-    )  # fmt: skip
+    calls, total, own, memory = (data[name] for name in ("calls", "total", "own", "memory"))
+    return Kind(data["op"], phase, ins, outs, calls, total, own, memory, Counter(dict(data["times"])))
 
 
 def hook(

@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Call, Hook, hook
+from ophook_npu.hooks import Call, Hook
+from ophook_npu.hooks._call import Proceed
+from ophook_npu.hooks._hook import plan
+from ophook_npu.observe import _native
 
 EVERYTHING = "*::*"
 
@@ -29,7 +32,8 @@ class Observer:
         every: look at one call in so many (sampling).
         via, on_miss, options: as for :func:`ophook_npu.hook`. The default sees every operator of this thread,
             forward and backward; compiled functions run eagerly meanwhile. ``via="dynamo"`` looks inside compiled
-            graphs instead.
+            graphs instead. ``via="record_function"`` counts and times in C++ (Stats and Profile only); with
+            ``needs="threads"`` on all threads.
 
     ``with`` may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can
     see.
@@ -52,14 +56,28 @@ class Observer:
             raise OphookError(self.NAME, f"unknown phase {phase!r}", allowed="forward, backward, or None for both")
         if every < 1:
             raise OphookError(self.NAME, f"every={every}", allowed="a whole number from 1 on")
-        self.hook: Hook = hook(
-            target,
-            before=self.before if type(self).before is not Observer.before else None,
-            after=self.after if type(self).after is not Observer.after else None,
-            when=_filter(modules, phase, every),
-            via=via,
-            on_miss=on_miss,
-            **options,
+        self.recorder: _native.Recorder | None = None
+        if via == _native.NAME:
+            if modules is not None:
+                raise OphookError(self.NAME, f"modules={modules!r}: via={via!r} knows no modules", todo="leave out via")
+            self.hook, self.recorder = self._record_natively(
+                target, target == EVERYTHING, phase=phase, every=every, on_miss=on_miss, **options
+            )
+            return
+        kind = type(self)
+        around = kind.around is not Observer.around
+        self.hook = Hook(
+            *plan(
+                target,
+                before=self.before if kind.before is not Observer.before else None,
+                after=self.after if kind.after is not Observer.after else None,
+                around=self.around if around else None,
+                counted=self.counted if around else None,
+                when=_filter(modules, phase, every),
+                via=via,
+                on_miss=on_miss,
+                **options,
+            )
         )
 
     def before(self, call: Call) -> None:
@@ -68,8 +86,27 @@ class Observer:
     def after(self, call: Call) -> None:
         """Called after it ran, unless it raised."""
 
+    def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        """Instead of both, where every µs counts: runs the call and returns its result. No Call is made, and
+        :meth:`counted` says how many there were."""
+        raise NotImplementedError
+
+    def counted(self) -> int:
+        """How many calls went through :meth:`around`."""
+        raise NotImplementedError
+
+    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, _native.Recorder]:
+        raise OphookError(
+            self.NAME,
+            f"via={_native.NAME!r} counts and times calls in C++ and shows none of them to Python",
+            allowed="it serves Stats and Profile",
+            todo="leave out via",
+        )
+
     def clear(self) -> None:
         """Forgets what was seen."""
+        if self.recorder is not None:
+            self.recorder.clear()
         self.hook.reset()
 
     def report(self) -> str:

@@ -516,7 +516,7 @@ EXPORT void ophook_close(int slot) {
     table->kinds.clear();
     table->spans = {};
   }
-  recorder.taken = false;
+  recorder.taken = recorder.enabled != 0;  // never given away while it still records
 }
 
 EXPORT uint64_t ophook_enable(int slot, int everywhere) {

@@ -6,8 +6,7 @@ import dataclasses
 import json
 import math
 import threading
-from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, Literal
@@ -15,12 +14,16 @@ from typing import Any, Literal
 import torch
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Call
-from ophook_npu.observe._describe import columns, size, tensors
+from ophook_npu.hooks import Call, Hook
+from ophook_npu.hooks._call import Proceed
+from ophook_npu.observe import _native
+from ophook_npu.observe._describe import columns, size
+from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Observer
 
 By = Literal["operator", "module", "shape", "phase"]
 _HOST = frozenset({"cpu", "meta"})
+_Tensor = torch.Tensor
 
 
 @dataclasses.dataclass
@@ -48,17 +51,29 @@ class Row:
     flops: int = 0
 
 
-class _Kind:
-    """One different call: operator, place, phase and argument shapes."""
+class _Thread(threading.local):
+    """What one thread measured. Nothing is shared, so nothing has to be locked."""
 
-    __slots__ = ("events", "flops", "memory", "own", "times")
+    def __init__(self, threads: list[tuple[int, dict[Any, Kind]]]) -> None:
+        self.kinds: dict[Any, Kind] = {}
+        self.inside = [0]  # ns in observed calls inside the running one
+        threads.append((threading.get_ident(), self.kinds))
 
-    def __init__(self) -> None:
-        self.times = array("q")  # ns
-        self.own = array("q")
-        self.memory = 0
-        self.flops = 0
-        self.events: list[tuple[Any, Any]] = []
+
+@dataclasses.dataclass
+class _Group:
+    """Calls that look the same, from whichever source."""
+
+    op: str
+    place: tuple[str | None, str] | None
+    shapes: list[Any]
+    calls: int
+    total: int  # ns
+    own: int
+    memory: int
+    flops: int
+    times: Iterable[tuple[int, int]]  # duration, how many
+    events: list[tuple[Any, Any]]
 
 
 class Profile(Observer):
@@ -67,11 +82,17 @@ class Profile(Observer):
     Args:
         target, modules, phase, every, via, on_miss: see :class:`Observer`.
         by_module: also record the module path, which costs a walk over the stack for each call.
-        timeline: how many calls to keep for :meth:`chrome_trace`; later ones only count.
+        timeline: how many calls, from the first on, :meth:`chrome_trace` shows.
         device_time: put an event before and after each call on an accelerator; without it host time alone is measured.
 
     Host times contain the Python part of the call below the hook, a few µs; operators of that size look slower than
-    they are.
+    they are. With ``via="record_function"`` they do not, but composite operators and what kernels call are calls of
+    their own there, and there are no FLOPs, no device time and no modules; ``p95`` is within 3.2 %.
+
+    Calls that raise are not counted. Each call takes 16 bytes, with ``via="record_function"`` 32 up to ``timeline``.
+
+    Raises:
+        OphookError: ``via="record_function"`` and modules, which it does not know.
     """
 
     NAME = "profile"
@@ -88,91 +109,112 @@ class Profile(Observer):
         self._by_module = by_module
         self._timeline = timeline
         self._device_time = device_time
-        self._kinds: dict[Any, _Kind] = {}
-        self._spans: list[tuple[Any, int, int, int, Any]] = []
-        self._local = threading.local()
+        self._threads: list[tuple[int, dict[Any, Kind]]] = []
+        self._mine = _Thread(self._threads)
         super().__init__(target, **filters)
 
-    def before(self, call: Call) -> None:
-        local = self._local
-        try:
-            stack = local.stack
-        except AttributeError:
-            stack = local.stack = []
+    def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        mine = self._mine
+        parts: list[Any] = [op, None]
+        if self._by_module:
+            call = Call(op, args, kwargs)
+            parts[1] = (call.module_path, call.phase)
+        for value in args:
+            if type(value) is _Tensor or isinstance(value, _Tensor):
+                parts.append(value.shape)
         event = None
-        if self._device_time:
+        if self._device_time and args:
             # Looking at the first argument is enough: operators do not mix accelerators.
-            first = call.args[0] if call.args else None
-            if isinstance(first, torch.Tensor) and first.device.type not in _HOST:
-                event = _event(first.device)
-        stack.append(0)
-        call.state = (event, len(stack) - 1, perf_counter_ns())
-
-    def after(self, call: Call) -> None:
-        now = perf_counter_ns()
-        event, depth, start = call.state
-        took = now - start
-        stack = self._local.stack
-        inside = stack[depth]
-        del stack[depth:]  # calls inside that raised left theirs behind
-        if stack:
-            stack[-1] += took
-        place = (call.module_path, call.phase) if self._by_module else None
-        key = (call.op, place, *[a.shape for a in call.args if isinstance(a, torch.Tensor)])
-        kind = self._kinds.get(key)
-        if kind is None:
-            kind = self._kinds[key] = _Kind()
-            kind.flops = _flops(call)
-            kind.memory = _new_memory(call)
+            first = args[0]
+            if isinstance(first, _Tensor) and not first.is_cpu and first.device.type not in _HOST:
+                event = DeviceEvent(first.device)
+        inside = mine.inside
+        outer = inside[0]
+        inside[0] = 0
+        try:
+            start = perf_counter_ns()
+            result = proceed(*args, **kwargs) if kwargs else proceed(*args)
+            took = perf_counter_ns() - start
+        except BaseException:
+            inside[0] = outer
+            raise
+        below = inside[0]
+        inside[0] = outer + took
+        key = tuple(parts)
+        try:
+            kind = mine.kinds[key]
+        except KeyError:
+            kind = mine.kinds[key] = new_kind(op, args, kwargs, result)
+        kind.starts.append(start)
         kind.times.append(took)
-        kind.own.append(took - inside)
+        if below:
+            kind.inside += below
         if event is not None:
-            kind.events.append((event, _event(event.ophook_device)))
-        if len(self._spans) < self._timeline:
-            self._spans.append((call.op, start, took, threading.get_ident(), key))
+            kind.events.append((event, DeviceEvent(event.device)))
+        return result
+
+    def counted(self) -> int:
+        return sum(len(kind.times) for _, kinds in self._threads for kind in list(kinds.values()))
 
     def clear(self) -> None:
+        for _, kinds in self._threads:
+            kinds.clear()
         super().clear()
-        self._kinds.clear()
-        self._spans.clear()
+
+    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, _native.Recorder]:
+        if self._by_module:
+            raise OphookError(self.NAME, f"by_module=True: via={_native.NAME!r} knows no modules", todo="leave out via")
+        return _native.hook(self.NAME, target, everything, times=True, spans=self._timeline, **filters)
+
+    def _groups(self) -> Iterator[_Group]:
+        if self.recorder is not None:
+            for kind in self.recorder.kinds():
+                yield _Group(
+                    kind.op, (None, kind.phase), [t.shape for t in kind.ins], kind.calls, kind.total, kind.own,
+                    kind.memory, 0, kind.times.items(), [],
+                )  # fmt: skip
+            return
+        for _, kinds in self._threads:
+            for (op, place, *shapes), mine in list(kinds.items()):
+                calls, total = len(mine.times), sum(mine.times)
+                yield _Group(
+                    _name(op), place, shapes, calls, total, total - mine.inside,
+                    mine.memory, mine.flops, ((took, 1) for took in mine.times), mine.events,
+                )  # fmt: skip
 
     def rows(self, by: By = "operator") -> list[Row]:
         """What was measured, the largest total first.
 
         Args:
             by: ``"operator"``, ``"module"`` (needs ``by_module=True``), ``"shape"`` (operator with argument shapes),
-                ``"phase"`` (needs ``by_module=True``).
+                ``"phase"`` (needs ``by_module=True`` or ``via="record_function"``).
 
         Raises:
             OphookError: modules were not recorded.
         """
-        if by in ("module", "phase") and not self._by_module:
+        if not (self._by_module or by in ("operator", "shape") or (by == "phase" and self.recorder is not None)):
             raise OphookError("profile", f"rows by {by} were not recorded", todo="make it with by_module=True")
-        name_of: Callable[[Any, Any, Any], str] = {
-            "operator": lambda op, place, shapes: _name(op),
-            "shape": lambda op, place, shapes: (
-                f"{_name(op)}({', '.join('x'.join(map(str, s)) or '-' for s in shapes)})"
-            ),
-            "module": lambda op, place, shapes: _place(place),
-            "phase": lambda op, place, shapes: place[1],
+        name_of: Callable[[_Group], str] = {
+            "operator": lambda group: group.op,
+            "shape": lambda group: f"{group.op}({', '.join(map(_shape, group.shapes))})",
+            "module": lambda group: _place(group.place),
+            "phase": lambda group: group.place[1],
         }[by]
-        found: dict[str, tuple[Row, list[int]]] = {}
-        for (op, place, *shapes), kind in list(self._kinds.items()):
-            name = name_of(op, place, shapes)
+        found: dict[str, tuple[Row, list[tuple[int, int]]]] = {}
+        for group in self._groups():
+            name = name_of(group)
             row, times = found.setdefault(name, (Row(name), []))
-            calls = len(kind.times)
-            times.extend(kind.times)
-            row.calls += calls
-            row.total += sum(kind.times) / 1e3
-            row.self_time += sum(kind.own) / 1e3
-            row.memory += kind.memory * calls
-            row.flops += kind.flops * calls
-            if kind.events:
-                row.device = (row.device or 0.0) + _device_time(kind.events)
+            times.extend(group.times)
+            row.calls += group.calls
+            row.total += group.total / 1e3
+            row.self_time += group.own / 1e3
+            row.memory += group.memory * group.calls
+            row.flops += group.flops * group.calls
+            if group.events:
+                row.device = (row.device or 0.0) + device_time(group.events)
         for row, times in found.values():
-            times.sort()
             row.mean = row.total / row.calls
-            row.p95 = times[max(0, math.ceil(0.95 * len(times)) - 1)] / 1e3
+            row.p95 = _p95(times) / 1e3
         return sorted((row for row, _ in found.values()), key=lambda row: -row.total)
 
     @property
@@ -183,7 +225,7 @@ class Profile(Observer):
     @property
     def total(self) -> float:
         """Host time in observed operators, µs."""
-        return sum(sum(kind.own) for kind in self._kinds.values()) / 1e3
+        return sum(group.own for group in self._groups()) / 1e3
 
     def to_json(self) -> dict[str, Any]:
         tables: list[By] = ["operator", "shape", *(["module", "phase"] if self._by_module else [])]  # type: ignore[list-item]
@@ -203,16 +245,16 @@ class Profile(Observer):
 
     def chrome_trace(self, path: str | Path) -> None:
         """Writes the calls on a time line, for chrome://tracing or ui.perfetto.dev."""
-        spans = list(self._spans)
-        origin = min((start for _, start, *_ in spans), default=0)
+        spans = self._spans()
+        origin = min((start for start, *_ in spans), default=0)
         events = []
-        for op, start, took, thread, (_, place, *shapes) in spans:
-            args: dict[str, Any] = {"shapes": [list(shape) for shape in shapes]}
+        for start, took, thread, op, place, shapes in spans:
+            args: dict[str, Any] = {"shapes": [None if shape is None else list(shape) for shape in shapes]}
             if place is not None:
                 args |= {"module": place[0], "phase": place[1]}
             events.append(
                 {
-                    "name": _name(op),
+                    "name": op,
                     "ph": "X",
                     "ts": (start - origin) / 1e3,
                     "dur": took / 1e3,
@@ -225,6 +267,21 @@ class Profile(Observer):
         if self.seen > len(spans):
             data["otherData"] = {"left out": self.seen - len(spans)}
         Path(path).write_text(json.dumps(data))
+
+    def _spans(self) -> list[tuple[int, int, int, str, Any, list[Any]]]:
+        """Start, duration, thread, operator, place and shapes of the first calls."""
+        spans: list[tuple[int, int, int, str, Any, list[Any]]] = []
+        if self.recorder is not None:
+            for span in self.recorder.spans():
+                kind = span.kind
+                shapes = [tensor.shape for tensor in kind.ins]
+                spans.append((span.start, span.took, span.thread, kind.op, (None, kind.phase), shapes))
+        for thread, kinds in self._threads:
+            for (op, place, *shapes), calls in list(kinds.items()):
+                for start, took in zip(calls.starts, calls.times, strict=False):
+                    spans.append((start, took, thread, _name(op), place, shapes))
+        spans.sort(key=lambda span: span[0])
+        return spans[: self._timeline]
 
     def html(self, path: str | Path, title: str = "Profile") -> None:
         """Writes the report as one self-contained file with charts."""
@@ -263,51 +320,26 @@ def diff(before: dict[str, Any] | Profile, after: dict[str, Any] | Profile) -> s
     return f"{columns(rows, frozenset(range(1, 7)))}\n\n{last}"
 
 
-class _DeviceEvent:
-    def __init__(self, device: torch.device) -> None:
-        module = torch.get_device_module(device)
-        self.ophook_device = device
-        self.event = module.Event(enable_timing=True)
-        self.event.record(module.current_stream(device))
-
-
-def _event(device: torch.device) -> _DeviceEvent:
-    return _DeviceEvent(device)
-
-
-def _device_time(events: list[tuple[_DeviceEvent, _DeviceEvent]]) -> float:
-    for _, end in events:
-        end.event.synchronize()
-    return sum(start.event.elapsed_time(end.event) for start, end in events) * 1e3
-
-
-def _flops(call: Call) -> int:
-    from torch.utils.flop_counter import flop_registry
-
-    formula = flop_registry.get(getattr(call.op, "overloadpacket", None))
-    if formula is None:
-        return 0
-    try:
-        return int(formula(*call.args, **call.kwargs, out_val=call.result))
-    except Exception:
-        # The formulas assert on layouts they were not written for; an unknown count must not stop the program.
-        return 0
-
-
-def _new_memory(call: Call) -> int:
-    old = {t.untyped_storage()._cdata for t in tensors(*call.args, *call.kwargs.values()) if t.layout == torch.strided}
-    return sum(
-        t.numel() * t.element_size()
-        for t in tensors(call.result)
-        if t.layout == torch.strided and t.untyped_storage()._cdata not in old
-    )
+def _p95(times: list[tuple[int, int]]) -> int:
+    """Of durations with how often each occurred."""
+    times.sort()
+    left = math.ceil(0.95 * sum(count for _, count in times))
+    for took, count in times:
+        left -= count
+        if left <= 0:
+            return took
+    return 0
 
 
 def _name(op: Any) -> str:
     return op._name if hasattr(op, "_schema") else type(op).__name__
 
 
-def _place(place: tuple[str | None, str]) -> str:
+def _shape(shape: Any) -> str:
+    return "?" if shape is None else "x".join(map(str, shape)) or "-"
+
+
+def _place(place: Any) -> str:
     path, phase = place
     if path is None:
         return "(backward)" if phase == "backward" else "(no module)"

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from ophook_npu.hooks import Call
+from ophook_npu.errors import OphookError
+from ophook_npu.hooks import Call, Hook
+from ophook_npu.hooks._call import Proceed
+from ophook_npu.observe import _native
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._observer import EVERYTHING, Observer
 
 _Tensor = torch.Tensor
+
+
+Part = tuple[Any, int, str]  # shape (None where there is none), bytes of an element, dtype
+
+
+class _Counts(threading.local):
+    """One table a thread: += on a shared one would lose counts, a lock would cost more than the counting."""
+
+    def __init__(self, tables: list[dict[Any, int]]) -> None:
+        self.calls: dict[Any, int] = defaultdict(int)
+        tables.append(self.calls)
 
 
 class Stats(Observer):
@@ -24,6 +39,10 @@ class Stats(Observer):
         by_module: also by module path and phase, which costs a walk over the stack for each call.
 
     Bytes are those of the tensors that go in and come out, by shape; two arguments that share memory count twice.
+    Calls that raise are not counted.
+
+    Raises:
+        OphookError: ``via="record_function"`` and modules, which it does not know.
     """
 
     NAME = "stats"
@@ -31,14 +50,18 @@ class Stats(Observer):
     def __init__(self, target: Any = EVERYTHING, *, by_module: bool = False, **filters: Any) -> None:
         self._by_module = by_module
         # One key for each different call: operator, place, shapes and dtypes in, None, shapes and dtypes out.
-        self._calls: dict[Any, int] = defaultdict(int)
+        self._tables: list[dict[Any, int]] = []
+        self._counts = _Counts(self._tables)
         super().__init__(target, **filters)
 
-    def after(self, call: Call) -> None:
+    def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         # Flat and cheap: this runs for every call; the sums are made for the report.
-        key: list[Any] = [call.op, (call.module_path, call.phase) if self._by_module else None]
+        key: list[Any] = [op, None]
         add = key.append
-        for value in (*call.args, *call.kwargs.values()) if call.kwargs else call.args:
+        if self._by_module:
+            call = Call(op, args, kwargs)
+            key[1] = (call.module_path, call.phase)
+        for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)
             if kind is _Tensor or isinstance(value, _Tensor):
                 add(value.shape)
@@ -46,22 +69,32 @@ class Stats(Observer):
             elif kind is list:
                 add(tuple([(v.shape, v.dtype) for v in value if isinstance(v, _Tensor)]))
         add(None)
-        result = call.result
+        result = proceed(*args, **kwargs) if kwargs else proceed(*args)
         if type(result) is _Tensor or isinstance(result, _Tensor):
             add(result.shape)
             add(result.dtype)
         elif isinstance(result, (list, tuple)):
             add(tuple([(v.shape, v.dtype) for v in result if isinstance(v, _Tensor)]))
-        self._calls[tuple(key)] += 1
+        self._counts.calls[tuple(key)] += 1
+        return result
+
+    def counted(self) -> int:
+        return sum(sum(list(table.values())) for table in self._tables)
 
     def clear(self) -> None:
+        for table in self._tables:
+            table.clear()
         super().clear()
-        self._calls.clear()
+
+    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, _native.Recorder]:
+        if self._by_module:
+            raise OphookError(self.NAME, f"by_module=True: via={_native.NAME!r} knows no modules", todo="leave out via")
+        return _native.hook(self.NAME, target, everything, times=False, **filters)
 
     @property
     def by_operator(self) -> dict[str, dict[str, Any]]:
         """For each operator ``calls``, ``bytes_in``, ``bytes_out``, ``shapes`` (how often each) and ``dtypes``."""
-        return self._table(lambda op, place: op._name if hasattr(op, "_name") else type(op).__name__)
+        return self._table(lambda op, place: op)
 
     @property
     def by_module(self) -> dict[str, dict[str, Any]]:
@@ -83,34 +116,47 @@ class Stats(Observer):
 
     def _table(self, name_of: Any) -> dict[str, dict[str, Any]]:
         table: dict[str, dict[str, Any]] = {}
-        for (op, place, *parts), count in list(self._calls.items()):
+        for op, place, ins, outs, count in self._kinds():
             entry = table.setdefault(
                 name_of(op, place), {"calls": 0, "bytes_in": 0, "bytes_out": 0, "shapes": {}, "dtypes": {}}
             )
-            cut = parts.index(None)
-            ins, outs = list(_flat(parts[:cut])), list(_flat(parts[cut + 1 :]))
             entry["calls"] += count
             entry["bytes_in"] += count * sum(map(_bytes, ins))
             entry["bytes_out"] += count * sum(map(_bytes, outs))
-            shapes = ", ".join("x".join(map(str, shape)) or "scalar" for shape, _ in ins) or "no tensor"
+            shapes = ", ".join(map(_shape, ins)) or "no tensor"
             entry["shapes"][shapes] = entry["shapes"].get(shapes, 0) + count
-            for dtype in {str(dtype).removeprefix("torch.") for _, dtype in (*ins, *outs)}:
+            for dtype in {dtype for _, _, dtype in (*ins, *outs)}:
                 entry["dtypes"][dtype] = entry["dtypes"].get(dtype, 0) + count
         return dict(sorted(table.items(), key=lambda item: -item[1]["calls"]))
 
+    def _kinds(self) -> Iterator[tuple[str, tuple[str | None, str] | None, list[Part], list[Part], int]]:
+        """Operator, place, tensors in, tensors out, how many calls; the same more than once."""
+        if self.recorder is not None:
+            for kind in self.recorder.kinds():
+                ins, outs = ([(t.shape, t.itemsize, t.dtype) for t in side] for side in (kind.ins, kind.outs))
+                yield kind.op, None, ins, outs, kind.calls
+            return
+        for table in self._tables:
+            for (op, place, *parts), count in list(table.items()):
+                name = op._name if hasattr(op, "_name") else type(op).__name__
+                cut = parts.index(None)
+                yield name, place, list(_flat(parts[:cut])), list(_flat(parts[cut + 1 :])), count
 
-def _flat(parts: list[Any]) -> Iterator[tuple[torch.Size, torch.dtype]]:
-    """(shape, dtype) of each tensor: tensors stand as two entries, lists of tensors as one tuple of pairs."""
+
+def _flat(parts: list[Any]) -> Iterator[Part]:
+    """Tensors stand as two entries, shape and dtype; lists of tensors as one tuple of pairs."""
     rest = iter(parts)
     for part in rest:
-        if isinstance(part, torch.Size):
-            yield part, next(rest)
-        else:
-            yield from part
+        for shape, dtype in [(part, next(rest))] if isinstance(part, torch.Size) else part:
+            yield shape, dtype.itemsize, str(dtype).removeprefix("torch.")
 
 
-def _bytes(tensor: tuple[Any, torch.dtype]) -> int:
-    return math.prod(tensor[0]) * tensor[1].itemsize
+def _shape(part: Part) -> str:
+    return "?" if part[0] is None else "x".join(map(str, part[0])) or "scalar"
+
+
+def _bytes(part: Part) -> int:
+    return 0 if part[0] is None else math.prod(part[0]) * part[1]
 
 
 def _place_name(place: tuple[str | None, str] | None) -> str:
