@@ -33,7 +33,8 @@ def main() -> None:
     save(picture.grad, folder / "crop_gradient.png")
     inside = picture.grad[:, 10:50, 10:50]
     print(
-        f"part {list(part.shape)}; gradient inside the box {inside.unique().tolist()}, sum {picture.grad.sum().item():g}"  # noqa: E501
+        f"part {list(part.shape)}; gradient inside the box {inside.unique().tolist()}, "
+        f"sum {picture.grad.sum().item():g}"
     )
 
 

@@ -116,8 +116,8 @@ def _attribute(op: Operator, torchair: Any, attribute: str, values: dict[str, An
     items = value if kind.startswith("List") and isinstance(value, (list, tuple)) else [value]
     if not all(isinstance(item, _PYTHON[kind]) for item in items):
         raise RuntimeError(
-            f"[{op.name}] GE attribute {attribute} is {type(value).__name__} {value!r}; allowed: {kind}, known when the "  # noqa: E501
-            "graph is compiled; next: pass a constant, or compile with dynamic=False"
+            f"[{op.name}] GE attribute {attribute} is {type(value).__name__} {value!r}; allowed: {kind}, known when "
+            "the graph is compiled; next: pass a constant, or compile with dynamic=False"
         )
     if kind == "Float":
         value = float(value)  # of a Scalar that is a whole number or a bool

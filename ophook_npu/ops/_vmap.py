@@ -46,7 +46,8 @@ def _loop(op: Operator) -> Callable[..., Any]:
         for name, dim in zip(positional, dims, strict=False):
             if name in op.mutated and dim is None:
                 raise RuntimeError(
-                    f"[{op.name}] vmap writes into {name}, which has no batch dimension; allowed: in_dims that gives it one"  # noqa: E501
+                    f"[{op.name}] vmap writes into {name}, which has no batch dimension; allowed: in_dims that gives "
+                    "it one"
                 )
         results = []
         for i in range(info.batch_size):

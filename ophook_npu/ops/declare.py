@@ -97,8 +97,8 @@ class Operator:
         except RuntimeError as error:
             reason = str(error).strip().splitlines()[0]
             raise OphookError(
-                self.qualname, f"the schema {self.schema!r} does not parse: {reason}", allowed="torch's schema language",  # noqa: E501
-                todo="compare it with entries of native_functions.yaml",
+                self.qualname, f"the schema {self.schema!r} does not parse: {reason}",
+                allowed="torch's schema language", todo="compare it with entries of native_functions.yaml",
             ) from None  # fmt: skip
 
     @property

@@ -21,8 +21,8 @@ _EXAMPLES = {
     "List[Tensor]": "[torch.randn(2, 3), torch.randn(2, 3)]",
 }  # fmt: skip
 _ANNOTATIONS = {
-    "Tensor": "torch.Tensor", "Optional[Tensor]": "torch.Tensor | None", "List[Tensor]": "list[torch.Tensor]", "int": "int",  # noqa: E501
-    "float": "float", "bool": "bool", "str": "str", "number": "float", "ScalarType": "torch.dtype",
+    "Tensor": "torch.Tensor", "Optional[Tensor]": "torch.Tensor | None", "List[Tensor]": "list[torch.Tensor]",
+    "int": "int", "float": "float", "bool": "bool", "str": "str", "number": "float", "ScalarType": "torch.dtype",
     "List[int]": "list[int]", "List[bool]": "list[bool]", "List[float]": "list[float]",
 }  # fmt: skip
 
@@ -157,10 +157,11 @@ ACLNN({type}, ({row}), when_run(), run({names}))
 
 _ROW_KINDS = {
     "Tensor": ("In", "const at::Tensor&"), "Optional[Tensor]": ("In", "const at::Tensor&"),
-    "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"), "float": ("double", "double"),  # noqa: E501
-    "bool": ("bool", "bool"), "str": ("Text", "const std::string&"), "List[int]": ("Ints", "const std::vector<int64_t>&"),  # noqa: E501
-    "List[bool]": ("Bools", "const std::vector<bool>&"), "List[float]": ("Floats", "const std::vector<float>&"),
-    "number": ("double", "double"), "ScalarType": ("Dtype", "at::ScalarType"),
+    "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"),
+    "float": ("double", "double"), "number": ("double", "double"), "bool": ("bool", "bool"),
+    "str": ("Text", "const std::string&"), "ScalarType": ("Dtype", "at::ScalarType"),
+    "List[int]": ("Ints", "const std::vector<int64_t>&"), "List[bool]": ("Bools", "const std::vector<bool>&"),
+    "List[float]": ("Floats", "const std::vector<float>&"),
 }  # fmt: skip
 
 
@@ -255,7 +256,8 @@ def _files(op: Operator) -> dict[str, str]:
         listed = ", ".join(_quoted([n]) + ': "grad"' for n in op.derivatives)
         fields += f"    derivatives={{{listed}}},\n"
     operator = _OPERATOR.format(
-        imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'), parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,  # noqa: E501
+        imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'),
+        parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,
         dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n", stem=stem,
         body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
     )  # fmt: skip

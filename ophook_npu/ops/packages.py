@@ -44,8 +44,8 @@ def build(folder: Path, simulator: Path) -> Path:
     libraries = [
         Library(
             "libcust_opapi.so", aclnn, ("-std=c++20", "-fvisibility=hidden", "-DFUNC_VISIBILITY", *common, *aten),
-            link_flags=(*from_simulator, "-l:libopapi.so", f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_lib}",  # noqa: E501
-                        f"-Wl,-rpath-link,{lib}"),
+            link_flags=(*from_simulator, "-l:libopapi.so", f"-L{torch_lib}", "-ltorch_cpu", "-lc10",
+                        f"-Wl,-rpath,{torch_lib}", f"-Wl,-rpath-link,{lib}"),
             folder="op_api/lib",
         ),
         Library(

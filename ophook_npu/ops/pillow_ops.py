@@ -45,7 +45,8 @@ def _check(name: str, pic: torch.Tensor, box: Sequence[int]) -> None:
         raise RuntimeError(f"[{name}] the picture has shape {list(pic.shape)}; allowed: (channels, height, width)")
     if len(box) != 4 or not (0 <= box[0] <= box[2] <= pic.shape[2] and 0 <= box[1] <= box[3] <= pic.shape[1]):
         raise RuntimeError(
-            f"[{name}] the box is {list(box)}; allowed: left, upper, right, lower inside {pic.shape[2]} x {pic.shape[1]}"  # noqa: E501
+            f"[{name}] the box is {list(box)}; allowed: left, upper, right, lower inside "
+            f"{pic.shape[2]} x {pic.shape[1]}"
         )
 
 

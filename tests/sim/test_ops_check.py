@@ -47,7 +47,8 @@ def test_a_new_package_passes_on_every_route(tmp_path: Path) -> None:
     schema = "(Tensor x, Tensor y, float scale=2.0) -> Tensor"
     package = tmp_path / "npu_scale_custom"
     made = subprocess.run(
-        [sys.executable, "-m", "ophook_npu", "op", "new", "npu::npu_scale_custom", "--schema", schema, "--out", str(package)],  # noqa: E501
+        [sys.executable, "-m", "ophook_npu", "op", "new", "npu::npu_scale_custom", "--schema", schema,
+         "--out", str(package)],
         capture_output=True, text=True,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr

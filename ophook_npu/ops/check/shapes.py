@@ -54,7 +54,8 @@ def _agree(op: Operator, args: Sequence[Any], pretended: Any, real: Any) -> None
             raise Failure(f"fake gives {name} as {shown([one])}, the kernel {shown([other])}, for ({shown(args)})")
         if other.numel() > 1 and one.stride() != other.stride():
             raise Failure(
-                f"fake gives {name} strides {list(one.stride())}, the kernel {list(other.stride())}, for ({shown(args)})"  # noqa: E501
+                f"fake gives {name} strides {list(one.stride())}, the kernel {list(other.stride())}, "
+                f"for ({shown(args)})"
             )
 
 

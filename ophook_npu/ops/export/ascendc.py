@@ -90,7 +90,10 @@ def op_def(op: Operator) -> str:
         )
         return text + ("\n            .AutoContiguous();\n" if kind == "Input" else ";\n")
 
-    body = f"        // AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees them.\n"  # noqa: E501
+    body = (
+        f"        // AutoContiguous: {op.aclnn_name} makes strided and expanded inputs dense before the kernel sees "
+        "them.\n"
+    )
     for name in op.tensors:
         body += tensor("Input", name, _PARAM[str(op.argument(name).real_type)].upper(), False)
     for name in outputs(op):
@@ -119,8 +122,9 @@ def op_host(op: Operator) -> str:
     """``op_host/<name>.cpp``: never compiled here (no CANN)."""
     stem = file_stem(op)
     return (
-        f"// Host side of {op.ge}: prototype, shape and dtype inference, and the place for tiling. Never compiled where it was\n"  # noqa: E501
-        f"// made (no CANN). Made by `ophook-npu op export {op.qualname}` from the operator's declaration; tiling is yours.\n\n"  # noqa: E501
+        f"// Host side of {op.ge}: prototype, shape and dtype inference, and the place for tiling. Never compiled "
+        f"where it was\n// made (no CANN). Made by `ophook-npu op export {op.qualname}` from the operator's "
+        "declaration; tiling is yours.\n\n"
         f'#include "{stem}_tiling.h"\n\n#include <algorithm>\n\n#include "register/op_def_registry.h"\n\n'
         "namespace optiling {\n\nstatic ge::graphStatus TilingFunc(gert::TilingContext* context)\n{\n"
         "    // How the work is cut into blocks is what the declaration cannot say.\n"
@@ -133,9 +137,11 @@ def op_host(op: Operator) -> str:
 def tiling_header(op: Operator) -> str:
     guard = f"{file_stem(op).upper()}_TILING_H"
     return (
-        f"// What host tiling tells the kernel. Add the fields that your kernel needs.\n#ifndef {guard}\n#define {guard}\n\n"  # noqa: E501
+        "// What host tiling tells the kernel. Add the fields that your kernel needs.\n"
+        f"#ifndef {guard}\n#define {guard}\n\n"
         '#include "register/tilingdata_base.h"\n\nnamespace optiling {\n'
-        f"BEGIN_TILING_DATA_DEF({op.ge}TilingData)\n    TILING_DATA_FIELD_DEF(uint64_t, elements);\nEND_TILING_DATA_DEF;\n\n"  # noqa: E501
+        f"BEGIN_TILING_DATA_DEF({op.ge}TilingData)\n    TILING_DATA_FIELD_DEF(uint64_t, elements);\n"
+        "END_TILING_DATA_DEF;\n\n"
         f"REGISTER_TILING_DATA_CLASS({op.ge}, {op.ge}TilingData)\n}} // namespace optiling\n\n#endif // {guard}\n"
     )
 

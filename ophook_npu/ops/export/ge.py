@@ -157,8 +157,10 @@ def _output(op: Operator, name: str, rule: Rule) -> list[str]:
         case Broadcast():
             for other in rule.of[1:]:
                 lines += [
-                    f"if (BroadCastInfer([&] {{ return {name}_dims; }}, [&] {{ return {other}.GetShape().GetDims(); }},",  # noqa: E501
-                    f"                   [&](const std::vector<int64_t>& dims) {{ {name}_dims = dims; }}) != GRAPH_SUCCESS) {{",  # noqa: E501
+                    f"if (BroadCastInfer([&] {{ return {name}_dims; }}, "
+                    f"[&] {{ return {other}.GetShape().GetDims(); }},",
+                    f"                   [&](const std::vector<int64_t>& dims) {{ {name}_dims = dims; }}) "
+                    "!= GRAPH_SUCCESS) {",
                     "  return GRAPH_FAILED;",
                     "}",
                 ]

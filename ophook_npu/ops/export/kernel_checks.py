@@ -42,7 +42,8 @@ def check_function(op: Operator) -> str:
         if name != first:
             lines += _each(op, name, [
                 f'TORCH_CHECK({first}.device() == {{t}}.device(), "[{op.name}] {first} is on ", {first}.device(),',
-                f'    ", {name} is on ", {{t}}.device(), "; allowed: {together} on one device; next: move one of them with .to()");',  # noqa: E501
+                f'    ", {name} is on ", {{t}}.device(), "; allowed: {together} on one device; '
+                'next: move one of them with .to()");',
             ])  # fmt: skip
     lines += [
         f'TORCH_CHECK({first}.device().type() == c10::DeviceType::PrivateUse1, "[{op.name}] {first} is on ",',

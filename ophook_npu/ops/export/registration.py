@@ -88,16 +88,17 @@ def registration(op: Operator) -> str:
     if cpp_autograd(op):
         autograd = _autograd(op)
         why = (
-            "// The gradient on the NPU is here too, because a Python one costs more than the operator; elsewhere it is\n"  # noqa: E501
-            "// Python's, and so are the CPU and the fake implementation.\n"
+            "// The gradient on the NPU is here too, because a Python one costs more than the operator; "
+            "elsewhere it is\n// Python's, and so are the CPU and the fake implementation.\n"
         )
         tail = (
             f"\nTORCH_LIBRARY_IMPL({op.namespace}, AutogradPrivateUse1, m)\n{{\n"
             f'    m.impl("{op.name}", TORCH_FN({op.name}_autograd));\n}}\n'
         )
+    schema = op.schema.split("::", 1)[1].replace("\\", "\\\\").replace('"', '\\"')
     text = _REGISTER.format(
         kernel=kernel_file(op), qualname=op.qualname, prototype=prototype(op), autograd=autograd, why=why,
-        schema=op.schema.split("::", 1)[1].replace("\\", "\\\\").replace('"', '\\"'), namespace=op.namespace, name=op.name,  # noqa: E501
+        schema=schema, namespace=op.namespace, name=op.name,
     )  # fmt: skip
     return text + tail
 

@@ -31,7 +31,8 @@ def functions(op: Operator, torch_npu: str | None = None) -> str:
             )
         covered = f"[v{match[1]}.{match[2]}, newest]"
     return (
-        "# The entry that `ophook-npu patch apply` puts under `custom:` of op-plugin's file, with the version key of that tree.\n"  # noqa: E501
+        "# The entry that `ophook-npu patch apply` puts under `custom:` of op-plugin's file, "
+        "with the version key of that tree.\n"
         f"  - func: {signature(op)}\n    op_api: {covered}\n"
     )
 
@@ -41,7 +42,8 @@ def derivatives(op: Operator) -> str | None:
     if not op.derivatives:
         return None
     lines = [
-        "# Used by `ophook-npu patch apply --autograd` only: without it, ophook_npu registers the gradient from Python.",  # noqa: E501
+        "# Used by `ophook-npu patch apply --autograd` only: without it, ophook_npu registers the gradient from "
+        "Python.",
         "# Autograd sums the gradient over the dimensions that were broadcast.",
         f"- name: {signature(op)}",
         *(f"  {name}: {formula}" for name, formula in op.derivatives.items()),

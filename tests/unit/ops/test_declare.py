@@ -42,9 +42,15 @@ def keep(x, a):
         (lambda: declare("declared(Tensor x, Tensor y) -> Tensor"), "no namespace and name; allowed: namespace::name"),
         (lambda: declare("mylib::declared(Tensr x, Tensor y) -> Tensor"), "does not parse"),
         (lambda: declare("mylib::declared(Tensor x, Tensor z) -> Tensor"), r"cpu takes \(x, y\); allowed: \(x, z\)"),
-        (lambda: declare("mylib::declared(Tensor x, Tensor y=None) -> Tensor"), "cpu has no default for y; allowed: None"),  # noqa: E501
+        (
+            lambda: declare("mylib::declared(Tensor x, Tensor y=None) -> Tensor"),
+            "cpu has no default for y; allowed: None",
+        ),
         (lambda: declare(fake=lambda x: x), r"fake takes \(x\); allowed: \(x, y\)"),
-        (lambda: declare(dtypes={"x w": (torch.half,)}), "dtypes names 'w', which is no tensor of the schema; allowed: x, y"),  # noqa: E501
+        (
+            lambda: declare(dtypes={"x w": (torch.half,)}),
+            "dtypes names 'w', which is no tensor of the schema; allowed: x, y",
+        ),
         (lambda: declare(dtypes={"x": ("half",)}), "one or more of torch's dtypes"),
         (lambda: declare(outputs={}), "outputs names 0 results, the schema has 1"),
         (lambda: declare(outputs={"z": None}), "the shape of z is said nowhere; allowed: a rule in outputs, or fake="),
@@ -53,8 +59,14 @@ def keep(x, a):
         (lambda: declare(shapes={"x": "... d ..."}), "shapes.*names, and ... at most once"),
         (lambda: declare(attributes={"a": "x"}), "attributes without a GE operator type"),
         (lambda: declare(ge="Add Custom"), "an identifier such as AddCustom"),
-        (lambda: declare(ge="A", attributes={"a": "x"}), "GE attribute a comes from 'x'; allowed: an argument that is no tensor"),  # noqa: E501
-        (lambda: declare(derivatives={"x": "grad * 2"}), "derivative 'x': 'grad [*] 2'; .*next: give any other as backward="),  # noqa: E501
+        (
+            lambda: declare(ge="A", attributes={"a": "x"}),
+            "GE attribute a comes from 'x'; allowed: an argument that is no tensor",
+        ),
+        (
+            lambda: declare(derivatives={"x": "grad * 2"}),
+            "derivative 'x': 'grad [*] 2'; .*next: give any other as backward=",
+        ),
         (lambda: declare(backward=lambda ctx, g: g), "backward and setup_context come together"),
         (lambda: declare(vmap="fast"), "vmap='fast'; allowed: 'broadcast', 'loop', a function, or None"),
         (lambda: declare(autocast="half"), "autocast='half'; allowed: 'float32', 'lower', or None"),
@@ -95,8 +107,8 @@ def test_every_kind_of_argument_and_result() -> None:
 
     op = register(
         Operator(
-            "mylib::every_kind(Tensor x, Tensor? other, Tensor[] rest, int[] sizes, float scale=2.0, *, str mode='add', "  # noqa: E501
-            "bool flag=False, ScalarType? dtype=None) -> (Tensor, Tensor)",
+            "mylib::every_kind(Tensor x, Tensor? other, Tensor[] rest, int[] sizes, float scale=2.0, *, "
+            "str mode='add', bool flag=False, ScalarType? dtype=None) -> (Tensor, Tensor)",
             cpu,
             list,
             outputs={"a": None, "b": None},
