@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch._ops import OpOverload
@@ -71,6 +73,15 @@ def devices() -> list[str]:
     """The device types operators can run on here."""
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     return ["cpu"] if accelerator is None else ["cpu", accelerator.type]
+
+
+def recording() -> Callable[[], bool] | None:
+    """Asks whether what runs now on the accelerator is recorded, to be replayed without Python; ``None`` where nothing
+    is ever."""
+    accelerator = devices()[1:]
+    return (
+        getattr(torch.get_device_module(accelerator[0]), "is_current_stream_capturing", None) if accelerator else None
+    )
 
 
 # --- dispatch modes -------------------------------------------------------------------------------------------------
@@ -215,12 +226,66 @@ def is_compiling_here() -> bool:
     )
 
 
-def _with_compiler(callback: Any, wrap: Callable[[Any], Any]) -> Any:
+# Before, compiled code holds a bare pointer to its compiler, and compares with what it points at in each call.
+_CODE_OWNS_ITS_COMPILER = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
+
+
+def _with_compiler(callback: Any, wrap: Callable[[Any], Any], gave_up: Callable[[str], None]) -> Any:
+    from torch._dynamo.types import FrameAction
+
     convert = getattr(callback, "_torchdynamo_orig_backend", getattr(callback, "_torchdynamo_orig_callable", None))
     compiler = getattr(convert, "_torchdynamo_orig_backend", getattr(convert, "_torchdynamo_orig_callable", None))
     if convert is None or compiler is None:
         return callback  # off, or not compiling
-    return torch._dynamo.convert_frame.catch_errors_wrapper(convert._clone_with_backend(wrap(compiler)), callback.hooks)
+    wrapped = wrap(compiler)
+    if not _CODE_OWNS_ITS_COMPILER:
+        torch._dynamo.eval_frame.cached_backends[id(wrapped)] = wrapped  # until torch._dynamo.reset()
+    inner = torch._dynamo.convert_frame.catch_errors_wrapper(convert._clone_with_backend(wrapped), callback.hooks)
+
+    def compile_frame(frame: Any, *args: Any, **kwargs: Any) -> Any:
+        with _limit_for_this_compiler(frame.f_code, wrapped):
+            result = inner(frame, *args, **kwargs)
+        _compilations[wrapped][id(frame.f_code)] += result.guarded_code is not None
+        if result.guarded_code is None and result.frame_exec_strategy.cur_action == FrameAction.RUN_ONLY:
+            gave_up(frame.f_code.co_name)
+        return result
+
+    compile_frame._torchdynamo_orig_backend = inner  # type: ignore[attr-defined]
+    compile_frame._torchdynamo_orig_callable = inner  # type: ignore[attr-defined] # torch < 2.9
+    return compile_frame
+
+
+_compilations: WeakKeyDictionary[Any, Counter[int]] = WeakKeyDictionary()
+"""How often each compiler compiled each code object."""
+
+
+@contextlib.contextmanager
+def _limit_for_this_compiler(code: Any, compiler: Any) -> Iterator[None]:
+    """Dynamo counts all that it compiled of a function towards its limit; here, only what ``compiler`` did of it."""
+    others = max(0, len(_compiled(code)) - _compilations.setdefault(compiler, Counter())[id(code)])
+    with torch._dynamo.config.patch(
+        recompile_limit=torch._dynamo.config.recompile_limit + others,
+        accumulated_recompile_limit=torch._dynamo.config.accumulated_recompile_limit + others,
+    ) if others else contextlib.nullcontext():  # fmt: skip
+        yield
+
+
+def _compiled(code: Any) -> Any:
+    from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    return _debug_get_cache_entry_list(code)
+
+
+def _resume_given_up() -> None:
+    """Functions that Dynamo no longer compiles, because one compiler reached its limit, are offered to others."""
+    from torch._C._dynamo.eval_frame import set_code_exec_strategy
+    from torch._dynamo.convert_frame import input_codes
+    from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+    for reference in list(input_codes.seen):
+        code = reference()
+        if code is not None and len(_compiled(code)) >= torch._dynamo.config.recompile_limit:
+            set_code_exec_strategy(code, FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT))
 
 
 def lookup_backend(name: str) -> Any:
@@ -244,6 +309,17 @@ def aot_backend(compiler: Callable[..., Any]) -> Any:
     from torch._dynamo.backends.common import aot_autograd
 
     return aot_autograd(fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler)
+
+
+def is_symbol_for(value: Any, number: Any) -> bool:
+    """Whether ``value``, of a graph being compiled, is a symbol that stands for ``number`` in this call.
+
+    If so the graph is from now on for this number: torch.compile compiles anew for another one.
+    """
+    kind = torch.SymFloat if type(number) is float else torch.SymInt if type(number) is int else ()
+    if not isinstance(value, kind) or not value.node.has_hint() or value.node.hint != number:
+        return False
+    return bool(value == number)  # asked of a symbol, it becomes a guard
 
 
 @contextlib.contextmanager
@@ -294,12 +370,13 @@ def trace_pattern(function: Callable[..., Any], inputs: list[Any], *, before_aut
 _callback_from_stance: Any = None
 
 
-def wrap_compilers(wrap: Callable[[Any], Any] | None) -> None:
+def wrap_compilers(wrap: Callable[[Any], Any] | None, gave_up: Callable[[str], None]) -> None:
     """While ``wrap`` is set, functions are compiled with ``wrap(compiler)`` in place of the compiler they were given.
 
     torch.compiler.set_stance(force_backend=…) would do it with a fixed compiler; it does not tell which one it
     displaces.
-    Code compiled before stays where it is: Dynamo keeps what it compiled apart by compiler.
+    Code compiled before stays where it is: Dynamo keeps what it compiled apart by compiler. ``gave_up`` is told the
+    name of a function that Dynamo compiles no more with ``wrap(compiler)``, and runs as it stands.
 
     Raises:
         RuntimeError: called while Dynamo traces.
@@ -323,7 +400,8 @@ def wrap_compilers(wrap: Callable[[Any], Any] | None) -> None:
     def callback_from_stance(callback: Any) -> Any:
         callback = found(callback)
         if callback not in known:
-            known[callback] = _with_compiler(callback, wrap)
+            known[callback] = _with_compiler(callback, wrap, gave_up)
         return known[callback]
 
+    _resume_given_up()
     eval_frame._callback_from_stance = callback_from_stance

@@ -153,8 +153,11 @@ class Handler:
             self._checker(op, args, kwargs, result)
         return result
 
-    def miss(self, reason: str, *, todo: str | None = None) -> None:
+    def miss(self, reason: str, *, todo: str | None = None, handled: bool = True) -> None:
         """A call passes this hook unseen, for ``reason``: count it, and warn or raise as ``on_miss`` says.
+
+        Args:
+            handled: something was done about it, or it is as documented; if not, ``on_miss="handle"`` warns too.
 
         Raises:
             OphookError: ``on_miss="raise"``.
@@ -164,7 +167,8 @@ class Handler:
             raise OphookError(
                 f"hook {self.label}", f"a call would pass unseen: {reason}", todo=todo or "on_miss='warn' lets it pass"
             )
-        if self.on_miss == "warn" and self.misses[reason] == 1:
+        warns = self.on_miss == "warn" or (self.on_miss == "handle" and not handled)
+        if warns and self.misses[reason] == 1:
             warnings.warn(f"[hook {self.label}] {reason}", MissWarning, stacklevel=4)
 
 

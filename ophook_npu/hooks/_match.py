@@ -1,7 +1,8 @@
 """Finds a small graph inside a large one.
 
 Unlike torch.fx's matcher, one value may stand for several inputs of the pattern (``x * y + x`` is an ``a * b +
-c``), numbers may stand for inputs, and ``a + b`` is also found as ``b + a``.
+c``), numbers may stand for inputs, and ``a + b`` is also found as ``b + a``. A number of the pattern is also found
+where torch.compile(dynamic=True) made a variable of it; the graph is then for that number only.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import torch
 from torch import fx
+
+from ophook_npu.hooks import _compat
 
 Binding = dict[fx.Node, Any]
 """For each node of the pattern what it was found to be: a node, or for an input also a constant."""
@@ -52,6 +55,7 @@ def replace_all(gm: fx.GraphModule, pattern: fx.GraphModule, target: Any) -> int
         for old in reversed([n for n in gm.graph.nodes if id(n) in inner]):
             gm.graph.erase_node(old)
         found += 1
+    gm.graph.eliminate_dead_code()
     gm.recompile()
     return found
 
@@ -68,7 +72,10 @@ def _match(place: Any, value: Any, binding: Binding) -> Iterator[Binding]:
         if isinstance(place, (list, tuple)):
             if isinstance(value, (list, tuple)) and len(place) == len(value):
                 yield from _match_all(list(place), list(value), binding)
-        elif not isinstance(value, fx.Node) and type(place) is type(value) and place == value:
+        elif isinstance(value, fx.Node):
+            if _compat.is_symbol_for(value.meta.get("val"), place):
+                yield binding
+        elif type(place) is type(value) and place == value:
             yield binding
         return
     if place in binding:

@@ -18,6 +18,7 @@ from torch import fx
 from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
+from ophook_npu.hooks import _compat
 from ophook_npu.hooks._call import GraphNode, graph
 from ophook_npu.hooks._handler import Handler
 
@@ -139,11 +140,18 @@ class Opaque:
             schema = schema.replace(") -> ", f", {star}int {_NODE}=-1) -> ", 1)
         self._library.define(name + schema[schema.index("(") :], tags=(torch.Tag.pt2_compliant_tag,))
         handler, is_on, seen = self._handler, self._is_on, origin(op)
+        is_recording = _compat.recording()
 
         def inner(number: int) -> Callable[..., Any]:
             return partial(op, **{_NODE: number}) if inner_takes_node else op
 
         def run(*args: Any, **kwargs: Any) -> Any:
+            if is_recording is not None and is_hooked and is_on() and is_recording():
+                handler.miss(
+                    f"{seen._name} is being recorded into a graph: the hook runs now, and not when that is replayed",
+                    todo="give an operator as replacement, as swap() does",
+                    handled=False,
+                )
             number = kwargs.pop(_NODE, -1)
             outer, graph.node = graph.node, _nodes[number] if number >= 0 else None
             try:

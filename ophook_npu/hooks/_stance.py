@@ -124,10 +124,19 @@ def _apply() -> None:
     elif not eager and _is_eager:
         _compat.restore_stance(_found)
         _found, _is_eager = None, False
-    _compat.wrap_compilers(_compiler_for if wrapping else None)
+    _compat.wrap_compilers(_compiler_for if wrapping else None, _gave_up)
     if eager:
         for request in wrapping:
             request.handler.misses["compiled functions run eagerly, because another hook that is on needs it"] += 1
+
+
+def _gave_up(function: str) -> None:
+    for request in [request for request in _requests if request.wrap is not None]:
+        request.handler.miss(
+            f"torch.compile reached its limit of compilations of {function}; new kinds of calls of it run as written",
+            todo="raise torch._dynamo.config.recompile_limit, or compile it with dynamic=True",
+            handled=False,
+        )
 
 
 def _compiler_for(compiler: Callable[..., Any]) -> Callable[..., Any]:

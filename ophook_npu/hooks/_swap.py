@@ -3,6 +3,7 @@ of it."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ class Swap:
         self._model = model
         self._replacement = replacement
         self._missed: dict[str, int] = {}
-        self._when = when
+        self._when: Any = when
         every = _targets.resolve(target)
         fitting = [op for op in every.ops if _fits(op, replacement) is None]
         if not fitting:
@@ -44,8 +45,12 @@ class Swap:
         # Below autograd, so that the program keeps the gradient of the operator it was written with.
         self._hooks: list[Hook] = [
             hook(fitting, replace=self._replace, when=self._may, via="impl_override", on_miss="ignore"),
-            hook(fitting, replace=replacement, via="dynamo", admit=self._admit),
+            # An operator is part of the compiled code; with a question to ask for each call, it is called from Python.
+            hook(fitting, replace=replacement, via="dynamo", admit=self._admit)
+            if when is None
+            else hook(fitting, replace=self._replace, when=self._may_in_graph, via="dynamo", admit=self._admit),
         ]
+        self._refused = threading.local()
         unfit = [op for op in every.ops if op not in fitting] + _in_place_siblings(fitting)
         if unfit:
             self._hooks.append(hook(unfit, before=self._tell_unfit, via="impl_override", on_miss="ignore"))
@@ -111,9 +116,18 @@ class Swap:
         reason = _call_fits(call.op, call.args, call.kwargs, self._replacement)
         if reason is not None and _graph.running.depth:
             return False  # noted as a place in the graph
+        if reason is None and getattr(self._refused, "call", None) == _identity(call):
+            self._refused.call = None
+            return False  # the call that _may_in_graph let pass
         if reason is None and self._when is not None and not self._when(call):
             reason = f"when= said no to {call.name}"
         return self._note(reason)
+
+    def _may_in_graph(self, call: Call) -> bool:
+        if self._when(call):
+            return True
+        self._refused.call = _identity(call)
+        return self._note(f"when= said no to {call.name} in compiled code")
 
     def _admit(self, node: fx.Node) -> bool:
         return self._note(_call_fits(node.target, node.args, node.kwargs, self._replacement, compiled=True))
@@ -138,7 +152,8 @@ def swap(model_or_op: Any, *rest: Any, when: Callable[[Call], bool] | None = Non
         model_or_op: a model or function to run, or the operator to replace (as for :func:`hook`).
         rest: the operator to replace, if a model came first; then the replacement: an operator registered by
             ``torch.library``, with the same Tensor arguments. Keywords it lacks must have their defaults in a call.
-        when: asked for each call in eager mode; compiled graphs are made before there are values to ask about.
+        when: asked for each call. In compiled code this needs a call of Python at each place, so nothing is fused
+            there; torchair cannot compile it, and npugraph_ex asks only while it records its graph, and warns.
 
     The gradient stays that of the operator replaced. Calls that the replacement cannot serve run as before, and
     :meth:`Swap.report` tells how many and why.
@@ -206,6 +221,10 @@ def _call_fits(op: Any, args: Any, kwargs: Any, replacement: OpOverload, compile
         if value != argument.default_value:
             return f"{op._name} with {name}={value}{where}"
     return None
+
+
+def _identity(call: Call) -> tuple[Any, ...]:
+    return (call.op, *map(id, call.args))
 
 
 def _in_place_siblings(ops: list[OpOverload]) -> list[OpOverload]:

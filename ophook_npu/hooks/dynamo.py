@@ -23,6 +23,7 @@ SUMMARY = (
 )
 KINDS = frozenset({"op"})
 SEES = {
+    # Where graphs are recorded and replayed (npugraph_ex), Python runs while they are recorded; a call then warns.
     "compile": "yes",
     "autograd": "yes",
     "threads": "yes",

@@ -148,12 +148,51 @@ def test_pattern_leaves_sizes_as_static_or_dynamic_as_they_were():
         with torch.no_grad(), ophook_npu.hook(rms_norm, replace=fused, via="pattern_rewrite") as h:
             for rows in (3, 4) if dynamic else (3,):
                 x = torch.rand(rows, 5)
-                if dynamic:  # dynamic=True would also make a variable of the pattern's constant
+                if dynamic:
                     torch._dynamo.mark_dynamic(x, 0)
                 assert torch.allclose(compiled(x), model(x), atol=1e-5)
         assert h.hits == 2 * (1 + dynamic)
         flat = [size for shapes in sizes for shape in shapes for size in shape]
         assert len(sizes) == 1 and any(isinstance(size, torch.SymInt) for size in flat) == dynamic, sizes
+
+
+@pytest.mark.parametrize("level", ["forward", "aot"])
+def test_pattern_whose_number_is_a_variable_of_the_program(level):
+    """dynamic=True makes inputs of floats; where one was the pattern's number it is guarded, not missed."""
+
+    def shifted(x, eps=1e-6):
+        return torch.rsqrt(x + eps)
+
+    compiled = torch.compile(shifted, backend="aot_eager", dynamic=True, fullgraph=True)
+    pattern = lambda x: torch.rsqrt(x + 1e-6)  # noqa: E731
+    with ophook_npu.hook(pattern, replace=lambda x: x * 0 + 1000, via="pattern_rewrite", level=level) as h:
+        assert is_replaced(compiled(torch.rand(3) + 1)) and is_replaced(compiled(torch.rand(4) + 1))
+        assert h.hits == 2
+        assert torch.allclose(compiled(torch.zeros(2), 0.25), torch.full((2,), 2.0))
+        assert is_replaced(compiled(torch.rand(4) + 1))
+    assert h.hits == 3
+
+
+def test_recompilation_under_a_hook_has_a_limit_of_its_own_and_tells_when_it_is_reached():
+    f = torch.compile(lambda a, b: a @ b, backend="aot_eager", dynamic=False)
+    h = ophook_npu.hook("aten::mm", replace=numpy_mm, via="dynamo")
+
+    def replaced(*sizes):
+        return [is_replaced(f(torch.ones(n, n), torch.ones(n, n))) for n in sizes]
+
+    with torch._dynamo.config.patch(recompile_limit=2):
+        assert replaced(2, 3, 4) == [False] * 3  # torch.compile has given it up
+        with h:
+            assert replaced(2, 3) == [True] * 2
+            with pytest.warns(ophook_npu.MissWarning, match="reached its limit of compilations of <lambda>"):
+                assert replaced(4) == [False]
+            assert replaced(2, 5) == [True, False]
+        assert sum(h.misses.values()) == 1
+        assert replaced(2, 3, 4) == [False] * 3
+        with ophook_npu.hook("aten::mm", replace=numpy_mm, via="dynamo", on_miss="raise"):
+            assert replaced(2, 3) == [True] * 2
+            with pytest.raises(OphookError, match="recompile_limit"):
+                replaced(4)
 
 
 def test_pattern_in_the_backward_graph(xw):
@@ -356,6 +395,27 @@ def test_swap_compiled(add_custom, backend):
         "aten::add.Tensor with alpha=2 (a place in a compiled graph)": 1,
     }
     assert torch.allclose(compiled(x), want)
+    s.remove()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_swap_asks_when_in_compiled_code_too(add_custom, backend):
+    compiled = torch.compile(lambda x, y: x + y, backend=backend, dynamic=True)
+    small, large = torch.ones(2), torch.ones(30)
+    asked = []
+
+    def when(call):
+        asked.append(call.args[0].numel())
+        return asked[-1] > 10
+
+    with ophook_npu.swap("aten::add", add_custom, when=when) as s:
+        assert is_replaced(compiled(large, large))
+        assert torch.equal(compiled(small, small), small * 2)
+        assert is_replaced(large + large) and torch.equal(small + small, small * 2)
+    assert asked == [30, 2, 30, 2]
+    assert (s.eager, s.compiled) == (1, 1)
+    assert s.missed == {"when= said no to aten::add.Tensor": 1, "when= said no to aten::add.Tensor in compiled code": 1}
+    assert torch.equal(compiled(large, large), large * 2)
     s.remove()
 
 
