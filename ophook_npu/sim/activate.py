@@ -20,6 +20,7 @@ from ophook_npu.sim.build import build
 _BEFORE_TORCH = (
     "libophook_sim_core.so", "libascendcl.so", "libacl_op_compiler.so", "libgraph.so", "libge_runner.so",
     "libfmk_parser.so", "libascend_protobuf.so", "libacl_tdt_channel.so", "libhccl.so",
+    "libhcomm.so",
 )  # fmt: skip
 _AFTER_TORCH = ("libopapi.so",)
 

@@ -66,7 +66,8 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             needs=(acl_header,),
         ),
         Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
-        Library("libhccl.so", every("hccl"), exported, (core,), here),
+        Library("libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here),
+        Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
         Library(
             "libopapi.so",
             every("opapi"),

@@ -1,0 +1,50 @@
+// The wires of one communicator: a Unix socket between every two ranks, which are processes or threads of one host.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim::hccl {
+
+// What a rank announces with everything that it sends. A rank that is in another call than its peer finds out at once.
+struct Tag {
+  uint32_t command;     // HcclCMDType; HCCL_CMD_SEND also for what is sent in a group
+  uint32_t dtype;       // HcclDataType
+  uint32_t op = 0;      // HcclReduceOp
+  uint32_t root = 0;
+  uint32_t serial = 0;  // which collective of this communicator; 0 between two ranks
+};
+
+struct Piece {
+  Tag tag;
+  uint32_t peer;
+  void* data;
+  uint64_t size;
+};
+
+class Link {
+ public:
+  // Waits until all ranks are there. Throws std::runtime_error, after `timeout` at the latest.
+  Link(const std::string& id, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout);
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  // Sends and receives at the same time; returns when all of it is done. Pieces between the same two ranks keep their
+  // order; pieces to the own rank are copied. Throws std::runtime_error naming rank and reason; the link is then dead.
+  void exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::chrono::seconds timeout);
+
+ private:
+  struct Transfer;
+  void copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives);
+  void check(const Transfer& transfer, uint32_t peer);
+  [[noreturn]] void die(const std::string& reason);
+
+  const uint32_t ranks_, rank_;
+  std::vector<int> sockets_;  // by rank; -1 for the own
+  std::string dead_;          // why
+};
+
+}  // namespace sim::hccl

@@ -1,0 +1,19 @@
+// Data types, reductions and commands: names, sizes and arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sim::hccl {
+
+size_t dtype_size(uint32_t dtype);  // 0: unknown, or not simulated
+std::string dtype_name(uint32_t dtype);
+std::string reduction_name(uint32_t op);
+std::string command_name(uint32_t command);
+
+bool reducible(uint32_t dtype);
+// into[i] = into[i] op from[i], rounded to the data type
+void reduce(uint32_t dtype, uint32_t op, void* into, const void* from, size_t count);
+
+}  // namespace sim::hccl
