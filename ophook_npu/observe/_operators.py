@@ -37,6 +37,15 @@ def only_moves(op: Any) -> bool:
     return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
 
 
+@functools.cache
+def takes_random_state(op: Any) -> bool:
+    """Whether ``op`` is the backward of a random operator: its mask or seed is in its device's own form."""
+    space, _, name = getattr(op, "_name", "").partition("::")
+    forward = name.split(".")[0].removesuffix("_backward")
+    packet = getattr(getattr(torch.ops, space), forward, None) if forward != name.split(".")[0] else None
+    return packet is not None and any(is_random(getattr(packet, overload)) for overload in packet.overloads())
+
+
 def uncompared(call: Call) -> str | None:
     """Why a call's results cannot be compared with a second run's, or ``None``."""
     op = call.op
@@ -48,6 +57,8 @@ def uncompared(call: Call) -> str | None:
         return "memory that nobody has written yet"
     if op.is_view or only_moves(op):
         return "view"
+    if takes_random_state(op) and any(t.device.type != "cpu" for t in tensors(*call.args)):
+        return "takes the random state of another device"
     if not all(map(is_real, tensors(*call.args, *call.kwargs.values()))):
         return "tensors without values (fake, meta or a subclass)"
     return None

@@ -189,11 +189,12 @@ def called(program: Callable[[], Any]) -> list[str]:
 
 def can_move(op: Any) -> bool:
     """Whether a call of ``op`` means the same on another device."""
-    from ophook_npu.observe._operators import is_random, leaves_memory_unwritten, only_moves
+    from ophook_npu.observe._operators import is_random, leaves_memory_unwritten, only_moves, takes_random_state
 
     takes = any("Tensor" in str(argument.type) for argument in op._schema.arguments)
     between_devices = op._schema.name.split("::")[1] in ("_to_copy", "copy_", "_copy_from", "_local_scalar_dense")
-    stays = op.is_view or only_moves(op) or is_random(op) or leaves_memory_unwritten(op)
+    random = is_random(op) or takes_random_state(op)
+    stays = op.is_view or only_moves(op) or random or leaves_memory_unwritten(op)
     return takes and not between_devices and not stays
 
 

@@ -225,7 +225,10 @@ def _device(name: str) -> torch.device:
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError, ModuleNotFoundError) as error:
         raise OphookError(
-            "replay", f"there is no device {name!r} here: {str(error).splitlines()[0]}", allowed=f"{best_device()}, cpu"
+            "replay",
+            f"there is no device {name!r} here: {str(error).splitlines()[0]}",
+            allowed=", ".join(dict.fromkeys([best_device(), "cpu"])),
+            todo="ophook-npu replay --device sim has a simulated npu",
         ) from error
     return place
 
