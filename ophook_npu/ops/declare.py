@@ -25,6 +25,10 @@ ATTRIBUTE_TYPES = {
     "List[int]": "ListInt", "List[float]": "ListFloat", "List[bool]": "ListBool",
 }  # fmt: skip
 _TENSORS = ("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Optional[Tensor]]")
+# Names that torch's own functions take where it passes an operator's arguments on by name: those of an operator that
+# writes (functionalization), and those given by keyword (vmap, FX).
+_TAKEN_WRITING = ("mode", "_mutable_op")
+_TAKEN_KEYWORDS = ("self", "op", "interpreter", "keyset")
 _NAME = re.compile(r"^[A-Za-z_]\w*::[A-Za-z_]\w*$")
 _IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
 
@@ -164,6 +168,7 @@ def validate(op: Operator) -> None:
         return OphookError(op.qualname, what, allowed=allowed, todo=todo)
 
     names = [a.name for a in op.arguments]
+    _check_types(op, refuse)
     _check_aliases(op, refuse)
     _check_signature(op, refuse)
     for group, allowed in op.dtypes.items():
@@ -223,6 +228,24 @@ def validate(op: Operator) -> None:
         raise refuse(f"autocast={op.autocast!r}", "'float32', 'lower', or None")
 
 
+def written(kind: Any) -> str:
+    """A schema type as one writes it: ``float?`` for ``Optional[float]``."""
+    text = str(kind)
+    match = re.fullmatch(r"(Optional|List)\[(.*)\]", text)
+    if match:
+        return written(match[2]) + ("?" if match[1] == "Optional" else "[]")
+    return "Scalar" if text == "number" else text
+
+
+def _check_types(op: Operator, refuse: Callable[..., OphookError]) -> None:
+    for i, result in enumerate(op.parsed.returns):
+        if str(result.type) != "Tensor":
+            raise refuse(f"result {i} is {written(result.type)}", "Tensor", "return it as a tensor without dimensions")
+    for a in op.arguments:
+        if (op.mutated and a.name in _TAKEN_WRITING) or (a.kwarg_only and a.name in _TAKEN_KEYWORDS):
+            raise refuse(f"an argument is called {a.name!r}, a name that torch itself uses", "any other name")
+
+
 def _check_aliases(op: Operator, refuse: Callable[..., OphookError]) -> None:
     for a in op.arguments:
         if a.alias_info is not None and not a.alias_info.is_write:
@@ -266,7 +289,10 @@ def _check_ge(op: Operator, refuse: Callable[..., OphookError]) -> None:
             raise refuse(f"GE attribute {attribute} comes from {name!r}", "an argument that is no tensor")
         kind = str(op.argument(name).real_type)
         if kind not in ATTRIBUTE_TYPES:
-            raise refuse(f"GE attribute {attribute}: argument {name} is {kind}", ", ".join(ATTRIBUTE_TYPES))
+            raise refuse(
+                f"GE attribute {attribute}: argument {name} is {written(kind)}",
+                ", ".join(map(written, ATTRIBUTE_TYPES)), "give it a default instead of ?" if "Opt" in kind else None,
+            )  # fmt: skip
     left = [a.name for a in op.arguments if a.name not in op.tensors and a.name not in op.ge_attributes.values()]
     if left:
         raise refuse(f"{', '.join(left)} reaches no GE attribute", "every argument that is no tensor in attributes")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ophook_npu.errors import OphookError
-from ophook_npu.ops.declare import Operator
+from ophook_npu.ops.declare import Operator, written
 from ophook_npu.ops.export import ascendc, cpp, ge, yaml_entries
 from ophook_npu.ops.export.kernel import kernel
 from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
@@ -197,16 +197,22 @@ def _placeholder(name: str, schema: str) -> Operator:
     unknown = [n for n, kind in kinds.items() if kind not in _ANNOTATIONS]
     plain = [n for n, kind in kinds.items() if kind == "Tensor"]
     if unknown or not plain:
-        what = f"argument {unknown[0]} is {kinds[unknown[0]]}" if unknown else "there is no Tensor argument"
-        raise OphookError(f"op new {name}", what, allowed=", ".join(_ANNOTATIONS) + "; at least one Tensor")
+        what = f"argument {unknown[0]} is {written(kinds[unknown[0]])}" if unknown else "there is no Tensor argument"
+        optional = unknown and "Optional" in kinds[unknown[0]]
+        raise OphookError(
+            f"op new {name}", what, allowed=", ".join(map(written, _ANNOTATIONS)) + "; at least one Tensor",
+            todo="give it a default instead of ?" if optional else None,
+        )  # fmt: skip
     mutated = [a.name for a in parsed.arguments if a.alias_info is not None and a.alias_info.is_write]
+    keyword = any(a.kwarg_only and "Tensor" in kinds[a.name] for a in parsed.arguments)
     rule: Rule = broadcast(*plain) if len(plain) > 1 else same_as(plain[0])
     letters = "yzuvw" if len(parsed.returns) <= 5 else ""
     names = [r.name or (letters[i] if letters else f"out{i}") for i, r in enumerate(parsed.returns)]
     names = [f"{n}_out" if n in kinds else n for n in names]
-    parameters = ", ".join(_parameter(a) for a in parsed.arguments)
+    elementwise = len(plain) == len(kinds) and len(names) == 1 and not mutated and not keyword
     scope: dict[str, Any] = {"torch": torch}
-    exec(f"def cpu({parameters}):\n{_body(plain, mutated, len(names))}", scope)  # what operator.py will hold
+    # What operator.py will hold.
+    exec(f"def cpu({_parameters(parsed.arguments)}):\n{_body(plain, mutated, len(names))}", scope)
     return Operator(
         schema=full,
         cpu=scope["cpu"],
@@ -215,10 +221,18 @@ def _placeholder(name: str, schema: str) -> Operator:
         dtypes={
             " ".join(n for n, kind in kinds.items() if "Tensor" in kind): (torch.float16, torch.float32, torch.bfloat16)
         },
-        derivatives={} if mutated or len(plain) != len(kinds) or len(names) != 1 else dict.fromkeys(plain, "grad"),
-        vmap="loop",
+        derivatives=dict.fromkeys(plain, "grad") if elementwise else {},
+        vmap=None if keyword else "loop",
         ge="".join(part.capitalize() for part in name.split("::")[1].removeprefix("npu_").split("_")),
     )
+
+
+def _parameters(arguments: Any, annotated: bool = False) -> str:
+    texts = [_parameter(a, annotated) for a in arguments]
+    keywords = sum(a.kwarg_only for a in arguments)
+    if keywords:
+        texts.insert(len(texts) - keywords, "*")
+    return ", ".join(texts)
 
 
 def _parameter(a: Any, annotated: bool = False) -> str:
@@ -255,9 +269,11 @@ def _files(op: Operator) -> dict[str, str]:
     if op.derivatives:
         listed = ", ".join(_quoted([n]) + ': "grad"' for n in op.derivatives)
         fields += f"    derivatives={{{listed}}},\n"
+    if op.vmap is None:
+        fields += "    vmap=None,\n"
     operator = _OPERATOR.format(
         imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'),
-        parameters=", ".join(_parameter(a, True) for a in op.arguments), result=result,
+        parameters=_parameters(op.arguments, True), result=result,
         dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n", stem=stem,
         body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ophook_npu.errors import OphookError
-from ophook_npu.ops.declare import Operator
+from ophook_npu.ops.declare import Operator, written
 
 SCALAR_TYPES = {
     torch.float16: "Half", torch.float32: "Float", torch.bfloat16: "BFloat16", torch.float64: "Double",
@@ -57,7 +57,9 @@ def require(op: Operator) -> None:
     for a in op.arguments:
         kind = str(a.real_type)
         if kind not in _PARAMETERS or (a.name in op.mutated and kind != "Tensor"):
-            raise OphookError(where, f"argument {a.name} is {kind}", allowed=", ".join(_PARAMETERS))
+            raise OphookError(
+                where, f"argument {a.name} is {written(kind)}", allowed=", ".join(map(written, _PARAMETERS))
+            )
 
 
 def type_of(op: Operator, name: str) -> str:

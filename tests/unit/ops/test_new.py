@@ -18,6 +18,9 @@ SCHEMAS = {
     "several": "(Tensor x, Tensor? bias=None, *, float eps=1e-6) -> (Tensor, Tensor)",
     "list": "(Tensor x, Tensor[] rest) -> Tensor",
     "in_place": "(Tensor(a!) cache, Tensor updates) -> ()",
+    "numbers": "(Tensor x, Scalar alpha=1, *, float[] weights=[0.5, 1.0], ScalarType dtype=6) -> Tensor",
+    "by_keyword": "(Tensor x, *, Tensor(a!) out) -> ()",
+    "attention": "(Tensor q, Tensor k, Tensor v, int heads=8, bool causal=True) -> (Tensor out, Tensor lse)",
 }
 
 
@@ -45,8 +48,15 @@ def test_refusals(tmp_path: Path) -> None:
         write("mylib::scale", "(Tensor x -> Tensor", tmp_path)
     with pytest.raises(OphookError, match="there is no Tensor argument"):
         write("mylib::scale", "(int n) -> Tensor", tmp_path)
-    with pytest.raises(OphookError, match="argument d is Device"):
+    with pytest.raises(OphookError, match=r"argument d is Device; allowed: Tensor, Tensor\?, Tensor\[\], int, float"):
         write("mylib::scale", "(Tensor x, Device d) -> Tensor", tmp_path)
+    with pytest.raises(OphookError, match=r"argument eps is float\?; .*next: give it a default instead of \?"):
+        write("mylib::scale", "(Tensor x, float? eps=None) -> Tensor", tmp_path)
+    for result in ("Tensor[]", "(Tensor, int)"):
+        with pytest.raises(OphookError, match=r"result . is (Tensor\[\]|int); allowed: Tensor"):
+            write("mylib::scale", f"(Tensor x) -> {result}", tmp_path)
+    with pytest.raises(OphookError, match="an argument is called 'mode', a name that torch itself uses; allowed: any"):
+        write("mylib::scale", "(Tensor(a!) x, str mode='set') -> ()", tmp_path)
     (tmp_path / "mine").write_text("")
     with pytest.raises(OphookError, match="is there and not empty"):
         write("mylib::scale", "(Tensor x) -> Tensor", tmp_path)
