@@ -62,9 +62,14 @@ def is_real(tensor: torch.Tensor) -> bool:
     return type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.device.type != "meta"
 
 
+def is_framework(file: str) -> bool:
+    """Whether a frame of this file is torch's, the interpreter's or this package's."""
+    return file.startswith(_FRAMEWORK)
+
+
 def user_stack(call: Call, limit: int | None = None) -> list[traceback.FrameSummary]:
     """The frames of ``call.stack()`` that are the user's, outermost first. ``limit`` keeps the innermost."""
-    frames = [f for f in call.stack() if not f.filename.startswith(_FRAMEWORK)]
+    frames = [f for f in call.stack() if not is_framework(f.filename)]
     return frames[-limit:] if limit else frames
 
 

@@ -108,8 +108,7 @@ def _status(code: Any) -> int:
 
 
 def _print_as_python_does(error: BaseException) -> None:
-    package = str(Path(__file__).parents[1])
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((package, "<frozen runpy>")):
-        trace = trace.tb_next
-    traceback.print_exception(type(error), error, trace)
+    hidden = (str(Path(__file__).parents[1]), "<frozen runpy>")
+    printed = traceback.TracebackException.from_exception(error)
+    printed.stack = traceback.StackSummary.from_list([f for f in printed.stack if not f.filename.startswith(hidden)])
+    print("".join(printed.format()), end="", file=sys.stderr)

@@ -13,6 +13,7 @@ import torch
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
+from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import leaves_memory_unwritten, written
@@ -69,7 +70,7 @@ class Validate(Observer):
             of more bits than every floating-point argument), ``device`` (a result elsewhere than the arguments,
             other than by a copy).
         contracts: operator name -> function of the :class:`Call` that returns what is wrong, or ``None``.
-        debugger: stop in the debugger at a problem, inside the call.
+        debugger: stop in the debugger at a problem, in the line of the program that made the call.
         limit: how many problems to keep; later ones only count.
 
     A NaN or infinity that an argument already had (as a tensor's element or as a number) is *inherited*: counted in
@@ -194,7 +195,7 @@ class Validate(Observer):
         self.problems.append(problem)
         if self._debugger:
             print(problem)
-            breakpoint()
+            debug()
         if self._mode == "raise":
             raise OphookError(
                 f"validate {problem.op}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -134,6 +136,26 @@ def test_report_and_data():
     assert found.to_json()["problems"][0]["op"] == "aten::log"
     found.clear()
     assert found.found == 0 and "no problem found" in found.report()
+
+
+def test_the_debugger_stops_in_the_program(tmp_path):
+    program = tmp_path / "bad.py"
+    program.write_text(
+        "import torch\ndef loss(x):\n    y = x - 1\n    z = y.log()\n    return z.mean()\n"
+        "print(loss(torch.linspace(0, 3, 4)))\n"
+    )
+    command = [sys.executable, "-m", "ophook_npu", "validate", "--debugger", "--", str(program)]
+
+    def typed(text):
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+    stopped = typed("p y.tolist()\nn\np 'now', z.shape\nc\n")
+    assert "[-1.0, 0.0, 1.0, 2.0]" in stopped.stdout and "bad.py(4)loss()" in stopped.stdout
+    # A step leads to the program's next line, not into the observer.
+    assert "bad.py(5)loss()" in stopped.stdout and "('now', torch.Size([4]))" in stopped.stdout
+    assert "tensor(nan)" in stopped.stdout and stopped.returncode == 1
+    left = typed("q\n")
+    assert left.returncode == 130 and "tensor(nan)" not in left.stdout and "aten::log" in left.stderr
 
 
 def test_debugger(monkeypatch, capsys):
