@@ -3,7 +3,7 @@
 usage: upstream_files.py OUT TESTS FILE…      (scripts/upstream_tests.sh calls it, over the simulator or the NPU)
 
 A file's tests change the process that they run in: the compile mode, default dtypes, or they end it. So every file gets
-a fork of this process, which has torch and torch_npu loaded and no device open yet.
+a fork of this process, which has loaded what they all load, and has no device open yet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
-import torch  # noqa: F401  (loaded once for all forks; loads torch_npu too)
+import torch_npu.testing.common_utils  # loading these two takes seconds: once for all forks
+import torch_npu.testing.testcase  # noqa: F401
 
 SECONDS = 300
 

@@ -26,10 +26,10 @@ def test_a_type_that_is_not_in_the_table_is_named(run_sim) -> None:
     code = """
 import torch, torch_npu
 try:
-    torch_npu.npu_sort_v2(torch.randn(3, 4).npu())
+    torch_npu.npu_anchor_response_flags(torch.rand(2, 4).npu(), [6, 6], [2, 2], 3)
     torch.npu.synchronize()
 except RuntimeError as error:
     print(error)
 """
     result = run_sim(code)
-    assert "[simulated Ascend] the aclop operator SortV2 is not implemented by the simulator" in result.stdout
+    assert "[simulated Ascend] the aclop operator AnchorResponseFlags is not implemented by the simulator" in result.stdout

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -149,6 +150,10 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
     for (int d = 0; same && d < inferred.rank; ++d)
       same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];
+    const auto one = [](const ge_tensor& tensor) {
+      return tensor.rank >= 0 && std::all_of(tensor.dims, tensor.dims + tensor.rank, [](int64_t dim) { return dim == 1; });
+    };
+    same = same || (one(inferred) && one(told));  // a scalar and one element are the same to the operator
     if (!same || inferred.dtype != told.dtype)
       return refuse(*call, "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
   }

@@ -62,6 +62,20 @@ void each(std::vector<at::Tensor>& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
 }
 
+// CANN's kernels over lists take float16 as it is and round after each step; wider types, and bfloat16 as float, run in
+// one go. op-plugin's own tests tell the two apart.
+bool by_steps(const at::Tensor& x) { return x.scalar_type() == at::kHalf; }
+
+at::Tensor difference(const at::Tensor& x, const at::Tensor& y, const at::Scalar& alpha) {
+  return by_steps(x) ? at::sub(x, at::mul(y, alpha)) : sum_of(x, y, -alpha);
+}
+at::Tensor with_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale) {
+  return by_steps(x) ? at::add(x, at::mul(at::mul(y, z), scale)) : at::addcmul(x, y, z, scale);
+}
+at::Tensor with_quotient(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale) {
+  return by_steps(x) ? at::add(x, at::mul(at::div(y, z), scale)) : at::addcdiv(x, y, z, scale);
+}
+
 at::Scalar number(const at::Tensor& scalar) { return wide(scalar).item(); }
 
 // How CANN numbers the ways to round.
@@ -144,9 +158,9 @@ ACLNN(ForeachMinimumScalarList, (List,x, Nums,scalars, List,out),               
 
 // two lists
 ACLNN(ForeachAddListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(sum_of(x[i], y[i], alpha)))
-ACLNN(ForeachSubListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(sum_of(x[i], y[i], -alpha)))
+ACLNN(ForeachSubListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(difference(x[i], y[i], alpha)))
 ACLNN(ForeachAddList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(sum_of(x[i], y[i], number(alpha))))
-ACLNN(ForeachSubList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(sum_of(x[i], y[i], -number(alpha))))
+ACLNN(ForeachSubList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(difference(x[i], y[i], number(alpha))))
 ACLNN(ForeachMulList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::mul(x[i], y[i])))
 ACLNN(ForeachDivList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::div(x[i], y[i])))
 ACLNN(ForeachPowList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::pow(x[i], y[i])))
@@ -160,6 +174,6 @@ ACLNN(ForeachAddcmulScalar,     (List,x, List,y, List,z, In,scalar, List,out),  
 ACLNN(ForeachAddcdivScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], number(scalar))))
 ACLNN(ForeachAddcmulScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalar)))
 ACLNN(ForeachAddcdivScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], number(scalars.select(0, i)))))
-ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], number(scalars.select(0, i)))))
+ACLNN(ForeachAddcmulScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(with_product(x[i], y[i], z[i], number(scalars.select(0, i)))))
+ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(with_quotient(x[i], y[i], z[i], number(scalars.select(0, i)))))
 // clang-format on

@@ -137,6 +137,8 @@ at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& out
   return result.masked_fill_(triangle ? at::ones_like(result, at::kBool).triu(1) : mask.to(at::kBool), 0);
 }
 
+at::Tensor real(const at::Tensor& x) { return at::isIntegralType(x.scalar_type(), true) ? x.to(at::kFloat) : x; }
+
 }  // namespace
 
 // clang-format off
@@ -145,7 +147,9 @@ at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& out
   ACLNN(Op,          (In,self, Out,out), like(out, self), at::fn##_out(out, self)) \
   ACLNN(Inplace##Op, (Ref,self),         when_run(),      at::fn##_(self))
 
-ACTIVATION(Hardsigmoid, hardsigmoid)
+// The device takes integers as well: 0, or 1 from 3 on.
+ACLNN(Hardsigmoid,        (In,self, Out,out),                                   like(out, self),      write(out, at::hardsigmoid(real(self))))
+ACLNN(InplaceHardsigmoid, (Ref,self),                                           when_run(),           write(self, at::hardsigmoid(real(self))))
 ACTIVATION(Hardswish, hardswish)
 ACTIVATION(Mish, mish)
 ACTIVATION(Sigmoid, sigmoid)

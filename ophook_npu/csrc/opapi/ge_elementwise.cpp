@@ -1,3 +1,4 @@
+#include "aclnn.h"
 #include "ge_rows.h"
 
 namespace sim::ge_table {
@@ -68,6 +69,40 @@ at::Tensor swish_grad(const Args& a) {
   if (scale == 1.0) return at::silu_backward(a[0], a[1]);
   at::Tensor gate = at::sigmoid(a[1] * scale);
   return a[0] * (gate + a[1] * scale * gate * (1 - gate));
+}
+
+// ATen's rises by a sixth; other slopes are put together.
+at::Tensor hard_sigmoid(const Args& a) {
+  at::Tensor out = (aclnn::wide(a[0]) * a.real("alpha", 1 / 6.0) + a.real("beta", 0.5)).clamp(0, 1);
+  return out.to(a.out_dtype());
+}
+at::Tensor hard_sigmoid_grad(const Args& a) {
+  at::Tensor line = aclnn::wide(a[1]) * a.real("alpha", 1 / 6.0) + a.real("beta", 0.5);
+  return at::where(line.gt(0) & line.lt(1), aclnn::wide(a[0]) * a.real("alpha", 1 / 6.0), 0);
+}
+
+// Eight signs a byte, the first in the lowest bit: a set bit is a number that is not negative. (size, bytes / size)
+void sign_bits_rule(Shaper& s) {
+  Shape x = s.shape(0);
+  int64_t size = s.integer("size", 1), bytes = x ? ((*x)[0] + 7) / 8 : 0;
+  if (x && (x->size() != 1 || size <= 0 || bytes % size)) throw Refused(s.describe(0) + " does not pack into " + std::to_string(size) + " rows");
+  s.out(kUint8, known({size, x ? bytes / size : static_cast<int64_t>(ge_unknown_dim)}));
+}
+at::Tensor powers_of_two() { return at::tensor({1, 2, 4, 8, 16, 32, 64, 128}, at::kByte); }
+at::Tensor sign_bits(const Args& a) {
+  at::Tensor set = a[0].ge(0).to(at::kByte), whole = at::zeros({a.output(0).numel() * 8}, at::kByte);
+  whole.narrow(0, 0, set.numel()).copy_(set);
+  return (whole.reshape({-1, 8}) * powers_of_two()).sum(1).to(at::kByte).reshape(a.output(0).sizes());
+}
+void from_sign_bits_rule(Shaper& s) {
+  Shape x = s.shape(0);
+  int64_t size = s.integer("size", 1);
+  if (s.dtype(0) != kUint8 || size <= 0 || (x && (*x)[0] * 8 % size)) throw Refused(s.describe(0) + " does not unpack into " + std::to_string(size) + " rows");
+  s.out(static_cast<int32_t>(s.integer("dtype", kFloat)), known({size, x ? (*x)[0] * 8 / size : static_cast<int64_t>(ge_unknown_dim)}));
+}
+at::Tensor from_sign_bits(const Args& a) {
+  at::Tensor set = a[0].unsqueeze(-1).bitwise_and(powers_of_two()).ne(0);
+  return (set.to(a.out_dtype()) * 2 - 1).reshape(a.output(0).sizes());
 }
 
 // In place of its input, which shares memory with the output.
@@ -183,6 +218,15 @@ const Table& elementwise_rows() {
       ROW(GeluGrad,         "dy x y -> z", same, at::gelu_backward(a[0], a[1], "tanh"))
       ROW(GeluGradV2,       "dy x -> z | approximate:String=none", broadcast, at::gelu_backward(a[0], a[1], a.text("approximate", "none")))
       ROW(SwishGrad,        "grad x y -> grad_x | scale:Float=1.0", same, swish_grad(a))
+      ROW(HardSwishGrad,    "grad x -> y", same, at::hardswish_backward(a[0], a[1]))
+      ROW(HardtanhGrad,     "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", same, at::hardtanh_backward(a[1], a[0], a.real("min_val", -1), a.real("max_val", 1)))
+      ROW(HardShrink,       "input_x -> output_y | lambd:Float=0.5", same, at::hardshrink(a[0], a.real("lambd", 0.5)))
+      ROW(HardShrinkGrad,   "gradients features -> backprops | lambd:Float=0.5", same, at::hardshrink_backward(a[0], a[1], a.real("lambd", 0.5)))
+      ROW(HardSigmoid,      "input_x -> output_y | alpha:Float=0.16666666 beta:Float=0.5", same, hard_sigmoid(a))
+      ROW(HardSigmoidGrad,  "grads input_x -> y | alpha:Float=0.16666666 beta:Float=0.5", same, hard_sigmoid_grad(a))
+      ROW(MishGrad,         "grad x tanhx? -> x_grad", same, at::mish_backward(a[0], a[1]))
+      ROW(SignBitsPack,     "x -> y | size:Int", sign_bits_rule, sign_bits(a))
+      ROW(SignBitsUnpack,   "x -> y | size:Int dtype:Int=0", from_sign_bits_rule, from_sign_bits(a))
   };
   return table;
 }

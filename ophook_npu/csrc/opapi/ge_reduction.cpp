@@ -45,6 +45,12 @@ at::Tensor one_by_one(const Args& a, F reduce_axis) {
   });
 }
 
+void plain_scan(Shaper& s) {
+  s.only("exclusive", 0.0);
+  s.only("reverse", 0.0);
+  same(s);
+}
+
 void arg_reduce(Shaper& s) {
   auto dtype = static_cast<int32_t>(s.integer("dtype", kInt64));
   s.out(dtype, reduced(s.shape(0), s.values(1), false));
@@ -200,7 +206,9 @@ const Table& reduction_rows() {
       ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100", same, nll_grad(a))
       {"Sort",   "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape, sort},
       {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape, topk},
-      ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", same, at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type()))
+      ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", same, std::get<0>(at::sort(a[0], a.integer("axis", -1), a.flag("descending"))))
+      ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan, at::cumprod(a[0], a.need(1).at(0), a[0].scalar_type()))
+      ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan, at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type()))
   };
   return table;
 }

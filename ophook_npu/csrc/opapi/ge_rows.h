@@ -19,9 +19,10 @@
 namespace sim::ge_table {
 
 // ge::DataType, as far as the rules name it.
-enum Dtype : int32_t { kFloat = 0, kHalf = 1, kInt32 = 3, kInt64 = 9, kBool = 12, kBfloat16 = 27 };
+enum Dtype : int32_t { kFloat = 0, kHalf = 1, kInt32 = 3, kUint8 = 4, kInt64 = 9, kBool = 12, kBfloat16 = 27 };
 
 using Shape = std::optional<std::vector<int64_t>>;   // none: unknown rank; -1: unknown dimension
+inline Shape known(std::vector<int64_t> dims) { return dims; }
 using Values = std::optional<std::vector<int64_t>>;  // none: not known
 
 // Refuses a call: the message reaches the user behind the node's name and type.
@@ -44,7 +45,11 @@ class Call {
   double real(const char* attr, double otherwise) const;
   bool flag(const char* attr, bool otherwise = false) const { return integer(attr, otherwise) != 0; }
   std::string text(const char* attr, const char* otherwise) const;
+  // Refuses an attribute that has another value than the one that is simulated.
+  void only(const char* attr, const char* simulated) const;
+  void only(const char* attr, double simulated) const;
   std::vector<int64_t> integers(const char* attr, std::vector<int64_t> otherwise = {}) const;
+  std::vector<float> reals(const char* attr) const;
   std::string describe(size_t input) const;       // "float16[2, 3]"
 
  protected:
@@ -82,9 +87,17 @@ using Table = std::vector<Row>;
 #define ROW(type, proto, rule, ...) \
   {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }},
 
+const Table& boxes_rows();
+const Table& convolution_rows();
 const Table& elementwise_rows();
-const Table& reduction_rows();
+const Table& fill_rows();
+const Table& index_rows();
+const Table& loss_rows();
 const Table& matrix_rows();
+const Table& optimizer_rows();
+const Table& random_rows();
+const Table& reduction_rows();
+const Table& rnn_rows();
 const Table& shape_rows();
 
 // ---- rules that several files use -------------------------------------------------------------------------------
@@ -94,5 +107,8 @@ void broadcast(Shaper& s);         // all inputs of one dtype, broadcast
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);   // refuses an axis out of range
+inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
+Shape all_unknown(const Shape& shape);          // of the same rank
+Shape shape_from(const Shaper& s, size_t input);  // a shape given as an input: its values, or as many unknown dimensions
 
 }  // namespace sim::ge_table

@@ -12,7 +12,8 @@ namespace {
 const std::vector<const Row*>& rows() {
   static const auto* all = [] {
     auto* out = new std::vector<const Row*>;
-    for (const Table* table : {&elementwise_rows(), &reduction_rows(), &matrix_rows(), &shape_rows()})
+    for (const Table* table : {&elementwise_rows(), &reduction_rows(), &matrix_rows(), &shape_rows(), &index_rows(), &fill_rows(),
+                               &loss_rows(), &optimizer_rows(), &rnn_rows(), &boxes_rows(), &convolution_rows(), &random_rows()})
       for (const Row& row : *table) out->push_back(&row);
     return out;
   }();
@@ -87,6 +88,19 @@ int64_t Call::integer(const char* attr, int64_t otherwise) const {
 double Call::real(const char* attr, double otherwise) const {
   const ge_attr* found = find(attr);
   return found ? found->f : otherwise;
+}
+std::vector<float> Call::reals(const char* attr) const {
+  const ge_attr* found = find(attr);
+  return found && found->floats ? std::vector<float>(found->floats, found->floats + found->count) : std::vector<float>();
+}
+void Call::only(const char* attr, const char* simulated) const {
+  if (text(attr, simulated) != simulated) throw Refused(std::string(attr) + "='" + text(attr, "") + "' is not simulated");
+}
+void Call::only(const char* attr, double simulated) const {
+  const ge_attr* found = find(attr);
+  if (!found) return;
+  double value = found->kind == ge_attr_float ? found->f : static_cast<double>(found->i);
+  if (value != simulated) throw Refused(c10::str(attr, "=", value, " is not simulated"));
 }
 std::string Call::text(const char* attr, const char* otherwise) const {
   const ge_attr* found = find(attr);
@@ -172,6 +186,17 @@ int64_t wrap(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + limit : axis;
 }
 
+Shape all_unknown(const Shape& shape) {
+  return shape ? Shape(std::vector<int64_t>(shape->size(), ge_unknown_dim)) : std::nullopt;
+}
+
+Shape shape_from(const Shaper& s, size_t input) {
+  if (Values known = s.values(input)) return *known;
+  Shape length = s.shape(input);
+  if (!length || length->size() != 1 || (*length)[0] < 0) return std::nullopt;
+  return std::vector<int64_t>(static_cast<size_t>((*length)[0]), ge_unknown_dim);
+}
+
 }  // namespace sim::ge_table
 
 using namespace sim::ge_table;
@@ -204,6 +229,8 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
     Results results = row->run(args);
     for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {
       at::Tensor out = args.output(i);
+      // A device does not tell a scalar from a tensor with one element; what the caller allocated decides.
+      if (results[i].numel() == 1 && out.numel() == 1) results[i] = results[i].reshape(out.sizes());
       if (results[i].sizes() != out.sizes())
         throw Refused("its result " + std::to_string(i) + " has another shape than its rule gave: " +
                       c10::str(results[i].sizes(), " and ", out.sizes()));
