@@ -130,15 +130,29 @@ def register(app: typer.Typer) -> None:
         device: Device = None,
         mode: Annotated[str, typer.Option(help="warn, raise (in the program) or record.")] = "record",
         debugger: Annotated[bool, typer.Option(help="Stop in the debugger at a problem.")] = False,
+        check: Annotated[
+            list[str] | None, typer.Option(help="Only this check: nan, inf, overflow, dtype, device. Repeatable.")
+        ] = None,
+        contracts: Annotated[
+            Path | None,
+            typer.Option(
+                help="A Python file with CONTRACTS = {operator: function of the call that says what is wrong}."
+            ),
+        ] = None,
         out: Out = None,
     ) -> None:
         """Find where a program first makes a NaN, infinity or surprising dtype or device; then exit status 1."""
         start_over(device)
         writable(out)
         from ophook_npu.observe import Validate
+        from ophook_npu.observe.program import functions
+        from ophook_npu.observe.validate import CHECKS
 
+        meaning = "a function gets the Call and returns what is wrong, or None"
+        rules = None if contracts is None else functions(contracts, "CONTRACTS", "validate", meaning)
         chosen = filters(op, module, phase, every, via)
-        validate = Validate(mode=mode, debugger=debugger, **chosen)  # type: ignore[arg-type]
+        checks = CHECKS if check is None else tuple(check)
+        validate = Validate(mode=mode, debugger=debugger, checks=checks, contracts=rules, **chosen)  # type: ignore[arg-type]
         observe(program, validate, out, bad=lambda: validate.found)
 
     @app.command("compare", context_settings=PROGRAM)

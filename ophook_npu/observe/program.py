@@ -6,7 +6,7 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -42,6 +42,24 @@ def run(arguments: list[str], observer: AbstractContextManager[Any]) -> int:
         _print_as_python_does(error)
         status = 1
     return status
+
+
+def functions(path: Path, name: str, where: str, meaning: str) -> dict[str, Callable[..., Any]]:
+    """The dictionary ``name``, operator -> function, that a Python file of the user defines.
+
+    Raises:
+        OphookError: no such file, or it defines no such dictionary; ``meaning`` says what a function is for.
+    """
+    if not path.is_file():
+        raise OphookError(where, f"no such file: {path}", todo=f"give a Python file that defines {name}")
+    found = runpy.run_path(str(path)).get(name)
+    if not isinstance(found, dict) or not all(callable(function) for function in found.values()):
+        raise OphookError(
+            where,
+            f"{path} does not define {name}",
+            allowed=f"{name} = {{'aten::relu': function, …}}; {meaning}",
+        )
+    return found
 
 
 def _program(arguments: list[str]) -> Any:

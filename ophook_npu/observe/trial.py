@@ -10,7 +10,6 @@ import dataclasses
 import json
 import math
 import re
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ophook_npu.errors import OphookError
+from ophook_npu.observe.program import functions
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)\b", re.IGNORECASE)
 
@@ -76,21 +76,8 @@ class Trials:
 
 
 def load(path: Path) -> dict[str, Callable[..., Any]]:
-    """``REPLACEMENTS`` of a Python file.
-
-    Raises:
-        OphookError: no such file, or it defines no such dictionary.
-    """
-    if not path.is_file():
-        raise OphookError("bisect", f"no such file: {path}", todo="give a Python file that defines REPLACEMENTS")
-    found = runpy.run_path(str(path)).get("REPLACEMENTS")
-    if not isinstance(found, dict) or not all(callable(function) for function in found.values()):
-        raise OphookError(
-            "bisect",
-            f"{path} does not define REPLACEMENTS",
-            allowed="REPLACEMENTS = {'aten::relu': function, …}; a function gets the operator's arguments",
-        )
-    return found
+    """``REPLACEMENTS`` of a Python file; see :func:`functions`."""
+    return functions(path, "REPLACEMENTS", "bisect", "a function gets the operator's arguments")
 
 
 def same_output(given: str, wanted: str, tolerance: float) -> bool:

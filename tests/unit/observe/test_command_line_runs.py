@@ -108,6 +108,21 @@ def test_outputs_are_the_same_but_for_small_differences_of_numbers():
     assert same_output("nan -inf 1e-9", "nan -inf 0", 1e-3) and not same_output("nan", "1.0", 1e-3)
 
 
+def test_contracts_of_the_user(here, command):
+    (here / "contracts.py").write_text(
+        "def small(call):\n    return None if call.result.abs().max() < 1e-3 else 'too large'\n"
+        "CONTRACTS = {'aten::relu': small}\n"
+    )
+    arguments = ["validate", "--contracts", "contracts.py", "--check", "nan", "--json", "found.json", "--", "train.py"]
+    done = command(*arguments)
+    found = json.loads((here / "found.json").read_text())["problems"]
+    assert done.returncode == 1 and {(p["kind"], p["op"], p["text"]) for p in found} == {
+        ("contract", "aten::relu", "too large")
+    }
+    assert "no such file: none.py" in command("validate", "--contracts", "none.py", "--", "train.py").stderr
+    assert "unknown check 'nans'" in command("validate", "--check", "nans", "--", "train.py").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
