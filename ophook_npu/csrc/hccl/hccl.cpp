@@ -41,7 +41,7 @@ struct Communicator {
   std::mutex mutex;  // of what follows
   Link link;
   uint32_t serial = 0;
-  bool failed = false;
+  bool lost = false;  // a rank is gone
 };
 using Comm = std::shared_ptr<Communicator>;
 
@@ -114,8 +114,10 @@ int run(void* argument) {
   try {
     job->body(*job->comm);
     return 0;
+  } catch (const Gone& problem) {
+    job->comm->lost = true;
+    return sim_fail(kDeviceFailure, "%s", problem.what());
   } catch (const std::exception& problem) {
-    job->comm->failed = true;
     return sim_fail(kDeviceFailure, "%s", problem.what());
   }
 }
@@ -306,10 +308,11 @@ SIM_API HcclResult HcclGetCommName(HcclComm handle, char* out) {
   return entry("HcclGetCommName", handle, [&](const Comm& comm) { return std::strcpy(out, comm->name.c_str()), HCCL_SUCCESS; });
 }
 
+// A wrong call is reported at the next synchronization, with its reason; torch_npu ends the process for what it hears here.
 SIM_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* out) {
   return entry("HcclGetCommAsyncError", handle, [&](const Comm& comm) {
     std::unique_lock lock(comm->mutex, std::try_to_lock);  // held by a collective under way: nothing has failed yet
-    *out = lock && comm->failed ? HCCL_E_REMOTE : HCCL_SUCCESS;
+    *out = lock && comm->lost ? HCCL_E_REMOTE : HCCL_SUCCESS;
     return HCCL_SUCCESS;
   });
 }

@@ -20,6 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr uint32_t kFailure = 0xffffffff;  // command of a rank that says why it failed
+constexpr uint64_t kLongestReason = 1024;
+
 struct Hello {
   uint32_t ranks, rank;
 };
@@ -108,7 +111,7 @@ std::string describe(const Tag& tag) {
 }  // namespace
 
 Link::Link(const std::string& id, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout)
-    : ranks_(ranks), rank_(rank), sockets_(ranks, -1) {
+    : ranks_(ranks), rank_(rank), sockets_(ranks, -1), inside_(ranks, false) {
   const auto deadline = Clock::now() + timeout;
   try {
     Listener listener(id, rank, ranks);
@@ -153,9 +156,27 @@ Link::~Link() {
     if (socket >= 0) close(socket);
 }
 
-void Link::die(const std::string& reason) {
+void Link::die(const std::string& reason, bool gone) {
   dead_ = reason;
+  for (uint32_t peer = 0; peer < ranks_; ++peer) {
+    if (sockets_[peer] < 0) continue;
+    if (!inside_[peer]) {
+      const std::string text = reason.substr(0, kLongestReason);
+      const Header header{{kFailure, 0}, text.size()};
+      std::string message(reinterpret_cast<const char*>(&header), sizeof header);
+      message += text;
+      (void)!send(sockets_[peer], message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);  // it may be gone as well
+    }
+    shutdown(sockets_[peer], SHUT_WR);
+  }
+  if (gone) throw Gone(reason);
   throw std::runtime_error(reason);
+}
+
+void Link::heard_of_failure(uint64_t size, uint32_t peer) {
+  std::string text(std::min(size, kLongestReason), '\0');
+  whole(false, sockets_[peer], text.data(), text.size(), Clock::now() + std::chrono::seconds(5));
+  die(text.find(" failed: ") == std::string::npos ? "rank " + std::to_string(peer) + " failed: " + text : text);
 }
 
 void Link::copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives) {
@@ -202,9 +223,10 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
     const ssize_t moved = sending ? send(sockets_[peer], transfer.at(), transfer.left(), MSG_DONTWAIT | MSG_NOSIGNAL)
                                   : recv(sockets_[peer], transfer.at(), transfer.left(), MSG_DONTWAIT);
     if (moved < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (moved <= 0) die(describe(transfer.tag) + ": rank " + std::to_string(peer) + " is gone");
+    if (moved <= 0) die(describe(transfer.tag) + ": rank " + std::to_string(peer) + " is gone", true);
     const bool was_header = transfer.in_header();
     transfer.done += uint64_t(moved);
+    if (sending) inside_[peer] = !transfer.finished();
     if (!sending && was_header && !transfer.in_header()) check(transfer, peer);
     if (transfer.finished()) queue.pop_front();
   };
@@ -238,6 +260,7 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
 void Link::check(const Transfer& transfer, uint32_t peer) {
   const Tag &mine = transfer.tag, &theirs = transfer.header.tag;
   const std::string them = "rank " + std::to_string(peer), me = "rank " + std::to_string(rank_);
+  if (theirs.command == kFailure) heard_of_failure(transfer.header.size, peer);
   if (mine.command == HCCL_CMD_RECEIVE && theirs.command == HCCL_CMD_SEND)
     die(me + " and " + them + " send to each other and neither receives: put send and receive into one group");
   if (std::memcmp(&mine, &theirs, sizeof mine)) die(me + " is in " + describe(mine) + ", " + them + " in " + describe(theirs));

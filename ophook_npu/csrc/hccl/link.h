@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct Piece {
   uint64_t size;
 };
 
+// A rank's process ended, or its connection broke.
+struct Gone : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Link {
  public:
   // Waits until all ranks are there. Throws std::runtime_error, after `timeout` at the latest.
@@ -33,18 +39,21 @@ class Link {
   Link& operator=(const Link&) = delete;
 
   // Sends and receives at the same time; returns when all of it is done. Pieces between the same two ranks keep their
-  // order; pieces to the own rank are copied. Throws std::runtime_error naming rank and reason; the link is then dead.
+  // order; pieces to the own rank are copied. Throws std::runtime_error naming rank and reason; the link is then dead,
+  // and the other ranks are told why.
   void exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::chrono::seconds timeout);
 
  private:
   struct Transfer;
   void copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives);
   void check(const Transfer& transfer, uint32_t peer);
-  [[noreturn]] void die(const std::string& reason);
+  [[noreturn]] void heard_of_failure(uint64_t size, uint32_t peer);
+  [[noreturn]] void die(const std::string& reason, bool gone = false);
 
   const uint32_t ranks_, rank_;
-  std::vector<int> sockets_;  // by rank; -1 for the own
-  std::string dead_;          // why
+  std::vector<int> sockets_;         // by rank; -1 for the own
+  std::vector<bool> inside_;         // by rank: a piece is sent in part
+  std::string dead_;                 // why
 };
 
 }  // namespace sim::hccl

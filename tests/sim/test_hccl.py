@@ -1,0 +1,59 @@
+"""Several processes, a simulated NPU each, over torch_npu's own HCCL process group."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def launch(program: str, ranks: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    simulator = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", str(ranks), "--"]
+    workers = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    return subprocess.run(
+        [*simulator, *workers, str(PROGRAMS / program)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_collectives(ranks: int) -> None:
+    done = launch("collectives.py", ranks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(ranks):
+        for part in ("reductions", "movements", "messages", "grouped_sends", "groups", "captured"):
+            assert f"rank {rank}: {part} passed" in done.stdout
+
+
+def test_parallel_training_has_the_losses_of_one_cpu() -> None:
+    done = launch("parallel_training.py", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(2):
+        for kind in ("DDP", "FSDP", "fully_shard", "tensor parallel"):
+            assert f"rank {rank}: {kind} passed" in done.stdout
+
+
+def test_mistakes_are_named_on_every_rank() -> None:
+    done = launch("wrong_collectives.py", 2, HCCL_EXEC_TIMEOUT="3", HCCL_CONNECT_TIMEOUT="2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = {
+        line.split(": ", 2)[1] + line.split(": ", 2)[0][-1]: line for line in done.stdout.splitlines() if "rank" in line
+    }
+    for rank in (0, 1):
+        assert "HcclAllReduce (sum) of float32" in said[f"another_collective{rank}"]
+        assert "HcclBroadcast of float32 from rank 0" in said[f"another_collective{rank}"]
+        assert "(sum)" in said[f"another_reduction{rank}"] and "(max)" in said[f"another_reduction{rank}"]
+        assert "bytes" in said[f"another_size{rank}"]
+        assert "of float32" in said[f"another_dtype{rank}"] and "of int32" in said[f"another_dtype{rank}"]
+        assert "send to each other and neither receives" in said[f"both_send{rank}"]
+        assert "after 3 s still waiting for rank 1" in said[f"too_late{rank}"]
+    assert "rank 1 did not come within 2 s" in said["absent0"]
+    assert "rank 1 is gone" in said["gone0"]
