@@ -141,8 +141,10 @@ def _gave_up(function: str) -> None:
 
 def _compiler_for(compiler: Callable[..., Any]) -> Callable[..., Any]:
     with _lock:
-        # The first of the list is innermost; what works before autograd must come before what works after it.
-        wrapping = sorted((r for r in _requests if r.wrap is not None), key=lambda r: r.level == "forward")
+        # The first of the list is the innermost compiler, which gets the graph last: what works before autograd must
+        # come before what works after it, and the newest hook stands around the older ones, as everywhere.
+        wanted = [r for r in _requests if r.wrap is not None]
+        wrapping = [*(r for r in reversed(wanted) if r.level == "aot"), *(r for r in wanted if r.level == "forward")]
         key = (compiler, *wrapping)
         if key not in _wrapped:
             made = compiler
