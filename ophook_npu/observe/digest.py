@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from pathlib import Path
 from typing import IO, Any
 
@@ -118,12 +119,7 @@ class Digest(Observer):
         values = tensor.detach()
         values = (values if values.layout == torch.strided else values.to_dense()).cpu()
         values = torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
-        flat = values.double().flatten()
-        figures |= {
-            "norm": math.sqrt(flat.dot(flat).item()),
-            "mean": flat.sum().item() / flat.numel(),
-            "weighted": _weighted(flat),
-        }
+        figures |= _sums(values.reshape(-1))
         if self._exact:
             figures["bits"] = _checksum(values)
         return figures
@@ -131,15 +127,28 @@ class Digest(Observer):
 
 # A period of 17 notices permuted elements, which norm and mean do not.
 _WEIGHTS = torch.arange(17, dtype=torch.float64, device="cpu").repeat(4096)
+_BLOCK = _WEIGHTS.numel()
 
 
-def _weighted(flat: torch.Tensor) -> float:
-    """The sum of elements times 0 to 16 in turn, without a vector of weights as long as they are."""
-    length = _WEIGHTS.numel()
-    whole = flat.numel() // length * length
-    rest = flat[whole:]
-    total = rest.dot(_WEIGHTS[: rest.numel()]).item()
-    return total + (flat[:whole].view(-1, length) @ _WEIGHTS).sum().item() if whole else total
+class _Scratch(threading.local):
+    def __init__(self) -> None:
+        with torch.inference_mode(False):
+            self.block = torch.empty(_BLOCK, dtype=torch.float64, device="cpu")
+
+
+_scratch = _Scratch()
+
+
+def _sums(flat: torch.Tensor) -> Row:
+    """In float64 and block by block: making a float64 copy of a large result costs more than summing it up."""
+    squares = total = weighted = 0.0
+    for part in flat.split(_BLOCK):
+        count = part.numel()
+        block = _scratch.block[:count].copy_(part)
+        squares += block.dot(block).item()
+        total += block.sum().item()
+        weighted += block.dot(_WEIGHTS[:count]).item()
+    return {"norm": math.sqrt(squares), "mean": total / flat.numel(), "weighted": weighted}
 
 
 def _says_nothing(op: Any) -> bool:
