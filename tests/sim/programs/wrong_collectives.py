@@ -1,4 +1,4 @@
-"""Run by test_hccl.py under torch.distributed.run with two ranks: each mistake is named on both, in a group of its own."""
+"""Run by test_hccl.py under torch.distributed.run, two ranks: each mistake, in a group of its own, is named on both."""
 
 import os
 import time
