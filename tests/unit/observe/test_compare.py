@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 
 import pytest
 import torch
 from programs import mlp, step, transformer, transformer_step
 
 from ophook_npu import OphookError, hook, observe, original
+
+OUTSIDE = re.compile(r"""(src|href)\s*=|url\(|@import|https?://""")
 
 
 def two_hundred(x):
@@ -154,7 +158,84 @@ def test_results_as_json_lines_data_and_html(tmp_path):
     assert len(rows) == found.compared and [r["op"] for r in rows if not r["ok"]] == ["aten::erf"]
     found.html(page)
     assert "First divergence" in page.read_text() and "aten::erf" in page.read_text()
+    assert not OUTSIDE.search(page.read_text())
     assert json.loads(json.dumps(found.to_json()))["failed"] == 1
+
+
+def test_results_as_parquet(tmp_path):
+    import pyarrow.parquet
+
+    path = tmp_path / "rows.parquet"
+    with hook("aten::erf", replace=planted), observe.Compare(to=path) as found:
+        two_hundred(torch.randn(64, 64))
+    rows = pyarrow.parquet.read_table(path).to_pylist()
+    assert len(rows) == found.compared and [row["op"] for row in rows if not row["ok"]] == ["aten::erf"]
+    (bad,) = (row for row in rows if not row["ok"])
+    assert bad["shape"] == [64, 64] and bad["max_abs"] == pytest.approx(1e-3, rel=1e-2) and bad["drift"] is None
+    assert bad["stack"][-1].startswith(__file__) and bad["stack"][-1].endswith("two_hundred")
+
+
+def test_parquet_without_pyarrow_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(OphookError, match=r"pyarrow is not installed.*gets JSON lines.*ophook-npu\[parquet\]"):
+        observe.Compare(to=tmp_path / "rows.parquet")
+    with pytest.raises(OphookError, match="no such folder"):
+        observe.Compare(to=tmp_path / "nowhere" / "rows.jsonl")
+
+
+def test_accumulated_error_is_named_where_it_becomes_too_much():
+    x = torch.linspace(-1, 1, 64)
+
+    def slightly(t):
+        return original()(t) * (1 + 8e-5)  # within tolerance alone, not twice over
+
+    with hook("aten::tanh", replace=slightly), observe.Compare(drift=True) as found:
+        y = x.tanh().tanh().tanh()
+        y.neg()
+    assert found.failed == 0 and found.first is None and found.drifted == 3
+    first = found.first_drifted
+    assert first.op == "aten::tanh" and first.number == 2 and 0 < first.inherited < first.drift
+    assert "accumulated error is out of tolerance in 3 results, first in call 2: aten::tanh" in found.report()
+    assert found.to_json()["first_drifted"]["op"] == "aten::tanh"
+    found.clear()
+    assert found.drifted == 0 and found.first_drifted is None and found.course == []
+
+
+def test_attention_without_dropout_is_compared():
+    q = torch.randn(1, 2, 8, 16)
+    with observe.Compare() as found:
+        torch.nn.functional.scaled_dot_product_attention(q, q, q)
+    assert "aten::_scaled_dot_product_flash_attention_for_cpu" in found.worst and found.failed == 0
+    with observe.Compare() as found:
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=0.5)
+    assert found.skipped["random"] >= 1 and found.failed == 0
+
+
+def test_the_course_of_a_long_run_stays_short():
+    x = torch.ones(4)
+    off = iter(range(10**6))
+    with (
+        hook("aten::sin", replace=lambda t: original()(t) + (next(off) == 1500)),
+        observe.Compare("aten::sin") as found,
+    ):
+        for _ in range(2000):
+            x.sin()
+    assert found.compared == 2000 and len(found.course) <= 600
+    assert [point.number for point in found.course if not point.ok] == [1501]
+    numbers = [point.number for point in found.course]
+    assert numbers == sorted(numbers) and numbers[-1] > 1990
+
+
+def test_reasons_stay_few_however_the_messages_vary():
+    shapes = iter(range(1, 10**6))
+
+    def refuses(op, args, kwargs):
+        raise RuntimeError(f"shape {next(shapes)} is not supported")
+
+    with observe.Compare("aten::sin", reference=refuses) as found:
+        for _ in range(300):
+            torch.ones(2).sin()
+    assert len(found.skipped) <= 201 and sum(found.skipped.values()) == 300
 
 
 def test_memory_is_bounded():
