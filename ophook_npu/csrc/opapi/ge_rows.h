@@ -89,6 +89,8 @@ using Table = std::vector<Row>;
 
 const Table& boxes_rows();
 const Table& convolution_rows();
+const Table& detection_rows();
+const Table& collective_rows();
 const Table& elementwise_rows();
 const Table& fill_rows();
 const Table& index_rows();
