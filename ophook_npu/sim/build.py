@@ -72,7 +72,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             "libopapi.so",
             every("opapi"),
             (*exported, *aten),
-            (core, "libascendcl.so"),
+            (core, "libascendcl.so", "libhccl.so"),
             (*here, *torch_link),
             prefix=CSRC / "opapi" / "prefix.h",
             needs=(aten_header,),

@@ -33,6 +33,14 @@ def test_collectives(ranks: int) -> None:
             assert f"rank {rank}: {part} passed" in done.stdout
 
 
+def test_collectives_in_torchairs_graphs() -> None:
+    done = launch("compiled_collectives.py", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(2):
+        for part in ("dynamic=False", "dynamic=True", "uneven"):
+            assert f"rank {rank}: {part} passed" in done.stdout
+
+
 def test_parallel_training_has_the_losses_of_one_cpu() -> None:
     done = launch("parallel_training.py", 2)
     assert done.returncode == 0, done.stdout + done.stderr
