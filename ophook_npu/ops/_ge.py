@@ -41,6 +41,8 @@ def register_converter(op: Operator, torchair: Any) -> None:
         if op.mutated:
             from torchair.ge._ge_graph import dont_prune_me
 
+            # To torch it returns one thing, None. torchair finds the arguments' new values by their outputs' names.
+            node = node if len(outputs) == 1 else node[0]
             dont_prune_me(node)  # nothing reads it when it is called for its effect only
         return node
 

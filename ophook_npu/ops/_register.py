@@ -164,18 +164,27 @@ def _implement_on_npu(op: Operator, library: Any) -> None:
 def _kernel_on_npu(op: Operator, library: Any) -> None:
     if has_npu_kernel(op):  # built into this torch_npu
         return
-    if op.has_cpp:
-        from ophook_npu.npu.aclnn import missing
-        from ophook_npu.ops.extension import build
+    reason = _no_kernel(op)
+    if reason is not None:
+        library.impl(op.name, _by_the_cpu(op, reason), "PrivateUse1")
+        return
+    from ophook_npu.ops.extension import build
 
-        assert op.aclnn_name is not None
-        reason = missing(op.aclnn_name)
-        if reason is None:
-            torch.ops.load_library(str(build(op)))
-            return
-    else:
-        reason = "it has no C++ kernel" if op.aclnn_name else "it has no aclnn function"
-    library.impl(op.name, _by_the_cpu(op, reason), "PrivateUse1")
+    torch.ops.load_library(str(build(op)))
+
+
+def _no_kernel(op: Operator) -> str | None:
+    """Why no C++ kernel can be made of the declaration and used here, or None."""
+    if op.aclnn_name is None:
+        return "it has no aclnn function"
+    from ophook_npu.npu.aclnn import missing
+    from ophook_npu.ops.export.cpp import require
+
+    try:
+        require(op)
+    except OphookError as error:
+        return f"it has no C++ kernel, as {error.what}"
+    return missing(op.aclnn_name)
 
 
 def _by_the_cpu(op: Operator, reason: str) -> Callable[..., Any]:

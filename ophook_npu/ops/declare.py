@@ -24,6 +24,11 @@ ATTRIBUTE_TYPES = {
     "int": "Int", "float": "Float", "number": "Float", "bool": "Bool", "str": "Str", "ScalarType": "DataType",
     "List[int]": "ListInt", "List[float]": "ListFloat", "List[bool]": "ListBool",
 }  # fmt: skip
+# a schema's default for a ScalarType is a number of torch's
+_SCALAR_TYPES = {
+    0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64, 5: torch.float16, 6: torch.float32,
+    7: torch.float64, 11: torch.bool, 15: torch.bfloat16,
+}  # fmt: skip
 _TENSORS = ("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Optional[Tensor]]")
 # Names that torch's own functions take where it passes an operator's arguments on by name: those of an operator that
 # writes (functionalization), and those given by keyword (vmap, FX).
@@ -145,11 +150,6 @@ class Operator:
     def aclnn_name(self) -> str | None:
         return self.aclnn or (f"aclnn{self.ge}" if self.ge else None)
 
-    @property
-    def has_cpp(self) -> bool:
-        """Whether a C++ kernel can be made: there is an aclnn function, and every result's shape has a named rule."""
-        return self.aclnn_name is not None and all(rule is not None for rule in self.outputs.values())
-
     def argument(self, name: str) -> Any:
         return next(a for a in self.arguments if a.name == name)
 
@@ -159,8 +159,14 @@ class Operator:
         values.update(kwargs)
         for a in self.arguments:
             if a.name not in values:
-                values[a.name] = a.default_value
+                values[a.name] = default_of(a)
         return values
+
+
+def default_of(argument: Any) -> Any:
+    """A schema argument's default, that of a ScalarType as a dtype; None where there is none."""
+    value = argument.default_value
+    return _SCALAR_TYPES.get(value, value) if str(argument.real_type) == "ScalarType" else value
 
 
 def validate(op: Operator) -> None:
@@ -271,9 +277,9 @@ def _check_signature(op: Operator, refuse: Callable[..., OphookError]) -> None:
         for a in op.arguments:
             default = parameters[a.name].default
             has = default is not inspect.Parameter.empty
-            if has != a.has_default_value() or (has and default != a.default_value):
+            if has != a.has_default_value() or (has and default != default_of(a)):
                 given = repr(default) if has else "no default"
-                wanted = repr(a.default_value) if a.has_default_value() else "no default"
+                wanted = repr(default_of(a)) if a.has_default_value() else "no default"
                 raise refuse(f"{kind} has {given} for {a.name}", f"{wanted}, as in the schema")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ophook_npu.errors import OphookError
-from ophook_npu.ops.declare import Operator, written
+from ophook_npu.ops.declare import Operator, default_of, written
 from ophook_npu.ops.export import ascendc, cpp, ge, yaml_entries
 from ophook_npu.ops.export.kernel import kernel
 from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
@@ -17,13 +17,13 @@ from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
 _NAME = re.compile(r"^[a-z_]\w*::[a-z]\w*$")
 _EXAMPLES = {
     "int": "1", "float": "0.5", "bool": "False", "str": '"a"', "number": "2.0", "ScalarType": "torch.float32",
-    "List[int]": "[1, 2]", "List[bool]": "[True]", "List[float]": "[0.5]", "Optional[Tensor]": "None",
+    "List[int]": "[1, 2]", "List[float]": "[0.5]", "Optional[Tensor]": "None",
     "List[Tensor]": "[torch.randn(2, 3), torch.randn(2, 3)]",
 }  # fmt: skip
 _ANNOTATIONS = {
     "Tensor": "torch.Tensor", "Optional[Tensor]": "torch.Tensor | None", "List[Tensor]": "list[torch.Tensor]",
     "int": "int", "float": "float", "bool": "bool", "str": "str", "number": "float", "ScalarType": "torch.dtype",
-    "List[int]": "list[int]", "List[bool]": "list[bool]", "List[float]": "list[float]",
+    "List[int]": "list[int]", "List[float]": "list[float]",
 }  # fmt: skip
 
 _PYPROJECT = """\
@@ -160,7 +160,7 @@ _ROW_KINDS = {
     "List[Tensor]": ("List", "const std::vector<at::Tensor>&"), "int": ("int64_t", "int64_t"),
     "float": ("double", "double"), "number": ("double", "double"), "bool": ("bool", "bool"),
     "str": ("Text", "const std::string&"), "ScalarType": ("Dtype", "at::ScalarType"),
-    "List[int]": ("Ints", "const std::vector<int64_t>&"), "List[bool]": ("Bools", "const std::vector<bool>&"),
+    "List[int]": ("Ints", "const std::vector<int64_t>&"),
     "List[float]": ("Floats", "const std::vector<float>&"),
 }  # fmt: skip
 
@@ -239,7 +239,7 @@ def _parameter(a: Any, annotated: bool = False) -> str:
     text = a.name + (f": {_ANNOTATIONS[str(a.real_type)]}" if annotated else "")
     if not a.has_default_value():
         return text
-    return f"{text} = {a.default_value!r}" if annotated else f"{text}={a.default_value!r}"
+    return f"{text} = {default_of(a)!r}" if annotated else f"{text}={default_of(a)!r}"
 
 
 def _body(plain: list[str], mutated: list[str], results: int) -> str:
@@ -312,7 +312,7 @@ def _examples(op: Operator, plain: list[str]) -> str:
                 shape = first if a.name == plain[0] or op.mutated else rest
                 values.append(f"torch.randn({shape}{', requires_grad=True' if grad else ''})")
             elif a.has_default_value():
-                values.append(repr(a.default_value))
+                values.append(repr(default_of(a)))
             else:
                 values.append(_EXAMPLES[kind])
         lines += f"        ({', '.join(values)}{',' if len(values) == 1 else ''}),\n"

@@ -10,7 +10,7 @@ import torch
 
 from ophook_npu.ops._ge import attribute_type
 from ophook_npu.ops.declare import Operator
-from ophook_npu.ops.export.ge import DATA_TYPES, file_stem, literal, outputs
+from ophook_npu.ops.export.ge import DATA_TYPES, default, file_stem, outputs
 from ophook_npu.ops.rules import Broadcast, Divided, Reduced, Rule, Same
 
 _JSON_TYPES = {
@@ -20,6 +20,11 @@ _JSON_TYPES = {
 _JSON_ATTRIBUTES = {
     "Int": "int", "Float": "float", "Bool": "bool", "Str": "string", "ListInt": "list_int", "ListFloat": "list_float",
     "ListBool": "list_bool", "DataType": "int",
+}  # fmt: skip
+# a data type as an attribute of msopgen's, which are numbers
+_GE_NUMBERS = {
+    "DT_FLOAT": 0, "DT_FLOAT16": 1, "DT_INT8": 2, "DT_INT32": 3, "DT_UINT8": 4, "DT_INT16": 6, "DT_INT64": 9,
+    "DT_DOUBLE": 11, "DT_BOOL": 12, "DT_BF16": 27,
 }  # fmt: skip
 _PARAM = {"Tensor": "required", "Optional[Tensor]": "optional", "List[Tensor]": "dynamic"}
 _ANY = tuple(_JSON_TYPES)
@@ -67,12 +72,11 @@ def msopgen(op: Operator) -> str:
 
 
 def _attribute(op: Operator, attribute: str) -> str:
-    a = op.argument(op.ge_attributes[attribute])
-    kind = _JSON_ATTRIBUTES[attribute_type(op, attribute)]
-    given = a.has_default_value() and a.default_value is not None
-    lines = [f'"name": "{attribute}"', f'"param_type": "{"optional" if given else "required"}"', f'"type": "{kind}"']
-    if given:
-        value = literal(a.default_value).strip('"')
+    kind, given = _JSON_ATTRIBUTES[attribute_type(op, attribute)], default(op, attribute)
+    optional = "optional" if given is not None else "required"
+    lines = [f'"name": "{attribute}"', f'"param_type": "{optional}"', f'"type": "{kind}"']
+    if given is not None:
+        value = str(_GE_NUMBERS.get(given, given.strip('"')))
         lines.append(f'"default_value": "{value}"')
     return "      {\n" + ",\n".join(f"        {line}" for line in lines) + "\n      }"
 
@@ -98,16 +102,12 @@ def op_def(op: Operator) -> str:
         body += tensor("Input", name, _PARAM[str(op.argument(name).real_type)].upper(), False)
     for name in outputs(op):
         body += tensor("Output", name, "REQUIRED", True)
-    for attribute, argument in op.ge_attributes.items():
-        a = op.argument(argument)
+    for attribute in op.ge_attributes:
         kind = {"Str": "String", "DataType": "Int"}.get(attribute_type(op, attribute), attribute_type(op, attribute))
-        given = a.has_default_value() and a.default_value is not None
+        given = default(op, attribute)
+        value = f"ge::{given}" if given in _GE_NUMBERS else given or ""
         body += f'        this->Attr("{attribute}")'
-        body += (
-            f".AttrType(OPTIONAL).{kind}({literal(a.default_value)});\n"
-            if given
-            else f".AttrType(REQUIRED).{kind}();\n"
-        )
+        body += f".AttrType({'REQUIRED' if given is None else 'OPTIONAL'}).{kind}({value});\n"
     configs = "".join(f'\n            .AddConfig("{soc}")' for soc in SOCS)
     return (
         f"namespace ops {{\n\nclass {op.ge} : public OpDef {{\npublic:\n"

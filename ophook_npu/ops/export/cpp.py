@@ -12,11 +12,12 @@ SCALAR_TYPES = {
     torch.int8: "Char", torch.uint8: "Byte", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
     torch.bool: "Bool",
 }  # fmt: skip
+# Not bool[]: torch's dispatcher calls no C++ kernel with one.
 _PARAMETERS = {
     "Tensor": "const at::Tensor& {}", "Optional[Tensor]": "const c10::optional<at::Tensor>& {}",
     "List[Tensor]": "at::TensorList {}", "int": "int64_t {}", "float": "double {}", "bool": "bool {}",
     "str": "c10::string_view {}", "number": "const at::Scalar& {}", "ScalarType": "at::ScalarType {}",
-    "List[int]": "at::IntArrayRef {}", "List[bool]": "at::ArrayRef<bool> {}", "List[float]": "at::ArrayRef<double> {}",
+    "List[int]": "at::IntArrayRef {}", "List[float]": "at::ArrayRef<double> {}",
 }  # fmt: skip
 
 

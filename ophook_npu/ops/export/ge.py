@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ophook_npu.ops._ge import attribute_type
-from ophook_npu.ops.declare import Operator
+from ophook_npu.ops.declare import Operator, default_of
 from ophook_npu.ops.rules import Broadcast, Divided, Reduced, Rule, Same
 
 DATA_TYPES = {
@@ -78,14 +78,14 @@ def reg_op(op: Operator) -> str:
         kind = str(op.argument(name).real_type)
         lines.append(f"    .{_INPUT_MACROS[kind]}({name}, {_tensor_type(op, name)})")
     lines += [f"    .OUTPUT({name}, {_tensor_type(op, name)})" for name in outputs(op)]
-    for attribute, argument in op.ge_attributes.items():
+    for attribute in op.ge_attributes:
         kind = attribute_type(op, attribute)
         kind = _ATTRIBUTE_NAMES.get(kind, kind)
-        a = op.argument(argument)
-        if a.has_default_value() and a.default_value is not None:
-            lines.append(f"    .ATTR({attribute}, {kind}, {literal(a.default_value)})")
-        else:
+        given = default(op, attribute)
+        if given is None:
             lines.append(f"    .REQUIRED_ATTR({attribute}, {kind})")
+        else:
+            lines.append(f"    .ATTR({attribute}, {kind}, {given})")
     return "\n".join([*lines, f"    .OP_END_FACTORY_REG({op.ge});"])
 
 
@@ -105,6 +105,15 @@ def file_stem(op: Operator) -> str:
     """``add_custom`` for AddCustom."""
     assert op.ge is not None
     return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(op.ge))
+
+
+def default(op: Operator, attribute: str) -> str | None:
+    """The attribute's default in C++; None where the schema has none."""
+    a = op.argument(op.ge_attributes[attribute])
+    value = default_of(a)
+    if not a.has_default_value() or value is None:
+        return None
+    return DATA_TYPES[value] if isinstance(value, torch.dtype) else literal(value)
 
 
 def literal(value: Any) -> str:
