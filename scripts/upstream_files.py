@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+import torch
+import torch_npu
 import torch_npu.testing.common_utils  # loading these two takes seconds: once for all forks
-import torch_npu.testing.testcase  # noqa: F401
+import torch_npu.testing.testcase
 
 SECONDS = 300
 
@@ -27,6 +30,8 @@ def run_here(file: Path, tests: Path, report: Path) -> None:
         os.dup2(log, stream)
     os.setpgid(0, 0)
     options = ["-q", "-c", os.devnull, "--rootdir", str(tests), "-p", "no:cacheprovider", "--import-mode=importlib"]
+    # A kernel's error message reaches stderr only: the report counts by it.
+    options += ["-o", "junit_logging=out-err", "-o", "junit_log_passing_tests=false"]
     status = pytest.main([*options, "--junitxml", str(report), str(file)])
     sys.stdout.flush()
     os._exit(int(status))
@@ -56,6 +61,9 @@ def run_forked(file: Path, tests: Path, report: Path) -> None:
 def main(out: Path, tests: Path, files: list[Path]) -> None:
     (out / "work").mkdir(parents=True, exist_ok=True)
     os.chdir(out / "work")  # what tests write goes here
+    commit = subprocess.run(["git", "-C", tests, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    versions = f"torch {torch.__version__}, torch_npu {torch_npu.__version__}"
+    (out / "about").write_text(f"op-plugin {commit.stdout.strip() or 'of unknown commit'}, {versions}.\n")
     for number, file in enumerate(files, 1):
         name = ".".join(file.relative_to(tests).with_suffix("").parts)
         run_forked(file, tests, out / f"{name}.xml")

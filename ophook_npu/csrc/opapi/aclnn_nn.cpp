@@ -148,8 +148,8 @@ at::Tensor real(const at::Tensor& x) { return at::isIntegralType(x.scalar_type()
   ACLNN(Inplace##Op, (Ref,self),         when_run(),      at::fn##_(self))
 
 // The device takes integers as well: 0, or 1 from 3 on.
-ACLNN(Hardsigmoid,        (In,self, Out,out),                                   like(out, self),      write(out, at::hardsigmoid(real(self))))
-ACLNN(InplaceHardsigmoid, (Ref,self),                                           when_run(),           write(self, at::hardsigmoid(real(self))))
+ACLNN(Hardsigmoid,        (In,self, Out,out),                                   like(out, self),      write(out, at::hardsigmoid(real(self)).to(self.scalar_type())))
+ACLNN(InplaceHardsigmoid, (Ref,self),                                           when_run(),           write(self, at::hardsigmoid(real(self)).to(self.scalar_type())))
 ACTIVATION(Hardswish, hardswish)
 ACTIVATION(Mish, mish)
 ACTIVATION(Sigmoid, sigmoid)
