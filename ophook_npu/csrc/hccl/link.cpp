@@ -138,11 +138,13 @@ Link::Link(const std::string& id, uint32_t ranks, uint32_t rank, std::chrono::se
         if (hello.ranks != ranks)
           throw std::runtime_error("rank " + std::to_string(hello.rank) + " says " + std::to_string(hello.ranks) + " ranks, rank " +
                                    std::to_string(rank) + " says " + std::to_string(ranks));
+        if (hello.rank <= rank || hello.rank >= ranks || sockets_[hello.rank] >= 0)
+          throw std::runtime_error("rank " + std::to_string(hello.rank) + " came to rank " + std::to_string(rank) + " of " + std::to_string(ranks));
       } catch (...) {
         close(socket);
         throw;
       }
-      sockets_[hello.rank] = socket;  // its listener made sure that the number is its alone
+      sockets_[hello.rank] = socket;
     }
   } catch (...) {
     for (int socket : sockets_)

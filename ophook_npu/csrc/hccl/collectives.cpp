@@ -1,0 +1,219 @@
+// Collectives. All of them are pieces that go to and come from every rank.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "communicator.h"
+#include "types.h"
+
+namespace sim::hccl {
+namespace {
+
+void reducible_by(HcclDataType dtype, HcclReduceOp op) {
+  need(reducible(dtype), HCCL_E_NOT_SUPPORT, dtype_name(dtype) + " is not reduced; allowed: int8, int16, int32, int64, float16, float32, bfloat16");
+  need(op >= 0 && op < 4, HCCL_E_PARA, reduction_name(uint32_t(op)) + "; allowed: sum, prod, max, min");
+}
+
+// A part of a buffer, in bytes.
+struct Part {
+  uint64_t offset, size;
+};
+using Parts = std::vector<Part>;
+
+Parts equal_parts(uint32_t ranks, uint64_t size) {
+  Parts out;
+  for (uint32_t i = 0; i < ranks; ++i) out.push_back({i * size, size});
+  return out;
+}
+
+Parts listed_parts(uint32_t ranks, const void* counts, const void* offsets, size_t size) {
+  Parts out;
+  for (uint32_t i = 0; i < ranks; ++i)
+    out.push_back({static_cast<const uint64_t*>(offsets)[i] * size, static_cast<const uint64_t*>(counts)[i] * size});
+  return out;
+}
+
+uint64_t end_of(const Parts& parts) {
+  uint64_t end = 0;
+  for (const Part& part : parts)
+    if (part.size) end = std::max(end, part.offset + part.size);
+  return end;
+}
+
+// Part i of `from` goes to rank i, part i of `to` comes from rank i.
+void all_to_all(Communicator& comm, const Tag& tag, char* from, const Parts& sent, char* to, const Parts& received) {
+  std::vector<Piece> sends, receives;
+  for (uint32_t i = 0; i < comm.ranks; ++i) {
+    sends.push_back({tag, i, from + sent[i].offset, sent[i].size});
+    receives.push_back({tag, i, to + received[i].offset, received[i].size});
+  }
+  comm.link.exchange(std::move(sends), std::move(receives), comm.timeout);
+}
+
+// Reduces each rank's part `rank` of `from` into `into`: in the order of the ranks, rounded to the type after each step.
+void reduce_part(Communicator& comm, const Tag& tag, char* from, const Parts& parts, char* into) {
+  const uint64_t size = parts[comm.rank].size;
+  std::vector<char> pieces(size * comm.ranks);
+  all_to_all(comm, tag, from, parts, pieces.data(), equal_parts(comm.ranks, size));
+  for (uint32_t i = 1; i < comm.ranks; ++i)
+    reduce(tag.dtype, tag.op, pieces.data(), pieces.data() + i * size, size / dtype_size(tag.dtype));
+  if (size) std::memcpy(into, pieces.data(), size);
+}
+
+void gather_parts(Communicator& comm, const Tag& tag, char* own, char* to, const Parts& parts) {
+  all_to_all(comm, tag, own, Parts(comm.ranks, {0, parts[comm.rank].size}), to, parts);
+}
+
+Tag numbered(Communicator& comm, Tag tag) {
+  tag.serial = ++comm.serial;
+  return tag;
+}
+
+}  // namespace
+}  // namespace sim::hccl
+
+using namespace sim::hccl;
+
+extern "C" {
+
+SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, HcclComm handle, aclrtStream stream) {
+  return entry("HcclAllReduce", handle, [&](const Comm& comm) {
+    const size_t size = sized(dtype);
+    reducible_by(dtype, op);
+    char *in = device_memory(from, count * size, "sendBuf"), *out = device_memory(to, count * size, "recvBuf");
+    Parts parts;  // each rank reduces its share
+    for (uint64_t i = 0; i < comm->ranks; ++i) {
+      const uint64_t begin = count * i / comm->ranks, end = count * (i + 1) / comm->ranks;
+      parts.push_back({begin * size, (end - begin) * size});
+    }
+    return launch(comm, stream, "HcclAllReduce", [=](Communicator& c) {
+      const Tag tag = numbered(c, {HCCL_CMD_ALLREDUCE, uint32_t(dtype), uint32_t(op)});
+      char* own = out + parts[c.rank].offset;
+      reduce_part(c, tag, in, parts, own);
+      gather_parts(c, tag, own, out, parts);
+    });
+  });
+}
+
+SIM_API HcclResult HcclReduce(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, uint32_t root, HcclComm handle, aclrtStream stream) {
+  return entry("HcclReduce", handle, [&](const Comm& comm) {
+    const uint64_t bytes = count * sized(dtype);
+    reducible_by(dtype, op);
+    in_group(comm, root, "root");
+    char *in = device_memory(from, bytes, "sendBuf"), *out = comm->rank == root ? device_memory(to, bytes, "recvBuf") : nullptr;
+    Parts parts(comm->ranks, {0, 0});
+    parts[root] = {0, bytes};
+    return launch(comm, stream, "HcclReduce",
+                  [=](Communicator& c) { reduce_part(c, numbered(c, {HCCL_CMD_REDUCE, uint32_t(dtype), uint32_t(op), root}), in, parts, out); });
+  });
+}
+
+SIM_API HcclResult HcclReduceScatter(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, HcclComm handle, aclrtStream stream) {
+  return entry("HcclReduceScatter", handle, [&](const Comm& comm) {
+    const uint64_t bytes = count * sized(dtype);
+    reducible_by(dtype, op);
+    char *in = device_memory(from, bytes * comm->ranks, "sendBuf"), *out = device_memory(to, bytes, "recvBuf");
+    return launch(comm, stream, "HcclReduceScatter", [=](Communicator& c) {
+      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}), in, equal_parts(c.ranks, bytes), out);
+    });
+  });
+}
+
+SIM_API HcclResult HcclReduceScatterV(void* from, const void* counts, const void* offsets, void* to, uint64_t count, HcclDataType dtype,
+                                      HcclReduceOp op, HcclComm handle, aclrtStream stream) {
+  return entry("HcclReduceScatterV", handle, [&](const Comm& comm) {
+    const size_t size = sized(dtype);
+    reducible_by(dtype, op);
+    const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
+    need(parts[comm->rank].size == count * size, HCCL_E_PARA, "recvCount is not sendCounts at the own rank");
+    char *in = device_memory(from, end_of(parts), "sendBuf"), *out = device_memory(to, count * size, "recvBuf");
+    return launch(comm, stream, "HcclReduceScatterV",
+                  [=](Communicator& c) { reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER_V, uint32_t(dtype), uint32_t(op)}), in, parts, out); });
+  });
+}
+
+SIM_API HcclResult HcclAllGather(void* from, void* to, uint64_t count, HcclDataType dtype, HcclComm handle, aclrtStream stream) {
+  return entry("HcclAllGather", handle, [&](const Comm& comm) {
+    const uint64_t bytes = count * sized(dtype);
+    char *in = device_memory(from, bytes, "sendBuf"), *out = device_memory(to, bytes * comm->ranks, "recvBuf");
+    return launch(comm, stream, "HcclAllGather",
+                  [=](Communicator& c) { gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER, uint32_t(dtype)}), in, out, equal_parts(c.ranks, bytes)); });
+  });
+}
+
+SIM_API HcclResult HcclAllGatherV(void* from, uint64_t count, void* to, const void* counts, const void* offsets, HcclDataType dtype, HcclComm handle,
+                                  aclrtStream stream) {
+  return entry("HcclAllGatherV", handle, [&](const Comm& comm) {
+    const size_t size = sized(dtype);
+    const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
+    need(parts[comm->rank].size == count * size, HCCL_E_PARA, "sendCount is not recvCounts at the own rank");
+    char *in = device_memory(from, count * size, "sendBuf"), *out = device_memory(to, end_of(parts), "recvBuf");
+    return launch(comm, stream, "HcclAllGatherV",
+                  [=](Communicator& c) { gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER_V, uint32_t(dtype)}), in, out, parts); });
+  });
+}
+
+SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtype, uint32_t root, HcclComm handle, aclrtStream stream) {
+  return entry("HcclBroadcast", handle, [&](const Comm& comm) {
+    const uint64_t bytes = count * sized(dtype);
+    in_group(comm, root, "root");
+    char* memory = device_memory(buffer, bytes, "buf");
+    return launch(comm, stream, "HcclBroadcast", [=](Communicator& c) {
+      const Tag tag = numbered(c, {HCCL_CMD_BROADCAST, uint32_t(dtype), 0, root});
+      std::vector<Piece> sends, receives;
+      if (c.rank != root) receives.push_back({tag, root, memory, bytes});
+      for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i)
+        if (i != root) sends.push_back({tag, i, memory, bytes});
+      c.link.exchange(std::move(sends), std::move(receives), c.timeout);
+    });
+  });
+}
+
+SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataType dtype, uint32_t root, HcclComm handle, aclrtStream stream) {
+  return entry("HcclScatter", handle, [&](const Comm& comm) {
+    const uint64_t bytes = count * sized(dtype);
+    in_group(comm, root, "root");
+    char *in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : nullptr, *out = device_memory(to, bytes, "recvBuf");
+    return launch(comm, stream, "HcclScatter", [=](Communicator& c) {
+      const Tag tag = numbered(c, {HCCL_CMD_SCATTER, uint32_t(dtype), 0, root});
+      std::vector<Piece> sends;
+      for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i) sends.push_back({tag, i, in + i * bytes, bytes});
+      c.link.exchange(std::move(sends), {{tag, root, out, bytes}}, c.timeout);
+    });
+  });
+}
+
+SIM_API HcclResult HcclAlltoAll(const void* from, uint64_t send_count, HcclDataType send_type, const void* to, uint64_t receive_count,
+                                HcclDataType receive_type, HcclComm handle, aclrtStream stream) {
+  return entry("HcclAlltoAll", handle, [&](const Comm& comm) {
+    const uint64_t sent = send_count * sized(send_type), received = receive_count * sized(receive_type);
+    need(send_type == receive_type && sent == received, HCCL_E_PARA, "what is sent and received differs in count or data type");
+    char *in = device_memory(from, sent * comm->ranks, "sendBuf"), *out = device_memory(to, received * comm->ranks, "recvBuf");
+    return launch(comm, stream, "HcclAlltoAll", [=](Communicator& c) {
+      all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALL, uint32_t(send_type)}), in, equal_parts(c.ranks, sent), out, equal_parts(c.ranks, received));
+    });
+  });
+}
+
+SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, const void* send_offsets, HcclDataType send_type, const void* to,
+                                 const void* receive_counts, const void* receive_offsets, HcclDataType receive_type, HcclComm handle,
+                                 aclrtStream stream) {
+  return entry("HcclAlltoAllV", handle, [&](const Comm& comm) {
+    need(send_type == receive_type, HCCL_E_PARA, "what is sent and received differs in data type");
+    const Parts sent = listed_parts(comm->ranks, send_counts, send_offsets, sized(send_type));
+    const Parts received = listed_parts(comm->ranks, receive_counts, receive_offsets, sized(receive_type));
+    char *in = device_memory(from, end_of(sent), "sendBuf"), *out = device_memory(to, end_of(received), "recvBuf");
+    return launch(comm, stream, "HcclAlltoAllV",
+                  [=](Communicator& c) { all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}), in, sent, out, received); });
+  });
+}
+
+SIM_API HcclResult HcclBarrier(HcclComm handle, aclrtStream stream) {
+  return entry("HcclBarrier", handle, [&](const Comm& comm) {
+    return launch(comm, stream, "HcclBarrier", [](Communicator& c) {
+      all_to_all(c, numbered(c, {HCCL_CMD_BARRIER, 0}), nullptr, equal_parts(c.ranks, 0), nullptr, equal_parts(c.ranks, 0));
+    });
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,217 @@
+// Communicators between the processes of one host, and HCCL's calls about them.
+#include "communicator.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <unordered_map>
+
+#include "here.h"
+#include "types.h"
+
+namespace sim::hccl {
+namespace {
+
+constexpr int kDeviceFailure = 507015;  // what a failed kernel gives at the next synchronization
+constexpr char kMagic[] = "ophook-hccl";
+
+// The names and defaults are CANN's.
+std::chrono::seconds seconds_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  const int value = text ? std::atoi(text) : 0;
+  return std::chrono::seconds(value > 0 ? value : otherwise);
+}
+
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<void*, Comm> comms;
+  std::map<int, int32_t> settings;
+};
+Registry& registry() {
+  static auto* instance = new Registry;  // stream threads may outlive static destructors
+  return *instance;
+}
+
+Comm find(HcclComm handle) {
+  std::lock_guard lock(registry().mutex);
+  auto found = registry().comms.find(handle);
+  return found == registry().comms.end() ? nullptr : found->second;
+}
+
+thread_local bool run_here = false;  // see here.h
+
+struct Job {
+  Comm comm;
+  const char* name;
+  Body body;
+};
+
+int run(void* argument) {
+  auto job = static_cast<Job*>(argument);
+  std::lock_guard lock(job->comm->mutex);
+  try {
+    job->body(*job->comm);
+    return 0;
+  } catch (const Gone& problem) {
+    job->comm->lost = true;
+    return sim_fail(kDeviceFailure, "%s", problem.what());
+  } catch (const std::exception& problem) {
+    return sim_fail(kDeviceFailure, "%s", problem.what());
+  }
+}
+
+}  // namespace
+
+Communicator::Communicator(const std::string& id, uint32_t ranks_, uint32_t rank_)
+    : ranks(ranks_),
+      rank(rank_),
+      timeout(seconds_from("HCCL_EXEC_TIMEOUT", 1836)),
+      link(id, ranks_, rank_, seconds_from("HCCL_CONNECT_TIMEOUT", 120)) {}
+
+HcclResult refuse(HcclResult code, const char* function, const std::string& what) {
+  sim_fail(int(code), "%s: %s", function, what.c_str());
+  return code;
+}
+
+HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Body body) {
+  if (run_here) {
+    Job job{comm, name, std::move(body)};
+    return run(&job) ? HCCL_E_RUNTIME : HCCL_SUCCESS;
+  }
+  auto* job = new Job{comm, name, std::move(body)};
+  const int code = sim_launch(stream, name, run, job, [](void* argument) { delete static_cast<Job*>(argument); });
+  return code ? HCCL_E_RUNTIME : HCCL_SUCCESS;
+}
+
+HcclResult entry(const char* name, HcclComm handle, const std::function<HcclResult(const Comm&)>& checked) {
+  Comm comm = find(handle);
+  if (!comm) return refuse(HCCL_E_PARA, name, "unknown communicator");
+  try {
+    return checked(comm);
+  } catch (const Refused& refused) {
+    return refuse(refused.code, name, refused.what);
+  }
+}
+
+// ---- checks that one rank can make alone -----------------------------------------------------------------------------
+void need(bool holds, HcclResult code, const std::string& what) {
+  if (!holds) throw Refused{code, what};
+}
+
+size_t sized(HcclDataType dtype) {
+  const size_t size = dtype_size(dtype);
+  need(size, HCCL_E_NOT_SUPPORT, dtype_name(dtype) + " is not simulated");
+  return size;
+}
+
+void in_group(const Comm& comm, uint32_t rank, const char* what) {
+  need(rank < comm->ranks, HCCL_E_PARA, std::string(what) + " " + std::to_string(rank) + " of " + std::to_string(comm->ranks) + " ranks");
+}
+
+char* device_memory(const void* pointer, uint64_t bytes, const char* what) {
+  if (!bytes) return nullptr;
+  size_t left = 0;
+  need(pointer, HCCL_E_PTR, std::string(what) + " is null");
+  if (run_here) return static_cast<char*>(const_cast<void*>(pointer));
+  need(sim_memory_device(pointer, &left) >= 0, HCCL_E_PARA, std::string(what) + " is no device memory");
+  need(bytes <= left, HCCL_E_PARA, std::string(what) + " holds " + std::to_string(left) + " bytes, " + std::to_string(bytes) + " are needed");
+  return static_cast<char*>(const_cast<void*>(pointer));
+}
+
+namespace {
+
+HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* root, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
+  if (!root || !out) return refuse(HCCL_E_PTR, name, "a pointer is null");
+  if (!ranks || rank >= ranks) return refuse(HCCL_E_PARA, name, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
+  const std::string id(root->internal, strnlen(root->internal, 64));
+  if (id.rfind(kMagic, 0)) return refuse(HCCL_E_PARA, name, "the root info is not one that HcclGetRootInfo made");
+  try {
+    auto comm = std::make_shared<Communicator>(id.substr(sizeof kMagic), ranks, rank);
+    comm->name = config && config->hcclCommName[0] ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1)) : id;
+    if (config && config->hcclExecTimeOut > 0) comm->timeout = std::chrono::seconds(config->hcclExecTimeOut);
+    *out = comm.get();
+    std::lock_guard lock(registry().mutex);
+    registry().comms[comm.get()] = comm;
+    return HCCL_SUCCESS;
+  } catch (const std::exception& problem) {
+    return refuse(HCCL_E_TIMEOUT, name, problem.what());
+  }
+}
+
+}  // namespace
+}  // namespace sim::hccl
+
+using namespace sim::hccl;
+
+extern "C" {
+
+SIM_API HcclResult HcclGetRootInfo(HcclRootInfo* info) {
+  if (!info) return refuse(HCCL_E_PTR, "HcclGetRootInfo", "a pointer is null");
+  std::random_device random;
+  std::memset(info, 0, sizeof *info);
+  std::snprintf(info->internal, sizeof info->internal, "%s-%08x%08x%08x", kMagic, random(), random(), random());
+  return HCCL_SUCCESS;
+}
+
+SIM_API HcclResult HcclCommInitRootInfo(uint32_t ranks, const HcclRootInfo* root, uint32_t rank, HcclComm* out) {
+  return make("HcclCommInitRootInfo", ranks, root, rank, nullptr, out);
+}
+
+SIM_API HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo* root, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
+  return make("HcclCommInitRootInfoConfig", ranks, root, rank, config, out);
+}
+
+// Every field may be set; those that tune the network (buffers, algorithms, retries) have nothing to tune here.
+SIM_API uint32_t HcclGetCommConfigCapability() { return HCCL_COMM_CONFIG_RESERVED; }
+
+SIM_API HcclResult HcclCommDestroy(HcclComm handle) {
+  std::lock_guard lock(registry().mutex);  // tasks that still run share the communicator
+  return registry().comms.erase(handle) ? HCCL_SUCCESS : refuse(HCCL_E_PARA, "HcclCommDestroy", "unknown communicator");
+}
+
+SIM_API HcclResult HcclGetRankSize(HcclComm handle, uint32_t* out) {
+  return entry("HcclGetRankSize", handle, [&](const Comm& comm) { return *out = comm->ranks, HCCL_SUCCESS; });
+}
+
+SIM_API HcclResult HcclGetRankId(HcclComm handle, uint32_t* out) {
+  return entry("HcclGetRankId", handle, [&](const Comm& comm) { return *out = comm->rank, HCCL_SUCCESS; });
+}
+
+SIM_API HcclResult HcclGetCommName(HcclComm handle, char* out) {
+  return entry("HcclGetCommName", handle, [&](const Comm& comm) { return std::strcpy(out, comm->name.c_str()), HCCL_SUCCESS; });
+}
+
+// A wrong call is reported at the next synchronization, with its reason; torch_npu ends the process for what it hears here.
+SIM_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* out) {
+  return entry("HcclGetCommAsyncError", handle, [&](const Comm& comm) {
+    std::unique_lock lock(comm->mutex, std::try_to_lock);  // held by a collective under way: nothing has failed yet
+    *out = lock && comm->lost ? HCCL_E_REMOTE : HCCL_SUCCESS;
+    return HCCL_SUCCESS;
+  });
+}
+
+// Kept for HcclGetConfig. Results are deterministic whatever is asked for.
+SIM_API HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue value) {
+  std::lock_guard lock(registry().mutex);
+  registry().settings[int(config)] = value.value;
+  return HCCL_SUCCESS;
+}
+
+SIM_API HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* value) {
+  std::lock_guard lock(registry().mutex);
+  auto found = registry().settings.find(int(config));
+  value->value = found == registry().settings.end() ? 0 : found->second;
+  return HCCL_SUCCESS;
+}
+
+SIM_API HcclComm ophook_hccl_find(const char* name) {
+  std::lock_guard lock(registry().mutex);
+  for (const auto& [handle, comm] : registry().comms)
+    if (comm->name == name) return handle;
+  return nullptr;
+}
+
+SIM_API void ophook_hccl_here(int on) { run_here = on; }
+
+}  // extern "C"

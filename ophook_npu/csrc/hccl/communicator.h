@@ -1,0 +1,46 @@
+// What every call of HCCL does: find its communicator, check its arguments as far as one rank can, launch a task on the
+// stream. The task checks itself against its peers when it runs (link.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/sim.h"
+#include "hccl/hccl.h"
+#include "link.h"
+
+namespace sim::hccl {
+
+struct Communicator {
+  Communicator(const std::string& id, uint32_t ranks, uint32_t rank);
+  const uint32_t ranks, rank;
+  std::string name;
+  std::chrono::seconds timeout;  // of one collective
+
+  std::mutex mutex;  // of what follows
+  Link link;
+  uint32_t serial = 0;
+  bool lost = false;  // a rank is gone
+};
+using Comm = std::shared_ptr<Communicator>;
+using Body = std::function<void(Communicator&)>;
+
+// Leaves the reason with the core and returns `code`.
+HcclResult refuse(HcclResult code, const char* function, const std::string& what);
+// Calls `checked` with the communicator; what it throws as Refused is named after the function.
+HcclResult entry(const char* function, HcclComm handle, const std::function<HcclResult(const Comm&)>& checked);
+// Runs `body` on the stream, or at once (here.h). `name` must live for ever.
+HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Body body);
+
+struct Refused {
+  HcclResult code;
+  std::string what;
+};
+void need(bool holds, HcclResult code, const std::string& what);
+size_t sized(HcclDataType dtype);
+void in_group(const Comm& comm, uint32_t rank, const char* what);
+char* device_memory(const void* pointer, uint64_t bytes, const char* what);  // null for 0 bytes
+
+}  // namespace sim::hccl
