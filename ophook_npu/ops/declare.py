@@ -158,15 +158,17 @@ class Operator:
         values = dict(zip((a.name for a in self.arguments), args, strict=False))
         values.update(kwargs)
         for a in self.arguments:
-            if a.name not in values:
-                values[a.name] = default_of(a)
+            values[a.name] = _as_dtype(a, values.get(a.name, a.default_value))
         return values
 
 
 def default_of(argument: Any) -> Any:
     """A schema argument's default, that of a ScalarType as a dtype; None where there is none."""
-    value = argument.default_value
-    return _SCALAR_TYPES.get(value, value) if str(argument.real_type) == "ScalarType" else value
+    return _as_dtype(argument, argument.default_value)
+
+
+def _as_dtype(argument: Any, value: Any) -> Any:
+    return _SCALAR_TYPES[value] if isinstance(value, int) and str(argument.real_type) == "ScalarType" else value
 
 
 def validate(op: Operator) -> None:
