@@ -396,12 +396,15 @@ def wrap_compilers(wrap: Callable[[Any], Any] | None, gave_up: Callable[[str], N
         _callback_from_stance = eval_frame._callback_from_stance
     found = _callback_from_stance
     known: dict[Any, Any] = {}  # asked for each call of a compiled function
+    plain = eval_frame._stance if eval_frame._stance == eval_frame.DynamoStance() else None
 
     def callback_from_stance(callback: Any) -> Any:
-        callback = found(callback)
-        if callback not in known:
-            known[callback] = _with_compiler(callback, wrap, gave_up)
-        return known[callback]
+        if eval_frame._stance is not plain:
+            callback = found(callback)
+        ours = known.get(callback, known)  # a callback may be None
+        if ours is known:
+            ours = known[callback] = _with_compiler(callback, wrap, gave_up)
+        return ours
 
     _resume_given_up()
     eval_frame._callback_from_stance = callback_from_stance

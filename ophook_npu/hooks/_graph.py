@@ -30,7 +30,7 @@ class _Running(threading.local):
 
 
 running = _Running()
-"""``depth`` is not 0 while this thread runs a graph that a hook has been through."""
+"""``depth`` is not 0 while this thread runs a graph that a hook on operators (:func:`aot`) has been through."""
 
 
 def lookup(backend: str | Backend, where: str) -> Backend:
@@ -56,7 +56,7 @@ def aot(inner: Backend, rewrite: Rewrite, handler: Handler) -> Backend:
     """A backend that rewrites the forward and backward graph and gives both to ``inner``."""
 
     def compiler(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        return _compat.boxed(_compile(inner, gm, example_inputs, rewrite, handler))
+        return _compat.boxed(_marked(_compile(inner, gm, example_inputs, rewrite, handler)))
 
     return _compat.aot_backend(compiler)
 
@@ -78,9 +78,11 @@ def _compile(inner: Backend, gm: Any, example_inputs: Any, rewrite: Rewrite, han
     with _compat.nested_compilation(example_inputs):
         compiled = inner(gm, example_inputs)
 
+    return handler.counting(compiled, found) if found else compiled
+
+
+def _marked(compiled: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
-        if found:
-            handler.count(found)
         running.depth += 1
         try:
             return compiled(*args)
