@@ -35,7 +35,7 @@ class Observer:
             graphs instead. ``via="record_function"`` counts and times in C++ (Stats and Profile only); with
             ``needs="threads"`` on all threads.
 
-    ``with`` may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can
+    ``with`` nests and may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can
     see.
     """
 
@@ -131,11 +131,11 @@ class Observer:
         return text
 
     def __enter__(self) -> Any:
-        self.hook.enable()
+        self.hook.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
-        self.hook.disable()
+        self.hook.__exit__()
         if kind is None and self.seen == 0:
             warnings.warn(
                 f"[{self.NAME}] saw no call. {self.how}. If operators ran, they ran on another thread, "
