@@ -26,9 +26,24 @@ def leaves_memory_unwritten(op: Any) -> bool:
     return "empty" in name or name in ("resize_", "resize_as_", "set_")
 
 
+# Arguments that say how much is dropped, and their value for nothing: attention that could draw numbers, but does not.
+_DROPOUT = {"dropout_p": 0.0, "keep_prob": 1.0}
+
+
 @functools.cache
 def is_random(op: Any) -> bool:
-    return torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+    """Whether ``op`` can draw random numbers. Its integer results are then seeds and offsets, not numbers computed."""
+    if torch.Tag.nondeterministic_seeded in getattr(op, "tags", ()):
+        return True
+    schema = getattr(op, "_schema", None)
+    if schema is None or "backward" in schema.name or "grad" in schema.name:
+        return False
+    return any(argument.name in _DROPOUT for argument in schema.arguments)
+
+
+def computed(op: Any, results: Any) -> list[torch.Tensor]:
+    """The tensors among the results that are computed from the arguments, without seeds and offsets."""
+    return [t for t in tensors(results) if t.is_floating_point() or t.is_complex() or not is_random(op)]
 
 
 @functools.cache
@@ -68,6 +83,7 @@ def draws(call: Call) -> bool:
     """Whether a call draws random numbers; attention with a dropout of zero could, but does not."""
     if not is_random(call.op):
         return False
-    names = [argument.name for argument in call.op._schema.arguments]
-    given = dict(zip(names, call.args, strict=False)) | call.kwargs
-    return "dropout_p" not in names or given.get("dropout_p", 0.0) != 0.0
+    arguments = call.op._schema.arguments
+    given = dict(zip((a.name for a in arguments), call.args, strict=False)) | call.kwargs
+    dropout = [a.name for a in arguments if a.name in _DROPOUT]
+    return not dropout or any(given.get(name, _DROPOUT[name]) != _DROPOUT[name] for name in dropout)

@@ -13,7 +13,7 @@ import torch
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import is_real, tensors
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe._operators import draws, leaves_memory_unwritten, only_moves
+from ophook_npu.observe._operators import computed, draws, leaves_memory_unwritten, only_moves
 from ophook_npu.observe._rows import check_path
 
 Row = dict[str, Any]
@@ -77,7 +77,7 @@ class Digest(Observer):
     def after(self, call: Call) -> None:
         if _says_nothing(call.op):
             return
-        results = [self._figures(t) for t in tensors(call.result) if is_real(t)]
+        results = [self._figures(t) for t in computed(call.op, call.result) if is_real(t)]
         if not results:
             return
         row: Row = {

@@ -16,7 +16,7 @@ from ophook_npu.hooks import Call
 from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe._operators import leaves_memory_unwritten, written
+from ophook_npu.observe._operators import computed, leaves_memory_unwritten, written
 
 CHECKS = ("nan", "inf", "overflow", "dtype", "device")
 Contract = Callable[[Call], "str | None"]
@@ -173,7 +173,7 @@ class Validate(Observer):
     def _kinds(self, call: Call) -> None:
         given = list(tensors(*call.args, *call.kwargs.values()))
         floats = [t.dtype for t in given if t.dtype.is_floating_point]
-        for result in tensors(call.result):
+        for result in computed(call.op, call.result):
             wider = (
                 result.dtype.is_floating_point and floats and result.dtype.itemsize > max(d.itemsize for d in floats)
             )

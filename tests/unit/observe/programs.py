@@ -14,11 +14,15 @@ def mlp() -> nn.Module:
 
 
 def step(model: nn.Module, seed: int = 1) -> torch.Tensor:
-    """One forward and backward; returns the loss."""
+    """One forward and backward, where the model is; returns the loss."""
     torch.manual_seed(seed)
-    loss = model(torch.randn(5, 8)).square().mean()
+    loss = model(torch.randn(5, 8).to(place(model))).square().mean()
     loss.backward()
     return loss.detach()
+
+
+def place(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
 
 
 def transformer() -> nn.Module:
@@ -38,7 +42,7 @@ def transformer() -> nn.Module:
 
 def transformer_step(model: nn.Module) -> torch.Tensor:
     torch.manual_seed(1)
-    ids = torch.randint(0, 50, (2, 8))
+    ids = torch.randint(0, 50, (2, 8)).to(place(model))
     loss = model(input_ids=ids, labels=ids).loss
     loss.backward()
     return loss.detach()

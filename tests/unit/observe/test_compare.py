@@ -11,6 +11,7 @@ import torch
 from programs import mlp, step, transformer, transformer_step
 
 from ophook_npu import OphookError, hook, observe, original
+from ophook_npu.observe._references import REFERENCES
 
 OUTSIDE = re.compile(r"""(src|href)\s*=|url\(|@import|https?://""")
 
@@ -199,6 +200,39 @@ def test_accumulated_error_is_named_where_it_becomes_too_much():
     assert found.to_json()["first_drifted"]["op"] == "aten::tanh"
     found.clear()
     assert found.drifted == 0 and found.first_drifted is None and found.course == []
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((3, 4), (4, 5)), ((2, 3, 4), (4, 5)), ((6, 1, 3, 4), (2, 4, 5))],
+)
+def test_the_reference_of_matmuls_gradient_is_autograds(a, b):
+    x, y = (
+        torch.randn(a, dtype=torch.float64, requires_grad=True),
+        torch.randn(b, dtype=torch.float64, requires_grad=True),
+    )
+    product = x @ y
+    grad = torch.randn_like(product)
+    wanted = torch.autograd.grad(product, [x, y], grad)
+    with torch.no_grad():
+        torch.testing.assert_close(REFERENCES["aten::matmul_backward"](grad, x, y, [True, True]), wanted)
+
+
+def test_operators_without_a_kernel_on_the_cpu_have_a_reference_of_their_own():
+    x, y, grad = torch.randn(2, 3, 4), torch.randn(4, 5), torch.randn(2, 3, 5)
+
+    def kernel(grad, a, b, mask):  # what an accelerator has
+        return (grad @ b.t(), (a.reshape(-1, 4).t() @ grad.reshape(-1, 5)) * factor)
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("matmul_backward", kernel, "CPU")
+    try:
+        for factor, failed in ((1, 0), (1.01, 1)):  # noqa: B007  the kernel uses it
+            with observe.Compare("aten::matmul_backward") as found:
+                torch.ops.aten.matmul_backward(grad, x, y, [True, True])
+            assert (found.compared, found.failed, dict(found.skipped)) == (2, failed, {})
+    finally:
+        library._destroy()
 
 
 def test_attention_without_dropout_is_compared():
