@@ -187,6 +187,7 @@ at::DimVector divided_sizes(const char* name, const at::Tensor& tensor, int64_t 
 
 """
 
+
 def kernel(op: Operator) -> str:
     """The kernel.
 
