@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import signal
 import subprocess
 import sys
 
@@ -140,3 +144,30 @@ def test_errors_say_what_and_come_before_the_program_runs(arguments, told, here,
     (here / "empty.py").write_text("REPLACEMENTS = 3\n")
     done = command(*arguments)
     assert done.returncode == 2 and told in done.stderr and "loss" not in done.stdout
+
+
+def test_a_long_run_shows_a_bar_and_ctrl_c_leaves_whole_files(here):
+    # Standard error is a terminal and standard output a pipe, as in `… | tee`: the bar must leave the pipe alone.
+    import pyarrow.parquet
+
+    (here / "endless.py").write_text(
+        "import time, torch\nx = torch.ones(4)\nprint('go', flush=True)\nstart = time.time()\n"
+        "while True:\n    x.sin(); time.sleep(0.001)\n"
+        "    if time.time() - start > 3.5: print('still', flush=True); start += 99\n"
+    )
+    arguments = [sys.executable, "-m", "ophook_npu", "compare", "--rows", "rows.parquet", "--html", "page.html", "--"]
+    master, slave = pty.openpty()
+    with subprocess.Popen([*arguments, "endless.py"], stdout=subprocess.PIPE, stderr=slave, text=True) as process:
+        os.close(slave)
+        assert [process.stdout.readline() for _ in range(2)] == ["go\n", "still\n"]
+        process.send_signal(signal.SIGINT)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end closes when the program ends
+            while piece := os.read(master, 65536):
+                shown += piece
+        assert process.wait(60) == 130 and process.stdout.read() == ""
+    os.close(master)
+    text = shown.decode()
+    assert "calls; Ctrl-C ends with a report of what ran" in text and "interrupted: the report covers" in text
+    assert pyarrow.parquet.read_table(here / "rows.parquet").num_rows > 10
+    assert "aten::sin" in (here / "page.html").read_text()
