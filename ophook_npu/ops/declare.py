@@ -176,6 +176,7 @@ def validate(op: Operator) -> None:
         return OphookError(op.qualname, what, allowed=allowed, todo=todo)
 
     names = [a.name for a in op.arguments]
+    _check_fields(op, refuse)
     _check_types(op, refuse)
     _check_aliases(op, refuse)
     _check_signature(op, refuse)
@@ -243,6 +244,19 @@ def written(kind: Any) -> str:
     if match:
         return written(match[2]) + ("?" if match[1] == "Optional" else "[]")
     return "Scalar" if text == "number" else text
+
+
+def _check_fields(op: Operator, refuse: Callable[..., OphookError]) -> None:
+    for kind, function in {"cpu": op.cpu, "examples": op.examples, "fake": op.fake or op.cpu}.items():
+        if not callable(function):
+            raise refuse(f"{kind} is {function!r}", "a function")
+    if not isinstance(op.outputs, Mapping) or not all(
+        rule is None or isinstance(rule, Rule) for rule in op.outputs.values()
+    ):
+        raise refuse(f"outputs is {op.outputs!r}", 'a name and a rule, or None, for each result: {"y": same_as("x")}')
+    for group, allowed in op.dtypes.items():
+        if not isinstance(allowed, Sequence):
+            raise refuse(f"dtypes of {group!r} are {allowed!r}", "a tuple of torch's dtypes")
 
 
 def _check_types(op: Operator, refuse: Callable[..., OphookError]) -> None:
