@@ -41,6 +41,7 @@ if [ -z "$work" ]; then
     trap 'rm -rf "$work"' EXIT
 fi
 export TORCH_DEVICE_BACKEND_AUTOLOAD=0
+export PYTHONPATH="$root" # the tests also start programs elsewhere; all are to run this work tree
 outcome=()
 status=0
 for version in "${versions[@]}"; do
@@ -55,7 +56,6 @@ for version in "${versions[@]}"; do
         fi
     fi
     log="$environment/tests.log"
-    # -m puts this folder, not an installed copy, first in the path.
     if (cd "$root" && "$python" -m pytest -q -p no:cacheprovider "${tests[@]}" 2>&1 | tee "$log"); then
         outcome+=("torch $version: $(tail -n 1 "$log")")
     else
