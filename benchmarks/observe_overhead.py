@@ -6,8 +6,8 @@
 The step is forward and backward of a toy Llama. What Compare costs by itself is what its step takes less its
 reference's own work: every compared operator once more in float64 on the CPU, with the copies that takes.
 
-The candidates take turns, round by round, in one process. The fastest round of each is compared: what else runs on the
-machine can only add.
+The candidates take turns, round by round, in one process of one thread. Its CPU time is measured, and the fastest round
+of each compared: what else runs on the machine can only add.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def training_step(layers: int, width: int, tokens: int) -> Callable[[], None]:
 
 
 def measure(candidates: dict[str, Context], work: Callable[[], None], rounds: int) -> dict[str, float]:
-    """Seconds of ``work`` in the fastest round under each candidate. Contexts are made anew each round."""
+    """CPU seconds of ``work`` in the fastest round under each candidate. Contexts are made anew each round."""
     gc.collect()
     times: dict[str, list[float]] = {name: [] for name in candidates}
     for number in range(rounds + 1):
@@ -137,9 +137,9 @@ def measure(candidates: dict[str, Context], work: Callable[[], None], rounds: in
             with make():
                 work()  # fills caches of the context
                 gc.collect()  # what making the context left behind is not the work's
-                start = time.perf_counter()
+                start = time.process_time()
                 work()
-                took = time.perf_counter() - start
+                took = time.process_time() - start
             if number:
                 times[name].append(took)
     return {name: min(values) for name, values in times.items()}

@@ -35,8 +35,8 @@ class Observer:
             graphs instead. ``via="record_function"`` counts and times in C++ (Stats and Profile only); with
             ``needs="threads"`` on all threads.
 
-    ``with`` nests and may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the mechanism can
-    see.
+    ``with`` nests and may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the
+    mechanism can see.
     """
 
     NAME = "observer"
