@@ -159,7 +159,7 @@ def table(
         text.append(f"<tr{' class=bad' if index in bad else ''}>{''.join(cells)}</tr>")
     text.append("</tbody></table></div>")
     find = f'<input placeholder="filter" aria-label="filter {escape(title)}">' if len(rows) > 8 else ""
-    return panel(title, "".join(text), aside or f"{len(rows)} rows", find)
+    return panel(title, "".join(text), aside or f"{len(rows)} row{'' if len(rows) == 1 else 's'}", find)
 
 
 def bars(
