@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -123,7 +124,7 @@ def _key(libraries: list[Library], stamp: str) -> str:
     for library in libraries:
         parts += [library.soname, library.folder, *library.links, *library.link_flags]
         parts += [toolchain.source_key(source, library, [CSRC], stamp) for source in library.sources]
-    return toolchain.digest(parts)
+    return toolchain.digest([*parts, *(header.read_bytes() for header in sorted((CSRC / "include").rglob("*.h")))])
 
 
 def location() -> Path:
@@ -173,6 +174,7 @@ def build(progress: Progress | None = None, on_start: Callable[[], None] | None 
 def _lay_out(root: Path) -> None:
     for folder in ("runtime", "compiler", "opp/vendors"):
         (root / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copytree(CSRC / "include", root / "include")
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
 

@@ -155,3 +155,11 @@ def test_linear_algebra(same) -> None:
 def test_gradients(same, name: str) -> None:
     x, function = normal(3, 4).requires_grad_(), getattr(torch, name)
     same((lambda x: function(x)) if name == "norm" else (lambda x: function(x, 1)), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8, torch.float16], ids=str)
+def test_counts_have_the_inputs_dtype(dtype: torch.dtype) -> None:
+    """Experts are counted this way; torch's CPU has no histc of integers to compare with."""
+    x = torch.tensor([0, 1, 1, 3, 2, 1, 7, 3]).to(dtype)
+    got = torch.histc(x.npu(), bins=4, min=0, max=3).cpu()
+    assert got.dtype == dtype and got.tolist() == [1, 3, 1, 2]

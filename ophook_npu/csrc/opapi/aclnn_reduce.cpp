@@ -117,7 +117,7 @@ ACLNN(Sort,              (In,self, bool,stable, int64_t,dim, bool,descending, Ou
 ACLNN(Topk,              (In,self, int64_t,k, int64_t,dim, bool,largest, bool,sorted, Out,out, Out,indices), when_run(),  write({out, indices}, at::topk(self, k, dim, largest, sorted)))
 
 // counting and searching
-ACLNN(Histc,             (In,self, int64_t,bins, Num,min, Num,max, Out,out),         shape(out, {bins}),                  write(out, at::histc(self.to(at::kFloat), bins, min, max)))
+ACLNN(Histc,             (In,self, int64_t,bins, Num,min, Num,max, Out,out),         shape(out, {bins}),                  write(out, at::histc(self.to(at::isIntegralType(self.scalar_type(), false) ? at::kDouble : at::kFloat), bins, min, max).to(out.scalar_type())))
 ACLNN(Bincount,          (In,self, In,weights, int64_t,minimum, Out,out),            when_run(),                          write(out, at::bincount(self, optional(weights), minimum)))
 ACLNN(Unique,            (In,self, bool,sorted, bool,inverted, Resized,values, Out,inverse), when_run(),                  unique(at::_unique2(self, sorted, true, false), values, inverse, {}))
 ACLNN(Unique2,           (In,self, bool,sorted, bool,inverted, bool,counted, Resized,values, Out,inverse, Resized,counts), when_run(), unique(at::_unique2(self, sorted, true, true), values, inverse, counts))

@@ -1,4 +1,4 @@
-// Convolutions over volumes, (batch, channels, depth, height, width).
+// Convolutions over planes, (batch, channels, height, width), and volumes, with a depth before the height.
 #include "aclnn.h"
 #include "ge_rows.h"
 
@@ -7,69 +7,85 @@ namespace {
 
 using aclnn::wide;
 
-// Attributes give 5 strides and dilations, of which the first two are 1, and paddings in front and behind of 3 axes.
+// Attributes give a stride and a dilation for every dimension, 1 for the first two, and paddings in front and behind of
+// each axis of space.
 struct Geometry {
-  std::vector<int64_t> strides, pads, dilations;
+  std::vector<int64_t> strides, pads, dilations, output_padding;
   int64_t groups;
 };
 
-std::vector<int64_t> spatial(const Call& call, const char* attr) {
-  std::vector<int64_t> all = call.integers(attr, {1, 1, 1, 1, 1});
-  if (all.size() != 5 || all[0] != 1 || all[1] != 1) throw Refused(std::string(attr) + " must be (1, 1, depth, height, width)");
+std::vector<int64_t> spatial(const Call& call, size_t axes, const char* attr, int64_t otherwise) {
+  std::vector<int64_t> all = call.integers(attr, std::vector<int64_t>(axes + 2, otherwise));
+  if (all.size() != axes + 2 || all[0] != otherwise || all[1] != otherwise)
+    throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " + std::to_string(otherwise));
   return {all.begin() + 2, all.end()};
 }
 
-Geometry geometry(const Call& call) {
-  call.only("data_format", "NCDHW");
-  std::vector<int64_t> pads = call.integers("pads");
-  if (pads.size() != 6) throw Refused("pads needs 6 values, it has " + std::to_string(pads.size()));
-  for (size_t i = 0; i < 6; i += 2)
-    if (pads[i] != pads[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
-  return {spatial(call, "strides"), {pads[0], pads[2], pads[4]}, spatial(call, "dilations"), call.integer("groups", 1)};
+Geometry geometry(const Call& call, size_t axes) {
+  call.only("data_format", axes == 2 ? "NCHW" : "NCDHW");
+  std::vector<int64_t> both = call.integers("pads"), pads;
+  if (both.size() != 2 * axes) throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
+  for (size_t i = 0; i < both.size(); i += 2) {
+    if (both[i] != both[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
+    pads.push_back(both[i]);
+  }
+  return {spatial(call, axes, "strides", 1), pads, spatial(call, axes, "dilations", 1), spatial(call, axes, "output_padding", 0),
+          call.integer("groups", 1)};
 }
 
+template <size_t axes>
 void forward_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  Geometry g = geometry(s);
+  Geometry g = geometry(s, axes);
   Shape x = s.shape(0), filter = s.shape(1);
   if (!x || !filter) return s.out(s.dtype(0), std::nullopt);
-  if (x->size() != 5 || filter->size() != 5 || (*x)[1] != (*filter)[1] * g.groups)
+  if (x->size() != axes + 2 || filter->size() != axes + 2 ||
+      ((*x)[1] >= 0 && (*filter)[1] >= 0 && (*x)[1] != (*filter)[1] * g.groups))
     throw Refused("a filter " + s.describe(1) + " with " + std::to_string(g.groups) + " groups does not fit " + s.describe(0));
   std::vector<int64_t> out = {(*x)[0], (*filter)[0]};
-  for (size_t i = 0; i < 3; ++i)
-    out.push_back(((*x)[i + 2] + 2 * g.pads[i] - g.dilations[i] * ((*filter)[i + 2] - 1) - 1) / g.strides[i] + 1);
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t size = (*x)[i + 2], kernel = (*filter)[i + 2];
+    const bool known = size >= 0 && kernel >= 0;
+    out.push_back(known ? (size + 2 * g.pads[i] - g.dilations[i] * (kernel - 1) - 1) / g.strides[i] + 1 : int64_t(ge_unknown_dim));
+  }
   s.out(s.dtype(0), out);
 }
 
-at::Tensor forward(const Args& a) {
-  Geometry g = geometry(a);
-  std::optional<at::Tensor> bias = a.has(2) ? std::optional<at::Tensor>(wide(a[2])) : std::nullopt;
-  return at::convolution(wide(a[0]), wide(a[1]), bias, g.strides, g.pads, g.dilations, false, {0, 0, 0}, g.groups);
+at::Tensor convolve(const Args& a, size_t axes, size_t x, bool transposed) {
+  Geometry g = geometry(a, axes);
+  std::optional<at::Tensor> bias = a.has(x + 2) ? std::optional<at::Tensor>(wide(a[x + 2])) : std::nullopt;
+  return at::convolution(wide(a[x]), wide(a[x + 1]), bias, g.strides, g.pads, g.dilations, transposed, g.output_padding, g.groups);
 }
 
-// The gradient's shape is an input of its own.
-void backward_rule(Shaper& s, size_t sizes, size_t dtype) {
-  geometry(s);
+// The result's shape is an input of its own.
+template <size_t axes, size_t sizes, size_t dtype>
+void shape_is_given(Shaper& s) {
+  geometry(s, axes);
   s.out(s.dtype(dtype), shape_from(s, sizes));
 }
-void input_rule(Shaper& s) { backward_rule(s, 0, 1); }
-void filter_rule(Shaper& s) { backward_rule(s, 1, 0); }
 
-at::Tensor backward(const Args& a, const at::Tensor& grad, const at::Tensor& x, const at::Tensor& filter, bool of_input) {
-  Geometry g = geometry(a);
-  auto grads = at::convolution_backward(wide(grad), wide(x), wide(filter), std::nullopt, g.strides, g.pads, g.dilations, false, {0, 0, 0}, g.groups,
-                                        {of_input, !of_input, false});
+at::Tensor backward(const Args& a, size_t axes, const at::Tensor& grad, const at::Tensor& x, const at::Tensor& filter, bool of_input) {
+  Geometry g = geometry(a, axes);
+  auto grads = at::convolution_backward(wide(grad), wide(x), wide(filter), std::nullopt, g.strides, g.pads, g.dilations, false,
+                                        std::vector<int64_t>(axes, 0), g.groups, {of_input, !of_input, false});
   return of_input ? std::get<0>(grads) : std::get<1>(grads);
 }
+at::Tensor input_gradient(const Args& a, size_t axes) { return backward(a, axes, a[2], at::zeros(a.output(0).sizes()), a[1], true); }
+at::Tensor filter_gradient(const Args& a, size_t axes) { return backward(a, axes, a[2], a[0], at::zeros(a.output(0).sizes()), false); }
 
 }  // namespace
 
 const Table& convolution_rows() {
-#define GEOMETRY "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1,1} groups:Int=1 data_format:String=NDHWC"
+#define PLANE "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1} groups:Int=1 data_format:String=NHWC"
+#define VOLUME "strides:ListInt pads:ListInt dilations:ListInt={1,1,1,1,1} groups:Int=1 data_format:String=NDHWC"
   static const Table table = {
-      ROW(Conv3D, "x filter bias? offset_w? -> y | " GEOMETRY " offset_x:Int=0", forward_rule, forward(a))
-      ROW(Conv3DBackpropInput,  "input_size filter out_backprop -> y | " GEOMETRY, input_rule, backward(a, a[2], at::zeros(a.output(0).sizes()), a[1], true))
-      ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " GEOMETRY, filter_rule, backward(a, a[2], a[0], at::zeros(a.output(0).sizes()), false))
+      ROW(Conv2D, "x filter bias? offset_w? -> y | " PLANE " offset_x:Int=0", forward_rule<2>, convolve(a, 2, 0, false))
+      ROW(Conv3D, "x filter bias? offset_w? -> y | " VOLUME " offset_x:Int=0", forward_rule<3>, convolve(a, 3, 0, false))
+      ROW(Conv2DTranspose, "input_size x filter bias? offset_w? -> y | " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0", (shape_is_given<2, 0, 1>), convolve(a, 2, 1, true))
+      ROW(Conv2DBackpropInput,  "input_size filter out_backprop -> y | " PLANE,  (shape_is_given<2, 0, 1>), input_gradient(a, 2))
+      ROW(Conv3DBackpropInput,  "input_size filter out_backprop -> y | " VOLUME, (shape_is_given<3, 0, 1>), input_gradient(a, 3))
+      ROW(Conv2DBackpropFilter, "x filter_size out_backprop -> y | " PLANE,  (shape_is_given<2, 1, 0>), filter_gradient(a, 2))
+      ROW(Conv3DBackpropFilter, "x filter_size out_backprop -> y | " VOLUME, (shape_is_given<3, 1, 0>), filter_gradient(a, 3))
   };
   return table;
 }

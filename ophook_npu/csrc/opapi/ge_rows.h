@@ -91,6 +91,7 @@ const Table& boxes_rows();
 const Table& convolution_rows();
 const Table& detection_rows();
 const Table& collective_rows();
+const Table& pooling_rows();
 const Table& elementwise_rows();
 const Table& fill_rows();
 const Table& index_rows();
