@@ -1,6 +1,6 @@
 """Count the results of scripts/upstream_tests.sh and group the failures by reason.
 
-usage: upstream_report.py FOLDER [FOLDER…]      (a table in Markdown for each)
+usage: upstream_report.py FOLDER [--into PAGE]      (a table in Markdown: printed, or put between PAGE's markers)
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ REASONS = [
 ]
 
 
+SKIPPED = "skipped by the test itself"
+
+
 def reason(text: str, name: str = "") -> tuple[str, str]:
     """The meaning of a failure's text, and of what; `name` is the test's, where the text names nothing better."""
     for pattern, meaning in REASONS:
@@ -60,7 +63,7 @@ def died(report: Path) -> str:
     return f"{report.stem}: {report.read_text().strip()}" + (f" in {frame.group(1)}" if frame else "")
 
 
-def table(folder: Path) -> int:
+def table(folder: Path) -> str:
     counts: Counter[str] = Counter()
     details: dict[str, Counter[str]] = defaultdict(Counter)
     files = sorted(folder.glob("*.xml"))
@@ -72,7 +75,7 @@ def table(folder: Path) -> int:
                 continue
             message = outcome.get("message") or ""
             if outcome.tag == "skipped":
-                meaning, what = "skipped by the test itself", skip_reason(message)
+                meaning, what = SKIPPED, skip_reason(message)
             else:
                 printed = "\n".join(child.text or "" for child in case if child.tag in ("system-err", "system-out"))
                 name = f"{case.get('classname', '').split('.')[-1]}.{case.get('name')}"
@@ -81,17 +84,40 @@ def table(folder: Path) -> int:
             details[meaning][what] += 1
     ends = [died(path) for path in sorted(folder.glob("*.died"))]
     about = folder / "about"
-    if about.is_file():
-        print(about.read_text().strip() + "\n")
-    print(f"{len(files) + len(ends)} files, {counts.total()} tests.\n")
-    print("| outcome | tests | of what |\n|---|---:|---|")
+    lines = [about.read_text().strip(), ""] if about.is_file() else []
+    lines += [
+        f"{len(files) + len(ends)} files, {counts.total()} tests.",
+        "",
+        "| outcome | tests | of what |",
+        "|---|---:|---|",
+    ]
     for outcome_name, number in counts.most_common():
-        listed = ", ".join(f"{name} {times}" for name, times in details[outcome_name].most_common())
-        print(f"| {outcome_name} | {number} | {listed.replace('|', '/')} |")
+        most = details[outcome_name].most_common(8 if outcome_name == SKIPPED else None)
+        listed = ", ".join(f"{name} {times}" for name, times in most)
+        rest = number - sum(times for _, times in most)
+        listed += f", other reasons {rest}" if most and rest else ""
+        lines.append(f"| {outcome_name} | {number} | {listed.replace('|', '/')} |")
     if ends:
-        print(f"| the process ended or hung | {len(ends)} files | {', '.join(ends)} |")
-    return 0 if counts else 1
+        lines.append(f"| the process ended or hung | {len(ends)} files | {', '.join(ends)} |")
+    return "\n".join(lines)
+
+
+def put_into(page: Path, folder: Path, text: str) -> None:
+    """Replace what stands between `<!-- NAME -->` and `<!-- end -->`, NAME being what the folder of tests is called."""
+    name = next(folder.glob("test_*.*")).name.split(".")[0]
+    before, marker, rest = page.read_text().partition(f"<!-- {name} -->\n")
+    if not marker:
+        sys.exit(f"{page} has no line <!-- {name} -->")
+    page.write_text(before + marker + text + "\n" + rest[rest.index("<!-- end -->") :])
+
+
+def main(folder: str, into: str = "", page: str = "") -> None:
+    text = table(Path(folder))
+    if into == "--into":
+        put_into(Path(page), Path(folder), text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":
-    sys.exit(max(table(Path(name)) for name in sys.argv[1:]))
+    main(*sys.argv[1:])
