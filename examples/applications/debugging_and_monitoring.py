@@ -29,8 +29,9 @@ def find_nan(call):
         found.append((call.name, call.module_path, frame.line))
 
 
+model, x = Model(), torch.randn(2, 4)  # outside the hook: aten::empty, which makes the weights, may hold any NaN
 with ophook_npu.hook("aten", after=find_nan):
-    Model()(torch.randn(2, 4))
+    model(x)
 name, path, line = found[0]
 print(f"first NaN: {name} in module {path!r}")
 print(f"  {line}")
