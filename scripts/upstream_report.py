@@ -33,6 +33,11 @@ REASONS = [
     (r"(?:ModuleNotFoundError|ImportError): ([^\n]{0,60})", "a module is missing"),
     (r"has no attribute '(\w+)'", "the wheel lacks the API"),
     (r"(result error|not close|Not Equal|AssertionError)", "a result or a message differs|"),
+    (
+        r"[Pp]lease (?:update|try to update|upgrade)[^\n]*C[Aa][Nn][Nn]|with current cann version",
+        "a newer form of an operator is not simulated, for which op-plugin asks for a newer CANN|",
+    ),
+    (r"fixture '(\w+)' not found", "not a test: pytest takes a helper for one"),
     (r"(\w+(?:Error|Exception))", "another error"),
 ]
 
@@ -47,7 +52,8 @@ def reason(text: str, name: str = "") -> tuple[str, str]:
         if found:
             meaning, bar, what = meaning.partition("|")
             return meaning, (what or name) if bar else found.group(1)
-    return "another error", text.strip().splitlines()[-1][:60] if text.strip() else ""
+    lines = text.strip().splitlines() or [""]
+    return "another error", re.sub(r"\S*/", "", lines[-1])[:60]  # without folders, which are one machine's
 
 
 def skip_reason(message: str) -> str:
