@@ -132,7 +132,7 @@ class _RouterMixin:
         run = self.plan[func]
         if run is None:
             return func(*args, **kwargs) if kwargs else func(*args)
-        return run(func, args, kwargs or {}, func)
+        return run(func, args, {} if kwargs is None else kwargs, func)
 
     def take_apart(self, op: Any, args: Any, kwargs: Any, proceed: Any) -> Any:
         body = _opaque.bodies.get(op, op.decompose)
