@@ -143,3 +143,27 @@ def test_module_hook_brings_its_own_gradient(xw) -> None:
     assert h.hits == 1
     torch.testing.assert_close(got, doubled(xw))
     assert all(torch.equal(g, w) for g, w in zip(step(model, xw), native, strict=True))
+
+
+def test_python_in_a_recorded_graph_warns() -> None:
+    """npugraph_ex runs Python once, while it records; what is replayed has the operators only."""
+    import torchair  # noqa: F401  # before npugraph_ex: torch_npu 2.13 cannot import them the other way round
+
+    torch._dynamo.reset()
+    calls = []
+
+    def counting(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        calls.append(x.shape)
+        return ophook_npu.original()(x, w) * 2
+
+    x, w = torch.randn(3, 4).npu(), torch.randn(4, 5).npu()
+    compiled = torch.compile(torch.mm, backend="npugraph_ex", dynamic=False)
+    with ophook_npu.hook("aten::mm", replace=counting, via="dynamo"):
+        with pytest.warns(UserWarning, match="being recorded into a graph: the hook runs now, and not when that is"):
+            results = [compiled(x, w).cpu() for _ in range(2)]
+        recorded = len(calls)
+        results += [compiled(x, w).cpu() for _ in range(3)]
+    assert len(calls) == recorded, "replays ran Python"
+    for result in results:
+        torch.testing.assert_close(result, x.cpu() @ w.cpu() * 2)
+    torch._dynamo.reset()
