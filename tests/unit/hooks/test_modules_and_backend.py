@@ -144,3 +144,17 @@ def test_backend_over_a_host_memory_device():
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "done"
+
+
+def test_a_process_with_an_engine_thread_for_the_device_ends_well():
+    program = (
+        "import torch\n"
+        "from ophook_npu.hooks import _host_device\n"
+        "x = torch.ones(4, 4).to(_host_device.ensure()).requires_grad_()\n"
+        "y = x.relu()\n"
+        "y.register_hook(lambda gradient: None)\n"
+        "y.sum().backward()\n"
+    )
+    for _ in range(4):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
