@@ -45,7 +45,7 @@ def ensure() -> str:
         get_amp_supported_dtype=list,
     )
     torch._register_device_module(NAME, module)
-    # At exit torch wakes the engine's thread of every accelerator, which may then want the interpreter that is gone, and
+    # At exit torch wakes the engine's thread of every accelerator, which may then want the interpreter that is gone and
     # abort a program that has done its work (measured: a third of the runs). This leaves the thread asleep.
     os.environ.setdefault("TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT", "0")
     torch.utils.generate_methods_for_privateuse1_backend()
