@@ -38,6 +38,9 @@ def run_here(file: Path, tests: Path, report: Path) -> None:
 
 
 def run_forked(file: Path, tests: Path, report: Path) -> None:
+    died = report.with_suffix(".died")
+    for old in (report, died):  # of an earlier run, which must not be counted for this one
+        old.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         run_here(file, tests, report)
@@ -55,7 +58,7 @@ def run_forked(file: Path, tests: Path, report: Path) -> None:
     if not report.is_file():
         late = time.monotonic() > end
         how = f"no end after {SECONDS} s" if late else signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        report.with_suffix(".died").write_text(how + "\n")
+        died.write_text(how + "\n")
 
 
 def main(out: Path, tests: Path, files: list[Path]) -> None:
