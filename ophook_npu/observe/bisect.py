@@ -76,7 +76,7 @@ def bisect_device(
     Args:
         program, check, via, all_guilty, progress: as for :func:`bisect`.
         operators: the suspects; by default those that a run of ``program`` calls, without views, copies between
-            devices, random operators and factories. One that ``device`` has no kernel for stays where it is.
+            devices, random operators and factories. One that ``device`` has no kernel for stays where it is, with a warning.
 
     Raises:
         OphookError: the check passes although nothing is moved, or fails with all suspects moved.
@@ -112,7 +112,7 @@ REPLACED = Words(
 MOVED = Words(
     "left in place",
     "the check fails even with all {} operators moved",
-    "the fault is elsewhere, or random",
+    "the fault is elsewhere, random, or in an operator that cannot be moved (a warning names those)",
     "the check passes although nothing is moved",
     "there is nothing to find here",
 )
@@ -228,8 +228,10 @@ def on(device: str, op: Any) -> Callable[..., Any]:
     under suspicion.
 
     In-place operators copy what was written back into their arguments. Where ``device`` has no kernel, the operator
-    runs at home.
+    runs at home, and a warning says that this does not clear it.
     """
+    import warnings
+
     import torch
     from torch.utils import _pytree as pytree
 
@@ -247,6 +249,10 @@ def on(device: str, op: Any) -> Callable[..., Any]:
         try:
             results = run(*far_args, **far_kwargs)
         except NotImplementedError:
+            warnings.warn(
+                f"[bisect] {op} has no kernel on {device} for these arguments: it stays where it is, guilty or not",
+                stacklevel=2,
+            )
             return run(*args, **kwargs)
         if written(op):
             for tensor in given:

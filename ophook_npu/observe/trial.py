@@ -46,6 +46,7 @@ class Trials:
     replacements: Path | None = None
     device: str = "cpu"
     via: str = "auto"
+    _said: set[str] = dataclasses.field(default_factory=set, repr=False)
 
     def names(self) -> list[str]:
         """The suspects: what ``replacements`` replaces, or else what the program calls."""
@@ -72,6 +73,10 @@ class Trials:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode == _NO_TRIAL:
             raise OphookError("bisect", done.stderr.strip().splitlines()[-1])
+        for warning in {line[line.index("[bisect]") :] for line in done.stderr.splitlines() if "[bisect]" in line}:
+            if warning not in self._said:
+                self._said.add(warning)
+                print(warning, file=sys.stderr)
         return Outcome(done.returncode, done.stdout)
 
 

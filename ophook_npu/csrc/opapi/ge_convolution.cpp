@@ -7,29 +7,14 @@ namespace {
 
 using aclnn::wide;
 
-// Attributes give a stride and a dilation for every dimension, 1 for the first two, and paddings in front and behind of
-// each axis of space.
 struct Geometry {
   std::vector<int64_t> strides, pads, dilations, output_padding;
   int64_t groups;
 };
 
-std::vector<int64_t> spatial(const Call& call, size_t axes, const char* attr, int64_t otherwise) {
-  std::vector<int64_t> all = call.integers(attr, std::vector<int64_t>(axes + 2, otherwise));
-  if (all.size() != axes + 2 || all[0] != otherwise || all[1] != otherwise)
-    throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " + std::to_string(otherwise));
-  return {all.begin() + 2, all.end()};
-}
-
 Geometry geometry(const Call& call, size_t axes) {
   call.only("data_format", axes == 2 ? "NCHW" : "NCDHW");
-  std::vector<int64_t> both = call.integers("pads"), pads;
-  if (both.size() != 2 * axes) throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
-  for (size_t i = 0; i < both.size(); i += 2) {
-    if (both[i] != both[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
-    pads.push_back(both[i]);
-  }
-  return {spatial(call, axes, "strides", 1), pads, spatial(call, axes, "dilations", 1), spatial(call, axes, "output_padding", 0),
+  return {spatial(call, axes, "strides", 1), equal_pads(call, axes), spatial(call, axes, "dilations", 1), spatial(call, axes, "output_padding", 0),
           call.integer("groups", 1)};
 }
 

@@ -7,25 +7,11 @@ namespace {
 
 using aclnn::wide;
 
-// Height and width of an attribute with a value for each of four dimensions.
-std::vector<int64_t> plane(const Call& call, const char* attr) {
-  const std::vector<int64_t> all = call.integers(attr);
-  if (all.size() != 4 || all[0] != 1 || all[1] != 1) throw Refused(std::string(attr) + " needs 4 values, the first two 1");
-  return {all[2], all[3]};
-}
-
-std::vector<int64_t> paddings(const Call& call) {
-  const std::vector<int64_t> pads = call.integers("pads", {0, 0, 0, 0});
-  if (pads.size() != 4 || pads[0] != pads[1] || pads[2] != pads[3])
-    throw Refused("pads needs 4 values; paddings that differ in front and behind are not simulated");
-  return {pads[0], pads[2]};
-}
-
 void average_rule(Shaper& s) {
   s.only("data_format", "NCHW");
   s.only("padding_mode", "CALCULATED");
   if (s.flag("global_pooling")) throw Refused("global_pooling is not simulated");
-  const auto kernel = plane(s, "ksize"), strides = plane(s, "strides"), pads = paddings(s);
+  const auto kernel = spatial(s, 2, "ksize", 1), strides = spatial(s, 2, "strides", 1), pads = equal_pads(s, 2);
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
   for (size_t i = 0; shape && i < 2; ++i) {
@@ -40,7 +26,7 @@ void average_rule(Shaper& s) {
 
 at::Tensor average(const Args& a) {
   const int64_t divisor = a.integer("divisor_override", 0);
-  return at::avg_pool2d(wide(a[0]), plane(a, "ksize"), plane(a, "strides"), paddings(a), a.flag("ceil_mode"), !a.flag("exclusive", true),
+  return at::avg_pool2d(wide(a[0]), spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2), a.flag("ceil_mode"), !a.flag("exclusive", true),
                         divisor ? std::optional<int64_t>(divisor) : std::nullopt);
 }
 

@@ -110,6 +110,10 @@ void broadcast(Shaper& s);         // all inputs of one dtype, broadcast
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);   // refuses an axis out of range
+// What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral` for
+// batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
+std::vector<int64_t> spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
+std::vector<int64_t> equal_pads(const Call& call, size_t axes);
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
 Shape all_unknown(const Shape& shape);          // of the same rank
 Shape shape_from(const Shaper& s, size_t input);  // a shape given as an input: its values, or as many unknown dimensions

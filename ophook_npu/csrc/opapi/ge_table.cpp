@@ -198,6 +198,24 @@ Shape shape_from(const Shaper& s, size_t input) {
   return std::vector<int64_t>(static_cast<size_t>((*length)[0]), ge_unknown_dim);
 }
 
+std::vector<int64_t> spatial(const Call& call, size_t axes, const char* attr, int64_t neutral) {
+  const std::vector<int64_t> all = call.integers(attr, std::vector<int64_t>(axes + 2, neutral));
+  if (all.size() != axes + 2 || all[0] != neutral || all[1] != neutral)
+    throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " + std::to_string(neutral));
+  return {all.begin() + 2, all.end()};
+}
+
+std::vector<int64_t> equal_pads(const Call& call, size_t axes) {
+  const std::vector<int64_t> both = call.integers("pads", std::vector<int64_t>(2 * axes, 0));
+  if (both.size() != 2 * axes) throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < both.size(); i += 2) {
+    if (both[i] != both[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
+    out.push_back(both[i]);
+  }
+  return out;
+}
+
 }  // namespace sim::ge_table
 
 using namespace sim::ge_table;

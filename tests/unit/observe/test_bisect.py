@@ -105,3 +105,16 @@ def test_moving_an_operator_elsewhere():
     with hook("aten::add_.Tensor", replace=on("cpu", torch.ops.aten.add_.Tensor)) as moved:
         y = x.add_(1)
     assert moved.hits == 1 and y is x and torch.equal(x, torch.full((3,), 2.0))
+
+
+def test_an_operator_that_cannot_be_moved_is_named():
+    from ophook_npu import hook
+
+    library = torch.library.Library("bisected", "DEF")
+    library.define("at_home(Tensor x) -> Tensor")
+    library.impl("at_home", lambda x: x + 1, "CPU")
+    op = torch.ops.bisected.at_home
+    with hook("bisected::at_home", replace=on("meta", op.default)) as moved:
+        with pytest.warns(UserWarning, match=r"bisected.at_home.default has no kernel on meta .* guilty or not"):
+            result = op(torch.zeros(2))
+    assert moved.hits == 1 and torch.equal(result, torch.ones(2))
