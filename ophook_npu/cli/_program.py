@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -36,10 +37,39 @@ Device = Annotated[
 ]
 
 
-def filters(op: Any, module: Any, phase: Any, every: int, via: str) -> dict[str, Any]:
-    from ophook_npu.observe import EVERYTHING
+def watching(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], None]:
+    """Registers ``function(program, filters, **options)`` as a command with the options of all that watch a program.
 
-    return {"target": op or EVERYTHING, "modules": module or None, "phase": phase, "every": every, "via": via}
+    ``filters`` is what every observer takes; the function's own options stand behind the shared ones. --device has
+    been dealt with before it is called.
+    """
+
+    def register(function: Callable[..., None]) -> None:
+        def command(
+            program: Program,
+            op: Ops = None,
+            module: Modules = None,
+            phase: Phase = None,
+            every: Every = 1,
+            via: Via = "auto",
+            device: Device = None,
+            **own: Any,
+        ) -> None:
+            start_over(device)
+            from ophook_npu.observe import EVERYTHING
+
+            target, modules = op or EVERYTHING, module or None
+            filters = {"target": target, "modules": modules, "phase": phase, "every": every, "via": via}
+            function(program, filters, **own)
+
+        shared = list(inspect.signature(command, eval_str=True).parameters.values())[:-1]
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[2:]
+        command.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
+        command.__doc__ = function.__doc__
+        app.command(name, context_settings=PROGRAM)(command)
+
+    return register
 
 
 def observe(

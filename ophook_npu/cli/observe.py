@@ -4,96 +4,57 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ophook_npu.cli._program import (
-    PROGRAM,
-    Device,
-    Every,
-    Modules,
-    Ops,
-    Out,
-    Phase,
-    Program,
-    Via,
-    filters,
-    observe,
-    readable,
-    start_over,
-    writable,
-)
+from ophook_npu.cli._program import Out, observe, readable, watching, writable
 
 
 def register(app: typer.Typer) -> None:
-    @app.command("log", context_settings=PROGRAM)
+    @watching(app, "log")
     def log_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         to: Annotated[str, typer.Option(help="File to write to; default: standard output.")] = "stdout",
         as_json: Annotated[bool, typer.Option("--json", help="JSON lines.")] = False,
         results: Annotated[bool, typer.Option(help="A line for each result too.")] = False,
     ) -> None:
         """Write a line for each operator call of a program."""
-        start_over(device)
         from ophook_npu.observe import Log
 
-        chosen = filters(op, module, phase, every, via)
-        observe(program, Log(to=to, as_json=as_json, results=results, **chosen), None)
+        observe(program, Log(to=to, as_json=as_json, results=results, **filters), None)
 
-    @app.command("stats", context_settings=PROGRAM)
+    @watching(app, "stats")
     def stats_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         by_module: Annotated[bool, typer.Option(help="Also by module.")] = False,
         out: Out = None,
     ) -> None:
         """Count the operator calls of a program, with shapes, dtypes and bytes."""
-        start_over(device)
         writable(out)
         from ophook_npu.observe import Stats
 
-        observe(program, Stats(by_module=by_module, **filters(op, module, phase, every, via)), out)
+        observe(program, Stats(by_module=by_module, **filters), out)
 
-    @app.command("trace", context_settings=PROGRAM)
+    @watching(app, "trace")
     def trace_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         depth: Annotated[int | None, typer.Option(help="How many of the program's frames to keep.")] = None,
         out: Out = None,
     ) -> None:
         """Show who calls which operator in a program."""
-        start_over(device)
         writable(out)
         from ophook_npu.observe import Trace
 
-        observe(program, Trace(depth=depth, **filters(op, module, phase, every, via)), out)
+        observe(program, Trace(depth=depth, **filters), out)
 
-    @app.command("profile", context_settings=PROGRAM)
+    @watching(app, "profile")
     def profile_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         by_module: Annotated[bool, typer.Option(help="Also by module.")] = False,
         top: Annotated[int, typer.Option(help="How many rows to print.")] = 30,
         html: Annotated[Path | None, typer.Option(help="Write a report with charts here.")] = None,
@@ -102,13 +63,12 @@ def register(app: typer.Typer) -> None:
         out: Out = None,
     ) -> None:
         """Measure where the time of a program's operators goes."""
-        start_over(device)
         writable(out, html, timeline)
         from ophook_npu.observe import Profile
         from ophook_npu.observe.profile import diff
 
         earlier = None if baseline is None else json.loads(readable(baseline).read_text())
-        profile = Profile(by_module=by_module, **filters(op, module, phase, every, via))
+        profile = Profile(by_module=by_module, **filters)
 
         def finish() -> str:
             if html is not None:
@@ -119,15 +79,10 @@ def register(app: typer.Typer) -> None:
 
         observe(program, profile, out, finish)
 
-    @app.command("validate", context_settings=PROGRAM)
+    @watching(app, "validate")
     def validate_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         mode: Annotated[str, typer.Option(help="warn, raise (in the program) or record.")] = "record",
         debugger: Annotated[bool, typer.Option(help="Stop in the debugger at a problem.")] = False,
         check: Annotated[
@@ -142,7 +97,6 @@ def register(app: typer.Typer) -> None:
         out: Out = None,
     ) -> None:
         """Find where a program first makes a NaN, infinity or surprising dtype or device; then exit status 1."""
-        start_over(device)
         writable(out)
         from ophook_npu.observe import Validate
         from ophook_npu.observe.program import functions
@@ -150,20 +104,14 @@ def register(app: typer.Typer) -> None:
 
         meaning = "a function gets the Call and returns what is wrong, or None"
         rules = None if contracts is None else functions(contracts, "CONTRACTS", "validate", meaning)
-        chosen = filters(op, module, phase, every, via)
         checks = CHECKS if check is None else tuple(check)
-        validate = Validate(mode=mode, debugger=debugger, checks=checks, contracts=rules, **chosen)  # type: ignore[arg-type]
+        validate = Validate(mode=mode, debugger=debugger, checks=checks, contracts=rules, **filters)  # type: ignore[arg-type]
         observe(program, validate, out, bad=lambda: validate.found)
 
-    @app.command("compare", context_settings=PROGRAM)
+    @watching(app, "compare")
     def compare_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         reference: Annotated[
             str, typer.Option(help="float64 (on the CPU), or a device for the same dtype there.")
         ] = "float64",
@@ -176,12 +124,10 @@ def register(app: typer.Typer) -> None:
         out: Out = None,
     ) -> None:
         """Run each operator of a program in a reference too and compare. Exit status 1 if one is out of tolerance."""
-        start_over(device)
         writable(out, html, rows)
         from ophook_npu.observe import Compare
 
-        chosen = filters(op, module, phase, every, via)
-        compare = Compare(reference=reference, drift=drift, to=rows, **chosen)
+        compare = Compare(reference=reference, drift=drift, to=rows, **filters)
 
         def finish() -> str:
             if html is not None:

@@ -10,21 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ophook_npu.cli._program import (
-    PROGRAM,
-    Device,
-    Every,
-    Modules,
-    Ops,
-    Out,
-    Phase,
-    Program,
-    Via,
-    filters,
-    observe,
-    start_over,
-    writable,
-)
+from ophook_npu.cli._program import PROGRAM, Device, Out, Program, Via, observe, start_over, watching, writable
 from ophook_npu.errors import OphookError
 
 if TYPE_CHECKING:
@@ -33,15 +19,10 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    @app.command("capture", context_settings=PROGRAM)
+    @watching(app, "capture")
     def capture_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         to: Annotated[Path, typer.Option(help="Folder to save the calls in.")] = Path("captured"),
         limit: Annotated[int, typer.Option(help="How many calls at most.")] = 100,
         per_operator: Annotated[int | None, typer.Option(help="How many of each operator at most.")] = None,
@@ -50,13 +31,11 @@ def register(app: typer.Typer) -> None:
         out: Out = None,
     ) -> None:
         """Save operator calls of a program, with their tensors, to run them again elsewhere."""
-        start_over(device)
         writable(out)
         from ophook_npu.observe import Capture
         from ophook_npu.observe.capture import write_test
 
-        chosen = filters(op, module, phase, every, via)
-        capture = Capture(to, limit=limit, per_operator=per_operator, max_bytes=int(max_mb * (1 << 20)), **chosen)
+        capture = Capture(to, limit=limit, per_operator=per_operator, max_bytes=int(max_mb * (1 << 20)), **filters)
 
         def finish() -> str:
             written = [write_test(path, to / f"test_{_identifier(path.stem)}.py") for path in capture.saved if tests]
@@ -100,15 +79,10 @@ def register(app: typer.Typer) -> None:
             print(f"written: {write_test(paths[0], test, on)}")
         raise typer.Exit(int(any(row["differences"] for row in rows)))
 
-    @app.command("digest", context_settings=PROGRAM)
+    @watching(app, "digest")
     def digest_command(
-        program: Program,
-        op: Ops = None,
-        module: Modules = None,
-        phase: Phase = None,
-        every: Every = 1,
-        via: Via = "auto",
-        device: Device = None,
+        program: list[str],
+        filters: dict[str, Any],
         to: Annotated[Path, typer.Option(help="File to write: a JSON line for each call.")] = Path("digest.jsonl"),
         inputs: Annotated[
             bool, typer.Option("--inputs", help="Figures of arguments too: tells made from inherited errors.")
@@ -116,11 +90,9 @@ def register(app: typer.Typer) -> None:
         exact: Annotated[bool, typer.Option("--exact", help="Checksums too: runs are compared bit for bit.")] = False,
     ) -> None:
         """Write a few figures of each call of a program, for `ophook-npu align`."""
-        start_over(device)
         from ophook_npu.observe import Digest
 
-        chosen = filters(op, module, phase, every, via)
-        observe(program, Digest(to=to, inputs=inputs, exact=exact, **chosen), None)
+        observe(program, Digest(to=to, inputs=inputs, exact=exact, **filters), None)
 
     @app.command("align")
     def align_command(

@@ -76,7 +76,8 @@ def bisect_device(
     Args:
         program, check, via, all_guilty, progress: as for :func:`bisect`.
         operators: the suspects; by default those that a run of ``program`` calls, without views, copies between
-            devices, random operators and factories. One that ``device`` has no kernel for stays where it is, with a warning.
+            devices, random operators and factories. One that ``device`` has no kernel for stays where it is, with a
+            warning.
 
     Raises:
         OphookError: the check passes although nothing is moved, or fails with all suspects moved.
