@@ -89,6 +89,17 @@ def test_permuted_elements_are_noticed():
     assert align(a, b).first[0]["op"] == "aten::sin"
 
 
+@pytest.mark.parametrize("count", [1, 16, 17, 271, 272, 273, 139263, 139264, 139265, 300001])
+def test_figures_of_results_shorter_and_longer_than_a_block(count):
+    run(lambda: torch.full((4096,), float("nan")) + 1)  # what an earlier result left behind must not be read
+    x = torch.randn(count)
+    (result,) = run(lambda: x.neg()).rows[0]["results"]
+    values = -x.double()
+    assert result["norm"] == pytest.approx(values.norm().item(), rel=1e-9)
+    assert result["mean"] == pytest.approx(values.mean().item(), rel=1e-9, abs=1e-12)
+    assert result["weighted"] == pytest.approx((values * (torch.arange(count) % 17)).sum().item(), rel=1e-9)
+
+
 def test_random_operators_do_not_diverge():
     found = align(run(lambda: torch.randn(100)), run(lambda: torch.randn(100)))
     assert found.first is None and found.pairs == 1
