@@ -10,7 +10,7 @@ from ophook_npu.observe._describe import size
 if TYPE_CHECKING:
     from ophook_npu.observe._align import Alignment
     from ophook_npu.observe.compare import Compare, Comparison
-    from ophook_npu.observe.profile import Profile, Row
+    from ophook_npu.observe.profile import By, Profile, Row
 
 _TOP = 15
 
@@ -37,11 +37,11 @@ def profile_page(title: str, profile: Profile) -> str:
         on_device = sorted((row for row in rows if row.device), key=lambda row: -(row.device or 0.0))
         values = [(row.name, row.device or 0.0, _time(row.device or 0.0)) for row in on_device[:_TOP]]
         charts.append(_page.bars("Device time by operator", values, "events"))
-    if profile.has_modules:
-        modules = profile.rows("module")
-        charts.append(
-            _page.bars("Self time by module", _times(sorted(modules, key=lambda row: -row.self_time)), "host")
-        )
+    places: list[By] = [by for by in profile.recorded if by in ("module", "node")]
+    for by in places:
+        found = sorted(profile.rows(by), key=lambda row: -row.self_time)
+        charts.append(_page.bars(f"Self time by {by}", _times(found), "host"))
+    if "phase" in profile.recorded:
         phases = profile.rows("phase")
         parts.append(_page.strip("Forward and backward", [(row.name, row.self_time) for row in phases], "self time"))
     by_memory = sorted((row for row in rows if row.memory), key=lambda row: -row.memory)
@@ -51,10 +51,9 @@ def profile_page(title: str, profile: Profile) -> str:
         charts.append(_page.bars("FLOP by operator", [(r.name, r.flops, _count(r.flops)) for r in ranked[:_TOP]]))
     parts.append(_page.pair(*charts))
     parts.append(_rows("By operator", rows))
-    if profile.has_modules:
-        parts.append(_rows("By module", modules))
-    shapes = profile.rows("shape")
-    parts.append(_rows("By shape", shapes[:500], f"{min(500, len(shapes))} of {len(shapes)} rows"))
+    for by in places:
+        parts.append(_some(by, profile))
+    parts.append(_some("shape", profile))
     return _page.page("Profile", title, cards, parts, profile.how)
 
 
@@ -135,6 +134,11 @@ def _comparisons(title: str, rows: list[Comparison], aside: str = "") -> str:
     bad = frozenset(index for index, row in enumerate(rows) if not row.ok)
     left = frozenset({1, 2, 3, 4, *([len(head) - 1] if places else [])})
     return _page.table(title, head, cells, left=left, bad=bad, aside=aside)
+
+
+def _some(by: By, profile: Profile) -> str:
+    rows = profile.rows(by)
+    return _rows(f"By {by}", rows[:500], f"{min(500, len(rows))} of {len(rows)} rows")
 
 
 def _rows(title: str, rows: list[Row], aside: str = "") -> str:

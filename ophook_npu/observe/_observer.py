@@ -118,6 +118,11 @@ class Observer:
         raise NotImplementedError
 
     @property
+    def in_graphs(self) -> bool:
+        """Whether calls of compiled graphs are seen, each of which has a node."""
+        return self.hook.via == "dynamo"
+
+    @property
     def seen(self) -> int:
         """How many calls were looked at."""
         return self.hook.hits

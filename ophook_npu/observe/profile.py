@@ -20,8 +20,9 @@ from ophook_npu.observe import _native
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._place import Place, place_of
 
-By = Literal["operator", "module", "shape", "phase"]
+By = Literal["operator", "shape", "module", "phase", "node"]
 _HOST = frozenset({"cpu", "meta"})
 _Tensor = torch.Tensor
 
@@ -65,7 +66,7 @@ class _Group:
     """Calls that look the same, from whichever source."""
 
     op: str
-    place: tuple[str | None, str] | None
+    place: Place | None
     shapes: list[Any]
     calls: int
     total: int  # ns
@@ -113,13 +114,13 @@ class Profile(Observer):
         self._threads: list[tuple[int, dict[Any, Kind]]] = []
         self._mine = _Thread(self._threads)
         super().__init__(target, **filters)
+        self._places = by_module or self.in_graphs
 
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         mine = self._mine
         parts: list[Any] = [op, None]
-        if self._by_module:
-            call = Call(op, args, kwargs)
-            parts[1] = (call.module_path, call.phase)
+        if self._places:
+            parts[1] = place_of(Call(op, args, kwargs), self._by_module)
         for value in args:
             if type(value) is _Tensor or isinstance(value, _Tensor):
                 parts.append(value.shape)
@@ -171,7 +172,7 @@ class Profile(Observer):
         if self.recorder is not None:
             for kind in self.recorder.kinds():
                 yield _Group(
-                    kind.op, (None, kind.phase), [t.shape for t in kind.ins], kind.calls, kind.total, kind.own,
+                    kind.op, Place(None, kind.phase), [t.shape for t in kind.ins], kind.calls, kind.total, kind.own,
                     kind.memory, 0, kind.times.items(), [],
                 )  # fmt: skip
             return
@@ -187,19 +188,22 @@ class Profile(Observer):
         """What was measured, the largest total first.
 
         Args:
-            by: ``"operator"``, ``"module"`` (needs ``by_module=True``), ``"shape"`` (operator with argument shapes),
-                ``"phase"`` (needs ``by_module=True`` or ``via="record_function"``).
+            by: ``"operator"``, ``"shape"`` (operator with argument shapes), ``"module"`` (needs ``by_module=True``),
+                ``"node"`` (of a compiled graph; needs ``via="dynamo"``), ``"phase"`` (needs one of both, or
+                ``via="record_function"``).
 
         Raises:
-            OphookError: modules were not recorded.
+            OphookError: that was not recorded.
         """
-        if not (self._by_module or by in ("operator", "shape") or (by == "phase" and self.recorder is not None)):
-            raise OphookError("profile", f"rows by {by} were not recorded", todo="make it with by_module=True")
+        if by not in self.recorded:
+            todo = "make it with via='dynamo'" if by == "node" else "make it with by_module=True"
+            raise OphookError("profile", f"rows by {by} were not recorded", allowed=", ".join(self.recorded), todo=todo)
         name_of: Callable[[_Group], str] = {
             "operator": lambda group: group.op,
             "shape": lambda group: f"{group.op}({', '.join(map(_shape, group.shapes))})",
-            "module": lambda group: _place(group.place),
-            "phase": lambda group: group.place[1],
+            "module": lambda group: group.place.module_name,
+            "phase": lambda group: group.place.phase,
+            "node": lambda group: group.place.node_name,
         }[by]
         found: dict[str, tuple[Row, list[tuple[int, int]]]] = {}
         for group in self._groups():
@@ -219,9 +223,12 @@ class Profile(Observer):
         return sorted((row for row, _ in found.values()), key=lambda row: -row.total)
 
     @property
-    def has_modules(self) -> bool:
-        """Whether :meth:`rows` by module and phase can be had."""
-        return self._by_module
+    def recorded(self) -> tuple[By, ...]:
+        """What :meth:`rows` can be had by."""
+        modules: tuple[By, ...] = ("module",) if self._by_module else ()
+        nodes: tuple[By, ...] = ("node",) if self.in_graphs else ()
+        phases: tuple[By, ...] = ("phase",) if self._places or self.recorder is not None else ()
+        return ("operator", "shape", *modules, *phases, *nodes)
 
     @property
     def total(self) -> float:
@@ -229,18 +236,16 @@ class Profile(Observer):
         return sum(group.own for group in self._groups()) / 1e3
 
     def to_json(self) -> dict[str, Any]:
-        tables: list[By] = ["operator", "shape", *(["module", "phase"] if self._by_module else [])]  # type: ignore[list-item]
         return {
             "how": self.how,
             "calls": self.seen,
             "total_us": self.total,
-            **{f"by_{by}": [dataclasses.asdict(row) for row in self.rows(by)] for by in tables},
+            **{f"by_{by}": [dataclasses.asdict(row) for row in self.rows(by)] for by in self.recorded},
         }
 
     def report(self, top: int = 30) -> str:
-        parts = [_table("operator", self.rows(), self.total, top)]
-        if self._by_module:
-            parts.append(_table("module", self.rows("module"), self.total, top))
+        shown: tuple[By, ...] = ("operator", "module", "node")
+        parts = [_table(by, self.rows(by), self.total, top) for by in shown if by in self.recorded]
         parts.append(f"{self.seen} calls, {self.total / 1e3:.2f} ms on the host. {self.how}")
         return "\n\n".join(parts)
 
@@ -252,7 +257,7 @@ class Profile(Observer):
         for start, took, thread, op, place, shapes in spans:
             args: dict[str, Any] = {"shapes": [None if shape is None else list(shape) for shape in shapes]}
             if place is not None:
-                args |= {"module": place[0], "phase": place[1]}
+                args |= place._asdict()
             events.append(
                 {
                     "name": op,
@@ -276,7 +281,7 @@ class Profile(Observer):
             for span in self.recorder.spans():
                 kind = span.kind
                 shapes = [tensor.shape for tensor in kind.ins]
-                spans.append((span.start, span.took, span.thread, kind.op, (None, kind.phase), shapes))
+                spans.append((span.start, span.took, span.thread, kind.op, Place(None, kind.phase), shapes))
         for thread, kinds in self._threads:
             for (op, place, *shapes), calls in list(kinds.items()):
                 for start, took in zip(calls.starts, calls.times, strict=False):
@@ -338,13 +343,6 @@ def _name(op: Any) -> str:
 
 def _shape(shape: Any) -> str:
     return "?" if shape is None else "x".join(map(str, shape)) or "-"
-
-
-def _place(place: Any) -> str:
-    path, phase = place
-    if path is None:
-        return "(backward)" if phase == "backward" else "(no module)"
-    return path or "(root)"
 
 
 def _table(first: str, rows: list[Row], all_of_it: float, top: int) -> str:

@@ -16,6 +16,7 @@ from ophook_npu.hooks._call import Proceed
 from ophook_npu.observe import _native
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._place import Place, place_of
 
 _Tensor = torch.Tensor
 
@@ -38,6 +39,8 @@ class Stats(Observer):
         target, modules, phase, every, via, on_miss: see :class:`Observer`.
         by_module: also by module path and phase, which costs a walk over the stack for each call.
 
+    With ``via="dynamo"`` calls are also counted by the node of their compiled graph.
+
     Bytes are those of the tensors that go in and come out, by shape; two arguments that share memory count twice.
     Calls that raise are not counted.
 
@@ -53,14 +56,14 @@ class Stats(Observer):
         self._tables: list[dict[Any, int]] = []
         self._counts = _Counts(self._tables)
         super().__init__(target, **filters)
+        self._places = by_module or self.in_graphs
 
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         # Flat and cheap: this runs for every call; the sums are made for the report.
         key: list[Any] = [op, None]
         add = key.append
-        if self._by_module:
-            call = Call(op, args, kwargs)
-            key[1] = (call.module_path, call.phase)
+        if self._places:
+            key[1] = place_of(Call(op, args, kwargs), self._by_module)
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)
             if kind is _Tensor or isinstance(value, _Tensor):
@@ -99,18 +102,27 @@ class Stats(Observer):
     @property
     def by_module(self) -> dict[str, dict[str, Any]]:
         """The same by module path; ``(backward)`` for calls of the autograd engine."""
-        return self._table(lambda op, place: _place_name(place))
+        return self._table(lambda op, place: "(not recorded)" if place is None else place.module_name)
+
+    @property
+    def by_node(self) -> dict[str, dict[str, Any]]:
+        """The same by node of a compiled graph (``graph 0: mm_1``); empty without ``via="dynamo"``."""
+        return self._table(lambda op, place: place.node_name) if self.in_graphs else {}
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {"how": self.how, "calls": self.seen, "operators": self.by_operator}
         if self._by_module:
             data["modules"] = self.by_module
+        if self.in_graphs:
+            data["nodes"] = self.by_node
         return data
 
     def report(self) -> str:
         parts = [_report("operator", self.by_operator)]
         if self._by_module:
             parts.append(_report("module", self.by_module))
+        if self.in_graphs:
+            parts.append(_report("node", self.by_node))
         parts.append(f"{self.seen} calls. {self.how}")
         return "\n\n".join(parts)
 
@@ -129,7 +141,7 @@ class Stats(Observer):
                 entry["dtypes"][dtype] = entry["dtypes"].get(dtype, 0) + count
         return dict(sorted(table.items(), key=lambda item: -item[1]["calls"]))
 
-    def _kinds(self) -> Iterator[tuple[str, tuple[str | None, str] | None, list[Part], list[Part], int]]:
+    def _kinds(self) -> Iterator[tuple[str, Place | None, list[Part], list[Part], int]]:
         """Operator, place, tensors in, tensors out, how many calls; the same more than once."""
         if self.recorder is not None:
             for kind in self.recorder.kinds():
@@ -157,15 +169,6 @@ def _shape(part: Part) -> str:
 
 def _bytes(part: Part) -> int:
     return 0 if part[0] is None else math.prod(part[0]) * part[1]
-
-
-def _place_name(place: tuple[str | None, str] | None) -> str:
-    if place is None:
-        return "(not recorded)"
-    path, phase = place
-    if path is None:
-        return "(backward)" if phase == "backward" else "(no module)"
-    return path or "(root)"
 
 
 def _report(first: str, table: dict[str, dict[str, Any]]) -> str:

@@ -10,7 +10,7 @@ import torch
 from programs import mlp, transformer, transformer_step
 from torch import nn
 
-from ophook_npu import hook, hooks, observe, original
+from ophook_npu import OphookError, hook, hooks, observe, original
 
 
 class Outer(nn.Module):
@@ -109,6 +109,44 @@ def test_every_observer_names_the_node(tmp_path):
     with observe.Capture(tmp_path / "calls", via="dynamo") as captured:
         compiled(x)
     assert "relu" in json.loads(captured.saved[1].read_text())["node"]
+
+
+@pytest.mark.parametrize("by_module", [False, True])
+def test_counts_and_times_are_those_of_nodes(by_module, tmp_path):
+    net = mlp()
+    x = torch.randn(5, 8)
+    compiled = torch.compile(net, backend="aot_eager")
+    with (
+        observe.Stats(via="dynamo", by_module=by_module) as stats,
+        observe.Profile(via="dynamo", by_module=by_module) as profile,
+    ):
+        for _ in range(3):
+            compiled(x)
+    names = ["addmm", "relu", "addmm_1"]
+    assert {node.split(": ")[1]: entry["calls"] for node, entry in stats.by_node.items()} == dict.fromkeys(names, 3)
+    assert set(stats.to_json()["nodes"]) == set(stats.by_node) and "addmm_1" in stats.report()
+    rows = profile.rows("node")
+    assert sorted(row.name for row in rows) == sorted(stats.by_node) and {row.calls for row in rows} == {3}
+    assert sum(row.total for row in rows) == pytest.approx(sum(row.total for row in profile.rows()))
+    assert [row.name for row in profile.rows("phase")] == ["forward"]
+    assert ("module" in profile.recorded) is by_module
+    if by_module:
+        assert {row.name for row in profile.rows("module")} == {"0", "1", "2"} == set(stats.by_module)
+    data = profile.to_json()
+    assert {row["name"] for row in data["by_node"]} == set(stats.by_node) and "addmm_1" in profile.report()
+    profile.chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {event["args"]["node"] for event in events} == set(stats.by_node)
+    profile.html(tmp_path / "page.html")
+    assert "By node" in (tmp_path / "page.html").read_text()
+
+
+def test_eager_calls_have_no_nodes_to_group_by():
+    with observe.Profile() as profile, observe.Stats() as stats:
+        torch.ones(2).add(1)
+    assert stats.by_node == {} and "nodes" not in stats.to_json()
+    with pytest.raises(OphookError, match="via='dynamo'"):
+        profile.rows("node")
 
 
 def test_nan_born_in_a_compiled_graph_is_found_with_its_node():

@@ -148,5 +148,5 @@ def test_diff_names_what_became_slower():
 
 
 def test_modules_must_have_been_recorded():
-    with pytest.raises(OphookError, match="rows by module were not recorded; next: make it with by_module=True"):
+    with pytest.raises(OphookError, match="rows by module were not recorded; allowed: operator, shape; next: make it with by_module=True"):
         observe.Profile().rows("module")
