@@ -148,5 +148,6 @@ def test_diff_names_what_became_slower():
 
 
 def test_modules_must_have_been_recorded():
-    with pytest.raises(OphookError, match="rows by module were not recorded; allowed: operator, shape; next: make it with by_module=True"):
+    allowed = "rows by module were not recorded; allowed: operator, shape; next: make it with by_module=True"
+    with pytest.raises(OphookError, match=allowed):
         observe.Profile().rows("module")
