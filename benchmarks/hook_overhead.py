@@ -239,7 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--plot", metavar="FILE", help="needs matplotlib: pip install 'ophook-npu[benchmark]'")
+    parser.add_argument("--plot", metavar="FILE", help="needs matplotlib: pip install matplotlib")
     options = parser.parse_args()
     torch.set_num_threads(1)
     results = {**operators(options.rounds), **step(options.rounds), **compiled(options.rounds)}

@@ -111,6 +111,6 @@ def _pyarrow(where: str) -> Any:
             where,
             "pyarrow is not installed, and Parquet needs it",
             allowed="a file that does not end in .parquet gets JSON lines",
-            todo="pip install 'ophook-npu[parquet]'",
+            todo="pip install pyarrow",
         ) from error
     return pyarrow

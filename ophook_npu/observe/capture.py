@@ -380,6 +380,6 @@ def _safetensors() -> Any:
         import safetensors.torch
     except ImportError as error:
         raise OphookError(
-            "capture", "safetensors is not installed", todo="pip install 'ophook-npu[capture]'"
+            "capture", "safetensors is not installed", todo="pip install safetensors"
         ) from error
     return safetensors.torch
