@@ -17,7 +17,12 @@ def written(op: Any) -> frozenset[str]:
     schema = getattr(op, "_schema", None)
     if schema is None:
         return frozenset()
-    return frozenset(a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+    said = (a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write)
+    return frozenset(said) | _WRITTEN_UNSAID.get(schema.name, frozenset())
+
+
+# Operators that overwrite arguments which their schema says they only read.
+_WRITTEN_UNSAID = {"npu::npu_apply_rotary_pos_emb": frozenset({"query", "key"})}
 
 
 @functools.cache
@@ -41,9 +46,14 @@ def is_random(op: Any) -> bool:
     return any(argument.name in _DROPOUT for argument in schema.arguments)
 
 
+def is_computed(op: Any, result: torch.Tensor) -> bool:
+    """Whether a result is computed from the arguments: not a seed or an offset."""
+    return result.is_floating_point() or result.is_complex() or not is_random(op)
+
+
 def computed(op: Any, results: Any) -> list[torch.Tensor]:
     """The tensors among the results that are computed from the arguments, without seeds and offsets."""
-    return [t for t in tensors(results) if t.is_floating_point() or t.is_complex() or not is_random(op)]
+    return [t for t in tensors(results) if is_computed(op, t)]
 
 
 @functools.cache
@@ -72,7 +82,7 @@ def uncompared(call: Call) -> str | None:
         return "memory that nobody has written yet"
     if op.is_view or only_moves(op):
         return "view"
-    if takes_random_state(op) and any(t.device.type != "cpu" for t in tensors(*call.args)):
+    if (takes_random_state(op) or _drops(call)) and any(t.device.type != "cpu" for t in tensors(*call.args)):
         return "takes the random state of another device"
     if not all(map(is_real, tensors(*call.args, *call.kwargs.values()))):
         return "tensors without values (fake, meta or a subclass)"
@@ -83,7 +93,11 @@ def draws(call: Call) -> bool:
     """Whether a call draws random numbers; attention with a dropout of zero could, but does not."""
     if not is_random(call.op):
         return False
+    return _drops(call) or not any(a.name in _DROPOUT for a in call.op._schema.arguments)
+
+
+def _drops(call: Call) -> bool:
+    """Whether an argument says that something is dropped; the backward gets it too, with the state of the forward."""
     arguments = call.op._schema.arguments
     given = dict(zip((a.name for a in arguments), call.args, strict=False)) | call.kwargs
-    dropout = [a.name for a in arguments if a.name in _DROPOUT]
-    return not dropout or any(given.get(name, _DROPOUT[name]) != _DROPOUT[name] for name in dropout)
+    return any(given.get(a.name, _DROPOUT[a.name]) != _DROPOUT[a.name] for a in arguments if a.name in _DROPOUT)

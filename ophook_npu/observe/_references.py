@@ -1,14 +1,26 @@
 """References for operators that only an accelerator has a kernel for, written with operators that every device has.
 
-They run below autograd, where only formulas work: no ``torch.autograd``, no ``torch.func``.
+They run below autograd, where only formulas work: no ``torch.autograd``, no ``torch.func``. What a reference does not
+cover it refuses with :class:`NotImplementedError`, naming the argument; :class:`Unspecified` stands for a single
+result that nobody documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+
+from ophook_npu.observe._operators import is_computed
+
+
+@dataclasses.dataclass(frozen=True)
+class Unspecified:
+    """In the place of a result that cannot be compared, and why."""
+
+    reason: str
 
 
 def _matmul_backward(
@@ -28,3 +40,51 @@ def _matmul_backward(
 
 
 REFERENCES: Mapping[str, Callable[..., Any]] = {"aten::matmul_backward": _matmul_backward}
+
+
+def reference_of(name: str) -> Callable[..., Any] | None:
+    """The formula for operator ``name``, if there is one."""
+    if name.startswith("npu::"):
+        # Only who runs such an operator pays for these.
+        from ophook_npu.observe._npu_references import NPU_REFERENCES
+
+        return NPU_REFERENCES.get(name)
+    return REFERENCES.get(name)
+
+
+class Unmatched(Exception):
+    """A reference returns something else than the operator."""
+
+
+def matched(op: Any, given: Any, wanted: Any) -> Iterator[tuple[torch.Tensor, torch.Tensor | Unspecified]]:
+    """The computed tensors among the results of an operator, each with the reference's result in the same place.
+
+    An empty tensor is the same as none: kernels return the one or the other for results that nobody asked for.
+
+    Raises:
+        Unmatched: if there are more or fewer of them, or a tensor stands against none.
+    """
+    results, references = list(_flat(given)), list(_flat(wanted))
+    if len(results) != len(references):
+        # A function may leave out what is not a tensor.
+        results = [r for r in results if isinstance(r, torch.Tensor)]
+        references = [r for r in references if isinstance(r, (torch.Tensor, Unspecified))]
+        if len(results) != len(references):
+            raise Unmatched(f"returns {len(references)} tensors, not {len(results)}")
+    for a, b in zip(results, references, strict=True):
+        if isinstance(a, torch.Tensor) and not is_computed(op, a):
+            continue
+        if isinstance(a, torch.Tensor) and isinstance(b, (torch.Tensor, Unspecified)):
+            yield a, b
+        elif isinstance(a, torch.Tensor) and a.numel():
+            yield a, Unspecified("result that nobody asked for")
+        elif isinstance(b, torch.Tensor) and b.numel():
+            raise Unmatched("returns a tensor where the operator returns none")
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value

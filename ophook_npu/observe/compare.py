@@ -19,8 +19,8 @@ from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe._operators import computed, draws, leaves_memory_unwritten, uncompared, written
-from ophook_npu.observe._references import REFERENCES
+from ophook_npu.observe._operators import draws, leaves_memory_unwritten, uncompared, written
+from ophook_npu.observe._references import Unmatched, Unspecified, matched, reference_of
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
 
 _WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64}
@@ -171,25 +171,27 @@ class Compare(Observer):
 
     def after(self, call: Call) -> None:
         reason, inputs = call.state
-        drifted = computed(call.op, self._drift(call))
+        drifted = self._drift(call)
         if reason is not None:
             self.skipped[reason] += 1
             return
         try:
             expected = self._run(call, *(inputs or self._inputs(call, self._copy)))
-        except NotImplementedError:
-            self._skip(f"the reference cannot run {call.name}: no kernel there; implementations= takes one")
+            pairs = list(matched(call.op, call.result, expected))
+        except Unmatched as problem:
+            self._skip(f"the reference of {call.name} {problem}")
             return
         except Exception as problem:
             text = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+            if isinstance(problem, NotImplementedError) and self._formula(call) is None:
+                text = "no kernel there; implementations= takes one"
             self._skip(f"the reference cannot run {call.name}: {text}")
             return
-        given, wanted = computed(call.op, call.result), computed(call.op, expected)
-        if len(given) != len(wanted):
-            self._skip(f"the reference of {call.name} returns {len(wanted)} tensors, not {len(given)}")
-            return
-        for index, (a, b) in enumerate(zip(given, wanted, strict=True)):
-            self._record(call, index, a, b, drifted[index] if index < len(drifted) else None)
+        for index, (given, wanted) in enumerate(pairs):
+            if isinstance(wanted, Unspecified):
+                self._skip(f"result of {call.name}: {wanted.reason}")
+            else:
+                self._record(call, index, given, wanted, drifted.get(id(given)))
 
     def clear(self) -> None:
         super().clear()
@@ -282,44 +284,52 @@ class Compare(Observer):
         return tensor.detach().to(self._reference, copy=True)
 
     def _run(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        own = self._implementations.get(call.name) or self._implementations.get(call.name.split(".")[0])
-        if own is not None:
-            return own(*args, **kwargs)
+        formula = self._formula(call)
+        if formula is not None:
+            return formula(*args, **kwargs)
         if callable(self._reference):
             return self._reference(call.op, args, kwargs)
-        if call.name in REFERENCES:
-            return REFERENCES[call.name](*args, **kwargs)
         return call.op(*args, **kwargs)
 
-    def _drift(self, call: Call) -> list[torch.Tensor]:
-        """The results of this call had every call before it been the reference's; kept for the calls to come."""
+    def _formula(self, call: Call) -> Callable[..., Any] | None:
+        """What stands for the operator in the reference; ``None`` for the operator itself."""
+        own = self._implementations.get(call.name) or self._implementations.get(call.name.split(".")[0])
+        if own is not None or callable(self._reference):
+            return own
+        there = "cpu" if self._reference == "float64" else torch.device(self._reference).type
+        # A reference on an NPU has the operator itself.
+        return None if call.name.startswith(f"{there}::") else reference_of(call.name)
+
+    def _drift(self, call: Call) -> dict[int, torch.Tensor]:
+        """The results of this call had every call before it been the reference's, by the id of the call's results.
+
+        They are kept for the calls to come.
+        """
         shadows = self._shadows
         if shadows is None or any(not is_real(t) for t in tensors(*call.args, *call.kwargs.values(), call.result)):
-            return []
+            return {}
 
         def shadow(tensor: torch.Tensor) -> torch.Tensor:
             if tensor not in shadows:
                 shadows[tensor] = self._copy(tensor)
             return shadows[tensor]
 
-        results = list(tensors(call.result))
-        if draws(call) or leaves_memory_unwritten(call.op):
-            for tensor in results:
-                shadows[tensor] = self._copy(tensor)
-            return []
-        try:
-            wanted = list(tensors(self._run(call, *self._inputs(call, shadow))))
-        except Exception:
-            # What the reference cannot run starts afresh from the real result; the comparison itself counts it as
-            # skipped.
-            wanted = []
-        if len(wanted) != len(results):
-            wanted = [self._copy(tensor) for tensor in results]
-        for tensor, reference in zip(results, wanted, strict=True):
-            shadows[tensor] = reference
+        wanted: dict[int, torch.Tensor] = {}
+        if not draws(call) and not leaves_memory_unwritten(call.op):
+            try:
+                pairs = matched(call.op, call.result, self._run(call, *self._inputs(call, shadow)))
+                wanted = {id(a): b for a, b in pairs if isinstance(b, torch.Tensor)}
+            except Exception:
+                # What the reference cannot run starts afresh from the real result; the comparison itself counts it as
+                # skipped.
+                wanted = {}
+        for tensor in tensors(call.result):
+            shadows[tensor] = wanted[id(tensor)] if id(tensor) in wanted else self._copy(tensor)
         return wanted
 
-    def _record(self, call: Call, index: int, given: torch.Tensor, wanted: torch.Tensor, drifted: Any) -> None:
+    def _record(
+        self, call: Call, index: int, given: torch.Tensor, wanted: torch.Tensor, drifted: torch.Tensor | None
+    ) -> None:
         self.compared += 1
         off, size, ok = self._judge(given, wanted)
         relative = off / size if size else off
