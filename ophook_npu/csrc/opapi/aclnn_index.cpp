@@ -1,5 +1,5 @@
 // Indexing, gathering and scattering; joining, repeating and reordering.
-#include "opapi/aclnn.h"
+#include "opapi/quant.h"
 
 #include <ATen/ops/_chunk_cat.h>
 #include <ATen/ops/_embedding_bag.h>
@@ -63,6 +63,15 @@ void index_put(at::Tensor& self, const std::vector<at::Tensor>& given, const at:
   }
 }
 
+// The indices' dimensions stand where the one they index stood.
+at::Tensor taken(const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
+  const int64_t at = dim < 0 ? dim + self.dim() : dim;
+  auto sizes = self.sizes().vec();
+  sizes.erase(sizes.begin() + at);
+  sizes.insert(sizes.begin() + at, indices.sizes().begin(), indices.sizes().end());
+  return at::index_select(self, at, indices.flatten().to(at::kLong)).reshape(sizes);
+}
+
 const char* reduction_name(int64_t code) {
   static constexpr const char* kNames[] = {"", "add", "multiply"};
   TORCH_CHECK(code >= 0 && code <= 2, "reduction ", code, "; allowed: 0 (none), 1 (add), 2 (multiply)");
@@ -104,6 +113,19 @@ void scatter_update(const at::Tensor& self, const at::Tensor& indices, const at:
     const int64_t along = (axis + self.dim()) % self.dim() - 1;
     self.select(0, batch).narrow(along, starts.reshape({-1})[batch].item<int64_t>(), rows.size(along)).copy_(rows);
   }
+}
+
+void quant_scatter(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, const at::Tensor& scales, const at::Tensor& zero_points,
+                   int64_t axis) {
+  auto steps = wide(updates).div(wide(scales));
+  scatter_update(self, indices, saturated(zero_points.defined() ? steps.add(wide(zero_points)) : steps, self), axis);
+}
+
+void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t quant_axis, int64_t reduction) {
+  of_dtype("self", self, {at::kChar});
+  TORCH_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
+  TORCH_CHECK(quant_axis == -1 || quant_axis == self.dim() - 1, "quant_axis ", quant_axis, " is not simulated; allowed: the last");
+  TORCH_CHECK(indices.dim() == 1 && indices.numel() == updates.size(0), "an index for each of ", updates.size(0), " batches expected, got ", indices.sizes());
 }
 
 at::Tensor one_hot(const at::Tensor& self, int64_t classes, const at::Tensor& on, const at::Tensor& off, int64_t axis, const at::Tensor& out) {
@@ -171,6 +193,7 @@ at::Tensor strided_slice(at::Tensor self, const std::vector<int64_t>& begin, con
 ACLNN(Index,             (In,self, List,indices, Out,out),                                     when_run(),         index(self, indices, out))
 ACLNN(IndexPutImpl,      (Ref,self, List,indices, In,values, bool,accumulate, bool,unsafe),    when_run(),         index_put(self, indices, values, accumulate))
 ACLNN(IndexSelect,       (In,self, int64_t,dim, In,indices, Out,out),                          when_run(),         write(out, at::index_select(self, dim, indices)))
+ACLNN(GatherV3,          (In,self, int64_t,dim, In,indices, int64_t,batch_dims, int64_t,mode, Out,out), TORCH_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0"), write(out, taken(self, dim, indices)))
 ACLNN(Gather,            (In,self, int64_t,dim, In,indices, Out,out),                          like(out, indices), write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take,              (In,self, In,indices, Out,out),                                       like(out, indices), write(out, at::take(self, indices.to(at::kLong))))
 ACLNN(MaskedSelect,      (In,self, In,mask, Resized,out),                                      when_run(),         fit(out, at::masked_select(self, mask.to(at::kBool))))
@@ -195,6 +218,8 @@ ACLNN(ScatterAdd,        (In,self, int64_t,dim, In,indices, In,source, Out,out),
 ACLNN(ScatterReduce,     (In,self, int64_t,dim, In,indices, In,source, int64_t,reduction, bool,include_self, Out,out), like(out, self), write(out, scatter_reduce(self, dim, indices, source, reduction, include_self)))
 ACLNN(InplaceScatterReduce, (Ref,self, int64_t,dim, In,indices, In,source, int64_t,reduction, bool,include_self), when_run(), write(self, scatter_reduce(self, dim, indices, source, reduction, include_self)))
 ACLNN(ScatterNdUpdate,   (Ref,self, In,indices, In,updates),                                   when_run(),         scatter_nd(self, indices, updates))
+ACLNN(InplaceQuantScatter, (Ref,self, In,indices, In,updates, In,scales, In,zero_points, int64_t,axis, int64_t,quant_axis, int64_t,reduction),
+      quant_scattered(self, indices, updates, quant_axis, reduction), quant_scatter(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceScatterUpdate, (Ref,self, In,indices, In,updates, int64_t,axis),                  when_run(),         scatter_update(self, indices, updates, axis))
 
 // embedding

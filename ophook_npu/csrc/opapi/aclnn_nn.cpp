@@ -46,7 +46,23 @@
 #include <ATen/ops/threshold.h>
 #include <ATen/ops/threshold_backward.h>
 
+#include "opapi/activations.h"
+
 using namespace sim::aclnn;
+
+at::Tensor sim::aclnn::fast_gelu(const at::Tensor& self) { return at::mul(wide(self), at::sigmoid(at::mul(wide(self), 1.702))); }
+
+void sim::aclnn::known_activation(const std::string& name) {
+  const bool known = name == "relu" || name == "gelu" || name == "gelu_tanh" || name == "fastgelu" || name == "silu";
+  TORCH_CHECK(known, "activation ", name, " is not simulated; allowed: relu, gelu, gelu_tanh, fastgelu, silu");
+}
+
+at::Tensor sim::aclnn::activated(const at::Tensor& self, const std::string& name) {
+  known_activation(name);
+  if (name == "relu") return at::relu(self);
+  if (name == "silu") return at::silu(self);
+  return name == "fastgelu" ? fast_gelu(self) : at::gelu(self, name == "gelu_tanh" ? "tanh" : "none");
+}
 
 namespace {
 
@@ -114,8 +130,6 @@ at::Tensor geglu_backward(const at::Tensor& grad, const at::Tensor& self, const 
   return left ? at::cat({to_gate, to_value}, dim) : at::cat({to_value, to_gate}, dim);
 }
 
-// x * sigmoid(1.702 x), and its derivative.
-at::Tensor fast_gelu(const at::Tensor& self) { return at::mul(wide(self), at::sigmoid(at::mul(wide(self), 1.702))); }
 at::Tensor fast_gelu_backward(const at::Tensor& grad, const at::Tensor& self) {
   return at::silu_backward(wide(grad), at::mul(wide(self), 1.702));
 }

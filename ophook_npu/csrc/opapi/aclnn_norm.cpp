@@ -13,6 +13,7 @@
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/silu_backward.h>
 #include <ATen/ops/square.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/var_mean.h>
@@ -265,6 +266,18 @@ void group_norm_backward(const at::Tensor& grad, const at::Tensor& self, const a
   write_asked(grad_beta, to_beta);
 }
 
+void group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& self, const at::Tensor& gamma,
+                               const at::Tensor& beta, int64_t groups, double scale, bool gamma_too, bool beta_too, const at::Tensor& out,
+                               const at::Tensor& out_gamma, const at::Tensor& out_beta) {
+  const int64_t n = self.size(0), c = self.size(1), area = self.numel() / (n * c);
+  auto grouped = wide(self).reshape({n, groups, -1});
+  auto norm = at::mul(at::sub(grouped, wide(mean).reshape({n, groups, 1})), wide(rstd).reshape({n, groups, 1})).reshape({n, c, area});
+  auto value = at::add(at::mul(norm, wide(gamma).unsqueeze(-1)), wide(beta).unsqueeze(-1)).reshape(self.sizes());
+  auto to_value = at::silu_backward(wide(grad), at::mul(value, scale));
+  group_norm_backward(to_value, self, mean.reshape({n, groups}), rstd.reshape({n, groups}), gamma, n, c, area, groups, {true, gamma_too, beta_too}, out,
+                      out_gamma, out_beta);
+}
+
 }  // namespace
 
 // clang-format off
@@ -296,4 +309,5 @@ ACLNN(GroupNorm,         (In,self, In,gamma, In,beta, int64_t,n, int64_t,c, int6
 ACLNN(GroupNormBackward, (In,grad, In,self, In,mean, In,rstd, In,gamma, int64_t,n, int64_t,c, int64_t,area, int64_t,groups, Bools,mask, Out,out, Out,out_gamma, Out,out_beta), TORCH_CHECK(mask.size() == 3, "three flags expected"), group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, mask, out, out_gamma, out_beta))
 ACLNN(GroupNormSilu,     (In,self, In,gamma, In,beta, int64_t,groups, double,eps, Out,out, Out,mean, Out,rstd), like(out, self), write(out, swish(group_norm_of(self, gamma, beta, groups, eps, mean, rstd), 1)))
 ACLNN(GroupNormSwish,    (In,self, In,gamma, In,beta, int64_t,groups, Text,format, double,eps, bool,activate, double,scale, Out,out, Out,mean, Out,rstd), like(out, self), write(out, swish(group_norm_of(self, gamma, beta, groups, eps, mean, rstd), scale)))
+ACLNN(GroupNormSwishGrad,(In,grad, In,mean, In,rstd, In,self, In,gamma, In,beta, int64_t,groups, Text,format, double,scale, bool,gamma_too, bool,beta_too, Out,out, Out,out_gamma, Out,out_beta), like(out, self), group_norm_swish_backward(grad, mean, rstd, self, gamma, beta, groups, scale, gamma_too, beta_too, out, out_gamma, out_beta))
 // clang-format on

@@ -1,0 +1,169 @@
+// Quantization of activations: static, dynamic by row, by groups of rows, and fused with what comes before it.
+#include "opapi/quant.h"
+
+#include <ATen/ops/silu.h>
+
+using namespace sim::aclnn;
+
+namespace {
+
+at::Tensor rounded(const at::Tensor& value, const std::string& mode) {
+  if (mode == "round" || mode == "rint") return value.round();
+  if (mode == "ceil") return value.ceil();
+  if (mode == "floor") return value.floor();
+  TORCH_CHECK(mode == "trunc", "round mode ", mode, " is not simulated; allowed: round, ceil, floor, trunc");
+  return value.trunc();
+}
+
+// Values for one dimension of self, so that they broadcast.
+at::Tensor along(const at::Tensor& values, const at::Tensor& self, int64_t axis) {
+  if (values.dim() > 1 || values.numel() == 1) return wide(values);
+  std::vector<int64_t> sizes(self.dim(), 1);
+  sizes[(axis + self.dim()) % self.dim()] = values.numel();
+  return wide(values).reshape(sizes);
+}
+
+at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square, int64_t axis) {
+  auto factor = along(scale, self, axis);
+  auto value = wide(self).mul(factor);
+  if (square) value = value.mul(factor);
+  return offset.defined() ? value.add(along(offset, self, axis)) : value;
+}
+
+void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out) {
+  quantized_like(out, self);
+  TORCH_CHECK(axis >= -2 && axis < self.dim(), "axis ", axis, "; the last two dimensions are allowed");
+  const int64_t size = self.size(axis);
+  TORCH_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
+}
+
+// ---- dynamic -----------------------------------------------------------------------------------------------------
+at::Tensor rows_of(const at::Tensor& self) { return wide(self).reshape({-1, self.size(-1)}); }
+
+// Each group of rows by its own row of smooth; rows that no group has stay.
+at::Tensor smoothed(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index) {
+  auto rows = rows_of(self);
+  if (!smooth.defined()) return rows;
+  if (!group_index.defined()) return rows.mul(wide(smooth));
+  rows = rows.clone();
+  for (const Group& group : groups_of(group_index, kEnds, rows.size(0)))
+    rows.narrow(0, group.start, group.count).mul_(wide(smooth)[group.expert]);
+  return rows;
+}
+
+void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out, const at::Tensor& scale,
+                  const at::Tensor& offset) {
+  of_dtype("x", self, {at::kHalf, at::kBFloat16});
+  TORCH_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
+  quantized_like(out, self);
+  for (const at::Tensor& each : {scale, offset}) shape(each, self.sizes().slice(0, self.dim() - 1));
+  if (!smooth.defined()) return;
+  same_dtype({self, smooth});
+  if (group_index.defined()) shape(smooth, {group_index.numel(), self.size(-1)});
+  else shape(smooth, {self.size(-1)});
+}
+
+void write_dynamic(const Dynamic& result, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+  write_quantized(out, result.value.reshape([&] {
+    auto sizes = scale.sizes().vec();
+    sizes.push_back(result.value.size(-1));
+    return sizes;
+  }()));
+  write(scale, result.scale.reshape(scale.sizes()));
+  if (offset.defined()) write(offset, result.offset.reshape(offset.sizes()));
+}
+
+void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out, const at::Tensor& scale,
+                   const at::Tensor& offset) {
+  auto rows = smoothed(self, smooth, group_index);
+  write_dynamic(offset.defined() ? asymmetric(rows, largest(out)) : symmetric(rows, largest(out)), out, scale, offset);
+}
+
+void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index, const at::Tensor& offset, const at::Tensor& out) {
+  auto rows = smoothed(self, scale, group_index);
+  write_quantized(out, offset.defined() ? rows.add(wide(offset)) : rows);
+}
+
+// ---- after swiglu ------------------------------------------------------------------------------------------------
+void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out) {
+  TORCH_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
+  TORCH_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
+  const int64_t groups = group_index.defined() ? group_index.numel() : 1;
+  TORCH_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups, " groups");
+  of_dtype("y", out, {at::kChar});
+  TORCH_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(), ") is not simulated");
+}
+
+void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets, const at::Tensor& group_index, bool left,
+                  bool dynamic, int64_t kind, const at::Tensor& out, const at::Tensor& scale) {
+  auto parts = rows_of(self).chunk(2, -1);
+  auto value = at::silu(parts[left ? 0 : 1]).mul(parts[left ? 1 : 0]);
+  auto quantize = [&](at::Tensor rows, int64_t group) {
+    if (smooth.defined()) rows.mul_(smooth[group]);
+    if (!dynamic && offsets.defined()) rows.add_(offsets[group]);
+  };
+  if (group_index.defined())
+    for (const Group& group : groups_of(group_index, kind, value.size(0))) quantize(value.narrow(0, group.start, group.count), group.expert);
+  else quantize(value, 0);
+  if (!dynamic) return write_quantized(out, value.reshape(out.sizes()));
+  // This operator gives the factor that quantizes, the other dynamic ones its inverse.
+  auto factor = value.abs().amax(-1).reciprocal().mul(largest(out));
+  write_quantized(out, value.mul(factor.unsqueeze(-1)).reshape(out.sizes()));
+  write(scale, factor.reshape(scale.sizes()));
+}
+
+// ---- after a sum and its normalization -----------------------------------------------------------------------------
+at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta, double eps, const at::Tensor& sum) {
+  auto total = wide(a).add(wide(b));
+  write(sum, total.to(sum.scalar_type()));
+  auto result = total.mul(total.square().mean(-1, true).add(eps).rsqrt()).mul(wide(gamma));
+  return beta.defined() ? result.add(wide(beta)) : result;
+}
+
+void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1, const at::Tensor& smooth2,
+                          const at::Tensor& beta, double eps, std::vector<bool> mask, const at::Tensor& out1, const at::Tensor& out2,
+                          const at::Tensor& sum, const at::Tensor& scale1, const at::Tensor& scale2) {
+  if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
+  auto value = normalized(a, b, gamma, beta, eps, sum);
+  if (mask[0]) write_dynamic(symmetric(smooth1.defined() ? value.mul(wide(smooth1)) : value, largest(out1)), out1, scale1, {});
+  if (mask[1]) write_dynamic(symmetric(smooth2.defined() ? value.mul(wide(smooth2)) : value, largest(out2)), out2, scale2, {});
+}
+
+void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1, const at::Tensor& scale2,
+                        const at::Tensor& zero1, const at::Tensor& zero2, const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1,
+                        const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& norm) {
+  auto value = normalized(a, b, gamma, beta, eps, sum);
+  write(norm, value);
+  auto quantize = [&](const at::Tensor& out, const at::Tensor& scale, const at::Tensor& zero) {
+    if (!scale.defined()) return;
+    auto steps = divide ? value.div(wide(scale)) : value.mul(wide(scale));
+    write_quantized(out, zero.defined() ? steps.add(wide(zero)) : steps);
+  };
+  quantize(out1, scale1, zero1);
+  quantize(out2, scale2, zero2);
+}
+
+}  // namespace
+
+// clang-format off
+ACLNN(AscendQuant,      (In,self, In,scale, In,offset, bool,square, Text,mode, int32_t,dtype, Out,out),
+      quantizable(self, scale, -1, out), write_quantized(out, rounded(scaled(self, scale, offset, square, -1), mode)))
+ACLNN(AscendQuantV3,    (In,self, In,scale, In,offset, bool,square, Text,mode, int32_t,dtype, int32_t,axis, Out,out),
+      quantizable(self, scale, axis, out), write_quantized(out, rounded(scaled(self, scale, offset, square, axis), mode)))
+ACLNN(DynamicQuant,     (In,self, In,smooth, Out,out, Out,scale),
+      dynamic_like(self, smooth, {}, out, scale, {}), dynamic_quant(self, smooth, {}, out, scale, {}))
+ACLNN(DynamicQuantV2,   (In,self, In,smooth, In,group_index, int32_t,dtype, Out,out, Out,scale, Out,offset),
+      dynamic_like(self, smooth, group_index, out, scale, offset), dynamic_quant(self, smooth, group_index, out, scale, offset))
+ACLNN(GroupQuant,       (In,self, In,scale, In,group_index, In,offset, int32_t,dtype, Out,out),
+      (quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)})), group_quant(self, scale, group_index, offset, out))
+ACLNN(TransQuantParamV2,(In,scale, In,offset, Out,out),
+      broadcast(out, {scale, offset}), write(out, encoded(scale, offset)))
+ACLNN(SwiGluQuantV2,    (In,self, In,smooth, In,offsets, In,group_index, bool,left, Text,mode, int64_t,kind, int32_t,dtype, Out,out, Out,scale),
+      halved(self, mode, smooth, group_index, out), swiglu_quant(self, smooth, offsets, group_index, left, mode == "dynamic", kind, out, scale))
+ACLNN(AddRmsNormDynamicQuantV2, (In,a, In,b, In,gamma, In,smooth1, In,smooth2, In,beta, double,eps, Bools,mask, Out,out1, Out,out2, Out,sum, Out,scale1, Out,scale2),
+      (like(b, a), like(sum, a)), add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, beta, eps, mask, out1, out2, sum, scale1, scale2))
+ACLNN(AddRmsNormQuant,  (In,a, In,b, In,gamma, In,scale1, In,scale2, In,zero1, In,zero2, int64_t,axis, double,eps, bool,divide, Out,out1, Out,out2, Out,sum),
+      (like(b, a), like(sum, a)), add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, {}, eps, divide, out1, out2, sum, {}))
+ACLNN(AddRmsNormQuantV2,(In,a, In,b, In,gamma, In,scale1, In,scale2, In,zero1, In,zero2, In,beta, int64_t,axis, double,eps, bool,divide, Out,out1, Out,out2, Out,sum, Out,norm),
+      (like(b, a), like(sum, a)), add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))
+// clang-format on

@@ -1,0 +1,47 @@
+// What the quantized operators share: numbers of 4 and 8 bits, scales as the device encodes them, products of integers,
+// and groups of rows that belong to an expert each.
+#pragma once
+
+#include "opapi/aclnn.h"
+
+namespace sim::aclnn {
+
+// ---- numbers of 4 bits: eight in an int32, the first in the lowest bits -------------------------------------------
+at::Tensor packed(const at::Tensor& values);
+at::Tensor unpacked(const at::Tensor& words);
+// A matrix of int8 as it is; one of int32 unpacked, along the rows where it is the transpose of a packed one.
+at::Tensor whole_numbers(const at::Tensor& matrix);
+
+// ---- quantized outputs: int8, or int32 that holds numbers of 4 bits -----------------------------------------------
+void quantized_like(const at::Tensor& out, const at::Tensor& value);  // the shape of a quantized `value`, packed or not
+double largest(const at::Tensor& out);                                // 127 or 7
+// Rounds half to even and saturates. No number becomes 0, as in the device's cast: rows of zeros have the scale 0.
+at::Tensor saturated(const at::Tensor& value, const at::Tensor& out);
+inline void write_quantized(const at::Tensor& out, const at::Tensor& value) { write(out, saturated(value, out)); }
+
+// The scale of each row, and the row over it. With an offset the range from the least to the largest is used in full.
+struct Dynamic {
+  at::Tensor value, scale, offset;
+};
+Dynamic symmetric(const at::Tensor& rows, double top);
+Dynamic asymmetric(const at::Tensor& rows, double top);
+
+// ---- scales of a matrix unit: the upper 19 bits of a float, and an offset of 9 bits, in 64 --------------------------
+at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset);
+bool is_encoded(const at::Tensor& scale);
+at::Tensor scale_of(const at::Tensor& scale);   // as float, from either form
+at::Tensor offset_of(const at::Tensor& scale);  // of an encoded one
+
+at::Tensor integer_product(const at::Tensor& a, const at::Tensor& b);  // of int8, exact, as int32
+// A weight of 4 or 8 bits as numbers of the scale's type: (weight + offset) * scale, the scale (n), or (groups, n) along k.
+at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset);
+
+// ---- groups ------------------------------------------------------------------------------------------------------
+struct Group {
+  int64_t expert, start, count;
+};
+enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an expert and its count in each row
+std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows);
+std::vector<Group> groups_of(const std::vector<int64_t>& list, int64_t kind, int64_t rows);
+
+}  // namespace sim::aclnn
