@@ -164,8 +164,10 @@ void feed_forward(const at::Tensor& x, const std::vector<int64_t>& tokens, bool 
     if (quantized || fast) inner = wide(inner.to(narrow));
     inner = activated(inner, activation);
     if (quantized) {
-      inner = inner.mul(each(scale, expert));
-      if (offset.defined()) inner = inner.add(each(offset, expert));
+      // The device's quantization calculates in the type of its input; for bfloat16 in float.
+      const auto type = narrow == at::kHalf ? at::kHalf : at::kFloat;
+      inner = inner.to(type).mul(each(scale, expert).to(type));
+      if (offset.defined()) inner = inner.add(each(offset, expert).to(type));
       inner = inner.round().clamp(-128, 127).to(at::kChar);
     } else {
       inner = inner.to(narrow);
