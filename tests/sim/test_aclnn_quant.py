@@ -1,4 +1,4 @@
-"""Quantization and quantized products against formulas in float64 and on integers."""
+"""Quantization and quantized products against formulas in float64 and on integers; also what the routing refuses."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_quantized_sum_and_norm(dtype: torch.dtype) -> None:
     assert (out1.cpu() - plain.clamp(-128, 127)).abs().max() <= 0.5 + 1e-2
 
 
-# ---- products ----------------------------------------------------------------------------------------------------------
+# ---- products --------------------------------------------------------------------------------------------------------
 def encoded(scale: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """A scale as the device has it, and what is left of it as a number: 10 bits of the mantissa."""
     device = torch_npu.npu_trans_quant_param(scale.npu())
@@ -351,6 +351,12 @@ def group(*values): return torch.tensor(values).npu()
 def grouped(**more):
     arguments = dict(group_list=group(4), split_item=3, group_type=0) | more
     return torch_npu.npu_grouped_matmul([half], [weight], **arguments)
+x, experts = torch.ones(4, 8).npu(), torch.zeros(4, 2, dtype=torch.int32).npu()
+ranks, soft = torch.tensor([[1, 2]]).npu(), torch.ones(4, 1, 8).npu()
+def route(**more):
+    arguments = dict(active_num=8, expert_num=8, drop_pad_mode=0, expert_tokens_num_type=1, expert_tokens_num_flag=True)
+    arguments |= dict(active_expert_range=[0, 8], row_idx_type=0) | more
+    return torch_npu.npu_moe_init_routing_v2(x, experts, **arguments)
 calls = [
     lambda: torch_npu.npu_dynamic_quant(half.float()),
     lambda: torch_npu.npu_dynamic_quant(half, smooth_scales=half, group_index=group(2, 1, 4, 4).int()),
@@ -362,6 +368,16 @@ calls = [
     lambda: grouped(group_list=group(9)),
     lambda: grouped(act_type=3),
     lambda: grouped(activation_input=[half]),
+    lambda: torch_npu.npu_moe_gating_top_k(x, 2, renorm=1),
+    lambda: torch_npu.npu_moe_gating_top_k(x, 5, k_group=1, group_count=2),
+    lambda: torch_npu.npu_moe_gating_top_k(x, 2, norm_type=2),
+    lambda: route(quant_mode=0),
+    lambda: torch_npu.npu_moe_re_routing(x, ranks),
+    lambda: torch_npu.npu_moe_re_routing(x, ranks, idx_type=1),
+    lambda: torch_npu.npu_ring_attention_update(
+        soft, soft, soft, soft, soft, soft, actual_seq_qlen=group(4), input_layout="TND", input_softmax_layout="SBH"
+    ),
+    lambda: torch_npu.npu_moe_finalize_routing(x, None, None, x, None, experts.flatten(), None, 2),
 ]
 for call in calls:
     try:
@@ -384,6 +400,14 @@ for call in calls:
         "aclnnGroupedMatmulV5: group 0 has 9 rows from row 0 on, there are 4",
         "aclnnGroupedMatmulV5: act_type 3; allowed: 0, 1 (relu), 2 (gelu_tanh), 4 (fastgelu), 5 (silu)",
         "aclnnGroupedMatmulV5: activation_input, activation_quant_scale",
+        "aclnnMoeGatingTopK: renorm 1 is not simulated; allowed: 0",
+        "aclnnMoeGatingTopK: k 5; allowed: 1 to 4",
+        "aclnnMoeGatingTopK: norm_type 2; allowed: 0 (softmax), 1 (sigmoid)",
+        "aclnnMoeInitRoutingV3: static quantization needs scale and offset",
+        "aclnnMoeReRouting: expert_token_num_per_rank has 3 tokens, there are 4",
+        "aclnnMoeReRouting: idx_type 1 is not simulated; allowed: 0",
+        "aclnnRingAttentionUpdateV2: input_softmax_layout 'SBH' for input_layout TND is not simulated",
+        "aclnnMoeFinalizeRoutingV2: a bias needs the experts of the rows",
     ]
     assert len(lines) == len(expected), result.stdout + result.stderr
     for line, start in zip(lines, expected, strict=True):
