@@ -321,6 +321,70 @@ def test_grouped_matmul_with_weights_of_int8_only() -> None:
 
 
 @pytest.mark.parametrize("dtype", HALF, ids=str)
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("precise", [0, 1])
+def test_weights_of_integers_only(dtype: torch.dtype, bits: int, groups: int, precise: int) -> None:
+    torch.manual_seed(0)
+    top = 2 ** (bits - 1)
+    x, weight = torch.randn(5, 64).to(dtype), torch.randint(-top, top, (64, 16), dtype=torch.int8)
+    scale, offset = (torch.rand(groups, 16) / top).to(dtype), torch.randint(-3, 4, (groups, 16)).to(dtype)
+    bias = torch.randn(16).to(torch.float16 if dtype == torch.float16 else torch.float32)
+    matrix = weight.npu()
+    if bits == 4:
+        matrix = torch_npu.npu_convert_weight_to_int4pack(weight.int().npu())
+    got = torch_npu.npu_weight_quant_batchmatmul(
+        x.npu(),
+        matrix,
+        scale.npu(),
+        offset.npu(),
+        bias=bias.npu(),
+        antiquant_group_size=0 if groups == 1 else 32,
+        inner_precise=precise,
+    )
+    real = (weight + offset.repeat_interleave(64 // groups, 0).double()) * scale.repeat_interleave(64 // groups, 0)
+    torch.testing.assert_close(got.cpu().double(), x.double() @ real + bias, rtol=2e-2, atol=0.1)
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["static", "dynamic"])
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("whole", [True, False], ids=["int32", "bfloat16"])
+def test_dequant_swiglu_quant(mode: int, pairs: bool, whole: bool) -> None:
+    torch.manual_seed(0)
+    x = torch.randint(-2000, 2000, (7, 12), dtype=torch.int32) if whole else (torch.randn(7, 12) * 4).bfloat16()
+    weight_scale, rows, bias = torch.rand(3, 12) * 0.01, torch.rand(7), torch.randint(-99, 99, (3, 12)).int()
+    smooth, offset = torch.rand(3, 6) + 0.1, torch.randn(3, 6)
+    more = {"weight_scale": weight_scale, "activation_scale": rows, "bias": bias} if whole else {}
+    got, factor = torch_npu.npu_dequant_swiglu_quant(
+        x.npu(),
+        **{name: value.npu() for name, value in more.items()},
+        quant_scale=smooth.npu(),
+        quant_offset=offset.npu() if mode == 0 else None,
+        group_index=torch.tensor(COUNTS).npu(),
+        activate_left=True,
+        quant_mode=mode,
+        **({"swiglu_mode": 1, "clamp_limit": 2.0, "glu_alpha": 1.5, "glu_bias": 0.5} if pairs else {}),
+    )
+    experts = torch.tensor([0, 1, 2]).repeat_interleave(torch.tensor(COUNTS))
+    value = x.double()
+    if whole:
+        value = (value + bias[experts]) * weight_scale[experts] * rows.unsqueeze(-1)
+    if pairs:
+        gate, other = value[:, ::2].clamp(max=2), value[:, 1::2].clamp(-2, 2)
+        value = gate * torch.sigmoid(1.5 * gate) * (other + 0.5)
+    else:
+        value = torch.nn.functional.silu(value[:, :6]) * value[:, 6:]
+    if mode == 0:
+        value = value / smooth[experts] + offset[experts]
+    else:
+        value = value * smooth[experts]
+        want = value.abs().amax(-1) / 127
+        torch.testing.assert_close(factor.cpu().double(), want, rtol=1e-4, atol=0)
+        value = value / want.unsqueeze(-1)
+    assert (got.cpu() - value.clamp(-128, 127)).abs().max() <= 0.5 + 1e-3
+
+
+@pytest.mark.parametrize("dtype", HALF, ids=str)
 @pytest.mark.parametrize("name", ["relu", "gelu", "silu", "fastgelu"])
 def test_ffn(dtype: torch.dtype, name: str) -> None:
     torch.manual_seed(0)

@@ -51,6 +51,14 @@ def test_seed_decides_and_draws_differ(name: str) -> None:
     assert not torch.equal(first, draw(torch.empty(N, device="npu:0")).cpu())
 
 
+def test_normal_integers_are_the_truncated_float() -> None:
+    draws = []
+    for dtype in (torch.float32, torch.int32, torch.int8):
+        torch.npu.manual_seed(3)
+        draws.append(torch.empty(1000, device="npu:0", dtype=dtype).normal_(0, 5).cpu())
+    assert torch.equal(draws[0].int(), draws[1]) and torch.equal(draws[0].to(torch.int8), draws[2])
+
+
 def test_half_is_the_rounded_float() -> None:
     draws = []
     for dtype in (torch.float32, torch.float16):

@@ -288,6 +288,38 @@ def test_attention_in_two_parts(dtype: torch.dtype, layout: str) -> None:
         torch.testing.assert_close(result.cpu().double(), want.unsqueeze(-1).expand(result.shape), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_attention_to_selected_blocks(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    size, count, group = 4, 2, 3  # keys of a block, blocks of a token, heads of a key head
+    query, key, value = (torch.randn(n, heads, 8).to(dtype) for n, heads in ((5, 2 * group), (28, 2), (28, 2)))
+    chosen = torch.stack([torch.randperm(3)[:count] for _ in range(10)]).reshape(5, 2, count).int()
+    ends, key_ends = [2, 5], [12, 28]
+    out, top, total = torch_npu.npu_nsa_select_attention(
+        query.npu(),
+        key.npu(),
+        value.npu(),
+        chosen.npu(),
+        0.5,
+        2 * group,
+        size,
+        count,
+        actual_seq_qlen=ends,
+        actual_seq_kvlen=key_ends,
+    )
+    for token in range(5):
+        first = 0 if token < 2 else 12
+        for head in range(2 * group):
+            rows = [first + int(block) * size + i for block in chosen[token, head // group] for i in range(size)]
+            scores = 0.5 * key[rows, head // group].double() @ query[token, head].double()
+            want = scores.softmax(0) @ value[rows, head // group].double()
+            close = {"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 2e-2, "atol": 2e-2}
+            torch.testing.assert_close(out[token, head].cpu().double(), want, **close)
+            torch.testing.assert_close(top[token, head].cpu().double(), scores.max().expand(8), rtol=1e-4, atol=1e-4)
+            want = (scores - scores.max()).exp().sum().expand(8)
+            torch.testing.assert_close(total[token, head].cpu().double(), want, rtol=1e-4, atol=1e-4)
+
+
 def test_softmax_with_position_bias() -> None:
     torch.manual_seed(0)
     scores, mask, bias = torch.randn(2, 3, 4, 5, 5), torch.randn(1, 3, 1, 5, 5), torch.randn(1, 1, 4, 5, 5)

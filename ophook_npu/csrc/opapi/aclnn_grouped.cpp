@@ -210,6 +210,20 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
   write_product(out, value, with);
 }
 
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {
+  of_dtype("x", x, {at::kHalf, at::kBFloat16});
+  of_dtype("weight", weight, {at::kChar, at::kInt});
+  TORCH_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(), "; batches of weights are not simulated");
+  TORCH_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(), " is not simulated");
+}
+
+void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_scale,
+                             const at::Tensor& bias, const at::Tensor& out) {
+  auto value = product(x, weight, {present(bias), {}, {}, scale, present(offset), {}});
+  const Extras with{{}, present(out_scale), {}, {}, {}, {}};
+  write_product(out, with.scale.defined() ? value.mul(scale_of(with.scale).reshape({-1})) : value, with);
+}
+
 }  // namespace
 
 // clang-format off
@@ -229,4 +243,8 @@ ACLNN(FFNV2,           (In,x, In,weight1, In,weight2, Ints,tokens, In,bias1, In,
       feed_forward(x, tokens, ends, {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1}, {weight2, bias2, scale2, antiquant_scale2, antiquant_offset2}, scale, offset, activation, precise == 1, out))
 ACLNN(QuantMatmulV5,   (In,x, In,weight, In,row_scale, In,scale, In,out_scale, In,x_offset, In,offset, In,out_offset, In,bias, bool,transpose_x, bool,transpose_weight, int64_t,group_size, Out,out),
       quantized_matmul_like(x, weight, x_offset, out_scale, transpose_x || transpose_weight), quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out))
+ACLNN(WeightQuantBatchMatmulV2, (In,x, In,weight, In,scale, In,offset, In,out_scale, In,out_offset, In,bias, int32_t,group_size, Out,out),
+      weight_quantized_like(x, weight, out_scale), weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+ACLNN(WeightQuantBatchMatmulV3, (In,x, In,weight, In,scale, In,offset, In,out_scale, In,out_offset, In,bias, int32_t,group_size, int32_t,precise, Out,out),
+      weight_quantized_like(x, weight, out_scale), weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
 // clang-format on

@@ -85,6 +85,22 @@ void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tens
 }
 
 // ---- after swiglu ------------------------------------------------------------------------------------------------
+struct Swiglu {
+  bool left;
+  bool pairs = false;  // gate and value in turn, both within a limit, instead of a half each
+  double limit = 7, alpha = 1.702, bias = 1;
+
+  at::Tensor operator()(const at::Tensor& x) const {
+    if (!pairs) {
+      auto parts = x.chunk(2, -1);
+      return at::silu(parts[left ? 0 : 1]).mul(parts[left ? 1 : 0]);
+    }
+    auto both = x.unflatten(-1, {-1, 2});
+    auto gate = both.select(-1, 0).clamp_max(limit), value = both.select(-1, 1).clamp(-limit, limit);
+    return gate.mul(gate.mul(alpha).sigmoid()).mul(value.add(bias));
+  }
+};
+
 void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out) {
   TORCH_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
   TORCH_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
@@ -96,8 +112,7 @@ void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& s
 
 void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets, const at::Tensor& group_index, bool left,
                   bool dynamic, int64_t kind, const at::Tensor& out, const at::Tensor& scale) {
-  auto parts = rows_of(self).chunk(2, -1);
-  auto value = at::silu(parts[left ? 0 : 1]).mul(parts[left ? 1 : 0]);
+  auto value = Swiglu{left}(rows_of(self));
   auto quantize = [&](at::Tensor rows, int64_t group) {
     if (smooth.defined()) rows.mul_(smooth[group]);
     if (!dynamic && offsets.defined()) rows.add_(offsets[group]);
@@ -110,6 +125,51 @@ void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Te
   auto factor = value.abs().amax(-1).reciprocal().mul(largest(out));
   write_quantized(out, value.mul(factor.unsqueeze(-1)).reshape(out.sizes()));
   write(scale, factor.reshape(scale.sizes()));
+}
+
+// ---- after a product of integers and swiglu --------------------------------------------------------------------------
+// Of values for each group, or for the only one.
+at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.dim() > 1 ? all[group] : all; }
+
+void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, const std::string& round_mode,
+                         const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode, const at::Tensor& out) {
+  TORCH_CHECK(round_mode == "rint", "round_mode ", round_mode, " is not simulated; allowed: rint");
+  TORCH_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
+  TORCH_CHECK(dim == -1 || dim == self.dim() - 1, "activate_dim ", dim, " is not simulated; allowed: the last");
+  TORCH_CHECK(swiglu_mode == 0 || swiglu_mode == 1, "swiglu_mode ", swiglu_mode, "; allowed: 0, 1");
+  TORCH_CHECK(self.scalar_type() != at::kInt || weight_scale.defined(), "x of int32 needs weight_scale");
+  TORCH_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ", group_index.sizes());
+  of_dtype("y", out, {at::kChar});
+}
+
+void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale, const at::Tensor& bias,
+                          const at::Tensor& quant_scale, const at::Tensor& quant_offset, const at::Tensor& group_index, const Swiglu& swiglu,
+                          bool dynamic, const at::Tensor& out, const at::Tensor& scale) {
+  auto rows = self.reshape({-1, self.size(-1)});
+  const bool whole = self.scalar_type() == at::kInt, early = bias.defined() && bias.scalar_type() == at::kInt;
+  auto steps = out.reshape({-1, out.size(-1)});
+  auto factors = row_scale.defined() ? wide(row_scale).reshape({-1, 1}) : at::Tensor();
+  const auto groups = group_index.defined() ? groups_of(group_index, kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
+  for (const auto& [group, start, count] : groups) {
+    if (!count) continue;
+    auto value = rows.narrow(0, start, count);
+    if (whole) {
+      value = (early ? value.add(of_group(bias, group)) : value).to(at::kFloat).mul(wide(of_group(weight_scale, group)));
+      if (factors.defined()) value = value.mul(factors.narrow(0, start, count));
+      if (bias.defined() && !early) value = value.add(wide(of_group(bias, group)));
+    }
+    value = swiglu(wide(value));
+    if (dynamic) {
+      if (quant_scale.defined()) value = value.mul(of_group(quant_scale, group));
+      auto result = symmetric(value, largest(out));
+      value = result.value;
+      scale.reshape({-1}).narrow(0, start, count).copy_(result.scale);
+    } else {
+      if (quant_scale.defined()) value = value.div(quant_scale[group]);
+      if (quant_offset.defined()) value = value.add(quant_offset[group]);
+    }
+    steps.narrow(0, start, count).copy_(saturated(value, out));
+  }
 }
 
 // ---- after a sum and its normalization -----------------------------------------------------------------------------
@@ -160,6 +220,11 @@ ACLNN(TransQuantParamV2,(In,scale, In,offset, Out,out),
       broadcast(out, {scale, offset}), write(out, encoded(scale, offset)))
 ACLNN(SwiGluQuantV2,    (In,self, In,smooth, In,offsets, In,group_index, bool,left, Text,mode, int64_t,kind, int32_t,dtype, Out,out, Out,scale),
       halved(self, mode, smooth, group_index, out), swiglu_quant(self, smooth, offsets, group_index, left, mode == "dynamic", kind, out, scale))
+ACLNN(DequantSwigluQuant, (In,self, In,weight_scale, In,row_scale, In,bias, In,quant_scale, In,quant_offset, In,group_index, bool,left, Text,mode, Out,out, Out,scale),
+      dequant_swiglu_like(self, weight_scale, mode, "rint", group_index, -1, 0, out), dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left}, mode == "dynamic", out, scale))
+ACLNN(DequantSwigluQuantV2, (In,self, In,weight_scale, In,row_scale, In,bias, In,quant_scale, In,quant_offset, In,group_index, bool,left, Text,mode, int64_t,dtype, Text,round_mode, int64_t,dim, int64_t,swiglu_mode, double,limit, double,alpha, double,glu_bias, Out,out, Out,scale),
+      dequant_swiglu_like(self, weight_scale, mode, round_mode, group_index, dim, swiglu_mode, out),
+      dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", out, scale))
 ACLNN(AddRmsNormDynamicQuantV2, (In,a, In,b, In,gamma, In,smooth1, In,smooth2, In,beta, double,eps, Bools,mask, Out,out1, Out,out2, Out,sum, Out,scale1, Out,scale2),
       (like(b, a), like(sum, a)), add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, beta, eps, mask, out1, out2, sum, scale1, scale2))
 ACLNN(AddRmsNormQuant,  (In,a, In,b, In,gamma, In,scale1, In,scale2, In,zero1, In,zero2, int64_t,axis, double,eps, bool,divide, Out,out1, Out,out2, Out,sum),

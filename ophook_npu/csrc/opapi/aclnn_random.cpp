@@ -75,9 +75,10 @@ void dropout(const at::Tensor& self, double drop, uint64_t seed, uint64_t offset
   write(out, dropped(self, mask, drop));
 }
 
-// normal_ and uniform_ in float for half types: one rounding, as on the device.
+// normal_ and uniform_ in float for half types: one rounding, as on the device. normal_ for integers as well.
 void normal(const at::Tensor& out, double mean, double std, const at::Generator& random) {
-  out.copy_(at::empty(out.sizes(), wide(out).scalar_type()).normal_(mean, std, random));
+  const auto type = at::isIntegralType(out.scalar_type(), true) ? at::kFloat : wide(out).scalar_type();
+  out.copy_(at::empty(out.sizes(), type).normal_(mean, std, random));
 }
 
 void normal(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& std, uint64_t seed, uint64_t offset) {

@@ -1,6 +1,8 @@
 // Small fused steps of transformers that no other table has a place for.
 #include "opapi/aclnn.h"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/softmax.h>
 
@@ -38,6 +40,40 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
   return at::softmax(mask.defined() ? scores.add(wide(mask)) : scores, -1);
 }
 
+// ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ------------------------
+void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& chosen, const at::Tensor& mask, const std::string& layout,
+              const std::vector<int64_t>& ends, const std::vector<int64_t>& key_ends, int64_t block_size, int64_t blocks, const at::Tensor& out) {
+  TORCH_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
+  TORCH_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
+  TORCH_CHECK(query.dim() == 3 && key.dim() == 3 && query.size(1) % key.size(1) == 0, "query (tokens, heads, depth) and key expected, got ", query.sizes(),
+              " and ", key.sizes());
+  TORCH_CHECK(chosen.sizes() == at::IntArrayRef({query.size(0), key.size(1), blocks}), "topk_indices ", chosen.sizes(), " for ", blocks, " blocks");
+  TORCH_CHECK(!ends.empty() && ends.size() == key_ends.size(), ends.size(), " lengths of queries, ", key_ends.size(), " of keys");
+  for (int64_t end : key_ends) TORCH_CHECK(end % block_size == 0, "keys that end at ", end, ", within a block of ", block_size, ", are not simulated");
+  shape(out.select(-1, 0), {query.size(0), query.size(1)});
+}
+
+void attend_selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen, const std::vector<int64_t>& ends,
+                     const std::vector<int64_t>& key_ends, double scale, int64_t block_size, const at::Tensor& top, const at::Tensor& sum,
+                     const at::Tensor& out) {
+  const int64_t heads = key.size(1);
+  auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(block_size, at::kLong);
+  for (int64_t token = 0; token < query.size(0); ++token) {
+    const size_t sequence = std::upper_bound(ends.begin(), ends.end(), token) - ends.begin();
+    TORCH_CHECK(sequence < ends.size(), "token ", token, " behind the last sequence");
+    const int64_t first = sequence ? key_ends[sequence - 1] : 0;
+    auto rows = chosen[token].to(at::kLong).mul(block_size).add(first).unsqueeze(-1).add(within).flatten(1);
+    auto scores = at::matmul(wide(query[token]).unflatten(0, {heads, -1}), wide(key.index({rows, head})).transpose(1, 2)).mul(scale);
+    auto highest = scores.amax(-1, true);
+    auto weights = scores.sub(highest).exp();
+    auto total = weights.sum(-1, true);
+    auto result = at::matmul(wide(weights.div(total).to(value.scalar_type())), wide(value.index({rows, head})));
+    out[token].copy_(result.flatten(0, 1));
+    top[token].copy_(highest.flatten(0, 1).expand_as(top[token]));
+    sum[token].copy_(total.flatten(0, 1).expand_as(sum[token]));
+  }
+}
+
 }  // namespace
 
 // clang-format off
@@ -45,4 +81,6 @@ ACLNN(RingAttentionUpdateV2,       (In,before, In,before_top, In,before_sum, In,
       (ring_parts(before, before_top, layout, softmax_layout), like(now, before), like(out, before)), ring_update(before, before_top, before_sum, now, now_top, now_sum, layout == "SBH", out, out_top, out_sum))
 ACLNN(MaskedSoftmaxWithRelPosBias, (In,self, In,mask, In,bias, double,scale, int64_t,precision, Out,out),
       like(out, self), write(out, biased_softmax(self, mask, bias, scale).to(out.scalar_type())))
+ACLNN(NsaSelectedAttention,        (In,query, In,key, In,value, In,chosen, In,mask, Ints,ends, Ints,key_ends, double,scale, int64_t,heads, Text,layout, int64_t,sparse_mode, int64_t,block_size, int64_t,blocks, Out,top, Out,sum, Out,out),
+      selected(query, key, chosen, mask, layout, ends, key_ends, block_size, blocks, out), attend_selected(query, key, value, chosen, ends, key_ends, scale, block_size, top, sum, out))
 // clang-format on
