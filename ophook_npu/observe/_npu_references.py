@@ -12,6 +12,8 @@ import torch
 
 from ophook_npu.observe import _npu_attention as attention
 from ophook_npu.observe._npu_attention import Mask, Scores, refuse
+from ophook_npu.observe._npu_layers import LAYERS
+from ophook_npu.observe._npu_pointwise import POINTWISE
 
 Tensor = torch.Tensor
 _ALL = 2147483647
@@ -168,15 +170,19 @@ def _fused_infer_attention_v2(query: Tensor, key: Tensor, value: Tensor, **given
     return _fused_infer_attention(query, key, value, **{renamed.get(name, name): v for name, v in given.items()})
 
 
+_ATTENTION: Mapping[str, Callable[..., Any]] = {
+    "npu_fusion_attention": _fusion_attention,
+    "npu_fusion_attention_grad": _fusion_attention_grad,
+    "npu_fusion_attention_v2": _fusion_attention_v2,
+    "npu_fusion_attention_grad_v2": _fusion_attention_grad_v2,
+    "npu_fusion_attention_v3": _fusion_attention_v3,
+    "npu_fusion_attention_grad_v3": _fusion_attention_grad,
+    "npu_prompt_flash_attention": _prompt_attention,
+    "npu_incre_flash_attention": _incre_attention,
+    "npu_fused_infer_attention_score": _fused_infer_attention,
+    "npu_fused_infer_attention_score_v2": _fused_infer_attention_v2,
+}
+
 NPU_REFERENCES: Mapping[str, Callable[..., Any]] = {
-    "npu::npu_fusion_attention": _fusion_attention,
-    "npu::npu_fusion_attention_grad": _fusion_attention_grad,
-    "npu::npu_fusion_attention_v2": _fusion_attention_v2,
-    "npu::npu_fusion_attention_grad_v2": _fusion_attention_grad_v2,
-    "npu::npu_fusion_attention_v3": _fusion_attention_v3,
-    "npu::npu_fusion_attention_grad_v3": _fusion_attention_grad,
-    "npu::npu_prompt_flash_attention": _prompt_attention,
-    "npu::npu_incre_flash_attention": _incre_attention,
-    "npu::npu_fused_infer_attention_score": _fused_infer_attention,
-    "npu::npu_fused_infer_attention_score_v2": _fused_infer_attention_v2,
+    f"npu::{name}": formula for name, formula in {**_ATTENTION, **LAYERS, **POINTWISE}.items()
 }

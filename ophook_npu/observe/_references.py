@@ -23,7 +23,7 @@ class Unspecified:
     reason: str
 
 
-def _matmul_backward(
+def matmul_backward(
     grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor, mask: list[bool]
 ) -> tuple[torch.Tensor | None, ...]:
     """matmul_backward(Tensor grad, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)"""
@@ -39,7 +39,7 @@ def _matmul_backward(
     return of_a, of_b
 
 
-REFERENCES: Mapping[str, Callable[..., Any]] = {"aten::matmul_backward": _matmul_backward}
+REFERENCES: Mapping[str, Callable[..., Any]] = {"aten::matmul_backward": matmul_backward}
 
 
 def reference_of(name: str) -> Callable[..., Any] | None:
