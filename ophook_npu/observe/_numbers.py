@@ -48,7 +48,7 @@ def _magnitude(values: torch.Tensor) -> float:
     if values.is_complex():
         return values.abs().max().item()
     low, high = values.aminmax()
-    return max(-low.item(), high.item())
+    return abs(max(-low.item(), high.item()))
 
 
 def cosine(a: torch.Tensor, b: torch.Tensor) -> float:

@@ -25,6 +25,20 @@ def written(op: Any) -> frozenset[str]:
 _WRITTEN_UNSAID = {"npu::npu_apply_rotary_pos_emb": frozenset({"query", "key"})}
 
 
+def overwritten(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The arguments that a call overwrote and did not return, and those of another run with ``args, kwargs``."""
+    names = written(call.op)
+    if not names:
+        return [], []
+    returned = {id(t) for t in tensors(call.result)}
+    order = [a.name for a in call.op._schema.arguments]
+    here = dict(zip(order, call.args, strict=False)) | call.kwargs
+    there = dict(zip(order, args, strict=False)) | kwargs
+    places = [name for name in order if name in names and name in here]
+    places = [name for name in places if not returned.issuperset(map(id, tensors(here[name])))]
+    return [here[name] for name in places], [there[name] for name in places]
+
+
 @functools.cache
 def leaves_memory_unwritten(op: Any) -> bool:
     name = getattr(op, "_name", "").split("::")[-1].split(".")[0]

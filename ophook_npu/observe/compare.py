@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,64 +14,17 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
+from ophook_npu.observe._comparison import HEAD, Comparison, line
 from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe._operators import draws, leaves_memory_unwritten, uncompared, written
+from ophook_npu.observe._operators import draws, leaves_memory_unwritten, overwritten, uncompared, written
 from ophook_npu.observe._references import Unmatched, Unspecified, matched, reference_of
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
 
 _WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64}
 _WIDE |= {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
-
-
-@dataclasses.dataclass
-class Comparison:
-    """One result against the reference's.
-
-    Attributes:
-        number: which call it was, from 1. op, phase, module: of the call. output: which of its results.
-        shape, dtype: of the result.
-        max_abs, max_rel: the largest error, and the largest relative to the reference's largest magnitude.
-        cosine: of the angle between both as vectors; 1 is the same direction.
-        ulp: the largest distance in representable numbers of the dtype; for integers and booleans, how many elements
-            differ.
-        ok: within tolerance.
-        drift: with ``drift=True``, ``max_abs`` against a reference that was fed reference results since the start;
-            what it exceeds ``max_abs`` by was inherited from earlier calls.
-        drift_ok: that is within tolerance too; ``None`` without drift.
-        node: in a compiled graph, the node: ``graph 0: mm_1``.
-        stack: ``(file, line, function)`` of the user's frames, for results out of tolerance.
-    """
-
-    number: int
-    op: str
-    phase: str
-    module: str | None
-    output: int
-    shape: tuple[int, ...]
-    dtype: str
-    max_abs: float
-    max_rel: float
-    cosine: float
-    ulp: float
-    ok: bool
-    drift: float | None = None
-    drift_ok: bool | None = None
-    node: str | None = None
-    stack: list[tuple[str, int, str]] = dataclasses.field(default_factory=list)
-
-    def __str__(self) -> str:
-        where = f" in {self.module or '(root)'}" if self.module is not None else ""
-        place = f", from {os.path.basename(self.stack[-1][0])}:{self.stack[-1][1]}" if self.stack else ""
-        node = f", {self.node}" if self.node is not None else ""
-        return f"call {self.number}: {self.op} ({self.phase}{where}{node}) is off by {self.max_abs:.3g}{place}"
-
-    @property
-    def inherited(self) -> float | None:
-        """The part of :attr:`drift` that this call did not add; ``None`` without drift."""
-        return None if self.drift is None else max(0.0, self.drift - self.max_abs)
 
 
 class Compare(Observer):
@@ -163,6 +115,9 @@ class Compare(Observer):
 
     def before(self, call: Call) -> None:
         reason = uncompared(call)
+        if self._shadows is not None and written(call.op):
+            for tensor in filter(is_real, tensors(*call.args, *call.kwargs.values())):
+                self._shadow(tensor)  # afterwards the value it began with is gone
         # Only what the operator overwrites has to be copied before it runs.
         if reason is not None or written(call.op):
             call.state = (reason, None if reason is not None else self._inputs(call, self._copy))
@@ -176,8 +131,10 @@ class Compare(Observer):
             self.skipped[reason] += 1
             return
         try:
-            expected = self._run(call, *(inputs or self._inputs(call, self._copy)))
+            args, kwargs = inputs or self._inputs(call, self._copy)
+            expected = self._run(call, args, kwargs)
             pairs = list(matched(call.op, call.result, expected))
+            pairs += matched(call.op, *overwritten(call, args, kwargs))
         except Unmatched as problem:
             self._skip(f"the reference of {call.name} {problem}")
             return
@@ -301,31 +258,34 @@ class Compare(Observer):
         return None if call.name.startswith(f"{there}::") else reference_of(call.name)
 
     def _drift(self, call: Call) -> dict[int, torch.Tensor]:
-        """The results of this call had every call before it been the reference's, by the id of the call's results.
+        """What this call computes had every call before it been the reference's, by the id of the call's own tensors.
 
-        They are kept for the calls to come.
+        It is kept for the calls to come.
         """
         shadows = self._shadows
         if shadows is None or any(not is_real(t) for t in tensors(*call.args, *call.kwargs.values(), call.result)):
             return {}
-
-        def shadow(tensor: torch.Tensor) -> torch.Tensor:
-            if tensor not in shadows:
-                shadows[tensor] = self._copy(tensor)
-            return shadows[tensor]
-
+        args, kwargs = self._inputs(call, self._shadow)
+        here, there = overwritten(call, args, kwargs)
         wanted: dict[int, torch.Tensor] = {}
         if not draws(call) and not leaves_memory_unwritten(call.op):
             try:
-                pairs = matched(call.op, call.result, self._run(call, *self._inputs(call, shadow)))
+                pairs = [*matched(call.op, call.result, self._run(call, args, kwargs)), *matched(call.op, here, there)]
                 wanted = {id(a): b for a, b in pairs if isinstance(b, torch.Tensor)}
             except Exception:
                 # What the reference cannot run starts afresh from the real result; the comparison itself counts it as
                 # skipped.
                 wanted = {}
-        for tensor in tensors(call.result):
+        for tensor in tensors(call.result, here):
             shadows[tensor] = wanted[id(tensor)] if id(tensor) in wanted else self._copy(tensor)
         return wanted
+
+    def _shadow(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What the tensor would be had every call been the reference's."""
+        assert self._shadows is not None
+        if tensor not in self._shadows:
+            self._shadows[tensor] = self._copy(tensor)
+        return self._shadows[tensor]
 
     def _record(
         self, call: Call, index: int, given: torch.Tensor, wanted: torch.Tensor, drifted: torch.Tensor | None
@@ -385,20 +345,3 @@ _REASONS = 200
 
 def _data(row: Comparison | None) -> Any:
     return None if row is None else dataclasses.asdict(row)
-
-
-HEAD = ["call", "operator", "phase", "module", "result", "max abs", "max rel", "ulp", "cosine", "drift"]
-
-
-def line(row: Comparison) -> list[str]:
-    """A row as text, for the columns of :data:`HEAD`."""
-    result = f"{row.dtype}[{', '.join(map(str, row.shape))}]" + (f" #{row.output}" if row.output else "")
-    module = row.node or ("-" if row.module is None else row.module or "(root)")
-    numbers = [
-        f"{row.max_abs:.3g}",
-        f"{row.max_rel:.3g}",
-        f"{row.ulp:.0f}" if row.ulp < 1e6 else f"{row.ulp:.1e}",
-        f"{row.cosine:.7f}",
-    ]
-    drift = "" if row.drift is None else f"{row.drift:.3g}"
-    return [str(row.number), row.op, row.phase, module, result, *numbers, drift]

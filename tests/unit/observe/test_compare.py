@@ -113,6 +113,39 @@ def test_drift_separates_fresh_from_inherited_error():
     assert rows["aten::cos"].drift > 1e-3 > rows["aten::cos"].max_abs
 
 
+def test_arguments_that_are_overwritten_and_not_returned_are_compared():
+    def wrong(tensors, *rest):
+        original()(tensors, *rest)
+        tensors[1].add_(1e-2)
+
+    both = [torch.ones(3), torch.ones(2)]
+    with hook("aten::_foreach_mul_.Scalar", replace=wrong), observe.Compare() as compared:
+        torch._foreach_mul_(both, 3.0)
+        torch._foreach_add_(both, 1.0)
+    assert [(row.op, row.output) for row in compared.failures] == [("aten::_foreach_mul_.Scalar", 1)]
+    assert compared.compared == 4
+
+
+def test_a_tensor_first_seen_where_it_is_overwritten_has_not_drifted():
+    with observe.Compare(drift=True) as compared:
+        torch.ones(3).add_(1)
+    x, both = torch.ones(3), [torch.ones(3), torch.ones(2)]
+    with observe.Compare(drift=True) as compared:
+        x.add_(1).mul_(3)
+        torch._foreach_add_(both, 1.0)
+        both[0].exp()
+    assert compared.failed == compared.drifted == 0 and compared.compared == 5, compared.report()
+
+
+def test_a_formula_that_refuses_an_argument_is_quoted():
+    def partly(x):
+        raise NotImplementedError("no formula for argument x")
+
+    with observe.Compare(implementations={"aten::exp": partly}) as compared:
+        torch.ones(2).exp()
+    assert compared.skipped["the reference cannot run aten::exp: no formula for argument x"] == 1
+
+
 def test_other_references():
     x = torch.randn(8, 8)
     with observe.Compare(reference="cpu") as found:
