@@ -211,7 +211,7 @@ def test_results_as_parquet(tmp_path):
 
 def test_parquet_without_pyarrow_is_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(OphookError, match=r"pyarrow is not installed.*gets JSON lines.*ophook-npu\[parquet\]"):
+    with pytest.raises(OphookError, match=r"pyarrow is not installed.*gets JSON lines.*pip install pyarrow"):
         observe.Compare(to=tmp_path / "rows.parquet")
     with pytest.raises(OphookError, match="no such folder"):
         observe.Compare(to=tmp_path / "nowhere" / "rows.jsonl")
