@@ -104,6 +104,8 @@ def _compare(op: OpOverload, promise: list[Any], result: Any) -> str | None:
     for index, (leaf, (shape, dtype, device)) in enumerate(zip(leaves, promise, strict=False)):
         which = f"result {index} " if len(leaves) > 1 else ""
         is_tensor = len(returns) == 1 or str(returns[index].type) == "Tensor"
+        if leaf is None and len(returns) > 1 and (shape is None or shape.numel() == 0):
+            continue  # kernels return nothing for results that their arguments leave out
         if (
             is_tensor
             and not isinstance(leaf, torch.Tensor)
@@ -116,7 +118,9 @@ def _compare(op: OpOverload, promise: list[Any], result: Any) -> str | None:
             return f"{which}has shape {tuple(leaf.shape)}, the operator returns {tuple(shape)}"
         if dtype is not None and leaf.dtype != dtype:
             return f"{which}has dtype {leaf.dtype}, the operator returns {dtype}"
-        if device is not None and leaf.device.type != device.type:
+        # Meta kernels may misplace the seed and offset of random numbers, which lie on the CPU.
+        is_state = leaf.device.type == "cpu" and leaf.numel() == 1 and leaf.dtype == torch.int64
+        if device is not None and leaf.device.type != device.type and not is_state:
             return f"{which}is on {leaf.device}, the operator returns it on {device}"
     return None
 

@@ -414,6 +414,22 @@ def test_results_are_checked(via, ab, replace, message):
         torch.mm(*ab)
 
 
+def test_results_that_nobody_asked_for_may_be_missing(via):
+    x, w = torch.randn(1, 3, 8, 8), torch.randn(4, 3, 3, 3, requires_grad=True)
+
+    def step():
+        (to_w,) = torch.autograd.grad(torch.nn.functional.conv2d(x, w).sum(), w)
+        return to_w
+
+    wanted = step()
+    with ophook_npu.hook("aten::convolution_backward", replace=lambda *a: ophook_npu.original()(*a), via=via) as hooked:
+        assert torch.equal(step(), wanted)
+    assert hooked.hits == 1
+    forgets = ophook_npu.hook("aten::convolution_backward", replace=lambda *a: (None, None, None), via=via)
+    with forgets, pytest.raises(OphookError, match="result 1 is a NoneType"):
+        step()
+
+
 def test_result_that_aliases_an_argument_is_refused(via):
     x = torch.ones(3)
     with ophook_npu.hook("aten::relu", replace=lambda a: a, via=via), pytest.raises(OphookError, match="shares memory"):
