@@ -91,6 +91,14 @@ def _cast_backward(
     return _cast(grad, dtype, input_dtype)
 
 
+def _plain_cast_backward(grad: Tensor, dtype: torch.dtype) -> Tensor:
+    return _cast(grad, dtype)
+
+
+def _plain_cast(input: Tensor, dtype: torch.dtype) -> Tensor:
+    return _cast(input, dtype)
+
+
 def _same(
     input: Tensor, acl_format: Any, *, customize_dtype: int | None = None, input_dtype: int | None = None
 ) -> Tensor:
@@ -288,8 +296,8 @@ POINTWISE: Mapping[str, Callable[..., Any]] = {
     "npu_dtype_cast": _cast,
     "npu_dtype_cast_": _cast_in_place,
     "npu_dtype_cast_backward": _cast_backward,
-    "_npu_dtype_cast": _cast,
-    "_npu_dtype_cast_backward": _cast,
+    "_npu_dtype_cast": _plain_cast,
+    "_npu_dtype_cast_backward": _plain_cast_backward,
     "npu_format_cast": _same,
     "_npu_format_cast": _same,
     "npu_confusion_transpose": _confusion_transpose,

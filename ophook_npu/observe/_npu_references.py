@@ -69,7 +69,7 @@ def _fusion_attention_grad(
     pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
     softmax_max: Tensor | None = None, softmax_sum: Tensor | None = None, softmax_in: Tensor | None = None,
     attention_in: Tensor | None = None, scale_value: float = 1.0, keep_prob: float = 1.0, pre_tockens: int = _ALL,
-    next_tockens: int = _ALL, inner_precise: int = 0, seed: Any = None, offset: Any = None, numels: int = 0,
+    next_tockens: int = _ALL, inner_precise: int = 0, seed: Any = 0, offset: Any = 0, numels: int = 0,
     prefix: Sequence[int] | None = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None,
     sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "",
     sink: Tensor | None = None, pse_type: int = 1,

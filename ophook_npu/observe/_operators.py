@@ -70,6 +70,18 @@ def computed(op: Any, results: Any) -> list[torch.Tensor]:
     return [t for t in tensors(results) if is_computed(op, t)]
 
 
+def leaves_out(call: Call) -> frozenset[int]:
+    """Which results a call leaves unwritten, because no argument that they are the gradient of requires one."""
+    places = _GRADIENTS.get(call.name, {})
+    arguments = dict(zip((a.name for a in call.op._schema.arguments), call.args, strict=False)) | call.kwargs
+    wanted = any(arguments[name].requires_grad for name in places.values())
+    return frozenset() if wanted else frozenset(places)
+
+
+# Results that are only computed if one of these arguments requires a gradient.
+_GRADIENTS = {"npu::npu_rotary_mul_backward": {1: "r1", 2: "r2"}}
+
+
 @functools.cache
 def only_moves(op: Any) -> bool:
     returns = op._schema.returns

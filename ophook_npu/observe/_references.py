@@ -23,6 +23,9 @@ class Unspecified:
     reason: str
 
 
+UNASKED = "nobody asked for it"
+
+
 def matmul_backward(
     grad: torch.Tensor, a: torch.Tensor, b: torch.Tensor, mask: list[bool]
 ) -> tuple[torch.Tensor | None, ...]:
@@ -77,7 +80,7 @@ def matched(op: Any, given: Any, wanted: Any) -> Iterator[tuple[torch.Tensor, to
         if isinstance(a, torch.Tensor) and isinstance(b, (torch.Tensor, Unspecified)):
             yield a, b
         elif isinstance(a, torch.Tensor) and a.numel():
-            yield a, Unspecified("result that nobody asked for")
+            yield a, Unspecified(UNASKED)
         elif isinstance(b, torch.Tensor) and b.numel():
             raise Unmatched("returns a tensor where the operator returns none")
 

@@ -19,8 +19,8 @@ from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
 from ophook_npu.observe._observer import EVERYTHING, Observer
-from ophook_npu.observe._operators import draws, leaves_memory_unwritten, overwritten, uncompared, written
-from ophook_npu.observe._references import Unmatched, Unspecified, matched, reference_of
+from ophook_npu.observe._operators import draws, leaves_memory_unwritten, leaves_out, overwritten, uncompared, written
+from ophook_npu.observe._references import UNASKED, Unmatched, Unspecified, matched, reference_of
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
 
 _WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64}
@@ -144,8 +144,11 @@ class Compare(Observer):
                 text = "no kernel there; implementations= takes one"
             self._skip(f"the reference cannot run {call.name}: {text}")
             return
+        unasked = leaves_out(call)
         for index, (given, wanted) in enumerate(pairs):
-            if isinstance(wanted, Unspecified):
+            if index in unasked:
+                self._skip(f"result of {call.name}: {UNASKED}")
+            elif isinstance(wanted, Unspecified):
                 self._skip(f"result of {call.name}: {wanted.reason}")
             else:
                 self._record(call, index, given, wanted, drifted.get(id(given)))
