@@ -87,13 +87,14 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
         ),
         Library(
             "libge_runner.so",
-            sources("ge", "infer", "compile", "aclnn_call", "execute", "session"),
+            sources("ge", "infer", "compile", "aclnn_call", "eager_call", "execute", "session"),
             engine,
             (core, "libgraph.so"),
             here,
         ),
         Library("libacl_tdt_channel.so", sources("ge", "tdt"), engine, (core,), here),
         Library("libfmk_parser.so", sources("ge", "empty"), engine),
+        Library("libopp_registry.so", sources("ge", "empty"), engine),
         Library("libascend_protobuf.so", sources("ge", "empty"), engine),
         Library(
             "libcust_opapi.so",
@@ -174,9 +175,20 @@ def build(progress: Progress | None = None, on_start: Callable[[], None] | None 
 def _lay_out(root: Path) -> None:
     for folder in ("runtime", "compiler", "opp/vendors"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    shutil.copytree(CSRC / "include", root / "include")
+    _lay_out_headers(root / "include")
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
+
+
+def _lay_out_headers(include: Path) -> None:
+    """CANN's headers, for the C++ that torchair generates: our own, and links to those in the torch_npu wheel."""
+    shutil.copytree(CSRC / "include", include)
+    wheel = require()[1].path / "include" / "third_party" / "acl" / "inc"
+    for header in wheel.rglob("*.h"):
+        link = include / header.relative_to(wheel)
+        if not link.exists():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(header)
 
 
 def info(root: Path) -> dict[str, object]:

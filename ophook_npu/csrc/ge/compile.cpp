@@ -5,6 +5,7 @@
 
 #include "aclnn_call.h"
 #include "compiled.h"
+#include "eager_call.h"
 #include "registry.h"
 
 namespace gesim {
@@ -111,6 +112,10 @@ std::string choose_engine(Compiled& graph, int index) {
   std::string problem = order_inputs(node, prototype);
   if (problem.empty()) problem = check_outputs(node, prototype);
   if (!problem.empty()) return problem;
+  if (eager_exists(node.type)) {
+    graph.engine[index] = Engine::kEager;
+    return "";
+  }
   if (aclnn_exists(node.type)) {
     graph.engine[index] = Engine::kAclnn;
     return "";
@@ -172,6 +177,10 @@ std::string add_const(Compiled& graph, int index) {
   Known& known = graph.known[index][0];
   std::string problem = to_tensor(value->desc, known.tensor);
   if (!problem.empty()) return problem;
+  if (known.tensor.dtype == ge::DT_STRING) {   // for operators that run eagerly; C++ reads up to the zero behind it
+    known.value = std::make_shared<std::vector<uint8_t>>(value->s.c_str(), value->s.c_str() + value->s.size() + 1);
+    return "";
+  }
   int64_t size = byte_size(known.tensor);
   if (size < 0) return "constants of " + describe(known.tensor) + " are not simulated";
   if (value->s.size() < static_cast<size_t>(size))
@@ -366,7 +375,7 @@ std::shared_ptr<Compiled> compile(const Graph& source, std::string& error) {
   if (graph->is_static) {
     for (size_t i = 0; i < count; ++i)
       for (const Known& known : graph->known[i])
-        if (source.nodes[i].type != "NetOutput" && byte_size(known.tensor) < 0) {
+        if (source.nodes[i].type != "NetOutput" && !known.value && byte_size(known.tensor) < 0) {
           error = graph->where(static_cast<int>(i)) + ": tensors of " + describe(known.tensor) + " are not simulated";
           return nullptr;
         }

@@ -34,7 +34,7 @@ struct Location {
   int last_use = -1;    // the last position in `order` that reads it
 };
 
-enum class Engine { kNone, kTable, kAclnn };
+enum class Engine { kNone, kTable, kAclnn, kEager };
 
 struct Compiled {
   Graph graph;

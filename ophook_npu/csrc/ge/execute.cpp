@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "aclnn_call.h"
+#include "eager_call.h"
 #include "acl/error_codes/ge_error_codes.h"
 #include "core/sim.h"
 #include "registry.h"
@@ -98,6 +99,7 @@ class Run {
  private:
   std::string step(int index) {
     const Node& node = graph_->graph.nodes[index];
+    if (graph_->engine[index] == Engine::kEager) return run_eager(index);
     if (graph_->engine[index] != Engine::kNone) {
       bool folded = !graph_->location[index].empty() && graph_->location[index][0].place == Place::kHost;
       return folded ? host_values(index) : run_node(index);
@@ -156,6 +158,8 @@ class Run {
     // The caller may reuse a host input as soon as this call returns.
     int64_t size = byte_size(tensor);
     if (size < 0) return graph_->where(index) + ": tensors of " + describe(tensor) + " are not simulated";
+    if (size && !data)
+      return graph_->where(index) + ": input " + std::to_string(position) + ", " + describe(tensor) + " on the host, was given without data";
     auto copy = std::make_shared<std::vector<uint8_t>>();
     copy->reserve(static_cast<size_t>(size) + 1);
     copy->assign(data, data + size);
@@ -359,12 +363,60 @@ class Run {
         if (node.output_desc[i].name == node.input_desc[k].name && out[i].data != in[k].data)
           problem = launch_copy(stream_, "MemcpyD2D", out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i])), {});
     if (!problem.empty()) return graph_->where(index) + ": " + problem;
-    if (memory_.allocator) return "";
-    // Our own memory goes back to the device only when the kernels before this point are done.
+    return memory_.allocator ? "" : keep_until_done(index, std::move(temporary));
+  }
+
+  // Calls the operator's own code, which launches on the stream and asks for memory as soon as it knows its outputs' shapes.
+  std::string run_eager(int index) {
+    const Node& node = graph_->graph.nodes[index];
+    const std::vector<size_t> ir = ir_inputs(node);
+    std::vector<EagerInput> in;
+    std::vector<Keep> temporary;
+    bool wait = false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Edge& edge = node.inputs[i];
+      if (edge.node < 0) {
+        in.push_back({absent()});
+        continue;
+      }
+      const Slot& slot = source(edge);
+      in.push_back({slot.tensor, slot.value ? slot.value->size() : static_cast<size_t>(byte_size(slot.tensor))});
+      wait |= !slot.value && reads_value(node.type, ir[i]);
+      if (!slot.value) continue;
+      // The operator may read the value before what is on the stream has run: a copy of its own, there at once.
+      void* data = nullptr;
+      if (sim_malloc(std::max<size_t>(in[i].size, 1), &data)) return graph_->where(index) + ": " + last_error();
+      std::memcpy(data, slot.value->data(), in[i].size);
+      in[i].tensor.data = data;
+      temporary.emplace_back(data, [](void* pointer) { sim_free(pointer); });
+    }
+    if (wait && sim_stream_synchronize(stream_, -1)) return graph_->where(index) + ": " + last_error();
+    EagerOutputs outputs;
+    outputs.allocate = [&](size_t i, ge_tensor& tensor) -> std::string {
+      const ge_tensor& declared = graph_->known[index][i].tensor;
+      if (tensor.dtype != declared.dtype)
+        return "its output " + std::to_string(i) + " is " + describe(tensor) + ", the graph was compiled for " + describe(declared);
+      return place(index, i, tensor);
+    };
+    outputs.refer = [&](size_t output, size_t input) -> std::string {
+      slots_[index][output] = source(node.inputs[input]);
+      if (graph_->location[index][output].place != Place::kOutput) return "";
+      ge_tensor tensor = slots_[index][output].tensor;
+      const void* from = tensor.data;
+      std::string problem = place(index, output, tensor);
+      return problem.empty() ? launch_copy(stream_, "MemcpyD2D", tensor.data, from, static_cast<size_t>(byte_size(tensor)), {}) : problem;
+    };
+    std::string problem = eager_launch(node, in, stream_, outputs);
+    return problem.empty() ? keep_until_done(index, std::move(temporary)) : graph_->where(index) + ": " + problem;
+  }
+
+  // Our own memory goes back to the device only when the kernels before this point are done.
+  std::string keep_until_done(int index, std::vector<Keep> temporary) {
+    const Node& node = graph_->graph.nodes[index];
     for (const Edge& edge : node.inputs)
-      if (edge.node >= 0 && source(edge).owner) temporary.push_back(source(edge).owner);
+      if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge))) temporary.push_back(source(edge).owner);
     for (const Slot& slot : slots_[index])
-      if (slot.owner) temporary.push_back(slot.owner);
+      if (slot.owner && !stream_ordered(slot)) temporary.push_back(slot.owner);
     if (temporary.empty()) return "";
     static char nothing;
     return launch_copy(stream_, "Release", &nothing, &nothing, 1, std::move(temporary));

@@ -124,7 +124,12 @@ std::string infer(const Compiled& graph, int index, const std::vector<ge_tensor>
                   std::vector<ge_tensor>& outputs) {
   const Node& node = graph.graph.nodes[index];
   std::string problem;
-  if (graph.engine[index] == Engine::kAclnn) {
+  if (graph.engine[index] == Engine::kEager) {
+    for (size_t i = 0; i < outputs.size(); ++i) {   // torchair writes the FX graph's dtype; the shape comes with the result
+      outputs[i].dtype = node.output_desc[i].dtype;
+      outputs[i].rank = ge_unknown_rank;
+    }
+  } else if (graph.engine[index] == Engine::kAclnn) {
     problem = infer_by_library(node, inputs, outputs);
   } else {
     char error[1024] = "";

@@ -1,0 +1,33 @@
+"""Operators that torchair generates in C++ because it has no converter: they call torch_npu inside the graph."""
+
+GENERATED = """
+import torch, torch_npu, torchair
+
+def f(x, residual, weight, bias):
+    y, mean, rstd, total = torch_npu.npu_add_layer_norm(x, residual, weight, bias, 1e-3, True)
+    return torch.softmax(y @ y.t(), -1), mean * 2, total
+
+def inputs(rows):
+    make = torch.Generator().manual_seed(rows)
+    return [torch.randn(*shape, generator=make).npu() for shape in ((rows, 8), (rows, 8), (8,), (8,))]
+
+for dynamic in (False, True):
+    torch._dynamo.reset()
+    graph = torch.compile(f, backend=torchair.get_npu_backend(), fullgraph=True, dynamic=dynamic)
+    for rows in (4, 6):
+        for _ in range(2):
+            for got, want in zip(graph(*inputs(rows)), f(*inputs(rows)), strict=True):
+                assert torch.equal(got, want), (dynamic, rows)
+    print("equal", dynamic)
+
+graph(*inputs(4)[:3], torch.ones(7).npu())
+torch.npu.synchronize()
+"""
+
+
+def test_generated_operators_equal_the_eager_ones(run_sim) -> None:
+    """Numbers, flags and tensors reach them, and what torch_npu says inside one of them reaches the caller."""
+    done = run_sim(GENERATED)
+    assert done.stdout.splitlines() == ["equal False", "equal True"], done.stderr
+    assert done.returncode == 1
+    assert "[simulated Ascend] aclnnAddLayerNorm" in done.stderr, done.stderr
