@@ -15,6 +15,13 @@ MODULES = {
     "conv3d": (lambda: nn.Conv3d(2, 4, 2), (1, 2, 5, 5, 5)),
     "average": (lambda: nn.AvgPool2d(3, 2, 1, ceil_mode=True), (1, 2, 8, 6)),
     "average without padding": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), (1, 2, 7, 7)),
+    "maximum": (lambda: nn.MaxPool2d(3, 2, 1), (2, 3, 9, 8)),
+    "maximum with dilation": (lambda: nn.MaxPool2d(2, 3, dilation=2, ceil_mode=True), (2, 3, 9, 8)),
+    "group norm": (lambda: nn.GroupNorm(2, 4), (2, 4, 5, 5)),
+    "transposed": (lambda: nn.ConvTranspose2d(3, 4, 2, stride=2), (1, 3, 5, 4)),
+    "upsampling": (lambda: nn.Upsample(scale_factor=2), (1, 3, 5, 4)),
+    "reflection": (lambda: nn.ReflectionPad2d((1, 2, 0, 1)), (1, 3, 5, 4)),
+    "prelu": (lambda: nn.PReLU(3), (2, 3, 5, 4)),
     "block": (
         lambda: nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(2)),
         (2, 3, 9, 9),
@@ -44,6 +51,40 @@ def test_inference(name: str, dynamic: bool) -> None:
         torch.testing.assert_close(compiled(module, x, dynamic), module(x), rtol=1e-5, atol=1e-5)
 
 
+# torchair's BatchNorm in training hands over its results in a wrong order: tests/sim/test_ge_models.py
+TRAINED = [
+    "conv",
+    "average",
+    "average without padding",
+    "maximum",
+    "maximum with dilation",
+    "group norm",
+    "upsampling",
+    "prelu",
+    "block",
+]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_gradients(name: str) -> None:
+    import torchair
+
+    make, shape = MODULES[name]
+    torch.manual_seed(0)
+    module = make().eval()
+    on_npu = copy.deepcopy(module).npu()
+    x = torch.randn(shape, requires_grad=True)
+    y = x.detach().npu().requires_grad_()
+    torch._dynamo.reset()
+    graph = torch.compile(on_npu, backend=torchair.get_npu_backend(), fullgraph=True, dynamic=False)
+    weight = torch.randn(module(x).shape, generator=torch.Generator().manual_seed(1))
+    (module(x) * weight).sum().backward()
+    (graph(y) * weight.npu()).sum().backward()
+    torch.testing.assert_close(y.grad.cpu(), x.grad, rtol=1e-4, atol=1e-5)
+    for one, other in zip(module.parameters(), on_npu.parameters(), strict=True):
+        torch.testing.assert_close(other.grad.cpu(), one.grad, rtol=1e-4, atol=1e-4)
+
+
 def test_what_is_missing_is_named() -> None:
-    with torch.no_grad(), pytest.raises(RuntimeError, match=r"MaxPoolWithArgmaxV1.*the simulator has no operator"):
-        compiled(nn.MaxPool2d(2), torch.randn(1, 2, 4, 4), False)
+    with torch.no_grad(), pytest.raises(RuntimeError, match=r"MaxPool3DWithArgmaxV2.*the simulator has no operator"):
+        compiled(nn.MaxPool3d(2), torch.randn(1, 2, 4, 4, 4), False)

@@ -112,15 +112,43 @@ at::Tensor write(const Args& a, const at::Tensor& value) {
   return out;
 }
 
+// Indices of both widths meet in what torchair computes of shapes; the result has the wider.
+void arithmetic(Shaper& s) {
+  const auto index = [&](size_t i) { return s.dtype(i) == kInt32 || s.dtype(i) == kInt64; };
+  if (s.dtype(0) == s.dtype(1) || !index(0) || !index(1)) return broadcast(s);
+  s.out(kInt64, broadcast_shapes(s.shape(0), s.shape(1), s));
+}
+
+// ---- a slope for every channel (dimension 1), or one for all ----------------------------------------------------------
+at::Tensor slope(const Args& a, size_t weight) {
+  std::vector<int64_t> shape(static_cast<size_t>(std::max<int64_t>(a[0].dim(), 1)), 1);
+  if (a[weight].numel() > 1) shape.at(1) = a[weight].numel();
+  return a[weight].reshape(shape);
+}
+void prelu_grad_rule(Shaper& s) {
+  s.out(0, s.dtype(1), s.shape(1));
+  s.out(1, s.dtype(2), s.shape(2));
+}
+Results prelu_grad(const Args& a) {
+  const at::Tensor weight = slope(a, 2), negative = a[1].le(0);
+  const at::Tensor to_weight = at::where(negative, at::mul(a[0], a[1]), 0);
+  return {at::where(negative, at::mul(a[0], weight), a[0]), to_weight.sum_to_size(weight.sizes()).reshape(a[2].sizes())};
+}
+
+at::Tensor fast_gelu_grad(const Args& a) {
+  const at::Tensor gate = at::sigmoid(at::mul(a[1], 1.702));
+  return at::mul(a[0], at::add(gate, at::mul(at::mul(a[1], 1.702), at::mul(gate, at::rsub(gate, 1)))));
+}
+
 }  // namespace
 
 const Table& elementwise_rows() {
   static const Table table = {
 #define BINARY "x1 x2 -> y"
 #define UNARY "x -> y"
-      ROW(Add,               BINARY, broadcast, at::add(a[0], a[1]))
-      ROW(Sub,               BINARY, broadcast, at::sub(a[0], a[1]))
-      ROW(Mul,               BINARY, broadcast, at::mul(a[0], a[1]))
+      ROW(Add,               BINARY, arithmetic, at::add(a[0], a[1]))
+      ROW(Sub,               BINARY, arithmetic, at::sub(a[0], a[1]))
+      ROW(Mul,               BINARY, arithmetic, at::mul(a[0], a[1]))
       ROW(Div,               BINARY, broadcast, at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1]))
       ROW(RealDiv,           BINARY, broadcast, at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1]))
       ROW(FloorDiv,          BINARY, broadcast, at::div(a[0], a[1], "floor"))
@@ -225,6 +253,22 @@ const Table& elementwise_rows() {
       ROW(HardSigmoid,      "input_x -> output_y | alpha:Float=0.16666666 beta:Float=0.5", same, hard_sigmoid(a))
       ROW(HardSigmoidGrad,  "grads input_x -> y | alpha:Float=0.16666666 beta:Float=0.5", same, hard_sigmoid_grad(a))
       ROW(MishGrad,         "grad x tanhx? -> x_grad", same, at::mish_backward(a[0], a[1]))
+      ROW(Asinh,  UNARY, same, at::asinh(a[0]))
+      ROW(Acosh,  UNARY, same, at::acosh(a[0]))
+      ROW(Atanh,  UNARY, same, at::atanh(a[0]))
+      ROW(Erfinv, "input_x -> output_y", same, at::erfinv(a[0]))
+      ROW(RightShift, "x y -> z", integral, at::bitwise_right_shift(a[0], a[1]))
+      ROW(NanToNum,   "x -> y | nan:Float=0.0 posinf:Float=0.0 neginf:Float=0.0", same, at::nan_to_num(a[0], a.real("nan", 0), a.real("posinf", 0), a.real("neginf", 0)))
+      ROW(ThresholdV2,    "x threshold value? -> y", same, at::where(a[0].gt(a[1]), a[0], a.has(2) ? a[2].to(a[0].scalar_type()) : at::zeros({}, a[0].options())))
+      ROW(LeakyReluGrad,  "gradients features -> backprops | negative_slope:Float=0.0", broadcast, at::leaky_relu_backward(a[0], a[1], a.real("negative_slope", 0), false))
+      ROW(EluGradV2,      "grads activations -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0 is_result:Bool=false", broadcast,
+          at::elu_backward(a[0], a.real("alpha", 1), a.real("scale", 1), a.real("input_scale", 1), a.flag("is_result"), a[1]))
+      ROW(LogSigmoid,     UNARY, same, at::log_sigmoid(a[0]))
+      ROW(LogSigmoidGrad, "grads features -> backprops", broadcast, at::mul(a[0], at::sigmoid(at::neg(a[1]))))
+      ROW(PRelu,          "x weight -> y", same, at::where(a[0].gt(0), a[0], at::mul(a[0], slope(a, 1))))
+      {"PReluGrad", "grads features weights -> dx da", prelu_grad_rule, prelu_grad},
+      ROW(FastGelu,       UNARY, same, at::mul(a[0], at::sigmoid(at::mul(a[0], 1.702))))
+      ROW(FastGeluGrad,   "dy x -> z", broadcast, fast_gelu_grad(a))
       ROW(SignBitsPack,     "x -> y | size:Int", sign_bits_rule, sign_bits(a))
       ROW(SignBitsUnpack,   "x -> y | size:Int dtype:Int=0", from_sign_bits_rule, from_sign_bits(a))
   };

@@ -72,6 +72,29 @@ at::Tensor padded(const Args& a) {
   return at::constant_pad_nd(a[0], reversed, a.has(2) ? a[2].item() : at::Scalar(0));
 }
 
+// torchair computes the gradient of a selection in such memory and relies on zeros.
+void empty(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt32)), shape_from(s, 0)); }
+
+void lin_space(Shaper& s) {
+  const Values count = s.values(2);
+  s.out(s.dtype(0), known({count ? count->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
+}
+
+// ATen reflects the last dimensions of a tensor with batch and channels in front.
+at::Tensor mirrored(const Args& a) {
+  const std::string mode = a.text("mode", "REFLECT");
+  if (mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
+  const std::vector<int64_t> given = a.need(1);
+  std::vector<int64_t> reversed;
+  size_t last = given.size() / 2, first = 0;
+  while (first < last && !given[2 * first] && !given[2 * first + 1]) ++first;
+  if (first == last) return a[0];
+  for (size_t i = last; i-- > first;) reversed.insert(reversed.end(), {given[2 * i], given[2 * i + 1]});
+  at::Tensor x = a[0].flatten(0, static_cast<int64_t>(first) - (first ? 1 : 0));
+  if (!first) x = x.unsqueeze(0);
+  return at::pad(x.unsqueeze(0), reversed, "reflect").reshape(a.output(0).sizes());
+}
+
 // value[i] goes to the ranges start[i, j] <= k < end[i, j] of the last axes: j counts along the first axis.
 at::Tensor filled_ranges(const Args& a) {
   int64_t axis = wrap(a.integer("axis", -1), a[0].dim());
@@ -92,6 +115,9 @@ const Table& fill_rows() {
       ROW(Shape,       "x -> y | dtype:Int=3", shape_of, dims(a))
       ROW(Size,        "x -> y | dtype:Int=3", scalar_int, at::scalar_tensor(c10::multiply_integers(*a.shape(0)), a.out_dtype()))
       ROW(Rank,        "x -> y", scalar_int, at::scalar_tensor(static_cast<int64_t>(a.shape(0)->size()), a.out_dtype()))
+      ROW(Empty,       "shape -> y | dtype:Int=3 init:Bool=false", empty, at::zeros(a.need(0), a.out_dtype()))
+      ROW(LinSpace,    "start stop num -> output", lin_space, at::linspace(a[0].item(), a[1].item(), a.need(2).at(0), a.out_dtype()))
+      ROW(MirrorPad,   "x paddings -> y | mode:String", pad, mirrored(a))
       ROW(Fill,        "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes()))
       ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes()))
       ROW(Expand,      "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes()))

@@ -1,4 +1,5 @@
 // Parts of a tensor: slices, gathering and scattering by index.
+#include "aclnn.h"
 #include "ge_rows.h"
 
 namespace sim::ge_table {
@@ -184,6 +185,26 @@ at::Tensor hot(const Args& a, int64_t depth, size_t values) {
   return at::where(is, a[values], a[values + 1]).movedim(-1, a.integer("axis", -1));
 }
 
+// ---- a view of the input's elements, which lie one behind the other ---------------------------------------------------
+void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
+at::Tensor strided_view(const Args& a) {
+  const std::vector<int64_t> size = a.need(1), stride = a.need(2), offset = a.need(3);
+  if (stride.size() != size.size() || offset.size() != 1) throw Refused("size and stride have one length, the offset is one number");
+  int64_t last = offset[0];
+  for (size_t i = 0; i < size.size(); ++i) last += (size[i] - 1) * stride[i];
+  if (c10::multiply_integers(size) && (offset[0] < 0 || last < 0 || last >= a[0].numel())) throw Refused("its view leaves " + a.describe(0));
+  return a[0].as_strided(size, stride, offset[0]);
+}
+
+void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt64)), s.shape(1)); }
+
+// The last dimension of indices names places in the first dimensions of var.
+at::Tensor scattered_rows(const Args& a) {
+  c10::List<std::optional<at::Tensor>> places;
+  for (const at::Tensor& place : a[1].to(at::kLong).unbind(-1)) places.push_back(place);
+  return at::index_put(a[0], places, a[2]);
+}
+
 }  // namespace
 
 const Table& index_rows() {
@@ -200,6 +221,10 @@ const Table& index_rows() {
       ROW(IndexByTensor,   "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed_by_tensor(a))
       ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false", embedding_grad,
           at::embedding_dense_backward(a[0], a[1].to(at::kLong), a.integer("num_weights", 0), a.integer("padding_idx", -1), a.flag("scale_grad_by_freq")))
+      ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", same, at::index_add(a[0], a.integer("axis", 0), a[1].to(at::kLong), a.has(3) ? at::mul(a[2], a[3]) : a[2]))
+      ROW(AsStrided,       "x size stride storage_offset -> y", strided_view_rule, strided_view(a))
+      ROW(SearchSorted,    "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule, at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, aclnn::optional(a[2])))
+      ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same, scattered_rows(a))
       ROW(OneHotD,         "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr, hot(a, a.integer("depth", 0), 1))
       ROW(OneHot,          "x depth on_value off_value -> y | axis:Int=-1", one_hot, hot(a, a.need(1).at(0), 2))
   };

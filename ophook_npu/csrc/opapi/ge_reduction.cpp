@@ -45,6 +45,39 @@ at::Tensor one_by_one(const Args& a, F reduce_axis) {
   });
 }
 
+// ---- axes as an attribute; none means all ------------------------------------------------------------------------
+std::vector<int64_t> all_or(const Call& call, const char* attr, const Shape& shape) {
+  std::vector<int64_t> axes = call.integers(attr);
+  for (int64_t i = 0; axes.empty() && shape && i < rank_of(shape); ++i) axes.push_back(i);
+  return axes;
+}
+void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.integers("axes"), s.flag("keep_dims"))); }
+at::Tensor product(const Args& a) {
+  at::Tensor out = a[0];
+  std::vector<int64_t> axes = a.integers("axes");
+  for (int64_t& axis : axes) axis = wrap(axis, out.dim());
+  std::sort(axes.rbegin(), axes.rend());
+  for (int64_t axis : axes) out = at::prod(out, axis, a.flag("keep_dims"), out.scalar_type());
+  return out;
+}
+void mean_cast(Shaper& s) {
+  const auto dtype = static_cast<int32_t>(s.integer("dtype", ge_absent));
+  s.out(dtype == ge_absent ? s.dtype(0) : dtype, reduced(s.shape(0), s.values(1), s.flag("keep_dims")));
+}
+void norm_attr(Shaper& s) { s.out(s.dtype(0), s.shape(0) ? reduced(s.shape(0), all_or(s, "axes", s.shape(0)), s.flag("keepdim")) : std::nullopt); }
+void std_rule(Shaper& s) {
+  const Shape out = s.shape(0) ? reduced(s.shape(0), all_or(s, "dim", s.shape(0)), s.flag("keepdim")) : std::nullopt;
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), out);
+}
+at::Tensor deviation(const Args& a) {
+  return at::std(a[0], all_or(a, "dim", a.shape(0)), at::Scalar(a.integer("correction", 1)), a.flag("keepdim"));
+}
+Results deviation_and_mean(const Args& a) { return {deviation(a), at::mean(a[0], all_or(a, "dim", a.shape(0)), a.flag("keepdim"))}; }
+at::Tensor deviation_from(const Args& a) {
+  a.only("invert", 0.0);
+  return deviation(a);
+}
+
 void plain_scan(Shaper& s) {
   s.only("exclusive", 0.0);
   s.only("reverse", 0.0);
@@ -190,6 +223,12 @@ const Table& reduction_rows() {
       ROW(ReduceProd, REDUCE, reduce, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::prod(x, axis, keep, x.scalar_type()); }))
       ROW(ReduceAny,  REDUCE, reduce_bool, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::any(x, axis, keep); }))
       ROW(ReduceAll,  REDUCE, reduce_bool, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::all(x, axis, keep); }))
+      ROW(ReduceProdD, "x -> y | axes:ListInt keep_dims:Bool=false", reduce_attr, product(a))
+      ROW(ReduceMeanWithCast, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true dtype:Type=28", mean_cast, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); }))
+      ROW(ReduceLogSumExp, REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::logsumexp(x, axes, keep); }))
+      {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true", std_rule, deviation_and_mean},
+      ROW(ReduceStdWithMean, "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 correction:Int=1", std_rule, deviation_from(a))
+      ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr, at::linalg_vector_norm(a[0], a.real("p", 2), all_or(a, "axes", a.shape(0)), a.flag("keepdim")).clamp_min(a.real("epsilon", 0)))
       ROW(ArgMaxV2,   "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0)))
       ROW(ArgMin,     "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0)))
       {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value, [](const Args& a) { return extremum(a, true); }},

@@ -35,6 +35,7 @@ class Call {
  public:
   explicit Call(const ge_call& call) : call_(call) {}
   size_t count() const { return call_.input_count; }
+  size_t outputs() const { return call_.output_count; }
   bool has(size_t input) const { return input < count() && call_.inputs[input].dtype != ge_absent; }
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;
@@ -60,7 +61,6 @@ class Call {
 class Shaper : public Call {
  public:
   using Call::Call;
-  size_t outputs() const { return call_.output_count; }
   void out(size_t output, int32_t dtype, const Shape& shape);
   void out(int32_t dtype, const Shape& shape) { out(0, dtype, shape); }
 };
@@ -96,7 +96,10 @@ const Table& elementwise_rows();
 const Table& fill_rows();
 const Table& index_rows();
 const Table& loss_rows();
+const Table& attention_rows();
+const Table& foreach_rows();
 const Table& matrix_rows();
+const Table& normalization_rows();
 const Table& optimizer_rows();
 const Table& random_rows();
 const Table& reduction_rows();

@@ -122,6 +122,15 @@ at::Tensor confused(const Args& a) {
 void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   require_same_dtype(s, first, last);
   Shape out = s.shape(first);
+  if (out && out->empty()) {   // scalars are joined as vectors of one element
+    int64_t length = 0;
+    for (size_t i = first; i < last && length >= 0; ++i) {
+      const Shape part = s.shape(i);
+      if (part && part->size() > 1) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i));
+      length = part && (part->empty() || (*part)[0] >= 0) ? length + (part->empty() ? 1 : (*part)[0]) : -1;
+    }
+    return s.out(s.dtype(first), known({length}));
+  }
   if (out && !axis) out = all_unknown(out);
   for (size_t i = first + 1; i < last && out && axis; ++i) {
     Shape next = s.shape(i);
@@ -216,6 +225,13 @@ Results parts(const Args& a, size_t data, int64_t axis, size_t count) {
   return out;
 }
 
+at::Tensor joined(const Args& a, size_t last, int64_t axis) {
+  std::vector<at::Tensor> parts = a.tensors(0, last);
+  for (at::Tensor& part : parts)
+    if (part.dim() == 0) part = part.unsqueeze(0);
+  return at::cat(parts, axis);
+}
+
 }  // namespace
 
 const Table& shape_rows() {
@@ -228,8 +244,8 @@ const Table& shape_rows() {
       ROW(Transpose,  "x perm -> y", transpose, a[0].permute(a.need(1)))
       ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm")))
       ROW(Permute,    "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order")))
-      ROW(ConcatV2,   "x* concat_dim -> y | N:Int=1", concat, at::cat(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0)))
-      ROW(ConcatD,    "x* -> y | concat_dim:Int N:Int=1", concat_attr, at::cat(a.tensors(0, a.count()), a.integer("concat_dim", 0)))
+      ROW(ConcatV2,   "x* concat_dim -> y | N:Int=1", concat, joined(a, a.count() - 1, a.need(a.count() - 1).at(0)))
+      ROW(ConcatD,    "x* -> y | concat_dim:Int N:Int=1", concat_attr, joined(a, a.count(), a.integer("concat_dim", 0)))
       ROW(Pack,       "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis", 0)))
       {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis", 0)); }},
       {"Split",  "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0), static_cast<size_t>(a.integer("num_split", 1))); }},

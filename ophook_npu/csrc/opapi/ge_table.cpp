@@ -14,7 +14,7 @@ const std::vector<const Row*>& rows() {
     auto* out = new std::vector<const Row*>;
     for (const Table* table : {&elementwise_rows(), &reduction_rows(), &matrix_rows(), &shape_rows(), &index_rows(), &fill_rows(),
                                &loss_rows(), &optimizer_rows(), &rnn_rows(), &boxes_rows(), &convolution_rows(), &random_rows(), &detection_rows(),
-                               &collective_rows(), &pooling_rows()})
+                               &collective_rows(), &pooling_rows(), &normalization_rows(), &attention_rows(), &foreach_rows()})
       for (const Row& row : *table) out->push_back(&row);
     return out;
   }();
