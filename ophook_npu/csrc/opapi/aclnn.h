@@ -222,7 +222,9 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kin
 #define SIM_INPUT(kind, name) if constexpr (std::is_same_v<kind, sim::aclnn::In>) visit(name);
 #define SIM_UNWRAP(...) __VA_ARGS__
 
-#define ACLNN(op, parameters, check, ...) \
+#define ACLNN(op, parameters, check, ...) ACL_FUNCTION(aclnn##op, op, parameters, check, __VA_ARGS__)
+// One whose name has another prefix.
+#define ACL_FUNCTION(function, op, parameters, check, ...) \
   namespace { \
   struct op##Row { \
     SIM_PAIRS(SIM_FIELD, SIM_NOTHING, SIM_UNWRAP parameters) \
@@ -233,11 +235,11 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kin
     } \
   }; \
   } \
-  extern "C" SIM_API int aclnn##op##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
+  extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
-    return prepare<op##Row>("aclnn" #op, workspace, executor, SIM_PAIRS(SIM_NAME, SIM_COMMA, SIM_UNWRAP parameters)); \
+    return prepare<op##Row>(#function, workspace, executor, SIM_PAIRS(SIM_NAME, SIM_COMMA, SIM_UNWRAP parameters)); \
   } \
-  extern "C" SIM_API int aclnn##op(void*, uint64_t, aclOpExecutor* executor, void* stream) { \
-    return sim::aclnn::launch("aclnn" #op, executor, stream); \
+  extern "C" SIM_API int function(void*, uint64_t, aclOpExecutor* executor, void* stream) { \
+    return sim::aclnn::launch(#function, executor, stream); \
   }
 // clang-format on
