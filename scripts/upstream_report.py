@@ -17,7 +17,7 @@ REASONS = [
     (r"the aclop operator (\w+) is not implemented", "operator by type (aclop) not simulated"),
     (r"(acl\w+) or \w+ not in libopapi", "operator (aclnn) not simulated"),
     (
-        r"the tensor has the private format|private format \d+|expectValue: *\d+, +resultValue",
+        r"the tensor has the private format|private format \d+|is FRACTAL_NZ|expectValue: *\d+, +resultValue",
         "a private format of device memory|layouts",
     ),
     (r"\[simulated Ascend\] (?:aclop operator )?(\w+)[^\n]* is not simulated", "a case of an operator not simulated"),
