@@ -1,4 +1,4 @@
-"""Quantization and quantized products against formulas in float64 and on integers; also what the routing refuses."""
+"""Quantization, quantized products against formulas in float64 and on integers; what routing and inference refuse."""
 
 from __future__ import annotations
 
@@ -417,6 +417,10 @@ def grouped(**more):
     return torch_npu.npu_grouped_matmul([half], [weight], **arguments)
 x, experts = torch.ones(4, 8).npu(), torch.zeros(4, 2, dtype=torch.int32).npu()
 ranks, soft = torch.tensor([[1, 2]]).npu(), torch.ones(4, 1, 8).npu()
+query, cache = torch.ones(1, 2, 4, 8).half().npu(), torch.ones(2, 4, 1, 8).npu()
+def attention(**more):
+    arguments = dict(num_heads=2, input_layout="BNSD") | more
+    return torch_npu.npu_fused_infer_attention_score(query, query, query, **arguments)
 def route(**more):
     arguments = dict(active_num=8, expert_num=8, drop_pad_mode=0, expert_tokens_num_type=1, expert_tokens_num_flag=True)
     arguments |= dict(active_expert_range=[0, 8], row_idx_type=0) | more
@@ -442,6 +446,11 @@ calls = [
         soft, soft, soft, soft, soft, soft, actual_seq_qlen=group(4), input_layout="TND", input_softmax_layout="SBH"
     ),
     lambda: torch_npu.npu_moe_finalize_routing(x, None, None, x, None, experts.flatten(), None, 2),
+    lambda: attention(pse_shift=query),
+    lambda: attention(input_layout="BNSD_NBSD"),
+    lambda: attention(pre_tokens=3),
+    lambda: attention(block_table=torch.zeros(1, 1, dtype=torch.int32).npu()),
+    lambda: torch_npu.npu_scatter_pa_kv_cache(soft, soft, cache, cache, group(0, 1, 2, 3)),
 ]
 for call in calls:
     try:
@@ -472,6 +481,11 @@ for call in calls:
         "aclnnMoeReRouting: idx_type 1 is not simulated; allowed: 0",
         "aclnnRingAttentionUpdateV2: input_softmax_layout 'SBH' for input_layout TND is not simulated",
         "aclnnMoeFinalizeRoutingV2: a bias needs the experts of the rows",
+        "aclnnFusedInferAttentionScoreV3: pse_shift, padding on the left or a shared prefix is not simulated",
+        "aclnnFusedInferAttentionScoreV3: layout BNSD_NBSD is not simulated",
+        "aclnnFusedInferAttentionScoreV3: pre_tokens 3 and next_tokens 2147483647 in sparse mode 0 are not simulated",
+        "aclnnFusedInferAttentionScoreV3: paged keys need actual_seq_lengths_kv",
+        "aclnnScatterPaKvCache: cache_mode PA_NZ is not simulated; allowed: Norm",
     ]
     assert len(lines) == len(expected), result.stdout + result.stderr
     for line, start in zip(lines, expected, strict=True):
