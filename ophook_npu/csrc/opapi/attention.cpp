@@ -79,6 +79,8 @@ at::Tensor hidden(const at::Tensor& mask, const Settings& how, int64_t batch, in
     case 1:
     case 5: {
       auto flags = mask.to(at::kBool);
+      if (flags.size(-2) > queries) flags = flags.narrow(-2, 0, queries);  // made for the longest sequence, or padded
+      if (flags.size(-1) > keys) flags = flags.narrow(-1, 0, keys);
       return flags.dim() == 3 ? flags.unsqueeze(1) : flags;
     }
     case 2: return at::gt(column, row);
@@ -106,17 +108,19 @@ struct Scores {
   at::Tensor probability, max, sum;
 };
 
-Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const Settings& how) {
+// The maximum and the sum are those of the forward, where they are given.
+Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const Settings& how, const at::Tensor& known_max = {},
+                 const at::Tensor& known_sum = {}) {
   auto scores = at::matmul(heads.query, for_all_heads(heads.key, heads.query.size(1)).transpose(-1, -2));
   if (given(pse) && how.pse_type == 1) scores = at::add(scores, wide(pse));
   scores = at::mul(scores, how.scale);
   if (given(pse) && how.pse_type == 0) scores = at::add(scores, wide(pse));
   auto out = hidden(mask, how, scores.size(0), scores.size(2), scores.size(3));
   if (out.defined()) scores = scores.masked_fill(out, -std::numeric_limits<float>::max());
-  auto max = scores.amax(-1, true);
+  auto max = given(known_max) ? known_max : scores.amax(-1, true);
   auto weight = at::exp(at::sub(scores, max));
   if (out.defined()) weight = weight.masked_fill(out, 0);  // a query that sees no key gets zeros
-  auto sum = weight.sum(-1, true);
+  auto sum = given(known_sum) ? known_sum : weight.sum(-1, true);
   return {at::div(weight, sum.masked_fill(at::eq(sum, 0), 1)), max, sum};
 }
 
@@ -144,13 +148,19 @@ struct Gradients {
   at::Tensor query, key, value, pse;
 };
 
+// What the forward gave, over (batch, heads, sequence, …).
+struct Forward {
+  at::Tensor max, sum, out;
+};
+
 Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
-                          const Settings& how) {
-  auto probability = scores_of(heads, pse, mask, how).probability;
+                          const Settings& how, const Forward& forward) {
+  auto probability = scores_of(heads, pse, mask, how, forward.max, forward.sum).probability;
   const int64_t all = heads.query.size(1), own = heads.key.size(1);
   auto to_value = at::matmul(drop(probability, kept, how.keep).transpose(-1, -2), grad);
   auto to_probability = drop(at::matmul(grad, for_all_heads(heads.value, all).transpose(-1, -2)), kept, how.keep);
-  auto to_scores = at::mul(probability, at::sub(to_probability, at::mul(to_probability, probability).sum(-1, true)));
+  auto common = given(forward.out) ? at::mul(grad, forward.out) : at::mul(to_probability, probability);
+  auto to_scores = at::mul(probability, at::sub(to_probability, common.sum(-1, true)));
   auto to_product = at::mul(to_scores, how.scale);
   Gradients result{at::matmul(to_product, for_all_heads(heads.key, all)),
                    for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own), for_own_heads(to_value, own), {}};
@@ -191,7 +201,10 @@ void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
   auto split = heads_of(query, key, value, layout, heads);
   auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
   auto to = split_heads(grad, layout, grad.size(-1) / (layout == "BSH" || layout == "SBH" ? heads : 1));
-  auto grads = attend_backward(to, split, pse, mask, kept_of(drop_mask, 0, shape_of_scores), how);
+  Forward forward;
+  if (given(how.max) && given(how.sum)) forward = {how.max.narrow(-1, 0, 1), how.sum.narrow(-1, 0, 1), {}};
+  if (given(how.out)) forward.out = split_heads(how.out, layout, to.size(-1));
+  auto grads = attend_backward(to, split, pse, mask, kept_of(drop_mask, 0, shape_of_scores), how, forward);
   write(grad_query, join_heads(grads.query, layout));
   write(grad_key, join_heads(grads.key, layout));
   write(grad_value, join_heads(grads.value, layout));
@@ -204,7 +217,7 @@ void each_sequence(const std::vector<int64_t>& query_ends, const std::vector<int
   int64_t query = 0, key = 0, bits = 0;
   for (size_t i = 0; i < query_ends.size(); ++i) {
     const int64_t queries = query_ends[i] - query, keys = key_ends[i] - key;
-    if (queries && keys) run(query, queries, key, keys, bits);
+    if (queries && keys) run(i, query, queries, key, keys, bits);
     bits += heads * queries * keys;
     query = query_ends[i];
     key = key_ends[i];
@@ -214,25 +227,53 @@ void each_sequence(const std::vector<int64_t>& query_ends, const std::vector<int
 at::Tensor sequence(const at::Tensor& x, int64_t first, int64_t length) { return wide(x.narrow(0, first, length)).transpose(0, 1).unsqueeze(0); }
 at::Tensor as_rows(const at::Tensor& x) { return x.squeeze(0).transpose(0, 1); }
 
+// Where a long sequence was cut off (the last one in mode 7, the first one in mode 8) it is a band, the others are triangles.
+Settings of_sequence(const Settings& how, size_t index, size_t count) {
+  Settings own = how;
+  if (how.sparse_mode == 7) own.sparse_mode = index + 1 == count ? 4 : 3;
+  if (how.sparse_mode == 8) own.sparse_mode = index == 0 ? 4 : 2;
+  if (how.sparse_mode == 6) {
+    TORCH_CHECK(how.prefix.size() == count, "sparse mode 6 takes a prefix for each of ", count, " sequences");
+    own.prefix = {how.prefix[index]};
+  }
+  return own;
+}
+
+// The statistics of one sequence, (N, S, 8).
+at::Tensor statistics_of(const at::Tensor& all, int64_t first, int64_t length, bool by_rows) {
+  auto own = all.narrow(0, first, length);
+  return by_rows ? own.transpose(0, 1) : own.view({all.size(1), length, all.size(2)});
+}
+
 void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& drop_mask, const at::Tensor& mask,
                          const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads, const Settings& how,
                          const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
-  each_sequence(query_ends, key_ends, heads, [&](int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+  out.zero_();  // a sequence without keys
+  each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
     Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
     Scores scores;
-    auto result = attend(split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)), how, scores);
+    auto result = attend(split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
+                         of_sequence(how, i, query_ends.size()), scores);
     write(out.narrow(0, q, queries), as_rows(result));
-    if (given(max)) write_statistics(max.narrow(0, q, queries), as_rows(scores.max));
-    if (given(sum)) write_statistics(sum.narrow(0, q, queries), as_rows(scores.sum));
+    if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), scores.max.squeeze(0));
+    if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), scores.sum.squeeze(0));
   });
 }
 
 void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& drop_mask,
                           const at::Tensor& mask, const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads,
                           const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
-  each_sequence(query_ends, key_ends, heads, [&](int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+  for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
+  each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
     Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
-    auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)), how);
+    Forward forward;
+    if (given(how.max) && given(how.sum)) {
+      auto first = [&](const at::Tensor& all) { return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0); };
+      forward = {first(how.max), first(how.sum), {}};
+    }
+    if (given(how.out)) forward.out = sequence(how.out, q, queries);
+    auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
+                                 of_sequence(how, i, query_ends.size()), forward);
     write(grad_query.narrow(0, q, queries), as_rows(grads.query));
     write(grad_key.narrow(0, k, keys), as_rows(grads.key));
     write(grad_value.narrow(0, k, keys), as_rows(grads.value));

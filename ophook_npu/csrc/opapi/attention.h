@@ -17,7 +17,11 @@ struct Settings {
   int64_t sparse_mode = 0;
   std::vector<int64_t> prefix = {};
   int64_t pse_type = 1;  // 1: the position encoding is added before scaling, 0: after
+  bool by_rows = false;  // layout TND: the statistics lie as the query does, (T, N, 8); else (N, S, 8) of one sequence behind the other
+  at::Tensor max = {}, sum = {}, out = {};  // backward: what the forward gave; computed anew where it is absent
 };
+
+inline bool by_rows(const std::string& softmax_layout) { return softmax_layout == "TND" || softmax_layout == "same_as_input"; }
 
 inline bool given(const at::Tensor& tensor) { return tensor.defined() && tensor.numel(); }
 void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what);

@@ -72,7 +72,8 @@ void flash_grad_rule(Shaper& s) {
 }
 
 Results flash_grad(const Args& a) {
-  const Settings how = settings(a, 12, 65536);
+  Settings how = settings(a, 12, 65536);
+  how.max = a[8], how.sum = a[9], how.out = a[11];
   attention::check_any(a[0], a[1], a[2], a[4], layout_of(a), a.integer("head_num", 0), how, a[3]);
   attention::backward_any(a[0], a[1], a[2], a[3], a[4], a[5], a[7], layout_of(a), a.integer("head_num", 0), how, lengths(a, 13), lengths(a, 14), 0, 0, a.output(0),
                           a.output(1), a.output(2), a.output(3));
