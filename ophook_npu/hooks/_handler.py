@@ -142,7 +142,8 @@ class Handler:
         replace = self.replace
         assert replace is not None
         stack = frames.stack
-        stack.append((op, proceed))
+        own: list[Any] = []
+        stack.append((op, proceed if self._checker is None else _recorded(proceed, own)))
         quiet = self.below_autograd and torch._C.is_grad_enabled()
         if quiet:
             torch._C._set_grad_enabled(False)
@@ -160,7 +161,7 @@ class Handler:
                 torch._C._set_grad_enabled(True)
             stack.pop()
         if self._checker is not None:
-            self._checker(op, args, kwargs, result)
+            self._checker(op, args, kwargs, result, own)
         return result
 
     def miss(self, reason: str, *, todo: str | None = None, handled: bool = True) -> None:
@@ -180,6 +181,15 @@ class Handler:
         warns = self.on_miss == "warn" or (self.on_miss == "handle" and not handled)
         if warns and self.misses[reason] == 1:
             warnings.warn(f"[hook {self.label}] {reason}", MissWarning, stacklevel=4)
+
+
+def _recorded(proceed: Proceed, results: list[Any]) -> Proceed:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = proceed(*args, **kwargs)
+        results.append(result)
+        return result
+
+    return run
 
 
 def takes(replace: Callable[..., Any], op: OpOverload) -> str | None:

@@ -430,6 +430,30 @@ def test_results_that_nobody_asked_for_may_be_missing(via):
         step()
 
 
+def test_what_the_operator_itself_returned_may_be_passed_on(via):
+    # A meta kernel that does not keep its word: of the second result it has the shape wrong.
+    library = torch.library.Library("contract_test", "FRAGMENT")
+    library.define("both(Tensor x) -> (Tensor, Tensor)")
+    library.impl("both", lambda x: (x + 1, x.sum(0)), "CPU")
+    library.impl("both", lambda x: (x + 1, x + 2), "Meta")
+    x = torch.ones(3)
+    try:
+        with ophook_npu.hook("contract_test::both", replace=lambda x: ophook_npu.original()(x), via=via):
+            torch.ops.contract_test.both(x)
+
+        def half(x):
+            first, second = ophook_npu.original()(x)
+            return first * 2, second
+
+        with ophook_npu.hook("contract_test::both", replace=half, via=via):
+            assert torch.equal(torch.ops.contract_test.both(x)[0], torch.full((3,), 4.0))
+        changed = ophook_npu.hook("contract_test::both", replace=lambda x: (x * 2, x.sum()), via=via)
+        with changed, pytest.raises(OphookError, match=r"result 1 has shape \(\), the operator returns \(3,\)"):
+            torch.ops.contract_test.both(x)
+    finally:
+        library._destroy()
+
+
 def test_result_that_aliases_an_argument_is_refused(via):
     x = torch.ones(3)
     with ophook_npu.hook("aten::relu", replace=lambda a: a, via=via), pytest.raises(OphookError, match="shares memory"):
