@@ -3,7 +3,8 @@
 # usage: scripts/upstream_tests.sh [--venv DIR] [--out DIR] [--device auto|sim|npu] OP_PLUGIN_DIR [FOLDER_OR_FILE…]
 #   OP_PLUGIN_DIR   a checkout of Ascend/op-plugin; nothing in it is changed and nothing of it is copied
 #   FOLDER_OR_FILE  below OP_PLUGIN_DIR/test, default test_base_ops
-# The tests need `expecttest` in the virtual environment. Ends with a table in Markdown; exit status 0 if it could be made.
+# The tests need `expecttest`, `einops` and `ml_dtypes` in the virtual environment. Ends with a table in Markdown; exit
+# status 0 if it could be made.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,7 +14,7 @@ source "$root/scripts/lib.sh"
 venv="$root/.venv" out="" device=auto
 while [ $# -gt 0 ]; do
     case $1 in
-        -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,7s/^# //p' "$0"; exit 0 ;;
         --venv | --out | --device)
             [ $# -ge 2 ] || usage_error "$1 needs a value"
             case $1 in
