@@ -15,6 +15,7 @@ from ophook_npu.observe._references import Unspecified
 
 Tensor = torch.Tensor
 _ALL = 2147483647
+_BLIND = "a query that sees no key has none that is documented"
 _REPEATS = 8  # the device stores each maximum and sum of the softmax that many times
 
 
@@ -40,7 +41,7 @@ def _split(tensor: Tensor, layout: str, depth: int) -> Tensor:
     return heads.transpose(1, 2) if layout == "BSH" else heads.permute(1, 2, 0, 3)
 
 
-def _join(tensor: Tensor, layout: str) -> Tensor:
+def join(tensor: Tensor, layout: str) -> Tensor:
     if layout == "BNSD":
         return tensor
     if layout == "BSND":
@@ -89,12 +90,9 @@ class Mask:
         corner = keys - queries  # all but mode 2 count from the lower right corner
         if mode in (0, 1, 5):
             given = self.given.to("cpu", torch.bool)[..., :queries, :keys]
-            if given.dim() == 4 and given.shape[0] > 1 and batch is not None:
+            if given.dim() > 2 and given.shape[0] > 1 and batch is not None:
                 given = given[batch]
-            hidden = given.unsqueeze(1) if given.dim() == 3 else given
-            if not self.zeros and bool(hidden.all(-1).any()):
-                raise NotImplementedError("atten_mask hides all keys of a query, which only inner_precise=2 defines")
-            return hidden
+            return given.unsqueeze(1) if given.dim() == 3 else given
         if mode == 2:
             return column > row
         if mode == 3:
@@ -106,11 +104,25 @@ class Mask:
             return (column > row + corner) & (column >= prefix)
         raise NotImplementedError(f"no formula for sparse_mode {mode}")
 
+    def defined(self, hidden: Tensor | None) -> Tensor | None:
+        """(…, queries, 1): false for those whose result nobody documents; ``None`` if all are documented."""
+        # Where the mode tells that a query sees nothing, the device gives zeros of its own accord.
+        if hidden is None or self.zeros or self.mode not in (0, 1, 5):
+            return None
+        blind = hidden.all(-1, True)
+        return ~blind if bool(blind.any()) else None
+
+    def all_defined(self, hidden: Tensor | None) -> Tensor | None:
+        """``hidden``, refused if there is such a query."""
+        if self.defined(hidden) is not None:
+            raise NotImplementedError("atten_mask hides all keys of a query, which only inner_precise=2 defines")
+        return hidden
+
     def of_sequence(self, index: int, count: int, queries: int, keys: int) -> Tensor | None:
         """The same for sequence ``index`` of ``count`` that lie one behind the other."""
         band = {7: count - 1, 8: 0}.get(self.mode)  # where a long sequence was cut off, it is a band
         mode = self.mode if band is None else 4 if index == band else {7: 3, 8: 2}[self.mode]
-        return self.hidden(queries, keys, slice(index, index + 1), mode)
+        return self.all_defined(self.hidden(queries, keys, slice(index, index + 1), mode))
 
 
 # ---- one block of attention ------------------------------------------------------------------------------------------
@@ -247,8 +259,13 @@ def fusion(
     unused = query.new_empty(0)
     if layout != "TND":
         q, k, v = _heads(query, key, value, layout, heads)
-        out, largest, total = attend(q, k, v, how, mask.hidden(q.shape[2], k.shape[2]))
-        return _join(out, layout).to(query.dtype), *_statistics(how, largest, total), unused
+        hidden = mask.hidden(q.shape[2], k.shape[2])
+        out, largest, total = attend(q, k, v, how, hidden)
+        result: Tensor | Unspecified = join(out, layout).to(query.dtype)
+        known = mask.defined(hidden)
+        if known is not None and isinstance(result, Tensor):
+            result = Unspecified(_BLIND, result, join(known.expand_as(out), layout))
+        return result, *_statistics(how, largest, total), unused
     parts = list(sequences(query_ends, key_ends, query.shape[0], key.shape[0]))
     results, statistics = [], []
     for index, (q_rows, k_rows) in enumerate(parts):
@@ -263,14 +280,14 @@ def fusion(
     return torch.cat(results).to(query.dtype), *_statistics(how, largest, total), unused
 
 
-def _statistics(how: Scores, largest: Tensor, total: Tensor) -> tuple[Tensor | Unspecified, Tensor | Unspecified]:
+def _statistics(how: Scores, largest: Tensor, total: Tensor) -> tuple[Tensor | Unspecified, ...]:
     if how.sink is not None:
         both = Unspecified("softmax_max and softmax_sum with a sink are not documented")
         return both, both
-    if bool((total == 0).any()):
-        both = Unspecified("softmax_max and softmax_sum of a query that sees no key are not documented")
-        return both, both
     shape = (*largest.shape[:-1], _REPEATS)
+    blind = total == 0
+    if bool(blind.any()):
+        return tuple(Unspecified(_BLIND, t.masked_fill(blind, 0).expand(shape), ~blind) for t in (largest, total))
     return largest.expand(shape), total.expand(shape)
 
 
@@ -288,9 +305,9 @@ def fusion_backward(
         to = _split(gradient, layout, depth)
         forward = [t[..., :1] if t is not None and t.numel() else None for t in (largest, total)]
         forward.append(None if out is None else _split(out, layout, depth))
-        hidden = mask.hidden(q.shape[2], k.shape[2])
+        hidden = mask.all_defined(mask.hidden(q.shape[2], k.shape[2]))
         *three, to_scores, to_sink = attend_backward(to, q, k, v, how, hidden, forward)
-        joined = [_join(t, layout).to(query.dtype) for t in three if t is not None]
+        joined = [join(t, layout).to(query.dtype) for t in three if t is not None]
         to_pse = None if how.pse is None else to_scores.sum_to_size(how.pse.shape).to(how.pse.dtype)
         return *joined, to_pse, to_sink
     parts = list(sequences(query_ends, key_ends, query.shape[0], key.shape[0]))
@@ -313,39 +330,3 @@ def fusion_backward(
         if to_sink is not None:
             sinks.append(to_sink)
     return *(torch.cat(g).to(query.dtype) for g in grads), None, torch.stack(sinks).sum(0) if sinks else None
-
-
-# ---- inference -------------------------------------------------------------------------------------------------------
-def infer(
-    query: Tensor, key: Tensor, value: Tensor, heads: int, layout: str, how: Scores, mask: Mask,
-    lengths: Sequence[int] | None = None, key_lengths: Sequence[int] | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Result, and the logarithm of the sum of exponentials: (B, N, S, 1), or (T, N, 1) in layout TND."""
-    layout, _, out_layout = layout.partition("_")
-    if layout == "TND":
-        if out_layout or lengths is None or key_lengths is None:
-            raise NotImplementedError(f"no formula for layout {layout}_{out_layout}, or without actual_seq_lengths")
-        out, largest, total, _ = fusion(query, key, value, heads, layout, how, mask, lengths, key_lengths, "TND")
-        return out, _lse(largest, total)
-    q, k, v = _heads(query, key, value, layout, heads)
-    batch, _, queries, _ = q.shape
-    if lengths is not None and any(n != queries for n in list(lengths)[:batch]):
-        raise NotImplementedError("actual_seq_lengths leaves out queries, whose results are not documented")
-    if key_lengths is None or all(n == k.shape[2] for n in key_lengths):
-        out, largest, total = attend(q, k, v, how, mask.hidden(queries, k.shape[2]))
-    else:
-        each = list(key_lengths) * batch if len(key_lengths) == 1 else list(key_lengths)[:batch]
-        if not all(each):
-            raise NotImplementedError("actual_seq_lengths of keys has a batch without keys")
-        blocks = [
-            attend(
-                q[b : b + 1], k[b : b + 1, :, :n], v[b : b + 1, :, :n], how, mask.hidden(queries, n, slice(b, b + 1))
-            )
-            for b, n in enumerate(each)
-        ]
-        out, largest, total = (torch.cat(part) for part in zip(*blocks, strict=True))
-    return _join(out, out_layout or layout).to(query.dtype), _lse(largest, total)
-
-
-def _lse(largest: Any, total: Any) -> Any:
-    return largest if isinstance(largest, Unspecified) else (largest + total.log())[..., :1]

@@ -12,6 +12,7 @@ import torch
 
 from ophook_npu.observe import _npu_attention as attention
 from ophook_npu.observe._npu_attention import Mask, Scores, refuse
+from ophook_npu.observe._npu_inference import Keys, infer
 from ophook_npu.observe._npu_layers import LAYERS
 from ophook_npu.observe._npu_pointwise import POINTWISE
 
@@ -100,41 +101,42 @@ def _kept(keep_prob: float) -> None:
         raise NotImplementedError(f"keep_prob {keep_prob}: what is dropped is random")
 
 
-# What only shapes of memory and the speed depend on.
-_IGNORED = {"num_key_value_heads", "inner_precise", "padding_mask", "block_size"}
+# What only the speed depends on, or what the tensors say themselves.
+_IGNORED = {"inner_precise", "padding_mask", "block_size"}
 _INFERENCE = {
-    "atten_mask", "actual_seq_lengths", "actual_seq_lengths_kv", "num_heads", "scale_value", "pre_tokens",
-    "next_tokens", "input_layout", "sparse_mode",
+    "atten_mask", "actual_seq_lengths", "actual_seq_lengths_kv", "num_heads", "num_key_value_heads", "scale_value",
+    "pre_tokens", "next_tokens", "input_layout", "sparse_mode", "block_table", "query_rope", "key_rope",
 }  # fmt: skip
 
 
-def _infer(
-    query: Tensor, key: Any, value: Any, given: dict[str, Any], *, next_tokens: int, known: set[str] = _INFERENCE
-) -> tuple[Tensor, Any]:
-    """Attention without a backward. What is given beyond ``known`` is quantization, paging, a prefix and such."""
-    refuse(**{name: value for name, value in given.items() if name not in known | _IGNORED})
+def _infer(query: Tensor, key: Any, value: Any, given: dict[str, Any], *, next_tokens: int) -> tuple[Any, Any]:
+    """Attention without a backward. What else is given is quantization, a shared prefix and such."""
+    refuse(**{name: value for name, value in given.items() if name not in _INFERENCE | _IGNORED})
     key, value = (t[0] if isinstance(t, (list, tuple)) and len(t) == 1 else t for t in (key, value))
     if not isinstance(key, Tensor):
         raise NotImplementedError("no formula for argument key as a list")
     if not (query.is_floating_point() and key.is_floating_point()):
         raise NotImplementedError("no formula for argument query or key in integers")
-    mode = given.get("sparse_mode", 0)
     zeros = given.get("inner_precise", 0) in (2, 3)
-    mask = Mask(
-        given.get("atten_mask"), mode, given.get("pre_tokens", _ALL), given.get("next_tokens", next_tokens), (), zeros
+    mode, before, after = (
+        given.get(n, d) for n, d in (("sparse_mode", 0), ("pre_tokens", _ALL), ("next_tokens", next_tokens))
     )
-    return attention.infer(
-        query, key, value, given.get("num_heads", 1), given.get("input_layout", "BSH").upper(),
-        Scores(given.get("scale_value", 1.0)), mask, given.get("actual_seq_lengths"),
-        given.get("actual_seq_lengths_kv"),
-    )  # fmt: skip
+    mask = Mask(given.get("atten_mask"), mode, before, after, (), zeros)
+    heads = given.get("num_heads", 1)
+    key_heads = given.get("num_key_value_heads", 0) or heads
+    keys = Keys(
+        key, value, key_heads, given.get("actual_seq_lengths_kv"), given.get("block_table"), given.get("key_rope")
+    )
+    layout, how = given.get("input_layout", "BSH").upper(), Scores(given.get("scale_value", 1.0))
+    lengths, rope = given.get("actual_seq_lengths"), given.get("query_rope")
+    return infer(query, keys, heads, layout, how, mask, lengths, rope)
 
 
-def _prompt_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) -> Tensor:
+def _prompt_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) -> Any:
     return _infer(query, key, value, given, next_tokens=0)[0]
 
 
-def _incre_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) -> Tensor:
+def _incre_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) -> Any:
     # Here inner_precise tells something else, and the mask has a row for each batch: of its one query.
     given.pop("inner_precise", None)
     mask = given.get("atten_mask")
@@ -144,20 +146,24 @@ def _incre_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) ->
     return _infer(query, key, value, given, next_tokens=_ALL)[0]
 
 
-def _fused_infer_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) -> tuple[Any, Any]:
+def _fused_infer_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, query_rope: Tensor | None = None, key_rope: Tensor | None = None,
+    **given: Any,
+) -> tuple[Any, Any]:  # fmt: skip
     wants_lse = given.pop("softmax_lse_flag", False)
     given["scale_value"] = given.pop("scale", 1.0)
     for mode in ("antiquant_mode", "key_antiquant_mode", "value_antiquant_mode"):
         given.pop(mode, None)
-    layout = given.get("input_layout", "BSH")
-    queries = query.shape[{"BNSD": 2, "SBH": 0}.get(layout.partition("_")[0], 1)]
+    layout = given.get("input_layout", "BSH").partition("_")[0]
     mask = given.get("atten_mask")
-    if queries == 1 and not layout.startswith("TND"):
-        given["sparse_mode"] = 0  # has no effect for one query
-        if mask is not None and mask.dim() == 2:
+    if layout in ("BNSD", "BSND", "BSH") and query.shape[2 if layout == "BNSD" else 1] == 1:
+        if query_rope is None:
+            given["sparse_mode"] = 0  # has no effect for one query
+        if mask is not None and mask.dim() == 2 and mask.shape[0] == query.shape[0]:
             given["atten_mask"] = mask[:, None, None]
+    given |= {"query_rope": query_rope, "key_rope": key_rope}
     out, lse = _infer(query, key, value, given, next_tokens=_ALL)
-    return out, lse if wants_lse else out.new_zeros(1, dtype=lse.dtype if isinstance(lse, Tensor) else None)
+    return out, lse if wants_lse else None
 
 
 def _fused_infer_attention_v2(query: Tensor, key: Tensor, value: Tensor, **given: Any) -> tuple[Any, Any]:

@@ -18,9 +18,22 @@ from ophook_npu.observe._operators import is_computed
 
 @dataclasses.dataclass(frozen=True)
 class Unspecified:
-    """In the place of a result that cannot be compared, and why."""
+    """In the place of a result that cannot be compared, or not everywhere, and why.
+
+    Attributes:
+        value: what it must be where ``known`` is true (broadcastable); ``None`` if nowhere.
+    """
 
     reason: str
+    value: torch.Tensor | None = None
+    known: torch.Tensor | None = None
+
+    def known_part(self, given: torch.Tensor) -> torch.Tensor:
+        """``given`` with the right value wherever it may be any."""
+        assert self.value is not None and self.known is not None
+        if given.shape != self.value.shape:
+            return given
+        return torch.where(self.known.to(given.device), given, self.value.to(given))
 
 
 UNASKED = "nobody asked for it"

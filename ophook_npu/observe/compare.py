@@ -150,6 +150,8 @@ class Compare(Observer):
                 self._skip(f"result of {call.name}: {UNASKED}")
             elif isinstance(wanted, Unspecified):
                 self._skip(f"result of {call.name}: {wanted.reason}")
+                if wanted.value is not None:
+                    self._record(call, index, wanted.known_part(given), wanted.value, None)
             else:
                 self._record(call, index, given, wanted, drifted.get(id(given)))
 
