@@ -57,3 +57,56 @@ def test_padded_mode_is_refused_by_name() -> None:
     tokens, experts = torch.randn(4, 3).npu(), torch.zeros(2, 2, dtype=torch.long).npu()
     with pytest.raises(RuntimeError, match=r"aclnnMoeTokenPermute: padded_mode is not simulated"):
         torch_npu.npu_moe_token_permute(tokens, experts, padded_mode=True)
+
+
+def by_map(tokens: torch.Tensor, routing: torch.Tensor, probs: torch.Tensor, capacity: int):
+    """Rows and their probabilities, expert by expert, and the token of each; a capacity fills up with other tokens."""
+    rows, shares, owners = [], [], []
+    for expert in range(routing.shape[1]):
+        members = routing[:, expert].nonzero().flatten().tolist()
+        if capacity:
+            others = [token for token in range(len(tokens)) if token not in members]
+            members = (members + others)[:capacity]
+        owners += members
+        rows += [tokens[token] for token in members]
+        shares += [probs[token, expert] for token in members]
+    return torch.stack(rows), torch.stack(shares), owners
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("capacity", [0, 2])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_by_routing_map(dtype: torch.dtype, capacity: int, weighted: bool) -> None:
+    torch.manual_seed(0)
+    routing = torch.tensor([[1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 0]], dtype=torch.bool)
+    tokens = torch.randn(4, 6).to(dtype).float().requires_grad_()
+    probs = torch.rand(4, 3).to(dtype).float().requires_grad_()
+    there, probs_there = (each.detach().to(dtype).npu().requires_grad_() for each in (tokens, probs))
+    padded = {"drop_and_pad": bool(capacity)}
+    rows, shares, places = torch_npu.npu_moe_token_permute_with_routing_map(
+        there, routing.npu(), probs=probs_there if weighted else None, num_out_tokens=3 * capacity or 8, **padded
+    )
+    want, want_shares, owners = by_map(tokens, routing, probs, capacity)
+    torch.testing.assert_close(rows.cpu().float(), want, rtol=0, atol=0)
+    order = owners if capacity else sorted(range(8), key=lambda row: owners[row])
+    assert places.tolist() == order
+
+    back = torch_npu.npu_moe_token_unpermute_with_routing_map(
+        rows, places, [4, 6], probs=probs_there if weighted else None, routing_map=routing.npu(), **padded
+    )
+    weights = want_shares.unsqueeze(1) if weighted else torch.ones(len(owners), 1)
+    want_back = torch.zeros(4, 6).index_add(0, torch.tensor(owners), want * weights)
+    close = {"rtol": TOLERANCE[dtype], "atol": TOLERANCE[dtype]}
+    torch.testing.assert_close(back.cpu().float(), want_back, **close)
+
+    upstream, to_shares = torch.randn(4, 6).to(dtype), torch.randn(len(owners)).to(dtype)
+    loss, want_loss = (back * upstream.npu()).sum(), (want_back * upstream.float()).sum()
+    if weighted:
+        torch.testing.assert_close(shares.cpu().float(), want_shares, rtol=0, atol=0)
+        loss, want_loss = loss + (shares * to_shares.npu()).sum(), want_loss + (want_shares * to_shares.float()).sum()
+    loss.backward()
+    want_loss.backward()
+    close = {"rtol": 3 * TOLERANCE[dtype], "atol": 3 * TOLERANCE[dtype]}
+    torch.testing.assert_close(there.grad.cpu().float(), tokens.grad, **close)
+    if weighted:
+        torch.testing.assert_close(probs_there.grad.cpu().float(), probs.grad, **close)
