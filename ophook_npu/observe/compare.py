@@ -47,8 +47,12 @@ class Compare(Observer):
     Memory does not grow with the run: rows go to the file; of the results, the failures (``keep``), the worst of each
     operator and some hundred along the run stay.
 
+    Operators that only an NPU has a kernel for are compared with formulas; docs/observing.md lists them. Arguments that
+    an operator overwrites and does not return count as its last results.
+
     Not compared, but counted in :attr:`skipped` by reason: random operators (their numbers are taken as they came),
-    views (they move no numbers), memory nobody has written, and what the reference cannot run.
+    views (they move no numbers), memory nobody has written, what the reference cannot run, and single results that
+    nobody documents or asked for.
     """
 
     NAME = "compare"

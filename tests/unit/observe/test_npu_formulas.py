@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -40,6 +42,13 @@ def test_formulas_are_loaded_only_for_operators_of_an_npu():
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert reference_of("npu::npu_swiglu") is not None and reference_of("npu::no_such") is None
+
+
+def test_the_documentation_lists_the_formulas():
+    page = (Path(__file__).parents[3] / "docs" / "observing.md").read_text(encoding="utf-8")
+    table = re.search(r"\| \| operators with a formula.*?\n\n", page, re.S)[0]
+    listed = re.findall(r"`([\w.]+)`", table.split("|---|", 1)[1])
+    assert sorted(f"npu::{name}" for name in listed) == sorted(NPU_REFERENCES)
 
 
 # ---- attention -------------------------------------------------------------------------------------------------------
