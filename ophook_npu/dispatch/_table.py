@@ -236,7 +236,12 @@ def one(op: Any) -> str:
 
 
 def short(where: str) -> str:
-    """A registration's place without the root of the tree it was compiled or installed in."""
+    """A registration's place without the root of the tree it was compiled or installed in.
+
+    ``Python`` for kernels written in Python where torch keeps no place of theirs (before 2.10).
+    """
+    if where.startswith("/dev/null:"):
+        return "Python"
     for root in ("/pytorch/pytorch/", "/site-packages/", "/dist-packages/", "/pytorch/"):
         if root in where:
             return where.split(root, 1)[1]

@@ -159,7 +159,8 @@ class GraphNode:
         """As :attr:`Call.module_path`; ``outside`` is that of the code that called the compiled function."""
         if not self.modules:
             return outside
-        inner, root = self.modules[-1], self.modules[0]
+        # torch before 2.10 writes L['self']._modules['layers']._modules['0'].
+        inner, root = (_MODULES.sub(r"\1", path) for path in (self.modules[-1], self.modules[0]))
         if inner.startswith("L['self']"):
             root = "L['self']"  # the compiled function is a module's own forward, which runs inside that module
         path = inner.removeprefix(root).lstrip(".")
@@ -177,6 +178,7 @@ class _Graph(threading.local):
 graph = _Graph()
 """``node``: which node of a compiled graph this thread is running a hook for."""
 
+_MODULES = re.compile(r"_modules\['(.+?)'\]")
 _FRAME = re.compile(r'^ *File "(.+?)", line (\d+), in (.+)$', re.MULTILINE)
 
 _paths: WeakKeyDictionary[nn.Module, dict[int, str]] = WeakKeyDictionary()

@@ -137,7 +137,9 @@ def _is_glob(name: str) -> bool:
 
 
 def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:
-    return [getattr(packet, name) for name in packet.overloads()]
+    # torch_npu up to 2.10 puts a Python function in the place of an overload of fsdp's.
+    found = (getattr(packet, name) for name in packet.overloads())
+    return [op for op in found if isinstance(op, OpOverload)]
 
 
 def _overload(name: str) -> OpOverload | None:

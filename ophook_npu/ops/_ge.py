@@ -29,14 +29,16 @@ def register_converter(op: Operator, torchair: Any) -> None:
         raise OphookError(op.qualname, "it has no GE operator type", allowed="ge='SomeType' in its declaration")
 
     def convert(*args: Any, meta_outputs: Any = None, **kwargs: Any) -> Any:
+        from torchair import ge  # older torchair does not load it with the package
+
         values = op.bind(args, kwargs)
         # A result is written in place where GE's output has the input's name.
         outputs = list(op.mutated) if op.mutated else list(op.outputs)
-        node = torchair.ge.custom_op(
+        node = ge.custom_op(
             op.ge,
             inputs={name: values[name] for name in op.tensors},
             outputs=outputs,
-            attrs={attribute: _attribute(op, torchair, attribute, values) for attribute in op.ge_attributes},
+            attrs={attribute: _attribute(op, ge, attribute, values) for attribute in op.ge_attributes},
         )
         if op.mutated:
             from torchair.ge._ge_graph import dont_prune_me
@@ -113,7 +115,7 @@ def attribute_type(op: Operator, attribute: str) -> str:
     return ATTRIBUTE_TYPES[str(op.argument(op.ge_attributes[attribute]).real_type)]
 
 
-def _attribute(op: Operator, torchair: Any, attribute: str, values: dict[str, Any]) -> Any:
+def _attribute(op: Operator, ge: Any, attribute: str, values: dict[str, Any]) -> Any:
     kind, value = attribute_type(op, attribute), values[op.ge_attributes[attribute]]
     items = value if kind.startswith("List") and isinstance(value, (list, tuple)) else [value]
     if not all(isinstance(item, _PYTHON[kind]) for item in items):
@@ -127,4 +129,4 @@ def _attribute(op: Operator, torchair: Any, attribute: str, values: dict[str, An
         from torchair.ge._ge_graph import torch_type_to_ge_type
 
         value = torch_type_to_ge_type(value)
-    return getattr(torchair.ge.attr, kind)(value)
+    return getattr(ge.attr, kind)(value)

@@ -8,7 +8,6 @@
 
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
-#include "acl/acl_platform.h"
 #include "core/sim.h"
 
 namespace {

@@ -92,6 +92,12 @@ def test_unknown_operator_names_near_ones():
         dispatch.table("aten::*_backward")
 
 
+def _is_here(row):
+    """Before 2.10 torch does not know where a Python kernel was registered."""
+    knows = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 10)
+    return "test_table.py" in row.file if knows else row.file == "Python"
+
+
 def test_diff_shows_exactly_what_a_registration_changed():
     before = dispatch.table("aten::mm")
     assert dispatch.diff(before, dispatch.table("aten::mm")) == []
@@ -100,7 +106,7 @@ def test_diff_shows_exactly_what_a_registration_changed():
     try:
         changes = dispatch.diff(before, "aten::mm")
         assert [change.key for change in changes] == ["PrivateUse1"]
-        assert changes[0].after.kind == "registered" and "test_table.py" in changes[0].after.file
+        assert changes[0].after.kind == "registered" and _is_here(changes[0].after)
     finally:
         library._destroy()
     assert dispatch.diff(before, "aten::mm") == []
@@ -112,7 +118,7 @@ def test_custom_operator_shows_its_file():
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x + x, "CPU")
         table = dispatch.table("dispatchtest::twice")
-        assert table["CPU"].kind == "registered" and "test_table.py" in table["CPU"].file
+        assert table["CPU"].kind == "registered" and _is_here(table["CPU"])
         assert "CUDA" not in table
     finally:
         library._destroy()

@@ -67,10 +67,10 @@ def test_log_filters_and_results():
 
 
 def test_sampling_and_phase():
-    model = mlp()
+    model, fresh = mlp(), mlp()
     total = len(reference(lambda: step(model)))
     with observe.Log(to=None, every=4) as sampled:
-        step(mlp())
+        step(fresh)
     assert sampled.seen == pytest.approx(total / 4, abs=2)
     with observe.Log(to=None, phase="forward") as forward, observe.Log(to=None, phase="backward") as backward:
         step(mlp())
