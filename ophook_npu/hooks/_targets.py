@@ -137,9 +137,8 @@ def _is_glob(name: str) -> bool:
 
 
 def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:
-    # torch_npu up to 2.10 puts a Python function in the place of an overload of fsdp's.
     found = (getattr(packet, name) for name in packet.overloads())
-    return [op for op in found if isinstance(op, OpOverload)]
+    return [op for op in found if isinstance(op, OpOverload)]  # torch_npu 2.10 puts a function in the place of one
 
 
 def _overload(name: str) -> OpOverload | None:
@@ -151,7 +150,8 @@ def _find_overload(name: str) -> OpOverload | None:
     space, _, rest = name.partition("::")
     base, _, overload = rest.partition(".")
     try:
-        return getattr(getattr(getattr(torch.ops, space), base), overload or "default")
+        found = getattr(getattr(getattr(torch.ops, space), base), overload or "default")
+        return found if isinstance(found, OpOverload) else None
     except (AttributeError, RuntimeError):
         # TorchScript-only entries (aten::__and__.bool and the like) are listed but have no Python overload.
         return None

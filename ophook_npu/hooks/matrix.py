@@ -77,9 +77,14 @@ def run(device: str = "cpu", mechanisms: Iterable[str] = MECHANISMS) -> list[Cel
     Where there is no NPU, ``backend`` brings a device of its own, and therefore runs in a process of its own.
     """
     if device == "npu" and "torch_npu" not in sys.modules:
-        raise OphookError(
-            "hooks matrix", "torch_npu is not loaded", todo="ophook-npu run -- -m ophook_npu hooks matrix --device npu"
-        )
+        try:
+            import torch_npu  # noqa: F401  # a program started by one that imported it may have to
+        except ImportError as error:
+            raise OphookError(
+                "hooks matrix",
+                f"torch_npu cannot be loaded: {error}",
+                todo="ophook-npu run -- -m ophook_npu hooks matrix --device npu",
+            ) from error
     cells = []
     for mechanism in mechanisms:
         if mechanism == "backend" and device != "npu":

@@ -379,7 +379,5 @@ def _safetensors() -> Any:
     try:
         import safetensors.torch
     except ImportError as error:
-        raise OphookError(
-            "capture", "safetensors is not installed", todo="pip install safetensors"
-        ) from error
+        raise OphookError("capture", "safetensors is not installed", todo="pip install safetensors") from error
     return safetensors.torch

@@ -8,6 +8,8 @@ import pytest
 import torch
 import torch_npu
 
+pytestmark = pytest.mark.torch_npu("2.13", "it has no npu_fused_linear_online_max_sum")
+
 
 @pytest.mark.parametrize("keep_logits", [True, False], ids=["keeps the softmax", "computes the logits again"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -74,6 +74,7 @@ def test_a_wrong_meta_dtype_is_reported_by_torchair(operator: Any) -> None:
         call(graph)
 
 
+@pytest.mark.torch_npu("2.13", "torchair words it in another way")
 def test_an_unregistered_operator_type_is_torchairs_error(operator: Any) -> None:
     def converter(x: Any, y: Any, meta_outputs: Any = None) -> Any:
         return torchair.ge.custom_op("AddCustum", inputs={"x": x, "y": y}, outputs=["z"])

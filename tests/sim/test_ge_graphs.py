@@ -76,6 +76,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "0-d": (lambda x, y: x + y, (torch.tensor(2.0), torch.tensor(3.0))),
     "attention block": (Attention(), (randn(4, 3, 8),)),
 }
+ISSUE_481 = pytest.mark.torch_npu("2.13", "torchair makes a MatMul of more than two dimensions (its issue 481)")
 
 
 def compiled(function: Callable[..., Any], dynamic: bool) -> Callable[..., Any]:
@@ -90,7 +91,9 @@ def flat(result: Any) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=ISSUE_481 if name == "attention block" else ()) for name in PROGRAMS]
+)
 def test_equals_the_cpu(name: str, dynamic: bool) -> None:
     function, inputs = PROGRAMS[name]
     on_npu = copy.deepcopy(function).npu() if isinstance(function, nn.Module) else function

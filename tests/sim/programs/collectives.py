@@ -9,6 +9,9 @@ import torch_npu
 RANK = int(os.environ["RANK"])
 RANKS = int(os.environ["WORLD_SIZE"])
 NPU = torch.device("npu", RANK)
+# By their names of torch 2.13 and before.
+REDUCE_SCATTER = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
+ALL_GATHER = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
 DTYPES = [torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32]
 
 
@@ -36,7 +39,7 @@ def reductions() -> None:
             dist.all_reduce(got, op)
             equal(got, want)
             part = torch.empty(2, 5, dtype=dtype, device=NPU)
-            dist.reduce_scatter_single(part, whole[RANK].npu(), op)
+            REDUCE_SCATTER(part, whole[RANK].npu(), op)
             equal(part, want[RANK * 2 : RANK * 2 + 2])
             got = whole[RANK].npu()
             dist.reduce(got, 1, op)
@@ -59,7 +62,7 @@ def movements() -> None:
     for one, want in zip(got, whole, strict=True):
         equal(one, want)
     together = torch.empty(3 * RANKS, 4, device=NPU)
-    dist.all_gather_single(together, mine)
+    ALL_GATHER(together, mine)
     equal(together, torch.cat(whole))
     copy = mine.clone()
     dist.broadcast(copy, 1)
