@@ -33,8 +33,8 @@ _COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CS
 
 def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
     include = torch_npu.path / "include" / "third_party"
-    acl = (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
-    acl += ("-idirafter", str(CSRC / "older"))  # for what the wheel at hand does not carry yet
+    acl: tuple[str, ...] = ("-idirafter", str(CSRC / "older"))  # for what the wheel at hand does not carry yet
+    acl += (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
     # The rows are glue around ATen's own compiled kernels: -O1 costs nothing at run time and a sixth less to compile.
     aten = (
         "-O1",
