@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
-# Runs the hooks' tests against several versions of torch, each in a virtual environment of its own.
+# Runs tests against several versions of torch, each in a virtual environment of its own.
 #
-#   scripts/test_versions.sh [--keep DIR] 2.8 2.10 2.13 [-- TESTS...]
+#   scripts/test_versions.sh [--keep DIR] [--npu] 2.8 2.10 2.13 [-- TESTS...]
 #
 # --keep DIR   makes the environments there and uses those that are there already; else they are made and thrown away
-# TESTS        default: tests/unit/hooks
+# --npu        with the torch_npu of the same version, over the simulated Ascend
+# TESTS        default: tests/unit/hooks, with --npu tests/sim
 #
 # PIP_INDEX_URL, PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS choose where torch comes from (a CPU-only index saves gigabytes).
 set -euo pipefail
 
 usage() {
-    sed -n '2,9p' "$0" | sed 's/^# \{0,1\}//' >&2
+    sed -n '2,10p' "$0" | sed 's/^# \{0,1\}//' >&2
     exit 2
 }
 
 work=
+npu=
 versions=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
     case $1 in
@@ -22,6 +24,10 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
             work=${2:-}
             [ -n "$work" ] || usage
             shift 2
+            ;;
+        --npu)
+            npu=1
+            shift
             ;;
         [0-9]*)
             versions+=("$1")
@@ -32,7 +38,10 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ "${1:-}" = -- ] && shift
 tests=("$@")
-[ ${#tests[@]} -gt 0 ] || tests=(tests/unit/hooks)
+if [ ${#tests[@]} -eq 0 ]; then
+    tests=(tests/unit/hooks)
+    [ -z "$npu" ] || tests=(tests/sim)
+fi
 [ ${#versions[@]} -gt 0 ] || usage
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -47,16 +56,24 @@ status=0
 for version in "${versions[@]}"; do
     environment="$work/$version"
     python="$environment/bin/python"
-    if ! "$python" -c "import pytest, torch; assert torch.__version__.startswith('$version.')" 2>/dev/null; then
+    packages=("torch==$version.*" "${root}[test]")
+    run=("$python")
+    present="import pytest, torch; assert torch.__version__.startswith('$version.')"
+    if [ -n "$npu" ]; then
+        packages=("torch==$version.*" "torch-npu==$version.*" "${root}[test,npu-needs]")
+        run+=(-m ophook_npu run --device sim --)
+        present+="; import importlib.metadata; importlib.metadata.version('torch-npu')"
+    fi
+    if ! "$python" -c "$present" 2>/dev/null; then
         "${PYTHON:-python3}" -m venv "$environment"
-        if ! "$python" -m pip install -q "torch==$version.*" "${root}[test]"; then
+        if ! "$python" -m pip install -q "${packages[@]}"; then
             outcome+=("torch $version: cannot be installed here")
             status=1
             continue
         fi
     fi
     log="$environment/tests.log"
-    if (cd "$root" && "$python" -m pytest -q -p no:cacheprovider "${tests[@]}" 2>&1 | tee "$log"); then
+    if (cd "$root" && "${run[@]}" -m pytest -q -p no:cacheprovider "${tests[@]}" 2>&1 | tee "$log"); then
         outcome+=("torch $version: $(tail -n 1 "$log")")
     else
         outcome+=("torch $version: failed, $(tail -n 1 "$log")")
