@@ -36,7 +36,8 @@ at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weight, cons
   if (early) sums = sums.add(with.bias);
   if (!with.scale.defined()) return sums;
   auto scale = scale_of(with.scale).reshape({-1});
-  TORCH_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1), " columns; scales by group of k are not simulated here");
+  TORCH_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1),
+              " columns; scales by group of k are not simulated here");
   auto value = sums.to(at::kFloat).mul(scale);
   if (with.row_scale.defined()) value = value.mul(wide(with.row_scale).reshape({-1, 1}));
   return early ? value : plus(value, with.bias);
@@ -125,7 +126,9 @@ void grouped(const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& we
   grouped(x, weight, out, split_item);
   TORCH_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type, "; allowed: -1, 0, 2");
   activation_of(act_type);
-  for (const auto& list : absent) TORCH_CHECK(list.empty(), "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization are not simulated");
+  for (const auto& list : absent)
+    TORCH_CHECK(list.empty(), "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
+                "are not simulated");
 }
 
 // ---- feed-forward ----------------------------------------------------------------------------------------------------

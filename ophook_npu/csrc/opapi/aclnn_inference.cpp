@@ -122,13 +122,16 @@ void inference(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
 // ---- pages ---------------------------------------------------------------------------------------------------------
 void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode) {
   TORCH_CHECK(mode.empty() || mode == "Norm", "cache_mode ", mode, " is not simulated; allowed: Norm");
-  TORCH_CHECK(key.dim() == 3 && cache.dim() == 4 && slots.dim() == 1 && slots.size(0) == key.size(0), "key (tokens, heads, depth), a cache of pages and a slot for each token expected, got ",
-              key.sizes(), ", ", cache.sizes(), " and ", slots.sizes());
+  TORCH_CHECK(key.dim() == 3 && cache.dim() == 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
+              "key (tokens, heads, depth), a cache of pages and a slot for each token expected, got ", key.sizes(), ", ", cache.sizes(), " and ",
+              slots.sizes());
   TORCH_CHECK(cache.size(2) == key.size(1) && cache.size(3) == key.size(2) && cache.is_contiguous(), "pages (rows, ", key.size(1), ", ", key.size(2),
               ") without gaps expected, got ", cache.sizes(), " with strides ", cache.strides());
 }
 
-void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) { cache.view({-1, rows.size(1), rows.size(2)}).index_copy_(0, slots.to(at::kLong), rows); }
+void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
+  cache.view({-1, rows.size(1), rows.size(2)}).index_copy_(0, slots.to(at::kLong), rows);
+}
 
 // Neighbours become halves, which then turn.
 at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {

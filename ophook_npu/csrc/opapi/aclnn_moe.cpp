@@ -97,7 +97,8 @@ void permute_by_map(const at::Tensor& tokens, const at::Tensor& map, const at::T
   write(sorted, (padded ? from : at::argsort(from, true, 0, false)).to(sorted.scalar_type()));
 }
 
-void permute_by_map_backward(const at::Tensor& grad, const at::Tensor& grad_probs, const at::Tensor& map, bool padded, const at::Tensor& out, const at::Tensor& out_probs) {
+void permute_by_map_backward(const at::Tensor& grad, const at::Tensor& grad_probs, const at::Tensor& map, bool padded, const at::Tensor& out,
+                             const at::Tensor& out_probs) {
   auto from = tokens_of_experts(map, grad.size(0), padded);
   as_many(from, grad.size(0));
   write(out, at::zeros(out.sizes(), wide(grad).options()).index_add_(0, from, wide(grad)).to(out.scalar_type()));
