@@ -14,13 +14,17 @@ from torch import fx
 
 
 def torchair_decompositions() -> dict[Any, Callable[..., Any]]:
-    """For ``torchair.get_npu_backend(custom_decompositions=…)``: a Linear without bias on three and more dimensions.
+    """For ``torchair.get_npu_backend(custom_decompositions=…)``: the gradients of silu, for which torchair has no
+    converter, and of a Linear without bias on three and more dimensions.
 
-    On npu its gradient is ``aten::matmul_backward``. torchair decomposes it by registering a composite kernel, which
+    On npu the latter is ``aten::matmul_backward``. torchair decomposes it by registering a composite kernel, which
     torch has passed over since operators with an autograd kernel of their own are no longer decomposed while tracing;
     what is left is torchair's converter, which wants both gradients and equal ranks.
     """
-    return {torch.ops.aten.matmul_backward.default: matmul_backward}
+    return {
+        torch.ops.aten.matmul_backward.default: matmul_backward,
+        torch.ops.aten.silu_backward.default: silu_backward,
+    }
 
 
 def npugraph_ex_options() -> dict[str, Any]:
@@ -54,6 +58,16 @@ def matmul_backward(
     elif mask[1]:
         grad_other = torch.matmul(a.mT, g).sum_to_size(b.shape).reshape(other.shape)
     return grad_self, grad_other
+
+
+def silu_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    """``aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor``
+
+    Half types are computed in float, as torch does.
+    """
+    wide = self.float() if self.dtype in (torch.half, torch.bfloat16) else self
+    gate = torch.sigmoid(wide)
+    return (grad_output.to(wide.dtype) * gate * (1 + wide * (1 - gate))).to(self.dtype)
 
 
 def keep_strides(graph: fx.GraphModule, *_: Any) -> None:

@@ -69,15 +69,15 @@ const Table& foreach_rows() {
       EACH(PowScalarList, WITH_NUMBERS, 1, at::pow(x[0], n))
       EACH(PowList,       "x1* x2* -> y*", 2, at::pow(x[0], x[1]))
       {"ForeachPowScalarAndTensor", "scalar x* -> y*", each_after_scalar_rule, powers_of},
-      EACH(AddcdivScalar,     "x* x1* x2* scalar -> y*", 3, at::add(x[0], at::mul(at::div(x[1], x[2]), n)))
-      EACH(AddcdivScalarList, "x* x1* x2* scalar -> y*", 3, at::add(x[0], at::mul(at::div(x[1], x[2]), n)))
-      EACH(AddcdivList,       "x* x1* x2* scalar -> y*", 3, at::add(x[0], at::mul(at::div(x[1], x[2]), n)))
+      EACH(AddcdivScalar,     "x1* x2* x3* scalar -> y*", 3, at::add(x[0], at::mul(at::div(x[1], x[2]), n)))
+      EACH(AddcdivScalarList, "x1* x2* x3* scalars -> y*", 3, at::add(x[0], at::mul(at::div(x[1], x[2]), n)))
+      EACH(AddcdivList,       "x1* x2* x3* scalars -> y*", 3, at::add(x[0], at::mul(at::div(x[1], x[2]), n)))
       EACH(AddcmulScalar,     "x1* x2* x3* scalar -> y*", 3, at::add(x[0], at::mul(at::mul(x[1], x[2]), n)))
-      EACH(AddcmulScalarList, "x1* x2* x3* scalar -> y*", 3, at::add(x[0], at::mul(at::mul(x[1], x[2]), n)))
-      EACH(AddcmulList,       "x1* x2* x3* scalar -> y*", 3, at::add(x[0], at::mul(at::mul(x[1], x[2]), n)))
+      EACH(AddcmulScalarList, "x1* x2* x3* scalars -> y*", 3, at::add(x[0], at::mul(at::mul(x[1], x[2]), n)))
+      EACH(AddcmulList,       "x1* x2* x3* scalars -> y*", 3, at::add(x[0], at::mul(at::mul(x[1], x[2]), n)))
       EACH(LerpScalar, "x1* x2* weight -> y*", 2, at::lerp(x[0], x[1], n.to(x[0].scalar_type())))
       EACH(LerpList,   "x1* x2* weight* -> y*", 3, at::lerp(x[0], x[1], x[2]))
-      {"ForeachNorm", "x1* scalar -> y*", norms_rule, [](const Args& a) { return each(a, 1, [](const Operands& x, const at::Tensor& n) { return at::linalg_vector_norm(x[0], n.item()); }); }},
+      {"ForeachNorm", "x* scalar -> y*", norms_rule, [](const Args& a) { return each(a, 1, [](const Operands& x, const at::Tensor& n) { return at::linalg_vector_norm(x[0], n.item()); }); }},
 
       EACH(Abs,        "x* -> y*", 1, at::abs(x[0]))
       EACH(Neg,        "x* -> y*", 1, at::neg(x[0]))

@@ -8,7 +8,7 @@ import torch
 from torch import fx
 from torch._functorch.aot_autograd import aot_function
 
-from ophook_npu.ops.compiled_training import keep_strides, matmul_backward
+from ophook_npu.ops.compiled_training import keep_strides, matmul_backward, silu_backward
 
 LEFT = [(4,), (3, 4), (2, 3, 4), (5, 1, 3, 4)]
 RIGHT = [(4,), (4, 6), (2, 4, 6), (1, 2, 4, 6)]
@@ -27,6 +27,12 @@ def test_the_gradient_of_matmul(left: tuple[int, ...], right: tuple[int, ...]) -
     assert only_y[0] is None
     torch.testing.assert_close(only_y[1], expected[1])
     assert matmul_backward(grad, x.detach(), y.detach(), [True, False])[1] is None
+
+
+@pytest.mark.parametrize("dtype", [torch.double, torch.float, torch.half, torch.bfloat16])
+def test_the_gradient_of_silu(dtype: torch.dtype) -> None:
+    x, grad = torch.randn(5, 7).to(dtype), torch.randn(5, 7).to(dtype)
+    torch.testing.assert_close(silu_backward(grad, x), torch.ops.aten.silu_backward(grad, x))
 
 
 class ContiguousKernels(fx.Interpreter):
