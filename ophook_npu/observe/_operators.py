@@ -72,7 +72,9 @@ def computed(op: Any, results: Any) -> list[torch.Tensor]:
 
 def leaves_out(call: Call) -> frozenset[int]:
     """Which results a call leaves unwritten, because no argument that they are the gradient of requires one."""
-    places = _GRADIENTS.get(call.name, {})
+    places = _GRADIENTS.get(call.name)
+    if places is None:
+        return frozenset()
     arguments = dict(zip((a.name for a in call.op._schema.arguments), call.args, strict=False)) | call.kwargs
     wanted = any(arguments[name].requires_grad for name in places.values())
     return frozenset() if wanted else frozenset(places)
