@@ -11,6 +11,18 @@ def inputs(rows):
     make = torch.Generator().manual_seed(rows)
     return [torch.randn(*shape, generator=make).npu() for shape in ((rows, 8), (rows, 8), (8,), (8,))]
 
+def with_attention(x):
+    heads = x.view(1, 1, *x.shape)
+    return f(*(x.repeat(1, 1) for _ in range(2)), x[0], x[1])[0] + torch.nn.functional.scaled_dot_product_attention(heads, heads, heads).sum()
+
+graph = torch.compile(with_attention, backend=torchair.get_npu_backend(), fullgraph=True, dynamic=False)
+for _ in range(2):  # the first call goes through Python once more, which hides the text
+    try:
+        graph(inputs(4)[0])
+    except Exception as error:
+        last = error
+print(str(last).splitlines()[0])
+
 for dynamic in (False, True):
     torch._dynamo.reset()
     graph = torch.compile(f, backend=torchair.get_npu_backend(), fullgraph=True, dynamic=dynamic)
@@ -28,6 +40,12 @@ torch.npu.synchronize()
 def test_generated_operators_equal_the_eager_ones(run_sim) -> None:
     """Numbers, flags and tensors reach them, and what torch_npu says inside one of them reaches the caller."""
     done = run_sim(GENERATED)
-    assert done.stdout.splitlines() == ["equal False", "equal True"], done.stderr
+    refused, *equal = done.stdout.splitlines()
+    # Where this fails, torchair runs scaled_dot_product_attention: remove ophook_npu/ops/compiled_attention.py.
+    assert refused.endswith(
+        "(npu__npu_fusion_attention_v3): External NPU stream is not supported in NPUEvent::record. "
+        "This path requires a torch_npu-managed stream."
+    )
+    assert equal == ["equal False", "equal True"], done.stderr
     assert done.returncode == 1
     assert "[simulated Ascend] aclnnAddLayerNorm" in done.stderr, done.stderr
