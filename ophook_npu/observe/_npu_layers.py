@@ -1,4 +1,4 @@
-"""Formulas of torch_npu's fused layers: normalizations, rotary embedding, gated activations, products, experts.
+"""Formulas of torch_npu's fused layers: normalizations, rotary embedding, gated activations, products.
 
 Arguments are those of the operators' schemas; results have the dtype of the input, statistics at least float32.
 """
@@ -158,6 +158,26 @@ def _group_norm_swish(
     )
 
 
+def _group_norm_swish_grad(
+    grad: Tensor, input: Tensor, num_groups: int, weight: Tensor, bias: Tensor, mean: Tensor, rstd: Tensor,
+    grad_input_mask: Sequence[bool], swish_scale: float | None = 1.0,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    scale = 1.0 if swish_scale is None else swish_scale
+    shape = (input.shape[0], num_groups, -1)
+    channels = [1, -1, *[1] * (input.dim() - 2)]
+    spread = wide(rstd).reshape(shape).to(wide(input).dtype)
+    normal = (wide(input).reshape(shape) - wide(mean).reshape(shape)) * spread
+    out = normal.reshape(input.shape) * wide(weight).reshape(channels) + wide(bias).reshape(channels)
+    s = torch.sigmoid(scale * out)
+    to = wide(grad) * s * (1 + scale * out * (1 - s))
+    others = [d for d in range(input.dim()) if d != 1]
+    to_weight, to_bias = (to * normal.reshape(input.shape)).sum(others), to.sum(others)
+    of_normal = (to * wide(weight).reshape(channels)).reshape(shape)
+    centered = of_normal - of_normal.mean(-1, True) - normal * (of_normal * normal).mean(-1, True)
+    grads = ((centered * spread).reshape(input.shape).to(input.dtype), to_weight, to_bias)
+    return tuple(g if asked else None for g, asked in zip(grads, grad_input_mask, strict=True))
+
+
 # ---- rotary position embedding: x cos + rotated(x) sin ---------------------------------------------------------------
 def _rotated(x: Tensor, mode: str) -> Tensor:
     if mode == "half":
@@ -294,70 +314,6 @@ def _transpose_batchmatmul(
     return out.reshape(out.shape[0], batch_split_factor, -1).transpose(0, 1)
 
 
-# ---- experts: tokens in the order of their experts, and back ---------------------------------------------------------
-def _token_permute(
-    tokens: Tensor, indices: Tensor, num_out_tokens: int | None = None, padded_mode: bool = False
-) -> tuple[Tensor, Tensor]:
-    refuse(padded_mode=padded_mode or None)
-    order = indices.flatten().argsort(stable=True)
-    choices = 1 if indices.dim() == 1 else indices.shape[-1]
-    kept = order[:num_out_tokens] if num_out_tokens else order
-    return tokens[kept // choices], order.argsort().to(torch.int32)
-
-
-def _in_order(permuted: Tensor, sorted_indices: Tensor) -> Tensor:
-    """Row i is the permuted row of choice i, or zero if it was dropped."""
-    rows = sorted_indices.long()
-    kept = rows < permuted.shape[0]
-    return permuted[rows.masked_fill(~kept, 0)] * kept.unsqueeze(1)
-
-
-def _token_permute_grad_v2(
-    grad_permuted_tokens: Tensor, sorted_indices: Tensor, tokens_size_0: int, tokens_dtype: torch.dtype,
-    num_topK: int, padded_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    refuse(padded_mode=padded_mode or None)
-    each = _in_order(wide(grad_permuted_tokens), sorted_indices)
-    return each.reshape(tokens_size_0, num_topK, -1).sum(1).to(grad_permuted_tokens.dtype)
-
-
-def _token_unpermute(
-    permuted_tokens: Tensor, sorted_indices: Tensor, probs: Tensor | None = None, padded_mode: bool = False,
-    restore_shape: Sequence[int] | None = None,
-) -> Tensor:  # fmt: skip
-    refuse(padded_mode=padded_mode or None)
-    each = _in_order(wide(permuted_tokens), sorted_indices)
-    if probs is None:
-        return each.to(permuted_tokens.dtype)
-    each = each.reshape(probs.shape[0], -1, each.shape[-1]) * wide(probs).reshape(probs.shape[0], -1, 1)
-    return each.sum(1).to(permuted_tokens.dtype)
-
-
-def _token_unpermute_with_copy(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    return _token_unpermute(*args, **kwargs), Unspecified("what is kept for the backward is not documented")
-
-
-def _token_unpermute_grad_v2(
-    grad_unpermuted_tokens: Tensor, sorted_indices: Tensor, permuted_tokens_size_0: int,
-    permuted_tokens_dtype: torch.dtype, probs: Tensor | None = None, padded_mode: bool = False,
-    restore_shape: Sequence[int] | None = None, permuted_tokens: Tensor | None = None,
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    refuse(padded_mode=padded_mode or None)
-    to = wide(grad_unpermuted_tokens)
-    choices = 1 if probs is None else probs.numel() // probs.shape[0]
-    each = to.repeat_interleave(choices, 0)
-    to_probs = None
-    if probs is not None:
-        if permuted_tokens is not None and permuted_tokens.numel():
-            products = _in_order(wide(permuted_tokens), sorted_indices) * each
-            to_probs = products.sum(1).reshape(probs.shape).to(probs.dtype)
-        each = each * wide(probs).reshape(-1, 1)
-    rows = sorted_indices.long()
-    kept = rows < permuted_tokens_size_0
-    result = to.new_zeros(permuted_tokens_size_0, to.shape[-1])
-    return result.index_copy(0, rows[kept], each[kept]).to(grad_unpermuted_tokens.dtype), to_probs
-
-
 LAYERS: Mapping[str, Callable[..., Any]] = {
     "npu_rms_norm": _rms_norm,
     "npu_rms_norm_backward": _rms_norm_backward,
@@ -373,6 +329,7 @@ LAYERS: Mapping[str, Callable[..., Any]] = {
     "npu_layer_norm_eval": _layer_norm_eval,
     "npu_group_norm_silu": _group_norm_silu,
     "npu_group_norm_swish": _group_norm_swish,
+    "npu_group_norm_swish_grad": _group_norm_swish_grad,
     "npu_rotary_mul": _rotary,
     "npu_rotary_mul_backward": _rotary_backward,
     "npu_apply_rotary_pos_emb": _apply_rotary,
@@ -388,9 +345,4 @@ LAYERS: Mapping[str, Callable[..., Any]] = {
     "npu_bmm_v2_mat1_backward": _bmm_v2_mat1_backward,
     "npu_bmm_v2_mat2_backward": _bmm_v2_mat2_backward,
     "npu_transpose_batchmatmul": _transpose_batchmatmul,
-    "npu_moe_token_permute": _token_permute,
-    "npu_moe_token_permute_grad_v2": _token_permute_grad_v2,
-    "npu_moe_token_unpermute": _token_unpermute,
-    "_npu_moe_token_unpermute": _token_unpermute_with_copy,
-    "npu_moe_token_unpermute_grad_v2": _token_unpermute_grad_v2,
 }

@@ -12,6 +12,7 @@ import torch
 
 from ophook_npu.observe import _npu_attention as attention
 from ophook_npu.observe._npu_attention import Mask, Scores, refuse
+from ophook_npu.observe._npu_experts import EXPERTS
 from ophook_npu.observe._npu_inference import Keys, infer
 from ophook_npu.observe._npu_layers import LAYERS
 from ophook_npu.observe._npu_pointwise import POINTWISE
@@ -190,5 +191,5 @@ _ATTENTION: Mapping[str, Callable[..., Any]] = {
 }
 
 NPU_REFERENCES: Mapping[str, Callable[..., Any]] = {
-    f"npu::{name}": formula for name, formula in {**_ATTENTION, **LAYERS, **POINTWISE}.items()
+    f"npu::{name}": formula for name, formula in {**_ATTENTION, **LAYERS, **EXPERTS, **POINTWISE}.items()
 }

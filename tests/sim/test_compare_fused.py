@@ -320,6 +320,23 @@ OTHERS = {
     "npu_group_norm_silu": lambda t: torch_npu.npu_group_norm_silu(
         *(detached(*s, dtype=t) for s in ((2, 8, 4, 4), (8,), (8,))), 2
     ),
+    "npu_group_norm_swish npu_group_norm_swish_grad": lambda t: torch.ops.npu.npu_group_norm_swish(
+        random(2, 8, 4, 4, dtype=t), 2, random(8, dtype=t), random(8, dtype=t), swish_scale=1.5
+    )[0],
+    "npu_moe_gating_top_k_softmax": lambda t: torch_npu.npu_moe_gating_top_k_softmax(
+        detached(4, 8, dtype=t), torch.tensor([False, True, False, False]).npu(), 2
+    ),
+    "npu_grouped_matmul": lambda t: [
+        torch_npu.npu_grouped_matmul(
+            [detached(7, 16, dtype=t)],
+            [detached(3, 16, 8, dtype=t)],
+            group_list=torch.tensor(groups).npu(),
+            split_item=3,
+            group_type=0,
+            group_list_type=kind,
+        )
+        for kind, groups in enumerate(([2, 2, 7], [2, 0, 5]))
+    ],
     "npu_rotary_mul npu_rotary_mul_backward": lambda t: [
         torch_npu.npu_rotary_mul(*(random(*s, dtype=t) for s in (R, (1, 3, 1, 64), (1, 3, 1, 64))), mode)
         for mode in ("half", "interleave")

@@ -325,6 +325,10 @@ def test_forward_formula(name):
     close(got[0] if isinstance(got, tuple) else got, wanted(*arguments))
 
 
+def rstd_of_groups(x):
+    return (x.reshape(2, 2, -1).var(-1, correction=0) + 1e-5).rsqrt()
+
+
 def rms(x, w):
     return F.rms_norm(x, (8,), w, 1e-6)
 
@@ -347,6 +351,11 @@ BACKWARD = {
         lambda x, y, v, w: F.layer_norm(0.3 * x + y, (8,), w, v, 1e-6),
         (X, Y, V, W),
         lambda g, x, y, v, w: (g, x, y, w, MEAN, SPREAD),
+    ),
+    "npu_group_norm_swish_grad": (
+        swish_of_groups,
+        (random(2, 4, 5), W[:4], V[:4]),
+        lambda g, x, w, b: (g, x, 2, w, b, x.reshape(2, 2, -1).mean(-1), rstd_of_groups(x), [True, True, True]),
     ),
     "npu_rotary_mul_backward": (
         lambda x, c, s: x * c + torch.cat((-x[..., 4:], x[..., :4]), -1) * s,
@@ -459,6 +468,31 @@ def test_experts_there_and_back():
     close(list(got), [to_rows, to_probs])
     (to_tokens,) = torch.autograd.grad(rows, leaves[0], to_rows)
     close(formula("npu_moe_token_permute_grad_v2")(to_rows, place, 5, WIDE, 2), to_tokens)
+
+
+@pytest.mark.parametrize("kind, groups", [(0, [2, 2, 7]), (1, [2, 0, 5])])
+def test_products_by_group(kind, groups):
+    x, weight, bias = random(7, 4), random(3, 4, 5), random(3, 5)
+    run = formula("npu_grouped_matmul")
+    (out,) = run(
+        [x], [weight], bias=[bias], group_list=torch.tensor(groups), split_item=3, group_type=0, group_list_type=kind
+    )
+    expert = torch.tensor([0, 0, 2, 2, 2, 2, 2])
+    close(out, torch.einsum("tk,tkn->tn", x, weight[expert]) + bias[expert])
+    close(run([x, x], list(weight[:2])), [x @ weight[0], x @ weight[1]])
+    with pytest.raises(NotImplementedError, match="argument antiquant_scale"):
+        run([x], [weight], antiquant_scale=[bias])
+    with pytest.raises(NotImplementedError, match="group_list leaves out rows"):
+        run([x], [weight], group_list=[1, 2, 3], group_type=0)
+
+
+def test_the_choice_of_experts():
+    x = random(5, 6)
+    best, chosen, rows = formula("npu_moe_gating_top_k_softmax")(x, torch.tensor([0, 0, 1, 0, 0]), 2)
+    close(best, x.softmax(-1).topk(2)[0])
+    wanted = x.topk(2)[1].int()
+    wanted[2] = 6
+    assert torch.equal(chosen, wanted) and rows.tolist() == [[0, 5], [1, 6], [2, 7], [3, 8], [4, 9]]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
