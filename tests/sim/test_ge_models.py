@@ -376,11 +376,33 @@ def test_attention_for_inference(layout: str) -> None:
     token = compiled(
         lambda q, k, v: torch_npu.npu_incre_flash_attention(q, k, v, num_heads=4, input_layout=layout, scale_value=0.3)
     )
+    either = compiled(
+        lambda q, k, v: torch_npu.npu_fused_infer_attention_score(
+            q, k, v, num_heads=4, num_key_value_heads=4, input_layout=layout, scale=0.3
+        )[0]
+    )
     torch._dynamo.reset()
     one = q[:, -1:] if layout == "BSH" else q[:, :, -1:]
-    for graph, query in ((prompt, q), (token, one)):
+    for graph, query in ((prompt, q), (token, one), (either, q), (either, one)):
         got = graph(query.contiguous().npu(), k.npu(), v.npu()).cpu().float()
         heads = [x.float() if layout == "BNSD" else split(x).float() for x in (query, k, v)]
         want = F.scaled_dot_product_attention(*heads, scale=0.3)
         want = want if layout == "BNSD" else want.transpose(1, 2).flatten(2)
         torch.testing.assert_close(got, want, rtol=2e-3, atol=2e-3)
+
+
+def test_attention_for_inference_sees_lengths_and_masks() -> None:
+    q, k, v = (randn(2, 4, 5, 8).half() * (i + 1) for i in range(3))
+    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    settings = {"num_heads": 4, "num_key_value_heads": 4, "input_layout": "BNSD", "scale": 0.3}
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch_npu.npu_fused_infer_attention_score(
+            q, k, v, atten_mask=mask, actual_seq_lengths_kv=[3, 5], **settings
+        )[0]
+
+    torch._dynamo.reset()
+    got = compiled(attend)(q.npu(), k.npu(), v.npu(), hidden.npu()).cpu().float()
+    unseen = torch.arange(5) >= torch.tensor([3, 5]).reshape(2, 1, 1, 1)
+    want = F.scaled_dot_product_attention(q.float(), k.float(), v.float(), ~(unseen | hidden), scale=0.3)
+    torch.testing.assert_close(got, want, rtol=2e-3, atol=2e-3)

@@ -124,6 +124,49 @@ at::Tensor increment(const Args& a) {
   return a.output(0);
 }
 
+// Both in one: a single token goes by increment's way. A batch of length n sees its first n keys.
+void any_inference_rule(Shaper& s) {
+  if (s.count() != 31) throw Refused("a list of keys is not simulated");
+  refuse_fed(s, 7, 14, "quantized attention");
+  refuse_fed(s, 14, 15, "paged attention");
+  refuse_fed(s, 15, 17, "padding on the left");
+  refuse_fed(s, 17, 21, "quantized attention");
+  refuse_fed(s, 21, 24, "a shared prefix");
+  refuse_fed(s, 24, 27, "a rotary part of its own");
+  refuse_fed(s, 27, 31, "its newest input");
+  s.only("softmax_lse_flag", 0.0);
+  s.only("query_quant_mode", 0.0);
+  const std::string layout = layout_of(s);
+  if (layout != "BSH" && layout != "BSND" && layout != "BNSD") throw Refused("layout " + layout + " is not simulated for this operator");
+  require_same_dtype(s, 0, 3);
+  s.out(0, s.dtype(0), attended(s, s.shape(2), s.integer("num_heads", 0), key_heads_of(s)));
+  s.out(1, kFloat, known({0}));
+}
+
+Results any_inference(const Args& a) {
+  const std::string layout = layout_of(a);
+  const int64_t heads = a.integer("num_heads", 0), along = layout == "BNSD" ? 2 : 1, queries = a[0].size(along), keys = a[1].size(along);
+  Settings how{.scale = a.real("scale", 1), .before = a.integer("pre_tokens", INT32_MAX), .after = a.integer("next_tokens", INT32_MAX), .sparse_mode = a.integer("sparse_mode", 0)};
+  for (int64_t length : lengths(a, 5))
+    if (length != queries) throw Refused("queries of different lengths are not simulated");
+  if (queries == 1) {
+    attention::check_one_token(a[0], {a[1]}, {a[2]}, layout, heads, key_heads_of(a), a.output(0));
+    attention::one_token(a[0], {a[1]}, {a[2]}, a[3], a[4], lengths(a, 6), layout, heads, how.scale, a.output(0));
+    return {a.output(0), a.output(1)};
+  }
+  at::Tensor mask = a[4];
+  if (const std::vector<int64_t> seen = lengths(a, 6); !seen.empty()) {
+    if (how.sparse_mode != 0) throw Refused("lengths of keys with sparse mode " + std::to_string(how.sparse_mode) + " are not simulated");
+    if (seen.size() != 1 && static_cast<int64_t>(seen.size()) != a[0].size(0)) throw Refused(std::to_string(seen.size()) + " lengths for " + a.describe(0));
+    const at::Tensor unseen = at::arange(keys, at::kLong).ge(at::tensor(seen, at::kLong).reshape({-1, 1, 1, 1}));
+    mask = attention::given(mask) ? unseen.logical_or(mask.dim() == 3 ? mask.unsqueeze(1) : mask) : unseen.expand({-1, 1, queries, keys});
+  }
+  attention::check(a[0], a[1], a[2], layout, heads, how, a.output(0));
+  attention::key_heads_fit(a[0], a[1], a[2], layout, heads, key_heads_of(a));
+  attention::forward(a[0], a[1], a[2], a[3], {}, mask, layout, heads, how, {}, {}, a.output(0));
+  return {a.output(0), a.output(1)};
+}
+
 // ---- rotary position embedding -----------------------------------------------------------------------------------
 void rotary_rule(Shaper& s) {
   if (s.count() > 3 && s.has(3)) throw Refused("a rotation matrix is not simulated");
@@ -213,6 +256,8 @@ const Table& attention_rows() {
       {"FlashAttentionScoreGrad", "query key value dy pse_shift? drop_mask? padding_mask? atten_mask? softmax_max? softmax_sum? softmax_in? attention_in? prefix? actual_seq_qlen? actual_seq_kvlen? q_start_idx? kv_start_idx? -> dq dk dv dpse | " FLASH("65536"), flash_grad_rule, flash_grad},
       ROW(PromptFlashAttention, "query key value pse_shift? atten_mask? actual_seq_lengths? actual_seq_lengths_kv? deq_scale1? quant_scale1? deq_scale2? quant_scale2? quant_offset2? -> attention_out | num_heads:Int scale_value:Float=1.0 pre_tokens:Int=214748647 next_tokens:Int=0 input_layout:String=BSH num_key_value_heads:Int=1 sparse_mode:Int=0 inner_precise:Int=1", prompt_rule, prompt(a))
       ROW(IncreFlashAttention, "query key* value* pse_shift? atten_mask? actual_seq_lengths? dequant_scale1? quant_scale1? dequant_scale2? quant_scale2? quant_offset2? antiquant_scale? antiquant_offset? block_table? kv_padding_size? -> attention_out | num_heads:Int scale_value:Float=1.0 input_layout:String=BSH num_key_value_heads:Int=1 block_size:Int=0 inner_precise:Int=1", increment_rule, increment(a))
+
+      {"FusedInferAttentionScore", "query key* value* pse_shift? atten_mask? actual_seq_lengths? actual_seq_lengths_kv? dequant_scale1? quant_scale1? dequant_scale2? quant_scale2? quant_offset2? antiquant_scale? antiquant_offset? block_table? query_padding_size? kv_padding_size? key_antiquant_scale? key_antiquant_offset? value_antiquant_scale? value_antiquant_offset? key_shared_prefix? value_shared_prefix? actual_shared_prefix_len? query_rope? key_rope? key_rope_antiquant_scale? dequant_scale_query? learnable_sink? q_start_idx? kv_start_idx? -> attention_out softmax_lse | num_heads:Int scale:Float=1.0 pre_tokens:Int=2147483647 next_tokens:Int=2147483647 input_layout:String=BSH num_key_value_heads:Int=0 sparse_mode:Int=0 inner_precise:Int=0 block_size:Int=0 antiquant_mode:Int=0 softmax_lse_flag:Bool=false key_antiquant_mode:Int=0 value_antiquant_mode:Int=0 query_quant_mode:Int=0 pse_type:Int=0 out_dtype:Int=0", any_inference_rule, any_inference},
 
       ROW(RotaryMul, "x r1 r2 -> y", rotary_rule, attention::rotary(a[0], a[1], a[2], 0))
       ROW(RotaryPositionEmbedding, "x cos sin rotate? -> y | mode:Int=0", rotary_rule, attention::rotary(a[0], a[1], a[2], a.integer("mode", 0)))
