@@ -161,7 +161,8 @@ std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs
     if (!context.refusal().empty()) return context.refusal();
     std::string text = error.what();   // of torch: the message, then where it was raised and a stack
     text = text.substr(0, text.find("\nException raised from"));
-    return text.empty() ? "it raised an exception that has no message" : text;
+    // A Python exception has no text here. Only the first run of a graph goes through Python, where torch looks for aliases.
+    return text.empty() ? "it raised a Python exception; run the graph once more for its text" : text;
   }
   return context.problem();
 }
