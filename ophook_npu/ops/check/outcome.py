@@ -50,7 +50,7 @@ def call(op: Operator, function: Callable[..., Any], args: Sequence[Any]) -> Any
     """Calls with the arguments in the schema's order; those that it wants by keyword, by keyword."""
     names = [a.name for a in op.arguments]
     keywords = {a.name for a in op.arguments if a.kwarg_only}
-    given = list(zip(names, args, strict=False))
+    given = list(zip(names[: len(args)], args, strict=True))  # Dynamo of torch 2.8 takes equal lengths only
     return function(
         *(value for name, value in given if name not in keywords),
         **{name: value for name, value in given if name in keywords},
