@@ -49,13 +49,12 @@ def agrees(run, *names, unspecified=()):
     return found
 
 
-@pytest.mark.parametrize("name", sorted(NPU_REFERENCES))
+# Not npu_mish_backward: its formula is torch's own operator, whose arguments have other names.
+@pytest.mark.parametrize("name", sorted(set(NPU_REFERENCES) - {"npu::npu_mish_backward"}))
 def test_formulas_take_the_arguments_of_their_operators(name):
     space, _, rest = name.partition("::")
     packet, _, overload = rest.partition(".")
     schema = getattr(getattr(getattr(torch.ops, space), packet), overload or "default")._schema
-    if name == "npu::npu_mish_backward":  # torch's own operator, whose arguments have other names
-        return
     signature = inspect.signature(NPU_REFERENCES[name])
     ordered = [a for a in schema.arguments if not a.kwarg_only]
     signature.bind(*[None] * len(ordered), **{a.name: None for a in schema.arguments if a.kwarg_only})
