@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -29,8 +30,8 @@ class ResultCheck:
     def __call__(
         self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, own: Sequence[Any] = ()
     ) -> None:
-        """``own``: what the operator itself returned to the replacement; meta kernels do not always keep their word,
-        so what is passed on unchanged is right."""
+        """``own``: what the operator itself returned to the replacement, if it returns several values; meta kernels do
+        not always keep their word, so what is passed on unchanged is right."""
         if not isinstance(op, OpOverload) or _is_tracing(result):
             return
         key = None if self._always else _signature(op, args, kwargs)
@@ -47,6 +48,11 @@ class ResultCheck:
                 allowed=str(op._schema),
                 todo="return what the operator returns, or pass check='off' if the difference is meant",
             )
+
+
+@functools.cache
+def returns_several(op: Any) -> bool:
+    return isinstance(op, OpOverload) and len(op._schema.returns) > 1
 
 
 def _is_tracing(result: Any) -> bool:

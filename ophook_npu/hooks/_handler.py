@@ -15,7 +15,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks._call import Call, Proceed, frames
-from ophook_npu.hooks._check import ResultCheck
+from ophook_npu.hooks._check import ResultCheck, returns_several
 
 OnMiss = Literal["handle", "warn", "raise", "ignore"]
 Check = Literal["off", "new", "always"]
@@ -143,7 +143,8 @@ class Handler:
         assert replace is not None
         stack = frames.stack
         own: list[Any] = []
-        stack.append((op, proceed if self._checker is None else _recorded(proceed, own)))
+        several = self._checker is not None and returns_several(op)
+        stack.append((op, _recorded(proceed, own) if several else proceed))
         quiet = self.below_autograd and torch._C.is_grad_enabled()
         if quiet:
             torch._C._set_grad_enabled(False)
