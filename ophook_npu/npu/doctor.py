@@ -16,7 +16,7 @@ from typing import Any
 
 from ophook_npu import toolchain
 from ophook_npu.errors import OphookError
-from ophook_npu.npu import place
+from ophook_npu.npu import place, vendors
 from ophook_npu.npu.installed import require, torch_npu_wheel, torch_wheel
 
 # What torch_npu and torchair import without declaring it.
@@ -131,37 +131,36 @@ def _simulator() -> list[Finding]:
 
 def custom_library_folders(environ: Mapping[str, str]) -> list[tuple[Path, str]]:
     """Where torch_npu looks for custom operators, in its order: (folder, why)."""
-    folders = []
-    for entry in environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(":"):
-        if entry:
-            folders.append((Path(entry) / "op_api" / "lib", "ASCEND_CUSTOM_OPP_PATH"))
-    opp = environ.get("ASCEND_OPP_PATH")
-    if opp:
-        config = Path(opp) / "vendors" / "config.ini"
-        if config.is_file():
-            line = next((text for text in config.read_text().splitlines() if text.startswith("load_priority=")), "")
-            for vendor in filter(None, line.removeprefix("load_priority=").split(",")):
-                folders.append((Path(opp) / "vendors" / vendor / "op_api" / "lib", f"{config}: load_priority"))
-    return folders
+    return [(package / "op_api" / "lib", why) for package, why in vendors.packages(environ)]
 
 
 def _custom_operators(environ: Mapping[str, str]) -> list[Finding]:
     found: list[Finding] = []
     opp = environ.get("ASCEND_OPP_PATH")
     if opp:
-        vendors = Path(opp) / "vendors"
-        listed = {
-            folder.parent.parent.name for folder, why in custom_library_folders(environ) if "load_priority" in why
-        }
-        present = {path.name for path in vendors.iterdir() if path.is_dir()} if vendors.is_dir() else set()
-        for name in sorted(present - listed):
+        folder = Path(opp) / "vendors"
+        listed = vendors.listed(Path(opp))
+        present = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+        for name in sorted(present - set(listed.names)):
             found.append(Finding(
                 "custom operators", "warn",
-                f"{vendors / name} is installed but not in load_priority of {vendors / 'config.ini'}",
+                f"{folder / name} is installed but not in load_priority of {folder / 'config.ini'}",
                 f"add {name} to the line load_priority=…",
             ))  # fmt: skip
-    for folder, why in custom_library_folders(environ):
-        found.append(_custom_library(folder / CUSTOM_LIBRARY, why))
+        for name in listed.refused:
+            found.append(Finding(
+                "custom operators", "warn",
+                f"{name!r} in load_priority of {folder / 'config.ini'} is not the name of a folder in {folder}",
+                "take it out; a package elsewhere goes into ASCEND_CUSTOM_OPP_PATH",
+            ))  # fmt: skip
+        for name in listed.padded:
+            found.append(Finding(
+                "custom operators", "warn",
+                f"{name} stands between blanks in load_priority of {folder / 'config.ini'}: torch_npu does not find it",
+                "write load_priority=a,b without blanks, in a file with Unix line ends",
+            ))  # fmt: skip
+    for library, why in custom_library_folders(environ):
+        found.append(_custom_library(library / CUSTOM_LIBRARY, why))
     return found or [
         Finding("custom operators", "note", "neither ASCEND_CUSTOM_OPP_PATH nor ASCEND_OPP_PATH names any")
     ]

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "load_priority.h"
+
 namespace gesim {
 namespace {
 
@@ -136,12 +138,7 @@ std::vector<std::string> package_folders() {
   if (!opp) return out;
   std::string vendors = std::string(opp) + "/vendors";
   std::ifstream config(vendors + "/config.ini");
-  for (std::string line; std::getline(config, line);) {
-    size_t equals = line.find('=');
-    if (equals == std::string::npos || split(line.substr(0, equals), ' ') != std::vector<std::string>{"load_priority"})
-      continue;
-    for (const std::string& vendor : split(line.substr(equals + 1), ',')) out.push_back(vendors + "/" + vendor);
-  }
+  for (const std::string& vendor : load_priority(config).names) out.push_back(vendors + "/" + vendor);
   return out;
 }
 
