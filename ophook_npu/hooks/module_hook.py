@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ import torch
 from torch import nn
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _stance
+from ophook_npu.hooks import _forward, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
 
@@ -86,8 +85,7 @@ class _Installed:
         with contextlib.ExitStack() as undo:
             _stance.enter(undo, _stance.for_unseen_regions(self._handler))
             for owner in self._owners:
-                _add(owner, self._handler)
-                undo.callback(_drop, owner, self._handler)
+                undo.callback(_forward.put(owner, _layer(self._handler)))
             self._undo = undo.pop_all()
 
     def disable(self) -> None:
@@ -97,63 +95,20 @@ class _Installed:
         pass
 
 
-_lock = threading.RLock()
-_forwards: dict[int, _Forward] = {}
-
-
-class _Forward:
-    """Stands for the ``forward`` of one module or class while any hook on it is on."""
-
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
-        self.handlers: tuple[Handler, ...] = ()
-        self._found = vars(owner).get("forward")
-        native: Callable[..., Any] = owner.forward
-        put = self._through
-
+def _layer(handler: Handler) -> _forward.Layer:
+    def layer(owner: Owner, native: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(owner, type):
 
             @functools.wraps(native)
             def forward(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-                return put(module, functools.partial(native, module), args, kwargs)
+                return handler.run(module, args, kwargs, functools.partial(native, module))
 
         else:
 
             @functools.wraps(native)
             def forward(*args: Any, **kwargs: Any) -> Any:
-                return put(owner, native, args, kwargs)
+                return handler.run(owner, args, kwargs, native)
 
-        owner.forward = forward
+        return forward
 
-    def restore(self) -> None:
-        if self._found is None:
-            del self.owner.forward
-        else:
-            self.owner.forward = self._found
-
-    def _through(self, module: nn.Module, native: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        return _chain(self.handlers, module, native, args, kwargs)
-
-
-def _chain(handlers: tuple[Handler, ...], module: nn.Module, native: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    if not handlers:
-        return native(*args, **kwargs)
-    rest = handlers[1:]
-    return handlers[0].run(module, args, kwargs, lambda *a, **k: _chain(rest, module, native, a, k))
-
-
-def _add(owner: Owner, handler: Handler) -> None:
-    with _lock:
-        forward = _forwards.get(id(owner))
-        if forward is None:
-            forward = _forwards[id(owner)] = _Forward(owner)
-        forward.handlers = (handler, *forward.handlers)
-
-
-def _drop(owner: Owner, handler: Handler) -> None:
-    with _lock:
-        forward = _forwards[id(owner)]
-        forward.handlers = tuple(h for h in forward.handlers if h is not handler)
-        if not forward.handlers:
-            forward.restore()
-            del _forwards[id(owner)]
+    return layer

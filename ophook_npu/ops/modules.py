@@ -5,6 +5,7 @@ A module's ``forward`` is replaced on the instance, so torch.compile traces the 
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import types
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ import torch
 from torch import nn
 
 from ophook_npu.errors import OphookError
+from ophook_npu.hooks import _forward
 
 
 def rms_norm_forward(self: Any, hidden_states: torch.Tensor) -> torch.Tensor:
@@ -37,13 +39,12 @@ class Replaced:
 
     def __init__(self, model: nn.Module, rules: Mapping[str, Callable[..., Any]]) -> None:
         self.modules: dict[str, list[str]] = {}
-        self._before: list[tuple[nn.Module, Any]] = []
+        self._undo = contextlib.ExitStack()
         for name, module in model.named_modules():
             for glob, forward in rules.items():
                 if fnmatch.fnmatchcase(type(module).__name__, glob):
                     self.modules.setdefault(type(module).__name__, []).append(name)
-                    self._before.append((module, vars(module).get("forward")))
-                    module.forward = types.MethodType(forward, module)
+                    self._undo.callback(_forward.put(module, _layer(forward)))
                     break
         missing = [g for g in rules if not any(fnmatch.fnmatchcase(found, g) for found in self.modules)]
         if missing:
@@ -56,13 +57,8 @@ class Replaced:
             )
 
     def restore(self) -> None:
-        """Give every module the forward it had. May be called again."""
-        while self._before:
-            module, before = self._before.pop()
-            if before is None:
-                vars(module).pop("forward", None)
-            else:
-                module.forward = before
+        """Give every module the forward it had, or that of other replacements in force. May be called again."""
+        self._undo.close()
 
     def __enter__(self) -> Replaced:
         return self
@@ -71,8 +67,14 @@ class Replaced:
         self.restore()
 
 
+def _layer(forward: Callable[..., Any]) -> _forward.Layer:
+    return lambda module, below: types.MethodType(forward, module)
+
+
 def replace(model: nn.Module, rules: Mapping[str, Callable[..., Any]]) -> Replaced:
     """Replace ``forward`` of every module whose class name matches a glob: ``{"*RMSNorm": rms_norm_forward}``.
+
+    Replacements, and hooks on modules, may be undone in any order; the newest one stands before the others.
 
     Raises:
         OphookError: a glob matches no module of the model.
