@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +13,19 @@ from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
 from ophook_npu.errors import OphookError
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What an operator returns for arguments of given shapes, dtypes and devices.
+
+    Attributes:
+        results: (shape, dtype, device) for each result, with ``None`` for what cannot be known beforehand.
+        shares: names of the arguments whose memory the result shares, whatever the schema says of it.
+    """
+
+    results: list[Any]
+    shares: frozenset[str] = frozenset()
 
 
 class ResultCheck:
@@ -25,22 +39,42 @@ class ResultCheck:
     def __init__(self, label: str, *, always: bool = False) -> None:
         self._label = label
         self._always = always
-        self._known: dict[Any, list[Any]] = {}
+        self._known: dict[Any, Promise] = {}
 
-    def __call__(
-        self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, own: Sequence[Any] = ()
-    ) -> None:
-        """``own``: what the operator itself returned to the replacement, if it returns several values; meta kernels do
-        not always keep their word, so what is passed on unchanged is right."""
-        if not isinstance(op, OpOverload) or _is_tracing(result):
-            return
+    def promise(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Promise:
+        """What ``op`` returns for these arguments, if they have not been written into yet."""
         key = None if self._always else _signature(op, args, kwargs)
         promise = self._known.get(key) if key is not None else None
         if promise is None:
             promise = _promise(op, args, kwargs)
             if key is not None:
                 self._known[key] = promise
-        problem = _compare(op, promise, result, own) or _aliasing(op, args, kwargs, result)
+        return promise
+
+    def __call__(
+        self,
+        op: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+        own: Sequence[Any] = (),
+        promise: Promise | None = None,
+    ) -> None:
+        """Compares ``result`` with what was promised.
+
+        Args:
+            own: what the operator itself returned to the replacement, if it returns several values; meta kernels do
+                not always keep their word, so what is passed on unchanged is right.
+            promise: what :meth:`promise` said before the call, if the operator :func:`reshapes_argument`.
+
+        Raises:
+            OphookError: the result is not what the operator returns.
+        """
+        if not isinstance(op, OpOverload) or _is_tracing(result):
+            return
+        if promise is None:
+            promise = self.promise(op, args, kwargs)
+        problem = _compare(op, promise.results, result, own) or _aliasing(op, args, kwargs, result, promise)
         if problem:
             raise OphookError(
                 f"hook {self._label}",
@@ -51,8 +85,15 @@ class ResultCheck:
 
 
 @functools.cache
-def returns_several(op: Any) -> bool:
-    return isinstance(op, OpOverload) and len(op._schema.returns) > 1
+def returns_several(op: OpOverload) -> bool:
+    return len(op._schema.returns) > 1
+
+
+@functools.cache
+def reshapes_argument(op: OpOverload) -> bool:
+    """Whether the operator gives its argument itself another shape (``unsqueeze_``); afterwards the arguments no longer
+    tell what it had to return."""
+    return torch.Tag.inplace_view in op.tags
 
 
 def _is_tracing(result: Any) -> bool:
@@ -81,9 +122,7 @@ def _leaf(value: Any) -> Any:
 _one_mode_at_a_time = threading.RLock()
 
 
-def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """(shape, dtype, device) for each tensor the operator returns, with ``None`` for what cannot be known
-    beforehand."""
+def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Promise:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     unknown = [(None, None, None)] * len(op._schema.returns)
@@ -95,11 +134,33 @@ def _promise(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
                 torch.Tensor, lambda t: mode.from_tensor(t.detach(), static_shapes=True), (args, kwargs)
             )
             results = op(*fake_args, **fake_kwargs)
+            shares = _sharing(op, fake_args, fake_kwargs, results)
     except Exception:
         # No meta kernel, data-dependent shape, sparse or quantized arguments: the schema is all there is to hold on to.
-        return unknown
+        return Promise(unknown)
     leaves = results if isinstance(results, (tuple, list)) else (results,)
-    return [(r.shape, r.dtype, r.device) if isinstance(r, torch.Tensor) else (None, None, None) for r in leaves]
+    return Promise(
+        [(r.shape, r.dtype, r.device) if isinstance(r, torch.Tensor) else (None, None, None) for r in leaves], shares
+    )
+
+
+def _sharing(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> frozenset[str]:
+    """The arguments whose memory ``result`` shares, found on fake tensors, whose storages have no address."""
+    if not isinstance(result, torch.Tensor) or result.layout != torch.strided:
+        return frozenset()
+    storage = result.untyped_storage()._cdata
+    return frozenset(
+        name
+        for name, value in _by_name(op, args, kwargs).items()
+        if isinstance(value, torch.Tensor)
+        and value.layout == torch.strided
+        and value.untyped_storage()._cdata == storage
+    )
+
+
+def _by_name(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    names = [a.name for a in op._schema.arguments if not a.kwarg_only]
+    return dict(zip(names, args, strict=False)) | kwargs
 
 
 def _compare(op: OpOverload, promise: list[Any], result: Any, own: Sequence[Any]) -> str | None:
@@ -136,12 +197,15 @@ def _compare(op: OpOverload, promise: list[Any], result: Any, own: Sequence[Any]
     return None
 
 
-def _aliasing(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> str | None:
-    """In-place and out operators return the very argument; operators without alias annotation return fresh memory."""
+def _aliasing(
+    op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, promise: Promise
+) -> str | None:
+    """In-place and out operators return the very argument; operators without alias annotation return fresh memory,
+    except those whose own meta kernel does not (``_unsafe_view``)."""
     schema = op._schema
     if len(schema.returns) != 1 or not isinstance(result, torch.Tensor):
         return None
-    values = dict(zip([a.name for a in schema.arguments if not a.kwarg_only], args, strict=False)) | kwargs
+    values = _by_name(op, args, kwargs)
     info = schema.returns[0].alias_info
     if info is not None and info.is_write:
         written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
@@ -149,6 +213,8 @@ def _aliasing(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], res
             return f"must return its argument {written[0]!r} itself"
     elif info is None and result.layout == torch.strided:
         for name, value in values.items():
+            if name in promise.shares:
+                continue
             if isinstance(value, torch.Tensor) and value.layout == torch.strided and _same_memory(result, value):
                 return f"the result shares memory with argument {name!r}; return a copy"
     return None

@@ -59,11 +59,6 @@ def backend_of_factory(op: OpOverload) -> Callable[..., Any]:
     return below
 
 
-def takes_numbers(op: OpOverload) -> bool:
-    """Whether the operator's Tensor arguments may arrive as Python numbers (``x + 1`` is ``add.Tensor(x, 1)``)."""
-    return torch._C._should_allow_numbers_as_tensors(op._schema.name.split("::")[1])
-
-
 def destroy(library: torch.library.Library) -> None:
     """Takes a library's registrations out of the dispatcher now, not when the garbage collector comes by."""
     library._destroy()

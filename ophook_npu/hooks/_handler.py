@@ -15,7 +15,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks._call import Call, Proceed, frames
-from ophook_npu.hooks._check import ResultCheck, returns_several
+from ophook_npu.hooks._check import ResultCheck, reshapes_argument, returns_several
 
 OnMiss = Literal["handle", "warn", "raise", "ignore"]
 Check = Literal["off", "new", "always"]
@@ -143,7 +143,11 @@ class Handler:
         assert replace is not None
         stack = frames.stack
         own: list[Any] = []
-        several = self._checker is not None and returns_several(op)
+        checker = self._checker
+        several, promise = False, None
+        if checker is not None and isinstance(op, OpOverload):
+            several = returns_several(op)
+            promise = checker.promise(op, args, kwargs) if reshapes_argument(op) else None
         stack.append((op, _recorded(proceed, own) if several else proceed))
         quiet = self.below_autograd and torch._C.is_grad_enabled()
         if quiet:
@@ -161,8 +165,8 @@ class Handler:
             if quiet:
                 torch._C._set_grad_enabled(True)
             stack.pop()
-        if self._checker is not None:
-            self._checker(op, args, kwargs, result, own)
+        if checker is not None:
+            checker(op, args, kwargs, result, own, promise)
         return result
 
     def miss(self, reason: str, *, todo: str | None = None, handled: bool = True) -> None:

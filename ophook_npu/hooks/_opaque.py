@@ -41,16 +41,19 @@ def origin(op: Any) -> Any:
     return _origins.get(op, op)
 
 
+_TENSORS = ("Tensor", "Optional[Tensor]", "List[Tensor]")
+
+
 def refuses(op: OpOverload) -> str | None:
     """Why ``op`` cannot be stood for by an opaque operator, or ``None``."""
     if op._schema.is_mutable:
         return "it writes into an argument"
     if any(r.alias_info is not None for r in op._schema.returns):
         return "it returns a view of its argument"
-    if not op._schema.returns or not all("Tensor" in str(r.type) for r in op._schema.returns):
+    if not op._schema.returns or any(str(r.type) not in _TENSORS for r in op._schema.returns):
         return "it does not return tensors"
     if torch.Tag.nondeterministic_seeded in op.tags:
-        return "it draws random numbers, and an opaque operator would not be seen to"
+        return "it draws random numbers, and no compiler would know it of an opaque operator"
     return None
 
 

@@ -61,6 +61,15 @@ class Trampoline:
             self.library.impl(name, kernel, place, with_keyset=True)
 
 
+def refuses(op: OpOverload) -> str | None:
+    """Why ``op`` cannot have a Python kernel, or ``None``."""
+    if op._name == "aten::detach":
+        # Tensor._make_subclass gives what the kernel returns its Python type, which a tensor gets once: nn.Parameter
+        # and the fake tensors of torch.compile could no longer be made, also after the hook is off.
+        return "torch makes parameters and fake tensors of what it returns, which must not have been in Python before"
+    return None
+
+
 def install(op: OpOverload, backend: str, handler: Handler) -> None:
     """Lets ``handler`` see the calls of ``op`` on a backend, before those installed earlier."""
     for place, body in _places(op, backend):
@@ -257,15 +266,15 @@ def _below_backend_select(keyset: Any) -> tuple[Any, Any]:
 
 
 def _accepting_numbers(op: OpOverload, kernel: Kernel) -> Kernel:
-    """``x + 1`` reaches a Python kernel as ``add.Tensor(x, 1)``, but a kernel called from Python wants a Tensor
-    there."""
-    if not _compat.takes_numbers(op):
-        return kernel
+    """A number that stands for a tensor (``x + 1``, and what kernels in C++ make of a Scalar) reaches a Python kernel
+    as a number, ``add.Tensor(x, 1)``; but a kernel called from Python wants a Tensor there."""
     places = [i for i, a in enumerate(op._schema.arguments) if str(a.type) == "Tensor" and not a.kwarg_only]
+    if not places:
+        return kernel
 
     def call(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         for place in places:
-            if place < len(args) and isinstance(args[place], (bool, int, float, complex)):
+            if place < len(args) and type(args[place]) in _WIDE:
                 tensors = [a for a in args if isinstance(a, torch.Tensor)]
                 args = (*args[:place], _as_tensor(args[place], tensors), *args[place + 1 :])
         return kernel(keyset, *args, **kwargs)

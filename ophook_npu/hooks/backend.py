@@ -9,7 +9,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _batching, _host_device, _stance, _trampoline
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite, is_one_composite
+from ophook_npu.hooks._targets import is_composite, is_one_composite, is_out
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -32,6 +32,9 @@ def refuse(spec: Spec) -> str | None:
     assert spec.targets is not None
     if is_one_composite(spec.targets):
         return f"{spec.targets.label} is composite: devices implement the operators it calls; hook those"
+    problems = [_trampoline.refuses(op) for op in spec.targets.ops if not is_out(op)]
+    if problems and all(problems):
+        return f"{spec.targets.label}: {problems[0]}"
     return None
 
 
@@ -47,7 +50,9 @@ class _Installed:
         device = _host_device.ensure()
         self._handler = spec.handler
         spec.handler.below_autograd = True
-        self._ops: tuple[OpOverload, ...] = tuple(op for op in spec.targets.ops if not is_composite(op))
+        self._ops: tuple[OpOverload, ...] = tuple(
+            op for op in spec.targets.ops if not is_composite(op) and _trampoline.refuses(op) is None
+        )
         self._undo = contextlib.ExitStack()
         self.notes: list[str] = [
             f"it sees tensors on {torch.device(device)!s} only; model.to({device!r}) puts a model there"

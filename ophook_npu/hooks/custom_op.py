@@ -41,9 +41,9 @@ _DUNDERS = {
 
 def refuse(spec: Spec) -> str | None:
     assert spec.targets is not None
-    usable = [op for op in spec.targets.ops if _opaque.refuses(op) is None]
+    usable = [op for op in spec.targets.ops if _refuses(op) is None]
     if not usable:
-        return f"{spec.targets.ops[0]._name}: {_opaque.refuses(spec.targets.ops[0])}"
+        return f"{spec.targets.ops[0]._name}: {_refuses(spec.targets.ops[0])}"
     if not any(_functions(op) for op in usable):
         return f"{spec.targets.label} has no Python function of its name"
     return None
@@ -51,6 +51,13 @@ def refuse(spec: Spec) -> str | None:
 
 def install(spec: Spec) -> Installed:
     return _Installed(spec)
+
+
+def _refuses(op: OpOverload) -> str | None:
+    """Why no operator with a gradient can stand for ``op``, or ``None``."""
+    if any(a.kwarg_only and "Tensor" in str(a.type) for a in op._schema.arguments):
+        return _opaque.refuses(op) or "it takes tensors by keyword only, for which torch registers no gradient"
+    return _opaque.refuses(op)
 
 
 def _functions(op: OpOverload) -> list[Any]:
@@ -68,12 +75,12 @@ class _Installed:
 
     def __init__(self, spec: Spec) -> None:
         assert spec.targets is not None
-        self.ops = tuple(op for op in spec.targets.ops if _opaque.refuses(op) is None)
+        self.ops = tuple(op for op in spec.targets.ops if _refuses(op) is None)
         spec.handler.below_autograd = True
         self.opaque = _opaque.Opaque(spec.handler, lambda: True, autograd=True)
         packets = dict.fromkeys(op.overloadpacket for op in self.ops)
         every = [getattr(packet, name) for packet in packets for name in packet.overloads()]
-        self.family = tuple(op for op in every if _opaque.refuses(op) is None)
+        self.family = tuple(op for op in every if _refuses(op) is None)
         names = sorted({getattr(f, "__name__", None) or str(f) for op in self.ops for f in _functions(op)})
         self.notes = [
             f"seen are Python calls by name: {', '.join(names)}",

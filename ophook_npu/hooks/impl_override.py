@@ -10,7 +10,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _batching, _compat, _stance, _trampoline
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite, is_one_composite
+from ophook_npu.hooks._targets import is_composite, is_one_composite, is_out
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -31,6 +31,9 @@ OPTIONS = {"devices": "device types whose kernels are overridden; default: cpu a
 
 def refuse(spec: Spec) -> str | None:
     assert spec.targets is not None
+    problems = [_trampoline.refuses(op) for op in spec.targets.ops if not is_out(op)]
+    if problems and all(problems):
+        return f"{spec.targets.label}: {problems[0]}"
     if not _places(spec):
         return f"{spec.targets.label} has no kernel on {', '.join(_devices(spec))}"
     return None
@@ -52,7 +55,7 @@ def _ops(spec: Spec) -> tuple[OpOverload, ...]:
     assert spec.targets is not None
     if is_one_composite(spec.targets):
         return spec.targets.ops
-    return tuple(op for op in spec.targets.ops if not is_composite(op))
+    return tuple(op for op in spec.targets.ops if not is_composite(op) and _trampoline.refuses(op) is None)
 
 
 def _places(spec: Spec) -> list[tuple[OpOverload, str]]:
@@ -79,7 +82,10 @@ class _Installed:
         absent = set(self._ops) - {op for op, _ in self._places}
         if absent:
             self.notes.append(f"{len(absent)} overloads have no kernel on {', '.join(_devices(spec))}")
-        composite = len(spec.targets.ops) - len(self._ops)
+        refused = [op._name for op in spec.targets.ops if _trampoline.refuses(op)]
+        if refused:
+            self.notes.append(f"{', '.join(refused)} is left out")
+        composite = len(spec.targets.ops) - len(self._ops) - len(refused)
         if composite:
             self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
 

@@ -10,6 +10,7 @@ import torch
 
 import ophook_npu
 from ophook_npu import OphookError
+from ophook_npu.hooks import _targets
 
 EAGER = ("dispatch_mode", "impl_override")
 
@@ -103,7 +104,7 @@ def test_when_lets_calls_pass_uncounted(via, ab):
 def test_replacement_does_not_see_itself(via, ab):
     a, b = ab
     with ophook_npu.hook("aten::mm", replace=lambda x, y: torch.mm(x, y) + 1, via=via) as h:
-        assert torch.allclose(torch.mm(a, b), ophook_npu.hooks._targets.resolve("aten::mm").ops[0](a, b))
+        assert torch.allclose(torch.mm(a, b), _targets.resolve("aten::mm").ops[0](a, b))
     assert h.hits == 2
 
 
@@ -375,7 +376,7 @@ def test_unknown_targets_are_refused_with_near_matches(target, message):
 
 
 def test_targets():
-    resolve = ophook_npu.hooks._targets.resolve
+    resolve = _targets.resolve
     mm = torch.ops.aten.mm
     assert resolve(mm.default).ops == (mm.default,)
     assert set(resolve(mm).ops) == set(resolve("aten::mm").ops) >= {mm.default, mm.out}
@@ -478,3 +479,53 @@ def test_foreign_dispatch_mode_above_ours_survives(ab):
         h.disable()
         assert not is_replaced(torch.mm(*ab))
     assert Foreign.count >= 2
+
+
+def test_an_operator_that_shares_memory_unannounced_may_be_passed_through(via):
+    # _unsafe_view is declared without alias annotation, and returns a view all the same.
+    x = torch.arange(6.0).reshape(2, 3)
+    with ophook_npu.hook("aten::_unsafe_view", replace=lambda *a: ophook_npu.original()(*a), via=via) as h:
+        y = torch.ops.aten._unsafe_view(x, [3, 2])
+    assert h.hits == 1 and y.data_ptr() == x.data_ptr()
+
+
+@pytest.mark.parametrize("check", ["new", "always"])
+def test_an_operator_that_reshapes_its_argument_is_checked_by_what_it_was(via, check):
+    x = torch.ones(2, 3)
+    with ophook_npu.hook("aten::unsqueeze_", replace=lambda *a: ophook_npu.original()(*a), via=via, check=check) as h:
+        assert x.unsqueeze_(0).shape == (1, 2, 3)
+        assert x.unsqueeze_(0).shape == (1, 1, 2, 3)
+    assert h.hits == 2
+    with ophook_npu.hook("aten::unsqueeze_", replace=lambda a, dim: a, via=via, check=check):
+        with pytest.raises(OphookError, match=r"has shape \(1, 1, 2, 3\), the operator returns \(1, 1, 1, 2, 3\)"):
+            x.unsqueeze_(0)
+
+
+def test_numbers_that_kernels_make_tensors_of(via):
+    """In C++ ``remainder(x, Scalar)`` calls ``remainder.Tensor`` with a tensor, which Python gets as a number."""
+    x, index = torch.arange(6.0).reshape(2, 3), torch.tensor([[-1, 0]])
+    native = [torch.take_along_dim(x, index, 1), torch.ldexp(x, torch.tensor(2)), torch.linalg.det(x[:, :2])]
+    with ophook_npu.hook("aten::*", replace=lambda *a, **k: ophook_npu.original()(*a, **k), via=via):
+        got = [torch.take_along_dim(x, index, 1), torch.ldexp(x, torch.tensor(2)), torch.linalg.det(x[:, :2])]
+    for value, wanted in zip(got, native, strict=True):
+        torch.testing.assert_close(value, wanted)
+
+
+def test_parameters_and_fake_tensors_can_be_made_under_a_wide_hook_and_after_it(via):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    def make():
+        with FakeTensorMode():
+            assert torch.ones(2).shape == (2,)
+        return torch.nn.Linear(2, 2)(torch.ones(1, 2)).shape
+
+    with ophook_npu.hook("aten::*", before=lambda call: None, via=via):
+        assert make() == (1, 2)
+    assert make() == (1, 2)  # the kernels of impl_override are still in the dispatcher
+
+
+def test_detach_has_no_python_kernel():
+    with pytest.raises(OphookError, match="torch makes parameters and fake tensors of what it returns"):
+        ophook_npu.hook("aten::detach", before=print, via="impl_override")
+    wide = ophook_npu.hook(["aten::detach", "aten::mm.default"], before=print, via="impl_override")
+    assert "aten::detach is left out" in wide.why
