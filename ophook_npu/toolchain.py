@@ -128,7 +128,7 @@ def jobs() -> int:
 
 @dataclass(frozen=True)
 class Library:
-    """One shared library.
+    """One shared library, or a program.
 
     ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
     to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
@@ -143,6 +143,7 @@ class Library:
     folder: str = "lib64"  # below the build's root
     prefix: Path | None = None
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
+    program: bool = False  # linked as an executable file of this name
 
 
 def digest(parts: Iterable[bytes | str]) -> str:
@@ -315,7 +316,8 @@ def _link(library: Library, objects: Sequence[Path], root: Path) -> None:
     target = root / library.folder / library.soname
     target.parent.mkdir(parents=True, exist_ok=True)
     command = [
-        *compiler(), "-shared", "-o", str(target), f"-Wl,-soname,{library.soname}", "-Wl,-z,defs", "-Wl,--no-as-needed",
+        *compiler(), *(() if library.program else ("-shared", f"-Wl,-soname,{library.soname}")),
+        "-o", str(target), "-Wl,-z,defs", "-Wl,--no-as-needed",
         *map(str, objects), f"-L{root / 'lib64'}", f"-Wl,-rpath-link,{root / 'lib64'}",
         *(f"-l:{name}" for name in library.links), *library.link_flags, "-pthread", "-ldl",
     ]  # fmt: skip

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from ophook_npu.errors import OphookError
+from ophook_npu.npu import autoload
 
 app = typer.Typer(
     name="ophook-npu",
@@ -39,6 +40,8 @@ _COMMANDS: tuple[str, ...] = (
 
 
 def main() -> None:
+    # Without --device a command works in the place that this process is in; where torch_npu has no CANN, on the CPU.
+    autoload.settle()
     for module in _COMMANDS:
         import_module(f"{__name__}.{module}").register(app)
     try:

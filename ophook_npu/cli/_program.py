@@ -33,7 +33,10 @@ Every = Annotated[int, typer.Option(help="Look at one call in so many.")]
 Via = Annotated[str, typer.Option(help="Hook mechanism; see `ophook-npu hooks guide`.")]
 Out = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
 Device = Annotated[
-    str | None, typer.Option(help="Start over with this under the program: auto, sim, npu, cpu (see run).")
+    str | None,
+    typer.Option(
+        help="Put this under the program: auto, sim, npu, cpu (see run). Without: what this shell has; else the CPU."
+    ),
 ]
 
 

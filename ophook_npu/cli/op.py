@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -22,15 +21,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="op")
 
 
-def _prepare() -> None:
-    """torch loads torch_npu by itself and fails where CANN's libraries are not; there, only the CPU's routes remain."""
-    from ophook_npu import sim
-    from ophook_npu.npu import place
-
-    if sim.active() is None and not place.detect().is_ascend:
-        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-
-
 def check(
     operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
     only: Annotated[list[str] | None, typer.Option(help="run only this check; may be given several times")] = None,
@@ -40,7 +30,6 @@ def check(
 
     Exit status: 0 all passed, 1 some failed, 2 the operator cannot be checked at all.
     """
-    _prepare()
     from ophook_npu.errors import OphookError
     from ophook_npu.ops.check import CHECKS
     from ophook_npu.ops.check import check as run_checks
@@ -69,7 +58,6 @@ def export(
     ] = None,
 ) -> None:
     """Writes op-plugin's YAML entries and C++ kernel, msopgen's JSON, the REG_OP prototype and the host skeleton."""
-    _prepare()
     from ophook_npu.ops.export import write
     from ophook_npu.ops.load import load
 
@@ -86,7 +74,6 @@ def new(
 ) -> None:
     """Makes an installable package with a declaration, its kernels, tests and a README, that passes `op check` as it
     is."""
-    _prepare()
     from ophook_npu.ops.new import write
 
     for path in write(name, schema, out):

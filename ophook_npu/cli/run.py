@@ -1,68 +1,110 @@
-"""``ophook-npu run -- ARGS``: like ``python ARGS``, with an NPU or the simulated Ascend under it."""
+"""``ophook-npu run -- PROGRAM``: with an NPU or the simulated Ascend under it. ``ophook-npu env``: that for a shell."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from ophook_npu import sim
+from ophook_npu.cli._command import become, command
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
-from ophook_npu.npu import place
+from ophook_npu.npu import autoload, place
+
+_Device = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
+_Soc = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
+_Devices = Annotated[int | None, typer.Option(help="How many devices to simulate; 1 by default.")]
+_Memory = Annotated[int | None, typer.Option(help="Memory of each simulated device, in MiB.")]
+_Sync = Annotated[bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")]
 
 
 def register(app: typer.Typer) -> None:
     @app.command("run", context_settings={"ignore_unknown_options": True})
     def run(
         arguments: Annotated[
-            list[str], typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments.")
+            list[str],
+            typer.Argument(help="A Python file, -m module or -c code, or any other program, with its arguments."),
         ],
-        device: Annotated[
-            str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")
-        ] = "auto",
-        soc: Annotated[str | None, typer.Option(help="The SoC to simulate.")] = None,
-        devices: Annotated[int, typer.Option(help="How many devices to simulate.")] = 1,
-        memory: Annotated[int | None, typer.Option(help="Memory of each simulated device, in MiB.")] = None,
-        sync: Annotated[
-            bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")
-        ] = False,
+        device: _Device = "auto",
+        soc: _Soc = None,
+        devices: _Devices = None,
+        memory: _Memory = None,
+        sync: _Sync = False,
     ) -> None:
-        """Run a Python program on an NPU, or on the simulated Ascend where there is none.
+        """Run a program on an NPU, or on the simulated Ascend where there is none.
 
-        The program, its exit status and its signals are its own: this process becomes it.
+        Python runs *.py files, -m and -c; anything else is an executable: pytest, torchrun, bash, ./a.out. The
+        program, its exit status and its signals are its own: this process becomes it.
         """
-        _check_program(arguments)
-        host = place.detect()
-        chosen = place.choose(device, host)
         environ = dict(os.environ)
-        if chosen == "cpu":
-            environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-        elif chosen == "npu":
-            assert host.home is not None
-            environ = place.ascend_environment(host.home, environ)
-        else:
-            variables = sim.environment(
-                build_with_progress(Console(stderr=True))[0], soc=soc, devices=devices,
-                memory=None if memory is None else memory << 20, synchronous=sync,
-            )  # fmt: skip
-            sim.apply(environ, variables)
-        if chosen != "cpu":
-            # Machines without CANN often have autoloading switched off for all of torch; this program gets its npu.
-            environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.execve(sys.executable, [sys.executable, *arguments], environ)
+        autoload.unsettle(environ)
+        if arguments[0] not in sim.TOOLS:
+            command(arguments, environ)  # a wrong name is refused before minutes of building
+        become(arguments, _inside(device, environ, soc, devices, memory, sync)[0])
+
+    @app.command("env")
+    def env(
+        device: _Device = "auto",
+        cpu: Annotated[bool, typer.Option("--cpu", help="No npu: what plain Python programs on the CPU need.")] = False,
+        soc: _Soc = None,
+        devices: _Devices = None,
+        memory: _Memory = None,
+        sync: _Sync = False,
+    ) -> None:
+        """Print what `run` sets, for a shell: eval "$(ophook-npu env)". Then python, pytest, torchrun … have an npu."""
+        try:
+            if cpu and device not in ("auto", "cpu"):
+                raise OphookError("env", f"--cpu and --device {device}", allowed="one of them")
+            text = _exports("cpu" if cpu else device, soc, devices, memory, sync)
+        except BaseException:
+            print("false")  # so that the shell's `eval` fails too, and does nothing
+            raise
+        if sys.stdout.isatty():
+            print('ophook-npu: to set these in your shell: eval "$(ophook-npu env)"', file=sys.stderr)
+        print(text, end="")
 
 
-def _check_program(arguments: list[str]) -> None:
-    program = arguments[0]
-    if program.startswith("-") or Path(program).exists():
-        return
-    raise OphookError(
-        "run", f"no such script: {program}", allowed="a Python script, -m module or -c code", todo="check the path"
-    )
+def _exports(device: str, soc: str | None, devices: int | None, memory: int | None, sync: bool) -> str:
+    before = dict(os.environ)
+    autoload.unsettle(before)
+    chosen = place.choose(device, place.detect())
+    if chosen != "sim":
+        given = {"--soc": soc, "--devices": devices, "--memory": memory, "--sync": sync or None}
+        for option, value in given.items():
+            if value is not None:
+                raise OphookError(
+                    "env", f"{option} describes a simulated device, and this is for the {chosen}", todo="leave it out"
+                )
+    after, always = _inside(device, dict(before), soc, devices, memory, sync)
+    if chosen == "cpu":
+        sim.take_out(after)
+    return sim.exports(before, after, always)
+
+
+def _inside(
+    device: str, environ: dict[str, str], soc: str | None, devices: int | None, memory: int | None, sync: bool
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """``environ`` for a program on ``device``, and the variables that are this place's own."""
+    host = place.detect()
+    chosen = place.choose(device, host)
+    if chosen == "cpu":
+        environ[autoload.VARIABLE] = "0"
+        return environ, (autoload.VARIABLE,)
+    if chosen == "npu":
+        assert host.home is not None
+        environ, always = place.ascend_environment(host.home, environ), (autoload.VARIABLE,)
+    else:
+        size = None if memory is None else memory << 20
+        machine: dict[str, Any] = {"soc": soc, "devices": devices, "memory": size, "synchronous": sync}
+        sim.environment(Path(), **machine)  # refuses what there is not before minutes of building
+        variables = sim.environment(build_with_progress(Console(stderr=True))[0], **machine)
+        sim.apply(environ, variables)
+        always = sim.always(variables)
+    # Machines without CANN often have autoloading switched off for all of torch; this program gets its npu.
+    environ.pop(autoload.VARIABLE, None)
+    return environ, always

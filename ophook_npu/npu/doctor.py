@@ -16,7 +16,7 @@ from typing import Any
 
 from ophook_npu import toolchain
 from ophook_npu.errors import OphookError
-from ophook_npu.npu import place, vendors
+from ophook_npu.npu import autoload, place, vendors
 from ophook_npu.npu.installed import require, torch_npu_wheel, torch_wheel
 
 # What torch_npu and torchair import without declaring it.
@@ -112,7 +112,17 @@ def _place(environ: Mapping[str, str]) -> list[Finding]:
         return [Finding("place", "fail", host.problem, host.todo or "")]
     if host.is_ascend:
         return [Finding("place", "ok", f"an Ascend host: CANN at {host.home}, {len(host.devices)} device node(s)")]
-    return [Finding("place", "ok", "no CANN and no NPU: the simulated Ascend is used")]
+    return [Finding("place", "ok", "no CANN and no NPU: the simulated Ascend is used"), *_plain_import(environ)]
+
+
+def _plain_import(environ: Mapping[str, str]) -> list[Finding]:
+    if not autoload.fails(environ):
+        return []
+    return [Finding(
+        "import torch", "warn",
+        "plain `import torch` fails in this shell: it loads torch_npu, which asks for CANN's libraries",
+        "in your shell:\n" + "\n".join(autoload.next_lines()) + '\n(or, on the CPU: eval "$(ophook-npu env --cpu)")',
+    )]  # fmt: skip
 
 
 def _simulator() -> list[Finding]:

@@ -1,5 +1,10 @@
 """Observers: what a model's operators do, seen through any hook mechanism. Each is one file over the hook protocol."""
 
+# ruff: noqa: E402
+from ophook_npu.npu import autoload
+
+autoload.settle()  # what follows imports torch
+
 from ophook_npu.observe._align import Alignment, align
 from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observer
 from ophook_npu.observe.bisect import Bisection, bisect, bisect_device

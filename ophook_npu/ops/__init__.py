@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ophook_npu.errors import OphookError
+from ophook_npu.npu import autoload
 
 if TYPE_CHECKING:
     from ophook_npu.ops.declare import Operator
@@ -45,6 +46,7 @@ def declaration(name: str) -> Operator:
         OphookError: there is no such operator.
     """
     known = _OPERATORS.get(name.split("::")[-1])
+    autoload.settle()  # the declarations import torch
     if known is not None:
         found: Operator = getattr(import_module(known[0]), known[1])
         if name in (found.name, found.qualname):
@@ -61,6 +63,7 @@ def register(operator: str | Operator) -> Any:
     Raises:
         OphookError: there is no such operator, or torch already has one of this name with another schema.
     """
+    autoload.settle()
     from ophook_npu.ops._register import register as register_declaration
 
     return register_declaration(declaration(operator) if isinstance(operator, str) else operator)
@@ -70,5 +73,6 @@ def __getattr__(name: str) -> Any:
     if name in _OPERATORS:
         return register(name)
     if name in _KIT:
+        autoload.settle()
         return getattr(import_module(_KIT[name]), name)
     raise AttributeError(f"module 'ophook_npu.ops' has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import MutableMapping
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim import soc as socs
+from ophook_npu.npu import autoload
 from ophook_npu.sim.build import build
+from ophook_npu.sim.variables import apply, environment
 
 # In the order of their dependencies. libopapi comes after torch, whose libraries it uses.
 _BEFORE_TORCH = (
@@ -27,40 +27,6 @@ _AFTER_TORCH = ("libopapi.so",)
 _active: Path | None = None
 
 
-def environment(
-    root: Path, *, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False
-) -> dict[str, str]:
-    """The variables that a program needs to run on the simulator at ``root``, without those that it inherits.
-
-    ``memory`` is bytes for each device; None takes the SoC's own, or three quarters of the host's if that is less.
-    """
-    variables = {
-        "ASCEND_HOME_PATH": str(root),
-        "ASCEND_TOOLKIT_HOME": str(root),
-        "ASCEND_OPP_PATH": str(root / "opp"),
-        "OPHOOK_SIM_ROOT": str(root),
-        "OPHOOK_SIM_SOC": socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT),
-        "OPHOOK_SIM_DEVICES": str(devices),
-    }
-    if not 1 <= devices <= 16:
-        raise OphookError("devices", f"{devices} devices asked for", allowed="1 to 16")
-    if memory is not None:
-        if memory <= 0:
-            raise OphookError("memory", f"{memory} bytes of device memory asked for", allowed="a positive number")
-        variables["OPHOOK_SIM_MEMORY"] = str(memory)
-    if synchronous:
-        variables["OPHOOK_SIM_SYNC"] = "1"
-    return variables
-
-
-def apply(environ: MutableMapping[str, str], variables: dict[str, str]) -> None:
-    """Write ``variables`` into ``environ`` and put the simulator first where the loader looks."""
-    environ.update(variables)
-    lib = str(Path(variables["OPHOOK_SIM_ROOT"]) / "lib64")
-    rest = [entry for entry in environ.get("LD_LIBRARY_PATH", "").split(":") if entry and entry != lib]
-    environ["LD_LIBRARY_PATH"] = ":".join([lib, *rest])
-
-
 def active() -> Path | None:
     """The simulator that this process runs on: one that `enable` loaded, or that the process was started with."""
     if _active is not None:
@@ -70,7 +36,9 @@ def active() -> Path | None:
     return Path(root) if root and lib in os.environ.get("LD_LIBRARY_PATH", "").split(":") else None
 
 
-def enable(*, soc: str | None = None, devices: int = 1, memory: int | None = None, synchronous: bool = False) -> Path:
+def enable(
+    *, soc: str | None = None, devices: int | None = None, memory: int | None = None, synchronous: bool = False
+) -> Path:
     """Build the simulator if needed (stderr says so), put it under this process and import torch and torch_npu.
 
     Call it before torch is imported. Child processes inherit it. Calling it again is allowed and changes nothing.
@@ -94,15 +62,16 @@ def enable(*, soc: str | None = None, devices: int = 1, memory: int | None = Non
     root = build(on_start=_say_that_it_builds)
     apply(os.environ, environment(root, soc=soc, devices=devices, memory=memory, synchronous=synchronous))
     _load(root, _BEFORE_TORCH)
-    wanted = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
-    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    autoload.unsettle(os.environ)
+    wanted = os.environ.get(autoload.VARIABLE)
+    os.environ[autoload.VARIABLE] = "0"
     try:
         import torch  # noqa: F401
     finally:
         if wanted is None:
-            del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
+            del os.environ[autoload.VARIABLE]
         else:
-            os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = wanted
+            os.environ[autoload.VARIABLE] = wanted
     _load(root, _AFTER_TORCH)
     _active = root
     if wanted != "0":  # what `import torch` does on an Ascend host

@@ -5,6 +5,7 @@ The result is a folder laid out like a CANN installation::
     <cache>/sim/<key>/
         lib64/        libascendcl.so, libopapi.so, libge_runner.so, …
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
+        bin/npu-smi   set_env.sh
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
 
 It is published by one rename: it is there as a whole, or not at all.
@@ -19,12 +20,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ophook_npu import toolchain
+from ophook_npu import __version__, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
+from ophook_npu.sim import soc
+from ophook_npu.sim.variables import set_env_script
 from ophook_npu.toolchain import Library, Progress
 
-CSRC = Path(__file__).resolve().parent.parent / "csrc"
+CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
 
@@ -113,6 +116,15 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             (core, "libgraph.so"),
             folder=f"opp/vendors/{VENDOR}/op_proto/lib/linux/{platform.machine()}",
         ),
+        Library(
+            "npu-smi",
+            sources("tools", "npu_smi"),
+            (*_COMMON, f'-DOPHOOK_NPU_VERSION="{__version__}"'),
+            (core,),
+            ("-Wl,-rpath,$ORIGIN/../lib64",),
+            folder="bin",
+            program=True,
+        ),
     ]
     return libraries
 
@@ -126,6 +138,7 @@ def _key(libraries: list[Library], stamp: str) -> str:
     for library in libraries:
         parts += [library.soname, library.folder, *library.links, *library.link_flags]
         parts += [toolchain.source_key(source, library, [CSRC], stamp) for source in library.sources]
+    parts.append(set_env_script())
     return toolchain.digest([*parts, *(header.read_bytes() for header in sorted((CSRC / "include").rglob("*.h")))])
 
 
@@ -165,7 +178,7 @@ def build(progress: Progress | None = None, on_start: Callable[[], None] | None 
             "torch": torch.version,
             "torch_npu": torch_npu.version,
             "compiler": toolchain.compiler_version(toolchain.compiler()),
-            "libraries": [library.soname for library in libraries],
+            "libraries": [library.soname for library in libraries if not library.program],
             "compiled": compiled,
         }
         (staging / _INFO).write_text(json.dumps(info, indent=2) + "\n")
@@ -177,6 +190,7 @@ def _lay_out(root: Path) -> None:
     for folder in ("runtime", "compiler", "opp/vendors"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     _lay_out_headers(root / "include")
+    (root / "set_env.sh").write_text(set_env_script())
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from pathlib import Path
 
 from ophook_npu.errors import OphookError
-from ophook_npu.sim.build import CSRC
 
+CSRC = Path(__file__).resolve().parent.parent / "csrc"
 DEFAULT = "Ascend910B4"
 
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device.h"
+#include "ledger.h"
 #include "state.h"
 
 namespace sim {
@@ -47,6 +48,12 @@ int read_number(const char* name, uint64_t* value) {
     return sim_fail(kInvalidParam, "%s=%s is not a positive whole number", name, text);
   *value = number;
   return kOk;
+}
+
+// From here on npu-smi lists the process on this device.
+void open_on(int device) {
+  if (!(ledger().opened.load(std::memory_order_relaxed) >> device & 1))
+    ledger().opened.fetch_or(1u << device, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -104,6 +111,7 @@ int sim_init(void) {
   machine.soc = soc;
   machine.devices = int(devices);
   machine.memory_per_device = memory;
+  describe_ledger(soc->name, machine.devices, memory);
   ready = true;
   return kOk;
 }
@@ -117,6 +125,7 @@ int sim_set_device(int device) {
     return sim_fail(kInvalidDevice, "aclrtSetDevice: device %d; this machine simulates %d (0 to %d)", device,
                     machine.devices, machine.devices - 1);
   thread_device = device;
+  open_on(device);
   return kOk;
 }
 
@@ -126,8 +135,11 @@ int sim_set_default_device(int device) {
     return sim_fail(kInvalidDevice, "default device %d; this machine simulates %d (0 to %d)", device, machine.devices,
                     machine.devices - 1);
   default_device = device;
+  if (device >= 0) open_on(device);
   return kOk;
 }
+
+uint64_t sim_device_capacity(void) { return sim_device_count() ? device_capacity() : 0; }
 
 int sim_get_device(int* device) { return require_device("aclrtGetDevice", device); }
 

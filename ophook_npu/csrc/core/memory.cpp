@@ -10,6 +10,7 @@
 #include <shared_mutex>
 
 #include "device.h"
+#include "ledger.h"
 #include "state.h"
 
 namespace {
@@ -29,7 +30,6 @@ struct Physical {
 std::shared_mutex mutex;
 std::map<uintptr_t, Block> blocks;           // by start address
 std::map<uintptr_t, size_t> reservations;
-uint64_t used[sim::kMaxDevices];
 
 constexpr size_t kAlignment = 512;  // what aclrtMalloc promises
 
@@ -49,13 +49,19 @@ std::map<uintptr_t, Block>::iterator find(const void* pointer) {
   return address < next->first + next->second.size ? next : blocks.end();
 }
 
+// Bytes in use on the device. Written with the mutex held exclusively; other processes read it (npu-smi).
+std::atomic<uint64_t>& used(int device) { return sim::ledger().used[device]; }
+
+void give_back(int device, size_t size) { used(device).fetch_sub(size, std::memory_order_relaxed); }
+
 // Books `size` bytes on the device or refuses. Call with the mutex held exclusively.
 int book(const char* caller, int device, size_t size) {
   uint64_t capacity = sim::device_capacity();
-  if (size > capacity - used[device])
+  uint64_t free = capacity - used(device).load(std::memory_order_relaxed);
+  if (size > free)
     return sim_fail(sim::kOutOfMemory, "%s: %zu bytes asked for, %llu of %llu free on device %d", caller, size,
-                    (unsigned long long)(capacity - used[device]), (unsigned long long)capacity, device);
-  used[device] += size;
+                    (unsigned long long)free, (unsigned long long)capacity, device);
+  used(device).fetch_add(size, std::memory_order_relaxed);
   return sim::kOk;
 }
 
@@ -64,7 +70,7 @@ int book(const char* caller, int device, size_t size) {
 uint64_t sim::memory_in_use() {
   std::shared_lock lock(mutex);
   uint64_t sum = 0;
-  for (uint64_t bytes : used) sum += bytes;
+  for (auto& bytes : ledger().used) sum += bytes.load(std::memory_order_relaxed);
   return sum;
 }
 
@@ -78,7 +84,7 @@ int sim_malloc(size_t size, void** out) {
   // Anonymous pages are committed on first use: a card's 32 GiB do not have to exist on a laptop.
   void* pointer = mmap(nullptr, round_up(whole, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) {
-    used[device] -= whole;
+    give_back(device, whole);
     return sim_fail(sim::kOutOfMemory, "aclrtMalloc: the host has no %zu bytes for device %d", whole, device);
   }
   blocks[reinterpret_cast<uintptr_t>(pointer)] = {whole, device, false};
@@ -93,7 +99,7 @@ static int release(const char* caller, void* pointer, bool host) {
   if (block == blocks.end() || (block->second.device < 0) != host || block->second.mapped)
     return sim_fail(sim::kInvalidParam, "%s: %p was not allocated by the matching call, or was freed before", caller,
                     pointer);
-  if (!host) used[block->second.device] -= block->second.size;
+  if (!host) give_back(block->second.device, block->second.size);
   munmap(pointer, round_up(block->second.size, page_size()));
   blocks.erase(block);
   return sim::kOk;
@@ -117,7 +123,7 @@ int sim_memory_info(size_t* free_bytes, size_t* total) {
   if (int code = sim::require_device("aclrtGetMemInfo", &device)) return code;
   std::shared_lock lock(mutex);
   *total = sim::device_capacity();
-  *free_bytes = *total - used[device];
+  *free_bytes = *total - used(device).load(std::memory_order_relaxed);
   return sim::kOk;
 }
 
@@ -166,7 +172,7 @@ int sim_malloc_physical(size_t size, int device, void** handle) {
   int file = memfd_create("ophook-device-memory", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, off_t(size)) != 0) {
     if (file >= 0) close(file);
-    used[device] -= size;
+    give_back(device, size);
     return sim_fail(sim::kOutOfMemory, "aclrtMallocPhysical: the host has no %zu bytes", size);
   }
   *handle = new Physical{file, size, device};
@@ -177,7 +183,7 @@ int sim_free_physical(void* handle) {
   auto physical = static_cast<Physical*>(handle);
   if (!physical) return sim_fail(sim::kInvalidParam, "aclrtFreePhysical: null handle");
   std::unique_lock lock(mutex);
-  used[physical->device] -= physical->size;
+  give_back(physical->device, physical->size);
   close(physical->file);
   delete physical;
   return sim::kOk;

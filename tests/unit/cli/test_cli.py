@@ -19,7 +19,7 @@ def cli(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 def test_missing_script_is_named() -> None:
     result = cli("run", "--", "nowhere.py")
     assert result.returncode == 2
-    assert "error [run] no such script: nowhere.py" in result.stderr and "allowed: a Python script" in result.stderr
+    assert "error [run] no such script: nowhere.py" in result.stderr and "allowed: a Python file" in result.stderr
 
 
 def test_unknown_soc_names_the_nearest() -> None:

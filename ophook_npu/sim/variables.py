@@ -1,0 +1,162 @@
+"""The environment that puts a program on the simulated Ascend: what CANN's ``set_env.sh`` would set.
+
+One source for `ophook-npu run`, `ophook-npu env`, the simulator's own ``set_env.sh`` and `sim.enable`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+
+from ophook_npu.errors import OphookError
+from ophook_npu.npu import autoload
+from ophook_npu.sim import soc as socs
+
+# Variable -> folder below the root that comes first in it.
+SEARCHED = {"LD_LIBRARY_PATH": "lib64", "PATH": "bin"}
+TOOLS = ("npu-smi",)  # the programs in bin
+_MOST_DEVICES = 16
+_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC")
+
+
+def environment(
+    root: Path,
+    *,
+    soc: str | None = None,
+    devices: int | None = None,
+    memory: int | None = None,
+    synchronous: bool = False,
+) -> dict[str, str]:
+    """The variables that a program needs to run on the simulator at ``root``, without those of `SEARCHED`.
+
+    Args:
+        soc: None takes OPHOOK_SIM_SOC, or else the default.
+        devices: None takes OPHOOK_SIM_DEVICES, or else 1.
+        memory: bytes for each device; None takes the SoC's own, or three quarters of the host's if that is less.
+
+    Raises:
+        OphookError: an unknown SoC, or a number that no machine has.
+    """
+    if devices is None:
+        given = os.environ.get("OPHOOK_SIM_DEVICES", "1")
+        if not given.isdigit():
+            raise OphookError("devices", f"OPHOOK_SIM_DEVICES={given}", allowed=f"1 to {_MOST_DEVICES}")
+        devices = int(given)
+    if not 1 <= devices <= _MOST_DEVICES:
+        raise OphookError("devices", f"{devices} devices asked for", allowed=f"1 to {_MOST_DEVICES}")
+    variables = {
+        **_places(str(root)),
+        "OPHOOK_SIM_SOC": socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT),
+        "OPHOOK_SIM_DEVICES": str(devices),
+    }
+    if memory is not None:
+        if memory <= 0:
+            raise OphookError("memory", f"{memory} bytes of device memory asked for", allowed="a positive number")
+        variables["OPHOOK_SIM_MEMORY"] = str(memory)
+    if synchronous:
+        variables["OPHOOK_SIM_SYNC"] = "1"
+    return variables
+
+
+def _places(root: str) -> dict[str, str]:
+    return {
+        "ASCEND_HOME_PATH": root,
+        "ASCEND_TOOLKIT_HOME": root,
+        "ASCEND_OPP_PATH": f"{root}/opp",
+        "OPHOOK_SIM_ROOT": root,
+    }
+
+
+def apply(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
+    """Write ``variables`` into ``environ`` and put the simulator first where the loader and the shell look.
+
+    A second time changes nothing, and another simulator that was there makes way.
+    """
+    _out_of_searches(environ)
+    environ.update(variables)
+    for name, folder in SEARCHED.items():
+        first = f"{variables['OPHOOK_SIM_ROOT']}/{folder}"
+        there = environ.get(name) or (os.defpath if name == "PATH" else "")
+        rest = [entry for entry in there.split(":") if entry and entry != first]
+        environ[name] = ":".join([first, *rest])
+
+
+def take_out(environ: MutableMapping[str, str]) -> None:
+    """Undo `apply`: no simulator is left in ``environ``. CANN's variables go too where they name the simulator."""
+    root = environ.get("OPHOOK_SIM_ROOT")
+    if root is None:
+        return
+    _out_of_searches(environ)
+    for name, value in _places(root).items():
+        if environ.get(name) == value:
+            del environ[name]
+    for name in ("OPHOOK_SIM_SOC", "OPHOOK_SIM_DEVICES", *_OPTIONAL):
+        environ.pop(name, None)
+
+
+def _out_of_searches(environ: MutableMapping[str, str]) -> None:
+    root = environ.get("OPHOOK_SIM_ROOT")
+    for name, folder in SEARCHED.items():
+        if root and name in environ:
+            kept = [entry for entry in environ[name].split(":") if entry and entry != f"{root}/{folder}"]
+            if kept:
+                environ[name] = ":".join(kept)
+            else:
+                del environ[name]
+
+
+def exports(before: Mapping[str, str], after: Mapping[str, str], always: tuple[str, ...] = ()) -> str:
+    """Lines for ``sh``, ``bash`` and ``zsh`` that turn the environment ``before`` into ``after``.
+
+    Args:
+        always: variables that are written, or unset, even if they are the same.
+    """
+    lines = []
+    for name in sorted({*before, *after, *always}):
+        if name in after and (before.get(name) != after[name] or name in always):
+            lines.append(f"export {name}={shlex.quote(after[name])}")
+        elif name not in after and (name in before or name in always):
+            lines.append(f"unset {name}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def always(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """What an ``export`` of the simulator's environment holds in any case, so that it can be kept in a file."""
+    return (*variables, *SEARCHED, autoload.VARIABLE)
+
+
+def set_env_script() -> str:
+    """``set_env.sh`` of a simulator's folder, for bash, zsh and sh. It finds the folder by itself (bash, zsh), or takes
+    OPHOOK_SIM_ROOT (sh, which does not tell a sourced script where it is).
+    """
+    chosen = {"OPHOOK_SIM_SOC": socs.DEFAULT, "OPHOOK_SIM_DEVICES": "1"}
+    lines = [
+        "# source this file: what CANN's set_env.sh sets, with the simulated Ascend in CANN's place.",
+        'if [ -n "${BASH_VERSION:-}" ]; then _ophook_self="${BASH_SOURCE[0]}"',
+        'elif [ -n "${ZSH_VERSION:-}" ]; then eval \'_ophook_self="${(%):-%x}"\'',
+        'else _ophook_self="${OPHOOK_SIM_ROOT:-.}/set_env.sh"; fi',
+        '_ophook_root="$(CDPATH= cd -- "$(dirname -- "$_ophook_self")" && pwd -P)" || _ophook_root=""',
+        'if [ ! -e "$_ophook_root/lib64/libascendcl.so" ]; then',
+        "    echo \"set_env.sh: no simulated Ascend at '$_ophook_root'; from sh, set OPHOOK_SIM_ROOT first\" >&2",
+        "    unset _ophook_self _ophook_root; return 1",
+        "fi",
+        "_ophook_without() { # FOLDER LIST: LIST without FOLDER",
+        '    _ophook_list=":$2:"',
+        '    while case "$_ophook_list" in *":$1:"*) true ;; *) false ;; esac; do',
+        '        _ophook_list="${_ophook_list%%":$1:"*}:${_ophook_list#*":$1:"}"',
+        "    done",
+        '    _ophook_list="${_ophook_list#:}"; printf %s "${_ophook_list%:}"',
+        "}",
+    ]
+    for name, folder in SEARCHED.items():
+        lines += [
+            f'_ophook_rest="$(_ophook_without "${{OPHOOK_SIM_ROOT:-$_ophook_root}}/{folder}" "${{{name}:-}}")"',
+            f'_ophook_rest="$(_ophook_without "$_ophook_root/{folder}" "$_ophook_rest")"',
+            f'export {name}="$_ophook_root/{folder}${{_ophook_rest:+:$_ophook_rest}}"',
+        ]
+    lines += [f'export {name}="{value}"' for name, value in _places("$_ophook_root").items()]
+    lines += [f'export {name}="${{{name}:-{value}}}"' for name, value in chosen.items()]
+    lines += [f"unset {autoload.VARIABLE}", "unset _ophook_self _ophook_root _ophook_rest; unset -f _ophook_without"]
+    return "\n".join(lines) + "\n"
