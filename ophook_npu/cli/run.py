@@ -97,7 +97,8 @@ def _inside(
         return environ, (autoload.VARIABLE,)
     if chosen == "npu":
         assert host.home is not None
-        environ, always = place.ascend_environment(host.home, environ), (autoload.VARIABLE,)
+        environ = place.ascend_environment(host.home, environ)
+        always: tuple[str, ...] = (autoload.VARIABLE,)
     else:
         size = None if memory is None else memory << 20
         machine: dict[str, Any] = {"soc": soc, "devices": devices, "memory": size, "synchronous": sync}
