@@ -7,9 +7,11 @@ from importlib import import_module
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
+from ophook_npu.untrusted import shown
 
 app = typer.Typer(
     name="ophook-npu",
@@ -47,11 +49,11 @@ def main() -> None:
     try:
         app()
     except OphookError as error:
-        console = Console(stderr=True)
-        console.print(f"[bold red]error[/] [bold]\\[{error.where}][/] ", end="")
-        console.print(error.what, markup=False, highlight=False, soft_wrap=True)
+        # What it quotes may stand in somebody else's file: no markup, no control characters.
+        console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+        console.print(Text("error", "bold red"), Text(f"[{shown(error.where)}]", "bold"), shown(error.what))
         if error.allowed:
-            console.print(f"  allowed: {error.allowed}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"  allowed: {shown(error.allowed)}")
         if error.todo:
-            console.print(f"  next: {error.todo}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"  next: {shown(error.todo)}")
         sys.exit(2)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ophook_npu.errors import OphookError
+from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:
     from ophook_npu.observe import Observer
@@ -93,7 +94,7 @@ def observe(
         out.write_text(json.dumps(observer.to_json(), indent=1) + "\n")
     sys.stdout.flush()
     # On standard error, so that the program's own output stays its own.
-    print(text, file=sys.stderr)
+    print(shown(text), file=sys.stderr)
     raise typer.Exit(status or int(bool(bad is not None and bad())))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,9 +64,9 @@ def register(app: typer.Typer) -> None:
         """Measure where the time of a program's operators goes."""
         writable(out, html, timeline)
         from ophook_npu.observe import Profile
-        from ophook_npu.observe.profile import diff
+        from ophook_npu.observe.profile import diff, read_baseline
 
-        earlier = None if baseline is None else json.loads(readable(baseline).read_text())
+        earlier = None if baseline is None else read_baseline(readable(baseline))
         profile = Profile(by_module=by_module, **filters)
 
         def finish() -> str:

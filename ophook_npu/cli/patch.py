@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ophook_npu.errors import OphookError
 from ophook_npu.patch.finding import Finding
+from ophook_npu.untrusted import shown
 
 patch_app = typer.Typer(
     help="Put operators into op-plugin's source tree, and take them out again.", no_args_is_help=True
@@ -57,7 +59,7 @@ def apply(
         verb = ("would be applied" if dry_run else "applied") if result.changed else "already applied"
         _say(f"{result.name}: {verb}", result.notes)
         if dry_run:
-            sys.stdout.write(result.diff)
+            sys.stdout.write(shown(result.diff) if sys.stdout.isatty() else result.diff)
 
 
 @patch_app.command()
@@ -136,13 +138,15 @@ def check(
 def _table(findings: list[tuple[str, Finding]]) -> None:
     table = Table("of", "what", "", "found", "next")
     for of, one in findings:
-        table.add_row(of, one.what, "[green]ok[/]" if one.ok else "[red]no[/]", one.detail, "" if one.ok else one.todo)
+        ok = Text("ok", "green") if one.ok else Text("no", "red")
+        words = [Text(shown(word)) for word in (of, one.what, one.detail, "" if one.ok else one.todo)]
+        table.add_row(*words[:2], ok, *words[2:])
     Console().print(table)
 
 
 def _say(line: str, details: tuple[str, ...] = ()) -> None:
     # Plain text: paths must not be wrapped or coloured, scripts read this.
-    typer.echo("\n".join([line, *(f"  {detail}" for detail in details)]))
+    typer.echo(shown("\n".join([line, *(f"  {detail}" for detail in details)])))
 
 
 def _version(given: str | None) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ophook_npu.cli._program import PROGRAM, Device, Out, Program, Via, observe, start_over, watching, writable
 from ophook_npu.errors import OphookError
+from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:
     from ophook_npu.observe.bisect import Bisection
@@ -68,7 +70,9 @@ def register(app: typer.Typer) -> None:
             result = "; ".join(row["differences"]) or row["note"] or "as captured"
             style = "red" if row["differences"] else None
             time = "" if row["us"] is None else f"{row['us']:.1f}"
-            table.add_row(Path(row["capture"]).stem, row["op"], row["device"], result, time, style=style)
+            cells = (Path(row["capture"]).stem, row["op"], row["device"], result, time)
+            # Not as rich's markup: a file's name may be any text.
+            table.add_row(*(Text(shown(cell)) for cell in cells), style=style)
         console = Console()
         (console if console.is_terminal else Console(width=200)).print(table)
         if out is not None:
@@ -76,7 +80,7 @@ def register(app: typer.Typer) -> None:
         if test is not None:
             from ophook_npu.observe.capture import write_test
 
-            print(f"written: {write_test(paths[0], test, on)}")
+            print(shown(f"written: {write_test(paths[0], test, on)}"))
         raise typer.Exit(int(any(row["differences"] for row in rows)))
 
     @watching(app, "digest")
@@ -111,7 +115,7 @@ def register(app: typer.Typer) -> None:
             found.html(html, title=f"{a.name} and {b.name}")
         if out is not None:
             out.write_text(json.dumps(found.to_json(), indent=1) + "\n")
-        print(found.report())
+        print(shown(found.report()))
         raise typer.Exit(int(found.differing > 0 or found.pairs == 0))
 
     @app.command("bisect", context_settings=PROGRAM)
@@ -146,7 +150,7 @@ def register(app: typer.Typer) -> None:
         found = _bisect(Trials(program, replace, move_to or "cpu", via), output, tolerance, not one)
         if out is not None:
             out.write_text(json.dumps({"guilty": found.guilty, "runs": found.runs}, indent=1) + "\n")
-        print(found)
+        print(shown(found))
 
 
 def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) -> Bisection:
@@ -155,7 +159,11 @@ def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) ->
 
     console = Console(stderr=True)
     names = trials.names()
-    console.print(f"{len(names)} operators are suspected", highlight=False)
+
+    def say(text: str) -> None:
+        console.print(shown(text), highlight=False, markup=False)
+
+    say(f"{len(names)} operators are suspected")
     # The run without any suspect: the first one of the search.
     trusted: list[str] = []
     smallest = names
@@ -175,11 +183,9 @@ def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) ->
 
     words = MOVED if trials.replacements is None else REPLACED
     try:
-        return search(
-            names, wrong, words, all_guilty=all_guilty, progress=lambda text: console.print(text, highlight=False)
-        )
+        return search(names, wrong, words, all_guilty=all_guilty, progress=say)
     except KeyboardInterrupt:
-        console.print(f"interrupted; narrowed down to {len(smallest)} so far: {', '.join(smallest)}", highlight=False)
+        say(f"interrupted; narrowed down to {len(smallest)} so far: {', '.join(smallest)}")
         raise typer.Exit(130) from None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import itertools
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +13,13 @@ from typing import Any
 
 import torch
 
+from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
 from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns
 from ophook_npu.observe._numbers import TOLERANCES
 from ophook_npu.observe.digest import Digest, Row
+from ophook_npu.untrusted import Wrong
 
 Pair = tuple[Row, Row]
 _KEEP = 1000
@@ -229,16 +230,50 @@ def _rows(given: Any) -> Iterator[Row]:
 
 
 def _read(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            try:
-                row = json.loads(text)
-                row["op"], row["results"], row["random"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise OphookError(
-                    "align", f"{path}:{number} is not a row of a digest", todo="write one with ophook-npu digest"
-                ) from error
-            yield row
+    todo = "write one with ophook-npu digest"
+    for number, row in untrusted.json_lines(path, "align", todo):
+        try:
+            yield _row(row)
+        except Wrong as error:
+            raise OphookError("align", f"{path}:{number} is not a row of a digest: {error}", todo=todo) from error
+
+
+_FIELDS = ("n", "op", "phase", "module", "random", "results")
+_FIGURES = ("shape", "dtype", "norm", "mean", "weighted")
+_DTYPES = frozenset(str(value).removeprefix("torch.") for value in vars(torch).values() if type(value) is torch.dtype)
+
+
+def _row(row: Any) -> Row:
+    """The row, checked: runs are compared across machines, so somebody else may have written it."""
+    untrusted.fields(row, "the row", _FIELDS, ("node", "inputs"))
+    untrusted.integer(row["n"], "n", 0)
+    untrusted.text(row["op"], "op")
+    untrusted.one_of(row["phase"], "phase", ("forward", "backward"))
+    if row["module"] is not None:
+        untrusted.text(row["module"], "module")
+    untrusted.flag(row["random"], "random")
+    if "node" in row:
+        untrusted.text(row["node"], "node")
+    row["results"] = [_figures(figures, "results") for figures in untrusted.items(row["results"], "results")]
+    if not row["results"]:
+        raise Wrong("there are no results")
+    if row.get("inputs") is None:
+        row.pop("inputs", None)
+    else:
+        row["inputs"] = [_figures(figures, "inputs") for figures in untrusted.items(row["inputs"], "inputs")]
+    return row
+
+
+def _figures(figures: Any, name: str) -> Row:
+    untrusted.fields(figures, name, _FIGURES, ("bits",))
+    shape = [untrusted.integer(size, "shape", 0) for size in untrusted.items(figures["shape"], "shape", 64)]
+    untrusted.integer(math.prod(shape), "the number of elements", 0, 1 << 63)
+    untrusted.one_of(figures["dtype"], "dtype", _DTYPES)
+    for part in ("norm", "mean", "weighted"):
+        figures[part] = untrusted.number(figures[part], part)
+    if "bits" in figures:
+        untrusted.integer(figures["bits"], "bits")
+    return figures
 
 
 def _key(row: Row) -> Any:

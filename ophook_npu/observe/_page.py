@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ophook_npu.untrusted import shown
+
 _STYLE = """
 :root { --back: #f5f6f8; --panel: #fff; --text: #16202b; --soft: #5d6b7a; --line: #e2e6eb; --bar: #3867d6;
   --bad: #c0392b; --bad-back: #fdecea; --good: #1e7d4f; --good-back: #e7f5ee; --track: #eef0f4;
@@ -248,7 +250,7 @@ def course(title: str, points: Sequence[tuple[int, float, bool, str]], aside: st
 
 
 def escape(value: Any) -> str:
-    return html.escape(str(value))
+    return html.escape(shown(value))
 
 
 def _number(cell: Any) -> float:

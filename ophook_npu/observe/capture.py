@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import statistics
 import time
 from collections import Counter
@@ -15,12 +14,14 @@ import torch
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
+from ophook_npu.observe import _capture_form as form
+from ophook_npu.observe._capture_test import write_test
 from ophook_npu.observe._describe import is_real, size, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, error
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import draws, leaves_memory_unwritten
 
-_FORMAT = 1
+__all__ = ["Capture", "Replay", "best_device", "load", "replay", "write_test"]
 
 
 class Capture(Observer):
@@ -49,7 +50,7 @@ class Capture(Observer):
         max_bytes: int = 64 << 20,
         **filters: Any,
     ) -> None:
-        _safetensors()
+        form.safetensors()
         self.folder = Path(folder)
         self.saved: list[Path] = []
         self.left_out: Counter[str] = Counter()
@@ -78,7 +79,7 @@ class Capture(Observer):
         number = 1 + max((int(p.name[:4]) for p in self.folder.glob("[0-9][0-9][0-9][0-9]_*.json")), default=0)
         path = self.folder / f"{number:04}_{call.name.replace('::', '.')}.json"
         record = {
-            "format": _FORMAT,
+            "format": form.FORMAT,
             "op": call.name,
             "args": arguments[0],
             "kwargs": arguments[1],
@@ -89,7 +90,7 @@ class Capture(Observer):
             "stack": [f"{f.filename}:{f.lineno} {f.name}" for f in user_stack(call)],
             "torch": torch.__version__,
         }
-        _safetensors().save_file(stored, path.with_suffix(".safetensors"))
+        form.safetensors().save_file(stored, path.with_suffix(".safetensors"))
         path.write_text(json.dumps(record, indent=1) + "\n")
         self.saved.append(path)
         self._counts[call.name] += 1
@@ -119,7 +120,10 @@ class Capture(Observer):
             self.left_out[f"more than {size(self._max_bytes)} of tensors"] += 1
             return None
         try:
-            return ([_encode(a, stored) for a in args], {k: _encode(v, stored) for k, v in kwargs.items()}), stored
+            return (
+                [form.encode(a, stored) for a in args],
+                {k: form.encode(v, stored) for k, v in kwargs.items()},
+            ), stored
         except TypeError as error:
             self.left_out[str(error)] += 1
             return None
@@ -132,6 +136,7 @@ class Replay:
     Attributes:
         op: the operator's name. args, kwargs: what it was called with. expected: what it returned then.
         record: everything the capture says: phase, module, stack, torch's version.
+        operator: the overload called ``op``.
     """
 
     op: str
@@ -139,11 +144,12 @@ class Replay:
     kwargs: dict[str, Any]
     expected: Any
     record: dict[str, Any]
+    operator: Any
 
     @property
     def differs_by_nature(self) -> str | None:
         """Why a second run gives other numbers: ``"draws random numbers"`` and the like; ``None`` if it should not."""
-        op = _operator(self.op)
+        op = self.operator
         if draws(Call(op, self.args, self.kwargs)):
             return "draws random numbers"
         return "returns memory that nobody has written" if leaves_memory_unwritten(op) else None
@@ -151,7 +157,7 @@ class Replay:
     def run(self) -> Any:
         """Calls the operator on fresh copies of the arguments."""
         args, kwargs = _copies(self.args), {name: _copies(value) for name, value in self.kwargs.items()}
-        return _operator(self.op)(*args, **kwargs)
+        return self.operator(*args, **kwargs)
 
     def errors(self, result: Any = None) -> list[str]:
         """How ``result`` (of :meth:`run`, by default) differs from what was captured; empty if it does not.
@@ -181,7 +187,6 @@ class Replay:
 
     def time(self, repeat: int = 20) -> float:
         """Median time of a run in µs, arguments copied beforehand; on an accelerator until it is done."""
-        operator = _operator(self.op)
         device = next((t.device for t in tensors(*self.args) if t.device.type not in ("cpu", "meta")), None)
         times = []
         for _ in range(repeat):
@@ -189,7 +194,7 @@ class Replay:
             if device is not None:
                 torch.get_device_module(device).synchronize()
             start = time.perf_counter()
-            operator(*args, **kwargs)
+            self.operator(*args, **kwargs)
             if device is not None:
                 torch.get_device_module(device).synchronize()
             times.append(time.perf_counter() - start)
@@ -204,19 +209,16 @@ def load(path: str | Path, device: str | None = None) -> Replay:
         device: put the tensors there; by default on the CPU.
 
     Raises:
-        OphookError: no such capture, or one of another format.
+        OphookError: no such capture, one of another format, or one that no capture made: nothing in it is believed.
+            The operator must be registered here, must not open files, and its results must not be of a size that has
+            nothing to do with the capture's.
     """
     path = Path(path)
     if not path.is_file():
         raise OphookError("replay", f"no such capture: {path}", todo="give the .json file of one")
-    record = json.loads(path.read_text())
-    if record.get("format") != _FORMAT:
-        raise OphookError("replay", f"{path} has format {record.get('format')!r}", allowed=f"format {_FORMAT}")
-    stored = _safetensors().load_file(path.with_suffix(".safetensors"), device="cpu")
-    place = _device(device or "cpu")
-    args = tuple(_decode(a, stored, place) for a in record["args"])
-    kwargs = {name: _decode(value, stored, place) for name, value in record["kwargs"].items()}
-    return Replay(record["op"], args, kwargs, _decode(record["result"], stored, torch.device("cpu")), record)
+    captured = form.read(path, _device(device or "cpu"))
+    record = captured.record
+    return Replay(record["op"], captured.args, captured.kwargs, captured.expected, record, captured.operator)
 
 
 def _device(name: str) -> torch.device:
@@ -244,140 +246,7 @@ def replay(path: str | Path, device: str | None = None) -> list[str]:
     return load(path, device).errors()
 
 
-def write_test(path: str | Path, to: str | Path, device: str | None = None) -> Path:
-    """Writes a pytest file that runs a captured call and compares; it needs torch, safetensors and the capture's
-    files only.
-
-    Args:
-        path: the capture's ``.json`` file.
-        to: the test file. It refers to the tensors by a path relative to itself if they are beside or below it.
-        device: where the test runs the operator; by default on the CPU.
-    """
-    path, to = Path(path).resolve(), Path(to).resolve()
-    replayed = load(path)
-    data = path.with_suffix(".safetensors")
-    place = (
-        f"Path(__file__).parent / {str(data.relative_to(to.parent))!r}"
-        if data.is_relative_to(to.parent)
-        else f"Path({str(data)!r})"
-    )
-    limits = {str(t.dtype): TOLERANCES[t.dtype] for t in tensors(replayed.expected) if t.dtype in TOLERANCES}
-    atol, rtol = next(iter(limits.values()), (0.0, 0.0))
-    record = replayed.record
-    args = ", ".join(_source(a) for a in record["args"])
-    kwargs = ", ".join(f"{name}={_source(value)}" for name, value in record["kwargs"].items())
-    space, _, rest = replayed.op.partition("::")
-    name, _, overload = rest.partition(".")
-    called = f"torch.ops.{space}.{name}.{overload or 'default'}"
-    module = f", in module {record['module']!r}" if record["module"] is not None else ""
-    origin = "\n".join(f"    {line}" for line in record["stack"][-3:])
-    to.write_text(
-        f'''"""{replayed.op} as it was called in {record["phase"]}{module}, from
-
-{origin}
-"""
-
-from pathlib import Path
-
-import torch
-from safetensors.torch import load_file
-
-DATA = {place}
-DEVICE = {device or "cpu"!r}
-
-
-def test_{name.strip("_")}():
-    t = load_file(DATA, device=DEVICE)
-    result = {called}({", ".join(filter(None, [args, kwargs]))})
-    expected = {_source(record["result"])}
-    results = result if isinstance(result, (list, tuple)) else [result]
-    wanted = expected if isinstance(expected, (list, tuple)) else [expected]
-    assert len(results) == len(wanted)
-    for given, want in zip(results, wanted):
-        if isinstance(want, torch.Tensor):
-            allowed = {atol!r} + {rtol!r} * (want.abs().max().item() if want.numel() else 0)
-            torch.testing.assert_close(given, want, atol=allowed, rtol=0, equal_nan=True)
-        else:
-            assert given == want
-'''
-    )
-    return to
-
-
-_CONSTANTS = (torch.dtype, torch.layout, torch.memory_format, torch.device)
-
-
-def _encode(value: Any, stored: dict[str, torch.Tensor]) -> Any:
-    if isinstance(value, torch.Tensor):
-        name = f"t{len(stored)}"
-        plain = value.detach().resolve_conj().resolve_neg()
-        # Dense memory in the order of the strides, so that the layout comes back with the values.
-        strides = plain.stride()
-        order = sorted(range(plain.dim()), key=lambda d: (-strides[d], d))
-        stored[name] = plain.permute(order).contiguous().cpu().clone()
-        return {"tensor": name, "order": order, "device": str(value.device)}
-    if isinstance(value, (list, tuple)):
-        return [_encode(v, stored) for v in value]
-    if isinstance(value, _CONSTANTS):
-        return {"torch": str(value)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    if isinstance(value, complex):
-        return {"complex": [value.real, value.imag]}
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise TypeError(f"an argument of type {type(value).__name__} has no plain form")
-
-
-def _decode(value: Any, stored: dict[str, torch.Tensor], device: torch.device) -> Any:
-    if isinstance(value, list):
-        return [_decode(v, stored, device) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "tensor" in value:
-        order = value["order"]
-        return stored[value["tensor"]].to(device).permute([order.index(d) for d in range(len(order))])
-    if "float" in value:
-        return float(value["float"])
-    if "complex" in value:
-        return complex(*value["complex"])
-    text = value["torch"]
-    # A device among the arguments says where to make something: where the replay runs.
-    return getattr(torch, text.removeprefix("torch.")) if text.startswith("torch.") else device
-
-
-def _source(value: Any) -> str:
-    """Python that makes what :func:`_encode` wrote, given the tensors as ``t``."""
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_source, value)) + "]"
-    if not isinstance(value, dict):
-        return repr(value)
-    if "tensor" in value:
-        order = value["order"]
-        back = [order.index(d) for d in range(len(order))]
-        return f"t[{value['tensor']!r}]" + ("" if back == sorted(back) else f".permute({back})")
-    if "float" in value:
-        return f"float({value['float']!r})"
-    if "complex" in value:
-        return repr(complex(*value["complex"]))
-    return str(value["torch"]) if value["torch"].startswith("torch.") else "torch.device(DEVICE)"
-
-
 def _copies(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.clone()
     return type(value)(map(_copies, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _operator(name: str) -> Any:
-    from ophook_npu.hooks import _targets
-
-    return _targets.resolve(name if "." in name else name + ".default").ops[0]
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors.torch
-    except ImportError as error:
-        raise OphookError("capture", "safetensors is not installed", todo="pip install safetensors") from error
-    return safetensors.torch

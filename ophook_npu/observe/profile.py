@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import torch
 
+from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook
 from ophook_npu.hooks._call import Proceed
@@ -21,6 +22,7 @@ from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
+from ophook_npu.untrusted import Wrong
 
 By = Literal["operator", "shape", "module", "phase", "node"]
 _HOST = frozenset({"cpu", "meta"})
@@ -301,8 +303,11 @@ def diff(before: dict[str, Any] | Profile, after: dict[str, Any] | Profile) -> s
 
     Args:
         before, after: profiles, or what their ``to_json`` gave.
+
+    Raises:
+        OphookError: one of them is no such result: it may be somebody else's.
     """
-    old, new = (p.to_json() if isinstance(p, Profile) else p for p in (before, after))
+    old, new = (p.to_json() if isinstance(p, Profile) else _checked(p) for p in (before, after))
     a = {row["name"]: row for row in old["by_operator"]}
     b = {row["name"]: row for row in new["by_operator"]}
     none = dataclasses.asdict(Row(""))
@@ -324,6 +329,31 @@ def diff(before: dict[str, Any] | Profile, after: dict[str, Any] | Profile) -> s
         )
     last = f"all: {old['total_us']:.1f} -> {new['total_us']:.1f} µs"
     return f"{columns(rows, frozenset(range(1, 7)))}\n\n{last}"
+
+
+def read_baseline(path: Path) -> dict[str, Any]:
+    """What ``to_json`` gave once and ``--json`` wrote, for :func:`diff`.
+
+    Raises:
+        OphookError: no such file, or no such result.
+    """
+    return _checked(untrusted.json_file(path, "profile", "write one with ophook-npu profile --json"))
+
+
+def _checked(result: Any) -> dict[str, Any]:
+    try:
+        if not isinstance(result, dict) or not {"by_operator", "total_us"} <= result.keys():
+            raise Wrong("there are no by_operator and total_us")
+        rows = []
+        for row in untrusted.items(result["by_operator"], "by_operator"):
+            if not isinstance(row, dict) or not {"name", "calls", "total"} <= row.keys():
+                raise Wrong("a row has no name, calls and total")
+            calls, total = untrusted.integer(row["calls"], "calls", 0), untrusted.number(row["total"], "total")
+            rows.append({"name": untrusted.text(row["name"], "name"), "calls": calls, "total": total})
+        return {"by_operator": rows, "total_us": untrusted.number(result["total_us"], "total_us")}
+    except Wrong as error:
+        todo = "write one with ophook-npu profile --json"
+        raise OphookError("profile", f"the baseline is no profile: {error}", todo=todo) from error
 
 
 def _p95(times: list[tuple[int, int]]) -> int:

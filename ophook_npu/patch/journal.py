@@ -11,12 +11,19 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import stat
+import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
+import yaml
+
+from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
+from ophook_npu.untrusted import Wrong
 
 FORMAT = 1
 
@@ -61,29 +68,92 @@ def record_path(root: Path) -> Path:
 def load(root: Path) -> dict[str, Record]:
     """The records by operator name, in the order in which they were applied."""
     path = record_path(root)
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         return {}
+    todo = "restore the tree with git checkout, then delete the record"
+    if path.is_symlink():
+        raise OphookError("patch", f"the record {path} is a symbolic link", todo=todo)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise ValueError(f"format {data['format']}, this version reads {FORMAT}")
-        return {
-            name: Record(
-                state=item["state"],
-                signature=item["signature"],
-                torch_version=item["torch_version"],
-                insertions=[Insertion(**one) for one in item["insertions"]],
-                added=[Added(**one) for one in item["added"]],
-                folders=list(item["folders"]),
+        data = untrusted.json_text(untrusted.content(path, "patch"))
+        untrusted.fields(data, "the record", ("format", "operators"))
+        untrusted.integer(data["format"], "format", FORMAT, FORMAT)
+        operators = untrusted.fields(data["operators"], "operators", (), data["operators"])
+        return {name: _record(root, name, item) for name, item in operators.items()}
+    except (Wrong, TypeError) as error:
+        raise OphookError("patch", f"the record {path} cannot be read: {error}", todo=todo) from error
+
+
+# A tree comes with its record, so somebody else may have written it: it says which files are changed and deleted.
+_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)?", re.ASCII)
+_VERSION = re.compile(r"v\d+\.\d+", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_YAML = re.compile(r"op_plugin/config/(v\d+r\d+/)?(op_plugin_functions|derivatives)\.yaml", re.ASCII)
+_KERNEL = re.compile(r"op_plugin/ops/(v\d+r\d+/)?opapi/[^/]+\.cpp", re.ASCII)
+_FOLDER = re.compile(r"op_plugin/ops/(v\d+r\d+/)?opapi", re.ASCII)
+_STATES = ("applying", "applied", "reverting")
+
+
+def _record(root: Path, name: str, item: Any) -> Record:
+    _matches(name, "an operator's name", _NAME)
+    untrusted.fields(item, name, [field.name for field in fields(Record)])
+    signature = untrusted.text(item["signature"], "signature")
+    insertions = []
+    for one in untrusted.items(item["insertions"], "insertions"):
+        untrusted.fields(one, "an insertion", [field.name for field in fields(Insertion)])
+        for part in one:
+            untrusted.text(one[part], part)
+        _inside(root, one["path"], _YAML)
+        _matches(one["before"], "before", _SHA256)
+        if name_in(one["text"]) != name:
+            raise Wrong(f"the text in {one['path']} is not one entry called {name}")
+        insertions.append(Insertion(**one))
+    added = []
+    for one in untrusted.items(item["added"], "added"):
+        untrusted.fields(one, "a file", [field.name for field in fields(Added)])
+        added.append(Added(_inside(root, one["path"], _KERNEL), _matches(one["sha256"], "sha256", _SHA256)))
+    return Record(
+        state=untrusted.one_of(item["state"], "state", _STATES),
+        signature=signature,
+        torch_version=_matches(item["torch_version"], "torch_version", _VERSION),
+        insertions=insertions,
+        added=added,
+        folders=[_inside(root, folder, _FOLDER) for folder in untrusted.items(item["folders"], "folders")],
+    )
+
+
+def _matches(value: Any, name: str, pattern: re.Pattern[str]) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        untrusted.refuse(name, value, f"of the form {pattern.pattern}")
+    return value
+
+
+def _inside(root: Path, value: Any, pattern: re.Pattern[str]) -> str:
+    """A path of the tree that this program changes, without a link on the way."""
+    _matches(untrusted.below(value, "path").as_posix(), "path", pattern)
+    no_links(root, root / value)
+    return str(value)
+
+
+def name_in(text: str) -> str | None:
+    """The operator whose entry ``text`` is; None where it is not exactly one entry."""
+    try:
+        items = yaml.safe_load(textwrap.dedent(text.replace("\r\n", "\n")))
+    except (yaml.YAMLError, RecursionError):
+        return None
+    if not isinstance(items, list) or len(items) != 1 or not isinstance(items[0], dict):
+        return None
+    return str(items[0].get("func", items[0].get("name"))).split("(", 1)[0].strip()
+
+
+def no_links(root: Path, path: Path) -> None:
+    """OphookError where ``path`` or a folder between it and ``root`` is a symbolic link."""
+    current = path
+    while current != root:
+        if current.is_symlink():
+            raise OphookError(
+                "patch", f"{current} is a symbolic link", todo="replace it by what it points to; links are not followed"
             )
-            for name, item in data["operators"].items()
-        }
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise OphookError(
-            "patch",
-            f"the record {path} cannot be read: {error}",
-            todo="restore the tree with git checkout, then delete the record",
-        ) from error
+        current = current.parent
 
 
 def save(root: Path, records: dict[str, Record]) -> None:

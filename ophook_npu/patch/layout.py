@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 from ophook_npu.patch import yamltext
+from ophook_npu.patch.journal import no_links
 
 VERSION = re.compile(r"^v?(\d+)\.(\d+)(?:\..*)?$")
 
@@ -105,25 +106,15 @@ def _per_version(root: Path, version: str, folder: str) -> Layout:
     return Layout(root, version, (version,), yaml, config / folder / "derivatives.yaml", kernels, per_version=True)
 
 
-def _no_links(root: Path, path: Path) -> None:
-    current = path
-    while current != root:
-        if current.is_symlink():
-            raise OphookError(
-                "patch", f"{current} is a symbolic link", todo="replace it by what it points to; links are not followed"
-            )
-        current = current.parent
-
-
 def _regular(root: Path, path: Path) -> Path:
-    _no_links(root, path)
+    no_links(root, path)
     if not path.is_file():
         raise OphookError("patch", f"{path} is missing", todo="check that the tree is complete")
     return path
 
 
 def _folder(root: Path, path: Path) -> Path:
-    _no_links(root, path)
+    no_links(root, path)
     if not path.is_dir():
         raise OphookError("patch", f"folder {path} is missing", todo="check that the tree is complete")
     return path

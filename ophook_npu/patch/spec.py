@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
 from ophook_npu.patch.layout import Layout
 
@@ -128,6 +129,8 @@ def load_operator(path: Path) -> Operator:
             f"patch {name}", f"unknown keys {', '.join(unknown)} in the entry", allowed=", ".join(_SECTION_KEYS)
         )
     kernels = tuple(sorted(folder.glob("*.cpp")))
+    for kernel in kernels:
+        _check_kernel(kernel)
     _pair(name, entry, kernels, folder)
     derivative = None
     if (folder / DERIVATIVES_FILE).is_file():
@@ -141,13 +144,46 @@ def load_operator(path: Path) -> Operator:
 
 def _one_item(path: Path, key: str) -> dict[str, Any]:
     try:
-        items = yaml.safe_load(path.read_bytes())
-    except yaml.YAMLError as error:
+        items = yaml.safe_load(untrusted.content(path, "patch", _MOST))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise OphookError("patch", f"{path} is not valid YAML: {error}") from error
     if not isinstance(items, list) or len(items) != 1 or not isinstance(items[0], dict) or key not in items[0]:
         count = len(items) if isinstance(items, list) else 0
         raise OphookError("patch", f"{path} has {count} entries", allowed=f"a list with exactly one '- {key}: …'")
+    _check_plain(items[0], path)
     return dict(items[0])
+
+
+_MOST = 2 << 20  # bytes of a file of an operator's folder
+_KERNEL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\.cpp")
+
+
+def _check_kernel(kernel: Path) -> None:
+    """It is copied into the tree: a link would bring in any file of this machine."""
+    if not _KERNEL_NAME.fullmatch(kernel.name):
+        raise OphookError("patch", f"the kernel {kernel.name!r}", allowed="a name of letters, digits, _ . + and -")
+    if kernel.is_symlink():
+        raise OphookError("patch", f"{kernel} is a symbolic link", todo="replace it by what it points to")
+    untrusted.content(kernel, "patch", _MOST)
+
+
+def _check_plain(entry: dict[Any, Any], path: Path) -> None:
+    """Texts and numbers, and lists and mappings of them: aliases of YAML can stand for such without end."""
+    left = 1000
+
+    def walk(value: Any, depth: int) -> bool:
+        nonlocal left
+        left -= 1
+        if left < 0 or depth > 8:
+            return False
+        if isinstance(value, dict):
+            return all(isinstance(key, str) and walk(part, depth + 1) for key, part in value.items())
+        if isinstance(value, list):
+            return all(walk(part, depth + 1) for part in value)
+        return value is None or isinstance(value, (str, int, float))
+
+    if not walk(entry, 0):
+        raise OphookError("patch", f"the entry in {path}", allowed="texts, numbers, and not too many of them")
 
 
 def _pair(name: str, entry: dict[str, Any], kernels: tuple[Path, ...], folder: Path) -> None:

@@ -66,9 +66,11 @@ def keep(folder: Path, name: str = DISTRIBUTION) -> Path | None:
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file in distribution.files:
             path = Path(str(distribution.locate_file(file)))
-            # Scripts above site-packages are made again from entry_points at installation.
+            # Scripts above site-packages are made again from entry_points at installation; a RECORD names nothing else
+            # outside.
             if (
                 ".." in file.parts
+                or file.is_absolute()
                 or "__pycache__" in file.parts
                 or file.name in ("INSTALLER", "REQUESTED", "direct_url.json")
             ):

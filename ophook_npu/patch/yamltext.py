@@ -43,7 +43,7 @@ def parse(content: bytes, where: Path | str) -> Document:
     """The document, not to be changed; an OphookError names file, line and cause where it is no mapping and no list."""
     try:
         document = _load(content)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         tab = _tab_line(content)
         cause = f"line {tab} is indented with a tab" if tab else f"{error}".replace("\n", " ")
         raise OphookError("patch", f"{where} is not valid YAML: {cause}", todo="repair the file first") from error
