@@ -77,11 +77,11 @@ def json_file(path: Path, where: str, todo: str | None = None) -> Any:
         raise OphookError(where, f"{path}: {error}", todo=todo) from error
 
 
-def json_lines(path: Path, where: str, todo: str | None = None) -> Iterator[tuple[int, Any]]:
+def json_lines(path: Path, where: str, what: str, todo: str | None = None) -> Iterator[tuple[int, Any]]:
     """Line number and document of each line, read as they are asked for.
 
     Raises:
-        OphookError: a line is no JSON, or longer than :data:`LINE`.
+        OphookError: no such file; or a line is no JSON, so not ``what`` it should be, or longer than :data:`LINE`.
     """
     if not path.is_file():
         raise OphookError(where, f"no such file: {path}", todo=todo)
@@ -94,7 +94,7 @@ def json_lines(path: Path, where: str, todo: str | None = None) -> Iterator[tupl
                     raise Wrong(f"more than {LINE} bytes in a line")
                 document = json_text(text)
             except Wrong as error:
-                raise OphookError(where, f"{path}:{number}: {error}", todo=todo) from error
+                raise OphookError(where, f"{path}:{number} is not {what}: {error}", todo=todo) from error
             yield number, document
 
 

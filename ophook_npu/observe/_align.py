@@ -231,7 +231,7 @@ def _rows(given: Any) -> Iterator[Row]:
 
 def _read(path: Path) -> Iterator[Row]:
     todo = "write one with ophook-npu digest"
-    for number, row in untrusted.json_lines(path, "align", todo):
+    for number, row in untrusted.json_lines(path, "align", "a row of a digest", todo):
         try:
             yield _row(row)
         except Wrong as error:
