@@ -14,6 +14,16 @@ absolute() {
     esac
 }
 
+# How many test processes fit on this machine: one a core, and 3 GB of free memory for each with what it starts.
+test_processes() {
+    awk -v n="$(nproc)" '/^MemAvailable/ { fit = int($2 / 3e6); if (fit < n) n = fit; print n < 1 ? 1 : n }' /proc/meminfo
+}
+
+threads_each() { # PROCESSES: threads for each, so that all together are as many as there are cores
+    local each=$(($(nproc) / $1))
+    echo $((each > 0 ? each : 1))
+}
+
 # begin_steps VENV TOTAL: logs go below the virtual environment, in a folder of this run.
 begin_steps() {
     step_number=0 total_steps=$2

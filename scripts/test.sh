@@ -1,30 +1,50 @@
 #!/usr/bin/env bash
 # Set up if needed and run the tests: the unit tests on the CPU, then the tests that need npu on the simulated Ascend.
-# usage: scripts/test.sh [--venv DIR] [unit|sim|all] [pytest options]
+# usage: scripts/test.sh [--venv DIR] [--coverage] [unit|sim|all] [pytest options]
+#   --coverage    measure which lines and branches of ophook_npu run, in child processes too, and print the table
+#   pytest runs as many processes as there are cores and memory for; -n 2 chooses, -n 0 runs all in one process
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib.sh
 source "$root/scripts/lib.sh"
 
-venv="$root/.venv" which=all
-if [ "${1:-}" = --venv ]; then
-    [ $# -ge 2 ] || usage_error "--venv needs a value"
-    venv=$(absolute "$2")
-    shift 2
-fi
+venv="$root/.venv" coverage=0
+while [ $# -gt 0 ]; do
+    case $1 in
+        --venv)
+            [ $# -ge 2 ] || usage_error "--venv needs a value"
+            venv=$(absolute "$2")
+            shift 2
+            ;;
+        --coverage) coverage=1; shift ;;
+        -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
+        *) break ;;
+    esac
+done
+which=all
 case ${1:-} in
     unit | sim | all) which=$1; shift ;;
-    -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
 esac
 
 bash "$root/scripts/setup_venv.sh" "$venv"
 cd "$root"
+workers=$(test_processes)
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(threads_each "$workers")}
+pytest=(-m pytest -n "$workers" --dist loadfile)
+if [ "$coverage" = 1 ]; then
+    "$venv/bin/python" -m coverage erase
+    pytest=(-m coverage run "${pytest[@]}")
+fi
 status=0
 if [ "$which" != sim ]; then
-    TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" -m pytest tests/unit "$@" || status=1
+    TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" "${pytest[@]}" tests/unit "$@" || status=1
 fi
 if [ "$which" != unit ]; then
-    "$venv/bin/ophook-npu" run --device sim -- -m pytest tests/sim "$@" || status=1
+    "$venv/bin/ophook-npu" run --device sim -- "${pytest[@]}" tests/sim "$@" || status=1
+fi
+if [ "$coverage" = 1 ]; then
+    "$venv/bin/python" -m coverage combine --quiet
+    "$venv/bin/python" -m coverage report
 fi
 exit "$status"

@@ -23,6 +23,7 @@ from ophook_npu.untrusted import Wrong
 
 Pair = tuple[Row, Row]
 _KEEP = 1000
+_FIGURES = ("norm", "mean", "weighted")
 
 
 @dataclasses.dataclass
@@ -69,7 +70,9 @@ class Alignment:
             lines.append(
                 f"first divergence: {a['op']} ({a['phase']}{where}), call {a['n']} of a and {b['n']} of b{node}"
             )
-            lines += [f"  a {_show(x)}\n  b {_show(y)}" for x, y in zip(a["results"], b["results"], strict=False)]
+            for x, y in zip(a["results"], b["results"], strict=False):
+                digits = {name: _digits(x[name], y[name]) for name in _FIGURES}
+                lines += [f"  a {_show(x, digits)}", f"  b {_show(y, digits)}"]
             lines.append(f"{self.differing} pairs differ from there on")
             if self.fresh is not None:
                 names = Counter(pair[0]["op"] for pair in self.fresh)
@@ -314,6 +317,12 @@ def _rtol(dtype: str) -> float:
     return TOLERANCES.get(getattr(torch, dtype), (0.0, 0.0))[1]
 
 
-def _show(result: Row) -> str:
-    figures = ", ".join(f"{name} {result[name]:.9g}" for name in ("norm", "mean", "weighted"))
+def _digits(a: float, b: float) -> int:
+    """Significant digits that tell two figures apart, and two more: the order of a sum changes digits after those."""
+    apart = next((digits for digits in range(1, 16) if f"{a:.{digits}g}" != f"{b:.{digits}g}"), 2)
+    return min(apart + 2, 16)
+
+
+def _show(result: Row, digits: dict[str, int]) -> str:
+    figures = ", ".join(f"{name} {result[name]:.{digits[name]}g}" for name in _FIGURES)
     return f"{result['dtype']}{result['shape']}: {figures}"

@@ -4,8 +4,12 @@ tests/sim`.
 
 import importlib.metadata
 import os
+import subprocess
+import sys
+from typing import Any
 
 import pytest
+from forkserver import ForkServer
 
 TORCH_NPU = tuple(map(int, importlib.metadata.version("torch-npu").split(".")[:2]))
 _NEEDS = "torch_npu(version, why): needs a torch_npu at least so new"
@@ -32,13 +36,59 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         ) from error
 
 
-@pytest.fixture
-def run_sim():
-    """Run Python code in a process of its own on the simulator; further keyword arguments are environment variables."""
-    import subprocess
-    import sys
+class Programs:
+    """Runs programs on the simulator; those with the same options and environment are forks of one process."""
 
-    def run(code: str, *options: str, timeout: float = 240, **environment: str) -> subprocess.CompletedProcess[str]:
+    def __init__(self) -> None:
+        self._servers: dict[tuple[Any, ...], ForkServer] = {}
+
+    def run(self, arguments: tuple[str, ...], options: tuple[str, ...], environment: dict[str, str], timeout: float):
+        environ = {**os.environ, **environment}
+        environ.pop("PYTEST_CURRENT_TEST", None)  # changes from test to test
+        key = (options, tuple(sorted(environ.items())))
+        server = self._servers.pop(key, None)
+        if server is None:
+            if len(self._servers) == 2:  # each takes some memory, and most programs are like the one before
+                self._servers.pop(next(iter(self._servers))).close()
+            command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--"]
+            server = ForkServer(command, ["torch", "torch_npu", "ophook_npu"], environ)
+        self._servers[key] = server
+        return server.run(*arguments, timeout=timeout)
+
+    def close(self) -> None:
+        for server in self._servers.values():
+            server.close()
+
+
+@pytest.fixture(scope="session")
+def programs():
+    programs = Programs()
+    yield programs
+    programs.close()
+
+
+@pytest.fixture
+def run_python(programs: Programs):
+    """Run Python with these arguments in a process of its own on the simulator; keyword arguments are environment
+    variables."""
+
+    def run(
+        *arguments: str, options: tuple[str, ...] = (), timeout: float = 500, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return programs.run(arguments, options, environment, timeout)
+
+    return run
+
+
+@pytest.fixture
+def run_sim(run_python):
+    """Run Python code in a process of its own on the simulator: ``run_sim(code, "--devices", "2", VARIABLE="1")``.
+    ``anew=True`` starts Python anew instead of forking it with torch imported.
+    """
+
+    def run(code: str, *options: str, timeout: float = 240, anew: bool = False, **environment: str):
+        if not anew:
+            return run_python("-c", code, options=options, timeout=timeout, **environment)
         command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", "-c", code]
         return subprocess.run(
             command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **environment}, check=False

@@ -1,7 +1,6 @@
 """Every operator that ships, and one that a user starts, on every route: what `ophook-npu op check` finds on the
 simulator."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +11,16 @@ from ophook_npu.ops import _OPERATORS, packages
 
 NPU = [name for name in _OPERATORS if name.startswith("npu_")]
 ROUTES = ("prototype", "aclnn", "torchair static", "torchair dynamic", "npugraph_ex")
-# a process for each: torchair cannot be used in one that used npugraph_ex
-COMMAND = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--", "-m", "ophook_npu"]
 
 
-def op_check(target: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "op", "check", target, *options], capture_output=True, text=True, timeout=500,
-        env={**os.environ, "COLUMNS": "200", **environment},
-    )  # fmt: skip
+@pytest.fixture
+def op_check(run_python):
+    """A process for each: torchair cannot be used in one that used npugraph_ex."""
+
+    def check(target: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return run_python("-m", "ophook_npu", "op", "check", target, *options, COLUMNS="200", **environment)
+
+    return check
 
 
 def statuses(text: str) -> dict[str, str]:
@@ -29,7 +29,7 @@ def statuses(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NPU)
-def test_npu_operators_agree_on_every_route(name: str) -> None:
+def test_npu_operators_agree_on_every_route(op_check, name: str) -> None:
     result = op_check(name)
     found = statuses(result.stdout)
     assert result.returncode == 0, result.stdout + result.stderr[-2000:]
@@ -37,13 +37,13 @@ def test_npu_operators_agree_on_every_route(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["crop", "numpy_sin", "numpy_matmul"])
-def test_operators_without_a_kernel_run_through_the_cpu(name: str) -> None:
+def test_operators_without_a_kernel_run_through_the_cpu(op_check, name: str) -> None:
     result = op_check(name, "--only", "schema", "--only", "aclnn")
     assert result.returncode == 0 and statuses(result.stdout)["aclnn"] == "pass", result.stdout + result.stderr[-2000:]
     assert "runs on the CPU, with copies to and fro: it has no aclnn function" in result.stderr
 
 
-def test_a_new_package_passes_on_every_route(tmp_path: Path) -> None:
+def test_a_new_package_passes_on_every_route(op_check, tmp_path: Path) -> None:
     schema = "(Tensor x, Tensor y, float scale=2.0) -> Tensor"
     package = tmp_path / "npu_scale_custom"
     made = subprocess.run(
@@ -157,5 +157,5 @@ assert ops.npu_add_custom(one, one).tolist() == [2.0, 2.0] and "torch_npu" not i
 import torch_npu
 print(ops.npu_add_custom(one.npu(), one.npu()))
 """
-    result = run_sim(code)
+    result = run_sim(code, anew=True)  # it imports torch without torch_npu
     assert result.stdout.splitlines()[-1] == "tensor([2., 2.], device='npu:0')", result.stdout + result.stderr[-2000:]

@@ -1,8 +1,6 @@
 """Every kind of argument and result through every route: the generated kernel, torchair and npugraph_ex."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -153,14 +151,18 @@ def package(folder: Path) -> Path:
     return packages.simulate(folder)
 
 
-def run(package: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--", *arguments]
-    environ = {**os.environ, "COLUMNS": "250", "ASCEND_CUSTOM_OPP_PATH": str(package), **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=500, env=environ)
+@pytest.fixture
+def run(run_python, package: Path):
+    """Run Python with the package of these operators."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return run_python(*arguments, COLUMNS="250", ASCEND_CUSTOM_OPP_PATH=str(package), **environment)
+
+    return run
 
 
-def test_every_route_agrees(folder: Path, package: Path) -> None:
-    result = run(package, "-m", "ophook_npu", "op", "check", str(folder / "kinds_operators.py"))
+def test_every_route_agrees(run, folder: Path) -> None:
+    result = run("-m", "ophook_npu", "op", "check", str(folder / "kinds_operators.py"))
     assert result.returncode == 0, result.stdout + result.stderr[-3000:]
     rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in result.stdout.splitlines() if "│" in line]
     for route in ROUTES:
@@ -178,7 +180,7 @@ x = torch.randn(3, 4)
 
 
 @pytest.mark.parametrize("task_queue", ["0", "1", "2"])
-def test_lists_of_floats_of_calls_in_flight(folder: Path, package: Path, task_queue: str) -> None:
+def test_lists_of_floats_of_calls_in_flight(run, folder: Path, task_queue: str) -> None:
     """Each call has its own list: the values, the length and the memory."""
     program = (
         PROGRAM
@@ -191,11 +193,11 @@ for n in range(200):
 print(all(torch.allclose(got.cpu(), expected, rtol=1e-4, atol=1e-4) for got, expected in results))
 """
     )
-    result = run(package, "-c", program.format(folder=str(folder)), TASK_QUEUE_ENABLE=task_queue)
+    result = run("-c", program.format(folder=str(folder)), TASK_QUEUE_ENABLE=task_queue)
     assert result.stdout.splitlines()[-1] == "True", result.stdout + result.stderr[-2000:]
 
 
-def test_autocast_on_npu(folder: Path, package: Path) -> None:
+def test_autocast_on_npu(run, folder: Path) -> None:
     program = (
         PROGRAM
         + """
@@ -212,11 +214,11 @@ with torch.autocast("npu", dtype=torch.bfloat16):
 print("cast")
 """
     )
-    result = run(package, "-c", program.format(folder=str(folder)))
+    result = run("-c", program.format(folder=str(folder)))
     assert result.stdout.splitlines()[-1:] == ["cast"], result.stdout + result.stderr[-2000:]
 
 
-def test_a_complex_scalar_is_refused_by_name_on_every_device(folder: Path, package: Path) -> None:
+def test_a_complex_scalar_is_refused_by_name_on_every_device(run, folder: Path) -> None:
     program = (
         PROGRAM
         + """
@@ -227,13 +229,13 @@ for device in ("cpu", "npu", "meta"):
         print(str(error).splitlines()[0])
 """
     )
-    result = run(package, "-c", program.format(folder=str(folder)))
+    result = run("-c", program.format(folder=str(folder)))
     lines = [line for line in result.stdout.splitlines() if line.startswith("[mixed]")]
     assert len(lines) == 3, result.stdout + result.stderr[-2000:]
     assert all("alpha is" in line and line.endswith("; allowed: a real number") for line in lines), lines
 
 
-def test_shapes_of_optional_tensors_and_lists_are_refused_in_the_same_words(folder: Path, package: Path) -> None:
+def test_shapes_of_optional_tensors_and_lists_are_refused_in_the_same_words(run, folder: Path) -> None:
     program = (
         PROGRAM
         + """
@@ -246,7 +248,7 @@ for bias, rest in ((torch.ones(4), []), (None, [x, torch.ones(3, 5)]), (torch.on
             print(str(error).splitlines()[0])
 """
     )
-    result = run(package, "-c", program.format(folder=str(folder)))
+    result = run("-c", program.format(folder=str(folder)))
     lines = [line for line in result.stdout.splitlines() if line.startswith("[mixed]")]
     assert len(lines) == 6, result.stdout + result.stderr[-2000:]
     assert lines[::2] == lines[1::2]

@@ -49,10 +49,9 @@ OLDER = {
     ["--device cpu", "--device npu", "--device npu --backend aot_eager", "--device npu --backend npugraph_ex"]
     + [pytest.param(options, marks=pytest.mark.torch_npu("2.13", why)) for options, why in OLDER.items()],
 )
-def test_the_llama_example(options: str) -> None:
+def test_the_llama_example(run_python, options: str) -> None:
     """The story: ten steps of training with the losses of the original, on every route."""
-    command = [sys.executable, str(ROOT / "examples" / "custom_ops" / "llama.py"), *options.split()]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    result = run_python(str(ROOT / "examples" / "custom_ops" / "llama.py"), *options.split())
     assert result.returncode == 0, result.stdout + result.stderr[-2000:]
     assert "replaced 5 LlamaRMSNorm" in result.stdout and "replaced 2 LlamaMLP" in result.stdout
     assert len(re.findall(r"^step ", result.stdout, re.MULTILINE)) == 10

@@ -38,9 +38,9 @@ def test_class_replace_nest_and_out_of_order(model):
     found = torch.nn.ReLU.__dict__["forward"]
     add = ophook_npu.hook(torch.nn.ReLU, replace=lambda x: ophook_npu.original()(x) + 1).enable()
     mul = ophook_npu.hook(torch.nn.ReLU, replace=lambda x: ophook_npu.original()(x) * 10).enable()
-    assert torch.allclose(model(x), (want + 1) * 10)
+    torch.testing.assert_close(model(x), (want + 1) * 10)
     add.disable()
-    assert torch.allclose(model(x), want * 10)
+    torch.testing.assert_close(model(x), want * 10)
     mul.disable()
     assert torch.equal(model(x), want)
     assert torch.nn.ReLU.__dict__["forward"] is found
@@ -103,18 +103,18 @@ device = torch._C._get_privateuse1_backend_name()
 assert device == "hostdev" and device in h.why
 x, w = torch.randn(4, 5).to(device).requires_grad_(), torch.randn(5, 6).to(device)
 native = (x @ w).cpu()
-assert torch.allclose(native, x.cpu() @ w.cpu())
+torch.testing.assert_close(native, x.cpu() @ w.cpu())
 with h:
     y = x @ w
     assert y.device.type == device and torch.allclose(y.cpu(), native + 1000, atol=1e-3)
     y.sum().backward()
     assert h.hits == 2 and x.grad.device.type == device
-    assert torch.allclose(x.cpu() @ w.cpu(), native)
+    torch.testing.assert_close(x.cpu() @ w.cpu(), native)
     with torch.inference_mode():
         assert (x @ w).min().item() > 500
     assert torch.vmap(torch.mm)(x.expand(2, 4, 5), w.expand(2, 5, 6)).min().item() > 500
     assert torch.compile(lambda a, b: a @ b)(x, w).min().item() > 500
-assert torch.allclose((x @ w).cpu(), native)
+torch.testing.assert_close((x @ w).cpu(), native)
 h.remove()
 hooks.purge()  # a compiler's idle workers may be threads
 assert hooks.registered() == []

@@ -1,0 +1,129 @@
+"""Python programs in processes of their own without the seconds that importing torch takes.
+
+Each program is a fork of one process that has imported torch, and done no more: before any device, stream or compiler
+is used, when it has no thread that matters. So a program finds what it would find after its first import; its working
+directory, arguments and streams are its own, and it ends as a program ends. What a test checks about importing itself,
+or about `ophook-npu run`, needs a process started anew.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Sequence
+from typing import Any
+
+_LARGEST = 1 << 17  # bytes of a request: a message is sent whole or not at all
+
+
+class ForkServer:
+    """The side of the tests: ``run`` is like ``subprocess.run([sys.executable, *arguments])``, with output captured.
+
+    Args:
+        command: what to start before the name of this file, such as ``[sys.executable]``.
+        modules: what the server imports before it forks.
+        environment: of the server, and so of every program.
+    """
+
+    def __init__(self, command: Sequence[str], modules: Sequence[str], environment: dict[str, str]) -> None:
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
+            self._process = subprocess.Popen(
+                [*command, __file__, str(theirs.fileno()), *modules],
+                env=environment, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors,
+                pass_fds=[theirs.fileno()],
+            )  # fmt: skip
+
+    def run(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+        """Raises: subprocess.TimeoutExpired after the program was killed, RuntimeError if the server did not start."""
+        request = json.dumps({"arguments": arguments, "cwd": os.getcwd()}).encode()
+        assert len(request) <= _LARGEST, "pass a file, not so much code"
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            self._channel.settimeout(timeout)
+            try:
+                socket.send_fds(self._channel, [request], [out.fileno(), err.fileno()])
+                pid = self._receive()
+                try:
+                    status = self._receive()
+                except TimeoutError:
+                    os.kill(pid, signal.SIGKILL)
+                    self._channel.settimeout(None)
+                    self._receive()
+                    raise subprocess.TimeoutExpired(arguments, timeout) from None
+            except (ConnectionError, EOFError) as error:
+                self._errors.seek(0)
+                raise RuntimeError(f"the fork server ended: {self._errors.read().decode()}") from error
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+        return subprocess.CompletedProcess(list(arguments), status, *texts)
+
+    def _receive(self) -> int:
+        answer = self._channel.recv(64)
+        if not answer:
+            raise EOFError
+        return int(answer)
+
+    def close(self) -> None:
+        self._channel.close()
+        self._process.wait()
+        self._errors.close()
+
+
+def serve(channel: socket.socket, modules: Sequence[str]) -> dict[str, Any]:
+    """Import, then fork at each request; returns in the children only."""
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # or the first collection in a child copies every page that holds an object
+    while True:
+        message, files, *_ = socket.recv_fds(channel, _LARGEST, 2)
+        if not message:
+            os._exit(0)
+        pid = os.fork()
+        if pid == 0:
+            channel.close()
+            for file, standard in zip(files, (1, 2), strict=True):
+                os.dup2(file, standard)
+                os.close(file)
+            return json.loads(message)
+        for file in files:
+            os.close(file)
+        channel.send(str(pid).encode())
+        _, status = os.waitpid(pid, 0)
+        channel.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def run_program(arguments: Sequence[str]) -> None:
+    """As Python's own command line does it: ``-c code``, ``-m module`` or a script."""
+    if arguments[0] == "-c":
+        sys.argv = ["-c", *arguments[2:]]
+        sys.path[0] = ""
+        module = types.ModuleType("__main__")
+        sys.modules["__main__"] = module
+        exec(compile(arguments[1], "<string>", "exec"), module.__dict__)
+    elif arguments[0] == "-m":
+        sys.argv = list(arguments[1:])
+        sys.path[0] = os.getcwd()
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = list(arguments)
+        sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
+        runpy.run_path(arguments[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    _request = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
+    os.chdir(_request["cwd"])
+    run_program(_request["arguments"])
