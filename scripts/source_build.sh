@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Build torch_npu's wheel from TREE with upstream's ci/build.sh; exactly one wheel, with torchair in it, or an error.
 # Run again after an interruption, it goes on where it was. Progress goes to file descriptor 3 where that is open.
-# usage: source_build.sh TREE PYTHON JOBS
+# usage: source_build.sh TREE PYTHON JOBS [--fast]
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=source_lib.sh
 source "$here/source_lib.sh"
-tree=$1 python=$2 jobs=$3
+tree=$1 python=$2 jobs=$3 fast=${4:-}
 PATH="$(dirname "$python"):$PATH"
 export PATH
 
@@ -15,6 +15,14 @@ export PATH
 export DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs
 abi=$(ask "$python" 'import torch; print(int(torch.compiled_with_cxx11_abi()))' ABI-OF-TORCH)
 export _GLIBCXX_USE_CXX11_ABI=$abi
+# Headers compiled once, and a torch with CUDA on a machine without its toolkit: cmake 3.21 reads this variable.
+if [ "${CMAKE_TOOLCHAIN_FILE:-}" != "$here/source_cmake/toolchain.cmake" ]; then
+    export OPHOOK_NEXT_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE:-} CMAKE_TOOLCHAIN_FILE=$here/source_cmake/toolchain.cmake
+fi
+export OPHOOK_PRECOMPILE=${OPHOOK_PRECOMPILE:-1} OPHOOK_OPTIMIZE=
+[ "$fast" != --fast ] || OPHOOK_OPTIMIZE=-O0
+# Upstream uses ccache where it is installed; without these it would not keep what was compiled with such headers.
+export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 version=$(ask "$python" 'import sys; print("%d.%d" % sys.version_info[:2])' 3.X)
 options=("--python=$version")
 # Without Tensorpipe's source there is no RPC framework; releases differ in whether they notice by themselves.
@@ -23,6 +31,7 @@ if [ ! -e "$tree/third_party/Tensorpipe/CMakeLists.txt" ] && grep -qs -- '--disa
 fi
 log="$tree/build/ophook-build.log"
 echo "DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs _GLIBCXX_USE_CXX11_ABI=$abi; log: $log"
+echo "CMAKE_TOOLCHAIN_FILE=$CMAKE_TOOLCHAIN_FILE OPHOOK_PRECOMPILE=$OPHOOK_PRECOMPILE OPHOOK_OPTIMIZE=$OPHOOK_OPTIMIZE"
 run mkdir -p -- "$tree/build"
 # A wheel of an earlier build must not be taken for the result of this one.
 run rm -f -- "$tree"/dist/*.whl
@@ -34,6 +43,9 @@ if ! { true >&3; } 2>/dev/null; then
     exec 3>&1
 fi
 : >"$log"
+# Upstream's setup.py generates the code once more; what comes out the same is not compiled again (torch_npu.cmake).
+export OPHOOK_TIMES="$tree/build/ophook-times.json" OPHOOK_PYTHON=$python
+"$python" -m ophook_npu.patch.rebuild remember "$tree" "$OPHOOK_TIMES"
 status=0
 (cd "$tree" && run bash ci/build.sh "${options[@]}" 2>&1) | "$python" -m ophook_npu.patch.progress "$log" >&3 || status=$?
 if [ "$status" -ne 0 ]; then

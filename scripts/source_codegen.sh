@@ -26,7 +26,9 @@ if [ "${DRY_RUN:-0}" = 1 ]; then
     exit 0
 fi
 status=0
-run bash "$tree/generate_code.sh" "$name" "$torch" >"$log" 2>&1 || status=$?
+# What an operator more does not concern is not compiled again.
+run "$python" -m ophook_npu.patch.rebuild run "$tree" bash "$tree/generate_code.sh" "$name" "$torch" >"$log" 2>&1 ||
+    status=$?
 cat "$log"
 [ "$status" -eq 0 ] || die "upstream's code generation failed (exit status $status)" "read $log"
 run "${check[@]}" --generated --codegen-log "$log" ||

@@ -20,6 +20,7 @@ Takes hours where nothing is built yet. Steps: clone, patch, codegen, build, ins
   --jobs N              compilers at once (default: by cores and free memory, 1.2 GB each and 6 GB beside)
   --until STEP          stop after clone, patch, codegen, build, install or test (default test)
   --autograd            also write the derivative, for autograd in C++
+  --fast                compile without optimisation: about half the time; to try an operator, not for production
   --allow-dirty         keep uncommitted changes of yours in op-plugin
   --device auto|sim|npu where to test (default auto)
   --venv DIR            the virtual environment (default .venv)
@@ -33,7 +34,7 @@ TEXT
 }
 
 tree="$root/build/source/pytorch" branch='' url='' version='' jobs=${MAX_JOBS:-} until=test device=auto
-venv="$root/.venv" apply=() dry=0
+venv="$root/.venv" apply=() dry=0 fast=()
 while [ $# -gt 0 ]; do
     case $1 in
         --torch-npu-dir | --branch | --url | --python | --jobs | --until | --device | --venv)
@@ -51,6 +52,7 @@ while [ $# -gt 0 ]; do
             shift 2
             ;;
         --autograd | --allow-dirty) apply+=("$1"); shift ;;
+        --fast) fast=(--fast); shift ;;
         --dry-run) dry=1; shift ;;
         -h | --help) usage; exit 0 ;;
         *) usage_error "unknown option $1" ;;
@@ -115,7 +117,7 @@ for name in "${order[@]:1:last-1}"; do
             ;;
         build)
             take "build torch_npu ($jobs jobs)" "read the log; running again goes on where it stopped" \
-                bash "$scripts/source_build.sh" "$tree" "$python" "$jobs"
+                bash "$scripts/source_build.sh" "$tree" "$python" "$jobs" ${fast[@]+"${fast[@]}"}
             ;;
         install)
             take "install the wheel" "the previous torch_npu is still there" \

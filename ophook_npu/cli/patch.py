@@ -120,7 +120,7 @@ def check(
         _say(f"{result.name}: {'can be applied' if result.changed else 'applied'}", result.notes)
     findings: list[tuple[str, patch.Finding]] = []
     if torch_npu_dir is not None and not generated:
-        findings += [("tree", one) for one in patch.preflight(torch_npu_dir, python, jobs)]
+        findings += [("tree", one) for one in patch.preflight(torch_npu_dir, python, jobs, other_commits=allow_dirty)]
     if generated:
         if torch_npu_dir is None:
             raise OphookError("patch check", "--generated needs --torch-npu-dir")

@@ -13,25 +13,29 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 from ophook_npu.patch.finding import Finding
+from ophook_npu.patch.submodules import check_submodules
 
 # Measured on torch_npu's own units: the common ones stay below 1.2 GB, RegisterNPU.cpp takes 5.7.
 GB_PER_JOB = 1.2
 GB_BASE = 6.0
-# Upstream's build does without these.
-_OPTIONAL_SUBMODULES = ("googletest", "torch-mlir", "Tensorpipe")
-
+# The headers that are compiled once take 0.5, objects, libraries and the wheel the rest.
+GB_DISK = 10.0
+# From this version on cmake reads the variable that our file for the build is passed by.
+_CMAKE_WITH_TOOLCHAIN_VARIABLE = (3, 21)
 _PROBE = """
 import importlib.metadata as m, json, sys
 try:
     import torch
     t, abi = torch.__version__, torch.compiled_with_cxx11_abi()
+    cuda = getattr(getattr(torch, "version", None), "cuda", None)
 except ImportError:
-    t, abi = None, None
+    t, abi, cuda = None, None, None
 def version(name):
     try: return m.version(name)
     except m.PackageNotFoundError: return None
 print(json.dumps({"python": "%d.%d" % sys.version_info[:2], "executable": sys.executable, "torch": t, "abi": abi,
-                  "setuptools": version("setuptools"), "wheel": version("wheel"), "PyYAML": version("PyYAML")}))
+                  "cuda": cuda, "setuptools": version("setuptools"), "wheel": version("wheel"),
+                  "PyYAML": version("PyYAML")}))
 """
 
 
@@ -43,6 +47,7 @@ class Interpreter:
     executable: str
     torch: str | None
     abi: bool | None
+    cuda: str | None
     setuptools: str | None
     wheel: str | None
     PyYAML: str | None
@@ -73,8 +78,11 @@ def jobs_for(memory: float, cores: int) -> int:
     return max(1, min(cores, int((memory - GB_BASE) / GB_PER_JOB)))
 
 
-def preflight(torch_npu: Path, python: str, jobs: int | None = None) -> list[Finding]:
-    """Findings about tree, interpreter, tools and memory. Raises OphookError where ``torch_npu`` is no such tree."""
+def preflight(torch_npu: Path, python: str, jobs: int | None = None, *, other_commits: bool = False) -> list[Finding]:
+    """Findings about tree, interpreter, tools, memory and disk. Raises OphookError where ``torch_npu`` is no such tree.
+
+    ``other_commits``: submodules may be at commits that the tree does not pin.
+    """
     for name in ("generate_code.sh", "setup.py", "ci/build.sh"):
         if not (torch_npu / name).is_file():
             raise OphookError(
@@ -82,7 +90,7 @@ def preflight(torch_npu: Path, python: str, jobs: int | None = None) -> list[Fin
             )
     interpreter = probe(python)
     return [
-        *_submodules(torch_npu),
+        *check_submodules(torch_npu, others=other_commits),
         _quoting(torch_npu),
         _supported_python(torch_npu, interpreter),
         _python_on_path(interpreter),
@@ -90,25 +98,12 @@ def preflight(torch_npu: Path, python: str, jobs: int | None = None) -> list[Fin
         _abi(interpreter),
         _packages(interpreter),
         _compiler(torch_npu),
-        _cmake(),
+        _cmake(interpreter),
+        _tools(),
+        _ccache(),
         _memory(jobs),
+        _disk(torch_npu),
     ]
-
-
-def _submodules(tree: Path) -> list[Finding]:
-    if not (tree / ".gitmodules").is_file():
-        return [Finding("submodules", False, ".gitmodules is missing", "check that the tree is complete")]
-    paths = re.findall(r"^\s*path\s*=\s*(.+?)\s*$", (tree / ".gitmodules").read_text(encoding="utf-8"), re.MULTILINE)
-    # The first code generation moves acl_src's headers here and deletes acl_src.
-    moved = (tree / "third_party" / "acl" / "inc" / "acl" / "acl.h").is_file()
-    missing = []
-    for path in paths:
-        if path.rsplit("/", 1)[-1] in _OPTIONAL_SUBMODULES or ("acl_src" in path and moved):
-            continue
-        if not (tree / path).is_dir() or not any(entry.name != ".git" for entry in (tree / path).iterdir()):
-            missing.append(path)
-    todo = "git submodule update --init --recursive" if missing else ""
-    return [Finding("submodules", not missing, f"missing: {', '.join(missing)}" if missing else "all there", todo)]
 
 
 def _quoting(tree: Path) -> Finding:
@@ -189,12 +184,21 @@ def _compiler(tree: Path) -> Finding:
     return Finding("compiler", good, detail, "" if good else f"install a compiler that knows C++{standard}")
 
 
-def _cmake() -> Finding:
+def _cmake(interpreter: Interpreter) -> Finding:
     found = [name for name in ("cmake", "cmake3") if shutil.which(name)]
     for name in found:
         match = re.search(r"version (\S+)", subprocess.run([name, "--version"], capture_output=True, text=True).stdout)
-        if match and _numbers(match[1]) >= (3, 18):
+        if match and _numbers(match[1]) >= _CMAKE_WITH_TOOLCHAIN_VARIABLE:
             return Finding("cmake", True, f"{name} {match[1]}")
+        if match and _numbers(match[1]) >= (3, 18):
+            if interpreter.cuda is not None:
+                return Finding(
+                    "cmake",
+                    False,
+                    f"{name} {match[1]}; this torch is built with CUDA {interpreter.cuda}, which needs 3.21 or newer",
+                    f"{interpreter.executable} -m pip install cmake, or install a CPU build of torch",
+                )
+            return Finding("cmake", True, f"{name} {match[1]}; 3.21 or newer would compile torch's headers once")
     return Finding("cmake", False, "none of 3.18 or newer" if found else "not on PATH", "install cmake 3.18 or newer")
 
 
@@ -212,6 +216,29 @@ def _memory(jobs: int | None) -> Finding:
         good,
         f"{memory:.0f} GB free, {jobs} jobs need {needed:.0f}",
         "" if good else f"pass --jobs {most} or fewer",
+    )
+
+
+def _tools() -> Finding:
+    """What upstream's scripts call without looking for it first."""
+    missing = [name for name in ("make", "git", "bash") if shutil.which(name) is None]
+    detail = f"missing: {', '.join(missing)}" if missing else "make, git, bash"
+    return Finding("tools", not missing, detail, f"install {' '.join(missing)}" if missing else "")
+
+
+def _ccache() -> Finding:
+    found = shutil.which("ccache")
+    return Finding("ccache", True, f"used: {found}" if found else "not installed; with it, a second build is faster")
+
+
+def _disk(tree: Path) -> Finding:
+    free = shutil.disk_usage(tree).free / 1e9
+    # What an interrupted build left there is not needed again.
+    built = sum(path.stat().st_size for path in (tree / "build").rglob("*") if path.is_file()) / 1e9
+    needed = max(1.0, GB_DISK - built)
+    good = free >= needed
+    return Finding(
+        "disk", good, f"{free:.0f} GB free, {needed:.0f} needed", "" if good else f"make room on the disk of {tree}"
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -43,7 +45,7 @@ def failing(tree: Path, python: str = sys.executable, jobs: int | None = 1) -> d
 
 
 # What depends on the machine and not on the tree is tested by itself below.
-MACHINE = {"memory", "cmake", "compiler", "packages", "python on PATH"}
+MACHINE = {"memory", "disk", "cmake", "tools", "compiler", "packages", "python on PATH"}
 
 
 def test_a_good_tree(tree: Path) -> None:
@@ -61,7 +63,58 @@ def test_missing_submodule(tree: Path) -> None:
     (tree / "third_party/torchair/torchair/file").unlink()
     found = failing(tree)["submodules"]
     assert found.detail == "missing: third_party/torchair/torchair"
-    assert found.todo == "git submodule update --init --recursive"
+    assert found.todo == f"git -C {tree} submodule update --init --recursive -- third_party/torchair/torchair"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    options = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always"]
+    done = subprocess.run(["git", "-C", str(folder), *options, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def clone_of_two_commits(folder: Path) -> tuple[str, str]:
+    """Makes ``folder`` a repository at the second of two commits. Returns both."""
+    git(folder, "init", "--quiet")
+    commits = []
+    for content in ("1", "2"):
+        (folder / "number").write_text(content)
+        git(folder, "add", "-A")
+        git(folder, "commit", "--quiet", "-m", content)
+        commits.append(git(folder, "rev-parse", "HEAD"))
+    return commits[0], commits[1]
+
+
+def test_a_submodule_at_another_commit(tree: Path) -> None:
+    path = "third_party/op-plugin"
+    old, new = clone_of_two_commits(tree / path)
+    git(tree, "init", "--quiet")
+    git(tree, "update-index", "--add", "--cacheinfo", f"160000,{old},{path}")
+    git(tree, "commit", "--quiet", "-m", "tree")
+    found = failing(tree)["commits"]
+    assert found.detail == f"{path} is at {new[:10]}, the tree pins {old[:10]}"
+    assert found.todo == f"git -C {tree} submodule update -- {path}, or pass --allow-dirty to build with it"
+    wanted = {one.what: one for one in preflight(tree, sys.executable, 1, other_commits=True)}["commits"]
+    assert wanted.ok and wanted.detail == found.detail
+    git(tree / path, "checkout", "--quiet", old)
+    assert "commits" not in failing(tree)
+
+
+def test_torchair_without_its_own_submodules(tree: Path) -> None:
+    torchair = tree / "third_party/torchair/torchair"
+    (torchair / ".gitmodules").write_text('[submodule "s"]\n\tpath = third_party/secure_c\n')
+    found = failing(tree)["torchair"]
+    assert found.detail == "without third_party/secure_c, which its build would fetch in the middle"
+    assert found.todo == f"git -C {torchair} submodule update --init --recursive"
+    (torchair / "third_party/secure_c").mkdir(parents=True)
+    (torchair / "third_party/secure_c/securec.h").write_text("")
+    assert "torchair" not in failing(tree)
+
+
+def test_without_tensorpipe_it_is_said_what_is_left_out(tree: Path) -> None:
+    with (tree / ".gitmodules").open("a") as file:
+        file.write('[submodule "t"]\n\tpath = third_party/Tensorpipe\n')
+    (said,) = (one for one in preflight(tree, sys.executable, 1) if one.what == "RPC")
+    assert said.ok and "Tensorpipe is absent" in said.detail
 
 
 def test_acl_src_may_be_gone_once_its_headers_were_moved(tree: Path) -> None:
@@ -91,6 +144,42 @@ def test_python_not_on_path(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert found["python on PATH"].todo == f"put {Path(sys.executable).parent} first on PATH"
     assert found["cmake"].detail == "not on PATH"
     assert found["compiler"].detail == "no g++ on PATH"
+    assert found["tools"].detail == "missing: make, git, bash"
+    assert found["tools"].todo == "install make git bash"
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "detail"),
+    [
+        ("3.17.9", None, "none of 3.18 or newer"),
+        ("3.20.1", None, ""),
+        ("3.20.1", "12.8", "cmake 3.20.1; this torch is built with CUDA 12.8, which needs 3.21 or newer"),
+        ("3.25.1", "12.8", ""),
+    ],
+)
+def test_cmake(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, cuda: str | None, detail: str
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "cmake").write_text(f"#!/bin/sh\necho cmake version {version}\n")
+    (tools / "cmake").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    real = probe(sys.executable)
+    monkeypatch.setattr(
+        sys.modules["ophook_npu.patch.preflight"], "probe", lambda python: dataclasses.replace(real, cuda=cuda)
+    )
+    found = failing(tree).get("cmake")
+    assert (found.detail if found else "") == detail
+
+
+def test_disk(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tree)._replace(free=2_000_000_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    found = failing(tree)["disk"]
+    assert (found.detail, found.todo) == ("2 GB free, 10 needed", f"make room on the disk of {tree}")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=11_000_000_000))
+    assert "disk" not in failing(tree)
 
 
 def test_torch_that_the_tree_does_not_build_for(tree: Path) -> None:

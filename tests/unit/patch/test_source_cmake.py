@@ -1,0 +1,131 @@
+"""What scripts/source_cmake does to torch_npu's build, over a small project. Nothing is compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not on PATH")
+
+TOOLCHAIN = Path(__file__).resolve().parents[3] / "scripts/source_cmake/toolchain.cmake"
+
+# As torch's CMake package does it, where it is built with CUDA: without a toolkit and without the target, the end.
+PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(TORCHNPU CXX C)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+if(WITH_CUDA AND NOT TARGET torch::cudart)
+  message(FATAL_ERROR "cannot find the CUDA libraries")
+endif()
+add_library(torch_cpu SHARED IMPORTED)
+set_target_properties(torch_cpu PROPERTIES IMPORTED_LOCATION /lib/libtorch_cpu.so INTERFACE_COMPILE_DEFINITIONS USE_RPC)
+add_library(torch_cpu_library INTERFACE IMPORTED)
+add_library(torch_cuda_library INTERFACE IMPORTED)
+set_target_properties(torch_cuda_library PROPERTIES INTERFACE_COMPILE_DEFINITIONS USE_NCCL)
+add_library(torch SHARED IMPORTED)
+set_target_properties(torch PROPERTIES IMPORTED_LOCATION /lib/libtorch.so
+  INTERFACE_LINK_LIBRARIES "torch_cpu_library;torch_cuda_library")
+add_library(torch_npu SHARED kernel.cpp plain.c)
+target_link_libraries(torch_npu PUBLIC torch)
+"""
+OTHER = "cmake_minimum_required(VERSION 3.18)\nproject(AscendAdapter2 CXX)\nadd_library(torch_npu SHARED kernel.cpp)\n"
+
+
+class Build:
+    def __init__(self, folder: Path, project: str = PROJECT) -> None:
+        self.source = folder / "source tree"
+        self.source.mkdir()
+        (self.source / "CMakeLists.txt").write_text(project)
+        (self.source / "kernel.cpp").write_text("int kernel() { return 1; }\n")
+        (self.source / "plain.c").write_text("int plain(void) { return 1; }\n")
+        self.torch = folder / "torch"
+        (self.torch / "lib").mkdir(parents=True)
+        self.build = folder / "build"
+
+    def configure(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        keep = {k: v for k, v in os.environ.items() if not k.startswith("OPHOOK_") and k != "CMAKE_GENERATOR"}
+        command = ["cmake", "-S", str(self.source), "-B", str(self.build), "-DCMAKE_BUILD_TYPE=Release"]
+        return subprocess.run(
+            [*command, f"-DPYTORCH_INSTALL_DIR={self.torch}", *arguments],
+            env={**keep, "CMAKE_TOOLCHAIN_FILE": str(TOOLCHAIN), **environment},
+            capture_output=True,
+            text=True,
+        )
+
+    def command(self, name: str) -> str:
+        commands = json.loads((self.build / "compile_commands.json").read_text())
+        (found,) = (one["command"] for one in commands if one["file"].endswith(name))
+        return found
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Build:
+    return Build(tmp_path)
+
+
+def test_headers_are_compiled_once_and_the_last_optimisation_counts(build: Build) -> None:
+    done = build.configure(OPHOOK_PRECOMPILE="1", OPHOOK_OPTIMIZE="-O0")
+    assert done.returncode == 0, done.stderr
+    command = build.command("kernel.cpp")
+    assert "cmake_pch.hxx" in command
+    assert command.rindex(" -O0") > command.rindex(" -O2")
+    (header,) = build.build.rglob("cmake_pch.hxx")
+    text = header.read_text()
+    assert "#include <ATen/ATen.h>" in text and "#include <torch/library.h>" in text
+    # A C source must not be given C++ headers.
+    assert "cmake_pch" not in build.command("plain.c")
+
+
+def test_nothing_is_changed_unless_asked_for(build: Build) -> None:
+    assert build.configure().returncode == 0
+    command = build.command("kernel.cpp")
+    assert "cmake_pch" not in command and "-O0" not in command and "-DUSE_NCCL" in command
+
+
+def test_a_torch_with_cuda_needs_no_toolkit_and_its_cuda_part_is_left_out(build: Build) -> None:
+    (build.torch / "lib/libtorch_cuda.so").write_text("")
+    done = build.configure("-DWITH_CUDA=ON")
+    assert done.returncode == 0, done.stderr
+    assert "its CUDA part is left out" in done.stdout
+    command = build.command("kernel.cpp")
+    assert "-DUSE_RPC" in command and "USE_NCCL" not in command
+
+
+def test_another_project_is_left_alone(tmp_path: Path) -> None:
+    """torchair is configured by a cmake of its own in the middle of the build."""
+    build = Build(tmp_path, OTHER)
+    done = build.configure("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", OPHOOK_PRECOMPILE="1", OPHOOK_OPTIMIZE="-O0")
+    assert done.returncode == 0, done.stderr
+    assert "cmake_pch" not in build.command("kernel.cpp") and "-O0" not in build.command("kernel.cpp")
+
+
+def test_the_users_own_toolchain_file_stays_in_force(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "mine.cmake").write_text("set(CMAKE_CXX_FLAGS_INIT -DMINE)\n")
+    done = build.configure(OPHOOK_PRECOMPILE="1", OPHOOK_NEXT_TOOLCHAIN_FILE=str(tmp_path / "mine.cmake"))
+    assert done.returncode == 0, done.stderr
+    command = build.command("kernel.cpp")
+    assert "-DMINE" in command and "cmake_pch.hxx" in command
+
+
+def test_what_was_generated_again_gets_its_old_time(build: Build, tmp_path: Path) -> None:
+    """Between upstream's second code generation and make."""
+    folder = tmp_path / "tree/torch_npu/csrc"
+    folder.mkdir(parents=True)
+    generated = folder / "RegisterNPU.cpp"
+    generated.write_text("1")
+    os.utime(generated, (1_000_000_000, 1_000_000_000))
+    state = tmp_path / "times.json"
+    subprocess.run(
+        [sys.executable, "-m", "ophook_npu.patch.rebuild", "remember", str(tmp_path / "tree"), str(state)], check=True
+    )
+    generated.write_text("1")
+    done = build.configure(OPHOOK_TIMES=str(state), OPHOOK_PYTHON=sys.executable)
+    assert "ophook: 1 generated files are the same as before" in done.stdout
+    assert generated.stat().st_mtime == 1_000_000_000
