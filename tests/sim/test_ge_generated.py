@@ -29,8 +29,11 @@ for dynamic in (False, True):
     graph = torch.compile(f, backend=torchair.get_npu_backend(), fullgraph=True, dynamic=dynamic)
     for rows in (4, 6):
         for _ in range(2):
-            for got, want in zip(graph(*inputs(rows)), f(*inputs(rows)), strict=True):
-                assert torch.equal(got, want), (dynamic, rows)
+            (got, mean, total), (wanted, wanted_mean, wanted_total) = graph(*inputs(rows)), f(*inputs(rows))
+            # Which matrix product runs, and so in which order it sums, depends on how its operands lie in memory.
+            torch.testing.assert_close(got, wanted)
+            torch.testing.assert_close(mean, wanted_mean)
+            assert torch.equal(total, wanted_total), (dynamic, rows)
     print("equal", dynamic)
 
 graph(*inputs(4)[:3], torch.ones(7).npu())

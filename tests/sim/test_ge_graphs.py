@@ -116,6 +116,24 @@ def test_a_dynamic_graph_serves_all_sizes() -> None:
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
 
+def test_a_dynamic_graph_gives_what_the_host_computes() -> None:
+    """Shapes and what is made of them are known before the device starts."""
+
+    def made(t: torch.Tensor) -> list[torch.Tensor]:
+        n = t.shape[0]
+        return [t + 1, torch.arange(n, device=t.device), torch.full((n,), n, device=t.device), t.new_ones(2, 3)]
+
+    for where in ("npu", "cpu"):
+        graph = compiled(made, dynamic=True)
+        for rows in (3, 5, 2000):  # the last is larger than what the host computes
+            results = flat(graph(torch.zeros(rows, 2).to(where)))
+            for result, expected in zip(results, made(torch.zeros(rows, 2)), strict=True):
+                assert result.dtype == expected.dtype and torch.equal(result.cpu(), expected)
+    only = compiled(lambda t: (torch.full((2, 3), 5.0, device=t.device), t.new_ones(4)), dynamic=True)
+    full, ones = flat(only(torch.zeros(3).npu()))
+    assert torch.equal(full.cpu(), torch.full((2, 3), 5.0)) and torch.equal(ones.cpu(), torch.ones(4))
+
+
 def test_inputs_that_the_program_writes() -> None:
     def accumulate(total: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         total.add_(x)

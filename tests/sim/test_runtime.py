@@ -175,6 +175,17 @@ print((a.sum() + b.sum()).item()); del a, b; torch.npu.empty_cache(); print(torc
     assert result.stdout.split() == [str(float(40 << 20)), "0"], result.stdout + result.stderr
 
 
+def test_copies_span_expandable_segments(run_sim) -> None:
+    code = """
+import torch, torch_npu
+there = torch.arange(50 << 18)  # 100 MiB: several handles of a segment
+on_device = there.npu()
+print(torch.equal(on_device.cpu(), there), torch.equal(on_device.clone().cpu(), there))
+"""
+    result = run_sim(code, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+    assert result.stdout.split() == ["True", "True"], result.stdout + result.stderr
+
+
 def test_npugraph_ex_writes_results_into_inputs_that_overlap(run_sim) -> None:
     code = """
 import torch, torch_npu

@@ -40,9 +40,48 @@ def test_copy_beyond_an_allocation_is_refused(libascendcl: ctypes.CDLL) -> None:
     host = ctypes.create_string_buffer(4096)
     size = ctypes.c_size_t
     assert libascendcl.aclrtMemcpy(block, size(4096), host, size(4096), 1) == 107000
-    assert b"has 1024 bytes of device memory left, the copy needs 4096" in libascendcl.aclGetRecentErrMsg()
+    assert b"(4096 bytes): only the first 1024 bytes are device memory" in libascendcl.aclGetRecentErrMsg()
     assert libascendcl.aclrtMemcpy(host, size(4096), host, size(8), 1) == 107000
     assert b"is not device memory" in libascendcl.aclGetRecentErrMsg()
     assert libascendcl.aclrtFree(block) == 0
     assert libascendcl.aclrtFree(block) == 107000
     assert b"was freed before" in libascendcl.aclGetRecentErrMsg()
+
+
+def test_a_copy_may_span_mapped_handles_but_no_hole(libascendcl: ctypes.CDLL) -> None:
+    import torch
+
+    torch.npu.init()
+    assert libascendcl.aclrtSetDevice(0) == 0
+    part, size, zero = 2 << 20, ctypes.c_size_t, ctypes.c_uint64(0)
+    start = ctypes.c_void_p()
+    assert libascendcl.aclrtReserveMemAddress(ctypes.byref(start), size(4 * part), size(0), None, zero) == 0
+    # handle type, allocation type, memory attribute, location (id, type), reserve
+    on_device = (ctypes.c_uint32 * 16)(0, 0, 0, 0, 1)
+    handles = []
+    for place in (0, 1, 3):
+        handle = ctypes.c_void_p()
+        assert libascendcl.aclrtMallocPhysical(ctypes.byref(handle), size(part), on_device, zero) == 0
+        address = ctypes.c_void_p(start.value + place * part)
+        assert libascendcl.aclrtMapMem(address, size(part), size(0), handle, zero) == 0
+        handles.append((address, handle))
+
+    def copy(to: object, source: object, count: int, kind: int) -> int:
+        code = libascendcl.aclrtMemcpy(to, size(count), source, size(count), kind)
+        return code or libascendcl.aclrtMemcpyAsync(to, size(count), source, size(count), kind, None)
+
+    there, back = ctypes.create_string_buffer(b"x" * 2 * part, 2 * part), ctypes.create_string_buffer(2 * part)
+    assert copy(start, there, 2 * part, 1) == 0
+    assert libascendcl.aclrtSynchronizeDevice() == 0
+    assert copy(back, start, 2 * part, 2) == 0
+    assert libascendcl.aclrtSynchronizeDevice() == 0
+    assert back.raw == there.raw
+
+    assert copy(start, ctypes.create_string_buffer(4 * part), 4 * part, 1) == 107000
+    told = libascendcl.aclGetRecentErrMsg().decode()
+    assert f"destination {start.value:#x}..{start.value + 4 * part:#x} ({4 * part} bytes)" in told
+    assert f"only the first {2 * part} bytes are device memory" in told
+    for address, handle in handles:
+        assert libascendcl.aclrtUnmapMem(address) == 0
+        assert libascendcl.aclrtFreePhysical(handle) == 0
+    assert libascendcl.aclrtReleaseMemAddress(start) == 0

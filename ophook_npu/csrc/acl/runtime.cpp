@@ -19,7 +19,8 @@ struct Copy {
   size_t size;
 };
 
-// Whether [pointer, pointer + size) is what the copy's kind says; a device range must lie in one allocation.
+// Whether [pointer, pointer + size) is what the copy's kind says; a device range must lie in one allocation, or in
+// mapped handles that adjoin.
 int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
   size_t left = 0;
   int owner = sim_memory_device(pointer, &left);
@@ -29,8 +30,8 @@ int check_side(const char* caller, const char* side, const void* pointer, size_t
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p is device memory, host memory was promised", caller, side,
                     pointer);
   if (device && left < size)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p has %zu bytes of device memory left, the copy needs %zu",
-                    caller, side, pointer, left, size);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p..%p (%zu bytes): only the first %zu bytes are device memory", caller,
+                    side, pointer, static_cast<const void*>(static_cast<const char*>(pointer) + size), size, left);
   return ACL_SUCCESS;
 }
 

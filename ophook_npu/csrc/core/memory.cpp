@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -53,6 +54,19 @@ std::map<uintptr_t, Block>::iterator find(const void* pointer) {
 std::atomic<uint64_t>& used(int device) { return sim::ledger().used[device]; }
 
 void give_back(int device, size_t size) { used(device).fetch_sub(size, std::memory_order_relaxed); }
+
+// Where the memory that begins with the block ends: handles of one device that are mapped next to each other in one
+// reserved range are one piece of memory. Call with the mutex held.
+uintptr_t end_of(std::map<uintptr_t, Block>::iterator block) {
+  const int device = block->second.device;
+  uintptr_t end = block->first + block->second.size;
+  if (!block->second.mapped) return end;
+  const auto range = std::prev(reservations.upper_bound(block->first));
+  const uintptr_t limit = range->first + range->second;
+  while (++block != blocks.end() && block->first == end && end < limit && block->second.device == device)
+    end += block->second.size;
+  return end;
+}
 
 // Books `size` bytes on the device or refuses. Call with the mutex held exclusively.
 int book(const char* caller, int device, size_t size) {
@@ -131,7 +145,7 @@ int sim_memory_device(const void* pointer, size_t* bytes_left) {
   std::shared_lock lock(mutex);
   auto block = find(pointer);
   if (block == blocks.end() || block->second.device < 0) return -1;
-  if (bytes_left) *bytes_left = block->first + block->second.size - reinterpret_cast<uintptr_t>(pointer);
+  if (bytes_left) *bytes_left = end_of(block) - reinterpret_cast<uintptr_t>(pointer);
   return block->second.device;
 }
 

@@ -1,13 +1,28 @@
 #include "stream.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "device.h"
 
 namespace sim {
 namespace {
+
+// Whatever a task throws is its failure: an exception that left a stream's thread would end the process.
+int run_safely(Task& task) {
+  try {
+    return task.run();
+  } catch (const abi::__forced_unwind&) {  // the thread itself is ended, which must go on
+    throw;
+  } catch (const std::exception& error) {
+    return sim_fail(kAicoreException, "%s: %s", task.name, error.what());
+  } catch (...) {
+    return sim_fail(kAicoreException, "%s: an exception of an unknown type", task.name);
+  }
+}
 
 constexpr uint64_t kStreamMagic = 0x6d61657274736d73;
 
@@ -70,7 +85,7 @@ void Stream::work() {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
         const bool skip = failed_before && !task->runs_after_failure();
-        const int code = skip ? int(kOk) : task->run();
+        const int code = skip ? int(kOk) : run_safely(*task);
         if (!skip) count_task(code != kOk);
         if (code != kOk) {
           const char* reason = sim_error_message();

@@ -11,8 +11,6 @@
 namespace gesim {
 namespace {
 
-constexpr size_t kAlignment = 512;
-
 bool is_input(const Node& node) { return node.type == "Data" || node.type == "RefData"; }
 bool is_const(const Node& node) { return node.type == "Const" || node.type == "Constant"; }
 
@@ -178,7 +176,7 @@ std::string add_const(Compiled& graph, int index) {
   std::string problem = to_tensor(value->desc, known.tensor);
   if (!problem.empty()) return problem;
   if (known.tensor.dtype == ge::DT_STRING) {   // for operators that run eagerly; C++ reads up to the zero behind it
-    known.value = std::make_shared<std::vector<uint8_t>>(value->s.c_str(), value->s.c_str() + value->s.size() + 1);
+    known.value = std::make_shared<Buffer>(value->s.c_str(), value->s.c_str() + value->s.size() + 1);
     return "";
   }
   int64_t size = byte_size(known.tensor);
@@ -186,7 +184,7 @@ std::string add_const(Compiled& graph, int index) {
   if (value->s.size() < static_cast<size_t>(size))
     return "its value has " + std::to_string(value->s.size()) + " bytes, " + describe(known.tensor) + " needs " +
            std::to_string(size);
-  auto bytes = std::make_shared<std::vector<uint8_t>>(value->s.begin(), value->s.begin() + size);
+  auto bytes = std::make_shared<Buffer>(value->s.begin(), value->s.begin() + size);
   bytes->reserve(1);
   known.value = bytes;
   return "";
@@ -255,7 +253,7 @@ std::string find_interface(Compiled& graph) {
 class Planner {
  public:
   size_t take(size_t size) {
-    size = std::max<size_t>((size + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+    size = std::max<size_t>((size + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment, kDeviceAlignment);
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->second < size) continue;
       size_t offset = it->first, rest = it->second - size;

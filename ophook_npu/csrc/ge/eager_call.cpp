@@ -163,6 +163,8 @@ std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs
     text = text.substr(0, text.find("\nException raised from"));
     // A Python exception has no text here. Only the first run of a graph goes through Python, where torch looks for aliases.
     return text.empty() ? "it raised a Python exception; run the graph once more for its text" : text;
+  } catch (...) {
+    return context.refusal().empty() ? "it raised an exception of an unknown type" : context.refusal();
   }
   return context.problem();
 }

@@ -160,7 +160,7 @@ class Run {
     if (size < 0) return graph_->where(index) + ": tensors of " + describe(tensor) + " are not simulated";
     if (size && !data)
       return graph_->where(index) + ": input " + std::to_string(position) + ", " + describe(tensor) + " on the host, was given without data";
-    auto copy = std::make_shared<std::vector<uint8_t>>();
+    auto copy = std::make_shared<Buffer>();
     copy->reserve(static_cast<size_t>(size) + 1);
     copy->assign(data, data + size);
     slot.value = copy;
@@ -174,7 +174,7 @@ class Run {
   std::string run_node(int index) {
     const Node& node = graph_->graph.nodes[index];
     std::vector<ge_tensor> in;
-    std::vector<Keep> keep;
+    std::vector<Keep> keep = regions();
     for (const Edge& edge : node.inputs) {
       in.push_back(edge.node < 0 ? absent() : source(edge).tensor);
       if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge))) keep.push_back(source(edge).owner);
@@ -280,13 +280,21 @@ class Run {
   // itself must outlive them.
   bool stream_ordered(const Slot& slot) const { return slot.on_device && memory_.allocator != nullptr; }
 
+  // The engine's own memory that kernels of this run may use.
+  std::vector<Keep> regions() const {
+    std::vector<Keep> out;
+    for (const Region* region : {&memory_.constants, &memory_.features})
+      if (region->owner) out.push_back(region->owner);
+    return out;
+  }
+
   std::string allocate(size_t size, void*& data, Keep& owner) {
     size = std::max<size_t>(size, 1);
     if (memory_.allocator) {
       ge::MemBlock* block = memory_.allocator->Malloc(size);
       if (!block) return "the external allocator has no " + std::to_string(size) + " bytes";
       data = block->GetAddr();
-      owner = std::shared_ptr<void>(data, [block](void*) { block->Free(); });
+      owner = std::shared_ptr<void>(data, [block, allocator = memory_.allocator](void*) { block->Free(); });
       return "";
     }
     if (sim_malloc(size, &data)) return last_error();
@@ -320,17 +328,20 @@ class Run {
     return "";
   }
 
-  // An output that no node writes directly: an input or a constant passed through, or the second use of one result.
+  // An output that no node writes directly: an input or a constant passed through, a value that the host computed, or the
+  // second use of one result.
   std::string finish_output(size_t position) {
     const Edge& edge = graph_->outputs[position];
     const Location& location = graph_->location[edge.node][edge.port];
-    if (location.place == Place::kOutput && location.index == position) return "";
     const Slot& slot = source(edge);
+    // A node of a dynamic graph that the host computed has left its result there.
+    if (location.place == Place::kOutput && location.index == position && slot.on_device) return "";
     ge_tensor tensor = slot.tensor;
     auto size = static_cast<size_t>(byte_size(tensor));
     std::string problem = output_memory(position, tensor, size);
     if (!problem.empty()) return "graph " + graph_->graph.name + ": " + problem;
-    std::vector<Keep> keep = {graph_};
+    std::vector<Keep> keep = regions();
+    keep.push_back(graph_);
     if (slot.owner && !stream_ordered(slot)) keep.push_back(slot.owner);
     return launch_copy(stream_, "NetOutput", tensor.data, slot.tensor.data, size, std::move(keep));
   }
@@ -363,7 +374,7 @@ class Run {
         if (node.output_desc[i].name == node.input_desc[k].name && out[i].data != in[k].data)
           problem = launch_copy(stream_, "MemcpyD2D", out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i])), {});
     if (!problem.empty()) return graph_->where(index) + ": " + problem;
-    return memory_.allocator ? "" : keep_until_done(index, std::move(temporary));
+    return memory_.allocator && regions().empty() ? "" : keep_until_done(index, std::move(temporary));
   }
 
   // Calls the operator's own code, which launches on the stream and asks for memory as soon as it knows its outputs' shapes.
@@ -417,6 +428,7 @@ class Run {
       if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge))) temporary.push_back(source(edge).owner);
     for (const Slot& slot : slots_[index])
       if (slot.owner && !stream_ordered(slot)) temporary.push_back(slot.owner);
+    for (Keep& region : regions()) temporary.push_back(std::move(region));
     if (temporary.empty()) return "";
     static char nothing;
     return launch_copy(stream_, "Release", &nothing, &nothing, 1, std::move(temporary));
@@ -454,7 +466,7 @@ std::string upload_constants(const std::shared_ptr<Compiled>& graph, void* strea
     if (graph->location[index].empty() || graph->location[index][0].place != Place::kConst) continue;
     const Bytes& value = graph->known[index][0].value;
     void* to = static_cast<char*>(memory.constants.base) + graph->location[index][0].offset;
-    std::string problem = launch_copy(stream, "Const", to, value->data(), value->size(), {value});
+    std::string problem = launch_copy(stream, "Const", to, value->data(), value->size(), {value, memory.constants.owner});
     if (!problem.empty()) return problem;
   }
   return "";

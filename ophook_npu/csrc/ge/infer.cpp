@@ -152,11 +152,11 @@ bool fold(const Compiled& graph, int index, const std::vector<Known>& inputs, st
     in.push_back(input.tensor);
     if (input.value) in.back().data = const_cast<uint8_t*>(input.value->data());
   }
-  std::vector<std::shared_ptr<std::vector<uint8_t>>> buffers;
+  std::vector<std::shared_ptr<Buffer>> buffers;
   for (const Known& output : outputs) {
     int64_t size = byte_size(output.tensor);
     if (size < 0 || size > kFoldLimit) return false;
-    buffers.push_back(std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(size)));
+    buffers.push_back(std::make_shared<Buffer>(static_cast<size_t>(size)));
     buffers.back()->reserve(1);   // data() of an empty value must not be NULL
     out.push_back(output.tensor);
     out.back().data = buffers.back()->data();

@@ -26,11 +26,6 @@ struct Entry {
   std::shared_ptr<ge::CompiledGraphSummary> summary;
   gesim::Memory memory;
   bool constants_uploaded = false;
-  std::vector<void*> own;   // device memory that the engine took because the caller gave none
-
-  ~Entry() {
-    for (void* pointer : own) sim_free(pointer);
-  }
 };
 
 struct SessionState {
@@ -73,11 +68,11 @@ std::shared_ptr<Entry> find(uint64_t session, uint32_t id) {
 ge::Status no_graph(uint32_t id) { return refuse("the session has no graph " + std::to_string(id)); }
 
 // Takes device memory for what the graph needs and the caller did not give.
-bool take(Entry& entry, size_t size, gesim::Region& region) {
+bool take(size_t size, gesim::Region& region) {
   if (region.base || size == 0) return true;
   if (sim_malloc(size, &region.base)) return false;
   region.size = size;
-  entry.own.push_back(region.base);
+  region.owner = std::shared_ptr<void>(region.base, [](void* pointer) { sim_free(pointer); });
   return true;
 }
 
@@ -85,7 +80,7 @@ ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t 
   std::shared_ptr<Entry> entry = find(session, id);
   if (!entry) return no_graph(id);
   std::lock_guard<std::mutex> lock(entry->mutex);
-  entry->memory.*region = gesim::Region{const_cast<void*>(memory), size};
+  entry->memory.*region = gesim::Region{const_cast<void*>(memory), size, nullptr};
   if (region == &gesim::Memory::constants) entry->constants_uploaded = false;
   return ge::kSuccess;
 }
@@ -244,10 +239,10 @@ Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::ve
   }
   std::lock_guard<std::mutex> lock(entry->mutex);
   const Compiled& graph = *entry->compiled;
-  if (!take(*entry, graph.const_size, entry->memory.constants) ||
-      (graph.is_static && !take(*entry, graph.feature_size, entry->memory.features)))
+  if (!take(graph.const_size, entry->memory.constants) ||
+      (graph.is_static && !take(graph.feature_size, entry->memory.features)))
     return kFailed;
-  entry->memory.allocator = allocator.get();
+  entry->memory.allocator = allocator;
   std::string problem;
   if (!entry->constants_uploaded) problem = gesim::upload_constants(entry->compiled, stream, entry->memory);
   entry->constants_uploaded = problem.empty();
