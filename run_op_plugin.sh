@@ -100,3 +100,5 @@ step "run it in compiled graphs" "${run[*]} -- $scripts/test_ops_custom_register
     "${run[@]}" -- "$scripts/test_ops_custom_register_in_graph.py" --json "$logs/graph.json"
 step "compare and report" "read the logs" "$venv/bin/python" "$root/scripts/report.py" --check "$route" "$place" "$logs"
 "$venv/bin/python" "$root/scripts/report.py" "$route" "$place" "$logs"
+printf '\nnext, in your shell, after which python, pytest, torchrun … have an npu:\n'
+"$venv/bin/python" -c 'from ophook_npu.npu import autoload; print(*autoload.next_lines(), sep="\n")' | sed 's/^/    /'

@@ -1,0 +1,156 @@
+"""Every shell and Python block of README and docs runs as it is pasted, in a shell that has nothing set; or the page
+says, in a comment above the block, why it is not run: ``<!-- not run: why -->``.
+
+What a reader pastes from one page goes into one shell, and its Python blocks into one ``python``, in their order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"(?:<!-- not run: (?P<why>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.M | re.S)
+_COMMENT = re.compile(r"\s+# .*$", re.M)
+
+# Pages whose shell blocks other tests run, because they take more than a page: where.
+ELSEWHERE = {"docs/first-operator.md": "tests/sim/test_ops_pages.py::test_the_first_operator"}
+
+# The files that the pages' commands speak of. The program is one that takes a device, and several processes.
+FILES = {
+    "train.py": """
+import os, sys
+import torch
+import torch.distributed as dist
+assert torch.npu.is_available(), sys.argv
+if "RANK" in os.environ:
+    dist.init_process_group("hccl")
+    torch.npu.set_device(dist.get_rank())
+    total = torch.ones(2).npu()
+    dist.all_reduce(total)
+    assert total.tolist() == [dist.get_world_size()] * 2
+    dist.destroy_process_group()
+loss = torch.nn.Linear(4, 1).npu()(torch.ones(2, 4).npu()).sum()
+loss.backward()
+print("trained", torch.npu.get_device_name(), *sys.argv[1:])
+""",
+    "tests/test_program.py": "import torch\n\ndef test_npu(): assert (torch.ones(2).npu() + 1).tolist() == [2, 2]\n",
+}
+
+
+class Block(NamedTuple):
+    page: str
+    language: str
+    code: str
+    why_not: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    name = page.relative_to(ROOT).as_posix()
+    found = [Block(name, m["language"], m["code"], m["why"]) for m in _BLOCK.finditer(page.read_text())]
+    return [block for block in found if block.language in ("bash", "sh", "python")]
+
+
+def run(page: str, language: str) -> str:
+    """What is pasted from a page: all its blocks in that language that are run."""
+    return "\n".join(b.code for b in blocks(ROOT / page) if b.language == language and b.why_not is None)
+
+
+def plain(folder: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """bash, with nothing set but the way to the virtual environment and the cache of built libraries."""
+    environ = {name: os.environ[name] for name in ("HOME", "OPHOOK_NPU_CACHE", "LANG") if name in os.environ}
+    environ["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+    command = ["bash", "-c", f"set -eo pipefail\n{script}"]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=280, env={**environ, **environment}
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".venv").symlink_to(sys.prefix)  # what ./run_op_plugin.sh makes
+    return tmp_path
+
+
+def checked(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 0, f"{result.stdout[-2000:]}\n{result.stderr[-4000:]}"
+    return result.stdout
+
+
+SHELL = ["README.md", "docs/simulator.md"]
+PYTHON = ["docs/custom-operators.md", "docs/dispatcher.md", "docs/observing.md"]
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
+    every = [block for page in PAGES for block in blocks(page)]
+    assert len(every) > 60
+    for block in every:
+        english = block.page.replace(".zh.md", ".md")
+        if block.why_not is None:
+            places = [*SHELL, *ELSEWHERE] if block.language != "python" else ["README.md", *PYTHON]
+            assert english in places, f"{block.page}: nothing runs\n{block.code}"
+        else:
+            assert len(block.why_not) >= 10, f"{block.page}: no reason above\n{block.code}"
+    for page, test in ELSEWHERE.items():
+        file, name = test.split("::")
+        text = (ROOT / file).read_text()
+        assert f"def {name}(" in text and Path(page).name in text
+
+
+def test_chinese_pages_hold_the_same_blocks() -> None:
+    for page in PAGES:
+        if page.name.endswith(".zh.md"):
+            english = page.with_name(page.name.replace(".zh.md", ".md"))
+            for one, other in zip(blocks(page), blocks(english), strict=True):
+                assert _COMMENT.sub("", one.code) == _COMMENT.sub("", other.code), page.name
+                assert (one.why_not is None) == (other.why_not is None)
+
+
+def test_a_block_without_reason_is_noticed() -> None:
+    text = (
+        "<!-- not run: why -->\n```bash\nx\n```\n```python\ny\n```\n\n<!-- not run: far away -->\n\n```bash\nz\n```\n"
+    )
+    assert [(m["code"], m["why"]) for m in _BLOCK.finditer(text)] == [("x\n", "why"), ("y\n", None), ("z\n", None)]
+
+
+@pytest.mark.parametrize("page", SHELL)
+def test_shell_blocks(page: str, folder: Path) -> None:
+    script = run(page, "bash")
+    assert "eval" in script and "AUTOLOAD" not in script
+    printed = checked(plain(folder, script))
+    if page == "README.md":
+        assert "trained Ascend910B4 --epochs 1" in printed and "1 passed" in printed
+        assert printed.count("trained Ascend910B4\n") == 2
+        assert "No running processes found in NPU 0" in printed or "Process memory(MB)" in printed
+    else:
+        assert "trained Ascend910B1 --epochs 1" in printed and "Chip Name                      : 910B" in printed
+
+
+def test_the_readmes_python_in_the_shell_that_it_speaks_of(folder: Path) -> None:
+    (folder / "page.py").write_text(run("README.md", "python"))
+    lines = [b.code for b in blocks(ROOT / "README.md") if b.language == "bash" and b.code.startswith("source")]
+    printed = checked(plain(folder, f"{lines[0]}\npython page.py"))
+    assert "aten::add" in printed
+
+
+def test_the_readmes_python_blocks_in_a_plain_shell(folder: Path) -> None:
+    for number, block in enumerate(b for b in blocks(ROOT / "README.md") if b.language == "python"):
+        (folder / f"{number}.py").write_text(block.code)
+        checked(plain(folder, f"python {number}.py"))
+
+
+@pytest.mark.parametrize("page", PYTHON)
+def test_python_blocks(page: str, folder: Path) -> None:
+    (folder / "page.py").write_text(run(page, "python"))
+    assert 'eval "$(ophook-npu env --cpu)"' in (ROOT / page).read_text()
+    assert checked(plain(folder, 'eval "$(ophook-npu env --cpu)"\npython page.py'))
