@@ -135,7 +135,6 @@ int sim_set_default_device(int device) {
     return sim_fail(kInvalidDevice, "default device %d; this machine simulates %d (0 to %d)", device, machine.devices,
                     machine.devices - 1);
   default_device = device;
-  if (device >= 0) open_on(device);
   return kOk;
 }
 
