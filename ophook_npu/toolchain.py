@@ -16,16 +16,26 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
 
-Progress = Callable[[int, int, str], None]
-"""Called with (files done, files in all, name of the file just done)."""
+
+@dataclass(frozen=True)
+class Step:
+    """How far a build is: ``done`` is its share, 0 to 1; ``left`` the seconds from here to its end, estimated."""
+
+    done: float
+    left: float
+
+
+Progress = Callable[[Step], None]
+"""Called when compiling begins, about once a second while it goes on, and when it has ended."""
 
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -142,6 +152,7 @@ class Library:
     link_flags: tuple[str, ...] = ()
     folder: str = "lib64"  # below the build's root
     prefix: Path | None = None
+    unit: int = 0
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
     program: bool = False  # linked as an executable file of this name
 
@@ -173,8 +184,38 @@ def included(source: Path, roots: Sequence[Path]) -> list[Path]:
     return sorted(seen)
 
 
-# Below this many files, precompiling their common header costs more than it saves.
+# Below this many units, precompiling their common header costs more than it saves.
 _WORTH_A_PREFIX = 4
+
+# Seconds on one core of 2023, for estimates: a unit's own headers, a kilobyte of source, and all of ATen precompiled.
+_HEADERS, _KILOBYTE, _PREFIX = 1.2, 0.08, 18.0
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one run of the compiler makes an object of."""
+
+    sources: tuple[Path, ...]
+    library: Library
+
+    @property
+    def weight(self) -> float:
+        """The seconds that it takes, roughly."""
+        return _HEADERS + _KILOBYTE * sum(source.stat().st_size for source in self.sources) / 1000
+
+
+def units(library: Library) -> list[Unit]:
+    """The library's sources, in order and cut into units of about equal size."""
+    if not library.unit:
+        return [Unit((source,), library) for source in library.sources]
+    sizes = [source.stat().st_size for source in library.sources]
+    count = max(1, round(sum(sizes) / library.unit))
+    groups: list[list[Path]] = [[] for _ in range(count)]
+    before = 0
+    for source, size in zip(library.sources, sizes, strict=True):  # where its middle falls
+        groups[min(count - 1, int((before + size / 2) * count / sum(sizes)))].append(source)
+        before += size
+    return [Unit(tuple(group), library) for group in groups if group]
 
 
 @contextmanager
@@ -210,18 +251,24 @@ def _without_roots(flag: str, roots: Sequence[Path]) -> str:
     return flag
 
 
-def _compile(source: Path, target: Path, flags: Sequence[str]) -> None:
+def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:
+    """The key of one object of a library."""
+    return digest(source_key(source, unit.library, roots, stamp) for source in unit.sources)
+
+
+def _compile(unit: Unit, target: Path, flags: Sequence[str]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
-    os.close(handle)
-    try:
-        command = [*compiler(), *flags, "-c", str(source), "-o", name]
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="unit-") as folder:
+        source, made = unit.sources[0], Path(folder) / "made.o"
+        if len(unit.sources) > 1:
+            source = Path(folder) / "unit.cpp"
+            source.write_text("".join(f'#include "{path}"\n' for path in unit.sources))
+        command = [*compiler(), *flags, "-c", str(source), "-o", str(made)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode:
-            raise OphookError("compile", _failure(source, command, result.stderr), todo=_advice(result.stderr))
-        os.replace(name, target)
-    finally:
-        Path(name).unlink(missing_ok=True)
+            at_fault = [path for path in unit.sources if f"{path}:" in result.stderr] or unit.sources
+            raise OphookError("compile", _failure(at_fault[0], command, result.stderr), todo=_advice(result.stderr))
+        os.replace(made, target)
 
 
 def _failure(source: Path, command: Sequence[str], output: str) -> str:
@@ -260,53 +307,93 @@ def build(
             if not header.exists():
                 raise OphookError("compile", f"{header.name} is missing ({header})", todo=f"reinstall {purpose}")
     store = cache_dir() / "objects"
-    wanted: dict[Path, tuple[Path, Library]] = {}
+    wanted: dict[Path, Unit] = {}
     objects: dict[str, list[Path]] = {}
     for library in libraries:
-        for source in library.sources:
-            target = store / f"{source_key(source, library, include_roots, stamp)}.o"
+        for unit in units(library):
+            target = store / f"{unit_key(unit, include_roots, stamp)}.o"
             objects.setdefault(library.soname, []).append(target)
             if not target.exists():
-                wanted[target] = (source, library)
-    if progress:
-        progress(0, len(wanted), "")
+                wanted[target] = unit
     _compile_all(wanted, progress)
     for library in libraries:
         _link(library, objects.get(library.soname, []), root)
-    return len(wanted)
+    return sum(len(unit.sources) for unit in wanted.values())
 
 
-def _compile_all(wanted: dict[Path, tuple[Path, Library]], progress: Progress | None) -> None:
-    """Compile every target; files that share a prefix wait for it while the others are compiled."""
+class _Clock:
+    """How long a set of jobs will take: as their weights say, at the pace of those that are done."""
+
+    def __init__(self, weights: Sequence[float], lanes: int) -> None:
+        self._weights, self._lanes = weights, lanes
+        self._started: dict[int, float] = {}
+        self._took: dict[int, float] = {}
+        self._done = 0.0
+
+    @contextmanager
+    def job(self, index: int) -> Iterator[None]:
+        self._started[index] = time.monotonic()
+        yield
+        self._took[index] = time.monotonic() - self._started[index]
+
+    def step(self) -> Step:
+        now = time.monotonic()
+        took, all_of_it = dict(self._took), sum(self._weights)
+        weighed = sum(self._weights[index] for index in took)
+        pace = sum(took.values()) / weighed if weighed else 1.0
+        running = {index: now - start for index, start in list(self._started.items()) if index not in took}
+        # A job that takes longer than it should is about to end.
+        left = pace * (all_of_it - weighed) - sum(min(t, pace * self._weights[index]) for index, t in running.items())
+        self._done = max(self._done, 1 - left / (pace * all_of_it))  # a slower pace takes nothing back
+        return Step(self._done, left / self._lanes)
+
+
+def _compile_all(wanted: dict[Path, Unit], progress: Progress | None) -> None:
+    """Compile every target; units that share a prefix wait for it while the others are compiled."""
     groups: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
     plain: list[Path] = []
-    for target, (_, library) in wanted.items():
+    for target, unit in wanted.items():
+        library = unit.library
         (groups.setdefault((library.prefix, library.flags), []) if library.prefix else plain).append(target)
+    knows_prefixes = bool(groups) and "clang" not in compiler_version(compiler()).lower()
+    prefixes = [key for key, targets in groups.items() if len(targets) >= _WORTH_A_PREFIX and knows_prefixes]
+    ordered = sorted(plain, key=lambda target: -wanted[target].weight)
+    for targets in groups.values():
+        ordered += sorted(targets, key=lambda target: -wanted[target].weight)
+    lanes = jobs()
+    clock = _Clock([_PREFIX] * len(prefixes) + [wanted[target].weight for target in ordered], lanes)
     with ExitStack() as stack:
-        pool = stack.enter_context(ThreadPoolExecutor(jobs()))
-        waits: dict[Path, Future[Path]] = {}
-        for (prefix, flags), targets in groups.items():
-            if len(targets) >= _WORTH_A_PREFIX and "clang" not in compiler_version(compiler()).lower():
-                # First in the queue, so that a file that waits for it never keeps it from being compiled.
-                made = pool.submit(stack.enter_context, _precompiled(prefix, flags))
-                waits.update(dict.fromkeys(targets, made))
+        pool = stack.enter_context(ThreadPoolExecutor(lanes))
 
-        def one(target: Path) -> str:
-            source, library = wanted[target]
-            folder = waits[target].result() if target in waits else None
-            flags = library.flags if library.prefix is None else (
-                f"-I{folder or library.prefix.parent}", "-include", library.prefix.name, *library.flags
-            )  # fmt: skip
-            _compile(source, target, flags)
-            return source.name
+        def precompile(index: int, prefix: Path, flags: tuple[str, ...]) -> Path:
+            with clock.job(index):
+                return stack.enter_context(_precompiled(prefix, flags))
 
-        ordered = [*plain, *(target for targets in groups.values() for target in targets)]
-        futures = [pool.submit(one, target) for target in ordered]
+        # First in the queue, so that a unit that waits for it never keeps it from being compiled.
+        made = {key: pool.submit(precompile, index, *key) for index, key in enumerate(prefixes)}
+
+        def one(index: int, target: Path) -> None:
+            library = wanted[target].library
+            flags = library.flags
+            if library.prefix:
+                future = made.get((library.prefix, library.flags))
+                folder = future.result() if future else library.prefix.parent
+                flags = (f"-I{folder}", "-include", library.prefix.name, *flags)
+            with clock.job(index):
+                _compile(wanted[target], target, flags)
+
+        pending: set[Future[None]] = {
+            pool.submit(one, index, target) for index, target in enumerate(ordered, len(prefixes))
+        }
         try:
-            for done, future in enumerate(as_completed(futures), 1):
-                name = future.result()
+            while pending:
                 if progress:
-                    progress(done, len(futures), name)
+                    progress(clock.step())
+                done, pending = wait(pending, timeout=1 if progress else None, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+            if progress and wanted:
+                progress(Step(1.0, 0.0))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

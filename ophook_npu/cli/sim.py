@@ -9,29 +9,30 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from ophook_npu.sim import build, info, operators
+from ophook_npu.toolchain import Step
+
+_EVERY = 15.0  # seconds between two lines of progress in a log
 
 
 def build_with_progress(console: Console) -> tuple[Path, float]:
     """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
     start = time.perf_counter()
-    columns = (
-        TextColumn("simulated Ascend"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("simulated Ascend"), BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, visible=False)
+        task = bar.add_task("", total=1, visible=False)
+        said = start
 
-        def progress(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=name, visible=True)
-            if not console.is_terminal and done:
-                console.print(f"  compiled {done}/{total} {name}", highlight=False)
+        def progress(step: Step) -> None:
+            nonlocal said
+            left = f"about {max(1, round(step.left))} s left"
+            bar.update(task, completed=step.done, description=left, visible=True)
+            if not console.is_terminal and time.perf_counter() - said > _EVERY:  # a log: a line now and then
+                said = time.perf_counter()
+                console.print(f"  simulated Ascend: {step.done:.0%} compiled, {left}", highlight=False)
 
         root = build(progress)
     return root, time.perf_counter() - start

@@ -31,6 +31,9 @@ CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
 
+# Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores.
+_UNIT, _ATEN_UNIT = 40_000, 80_000
+
 _COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}")
 
 
@@ -61,17 +64,20 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it.
     engine = ("-std=c++17", "-O2", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     libraries = [
-        Library(core, every("core"), _COMMON, link_flags=here),
+        Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library(
             "libascendcl.so",
             sources("acl", "runtime", "settings", "core_limits", "operator_description", "unimplemented"),
             exported,
             (core,),
             here,
+            unit=_UNIT,
             needs=(acl_header,),
         ),
         Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
-        Library("libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here),
+        Library(
+            "libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
+        ),
         Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
         Library(
             "libopapi.so",
@@ -80,6 +86,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             (core, "libascendcl.so", "libhccl.so"),
             (*here, *torch_link),
             prefix=CSRC / "opapi" / "prefix.h",
+            unit=_ATEN_UNIT,
             needs=(aten_header,),
         ),
         Library(
@@ -88,6 +95,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             engine,
             (core,),
             here,
+            unit=_UNIT,
         ),
         Library(
             "libge_runner.so",
@@ -95,6 +103,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             engine,
             (core, "libgraph.so"),
             here,
+            unit=_UNIT,
         ),
         Library("libacl_tdt_channel.so", sources("ge", "tdt"), engine, (core,), here),
         Library("libfmk_parser.so", sources("ge", "empty"), engine),
@@ -107,6 +116,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             (core, "libopapi.so"),
             torch_link,
             prefix=CSRC / "opapi" / "prefix.h",
+            unit=_ATEN_UNIT,
             folder=f"opp/vendors/{VENDOR}/op_api/lib",
         ),
         Library(
@@ -114,6 +124,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             tuple(sorted((CSRC / "vendor").glob("*_proto.cpp"))),
             engine,
             (core, "libgraph.so"),
+            unit=_UNIT,
             folder=f"opp/vendors/{VENDOR}/op_proto/lib/linux/{platform.machine()}",
         ),
         Library(
@@ -137,7 +148,7 @@ def _key(libraries: list[Library], stamp: str) -> str:
     parts: list[str] = [stamp]
     for library in libraries:
         parts += [library.soname, library.folder, *library.links, *library.link_flags]
-        parts += [toolchain.source_key(source, library, [CSRC], stamp) for source in library.sources]
+        parts += [toolchain.unit_key(unit, [CSRC], stamp) for unit in toolchain.units(library)]
     parts.append(set_env_script())
     return toolchain.digest([*parts, *(header.read_bytes() for header in sorted((CSRC / "include").rglob("*.h")))])
 

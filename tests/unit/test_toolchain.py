@@ -183,3 +183,64 @@ def test_a_prefix_that_does_not_compile_is_an_error(project: Path, tmp_path: Pat
     library = Library("libx.so", sources, ("-fPIC",), prefix=project / "prefix.h")
     with pytest.raises(OphookError, match=r"\[compile\] prefix.h does not compile"):
         toolchain.build([library], tmp_path / "out", include_roots=[project], stamp="test")
+
+
+@pytest.fixture
+def many(project: Path) -> Library:
+    """Six sources of 2 kB each."""
+    sources = []
+    for index in range(6):
+        path = project / f"s{index}.cpp"
+        path.write_text(f'extern "C" int s{index}() {{ return {index}; }}\n'.ljust(2000, "\n"))
+        sources.append(path)
+    return Library("libmany.so", tuple(sources), ("-fPIC",), unit=4000)
+
+
+def test_neighbouring_sources_are_compiled_as_units(many: Library, project: Path, tmp_path: Path, cache: Path) -> None:
+    assert [len(unit.sources) for unit in toolchain.units(many)] == [2, 2, 2]
+
+    def make(root: str) -> int:
+        return toolchain.build([many], tmp_path / root, include_roots=[project], stamp="test")
+
+    assert make("one") == 6
+    assert len(list((cache / "objects").glob("*.o"))) == 3
+    loaded = ctypes.CDLL(str(tmp_path / "one/lib64/libmany.so"))
+    assert [getattr(loaded, f"s{index}")() for index in range(6)] == list(range(6))
+    many.sources[3].write_text('extern "C" int s3() { return 30; }\n'.ljust(2000, "\n"))
+    assert make("two") == 2  # its unit
+    assert ctypes.CDLL(str(tmp_path / "two/lib64/libmany.so")).s3() == 30
+    assert not list((cache / "objects").glob("unit-*"))
+
+
+def test_the_source_at_fault_is_named_not_its_unit(many: Library, project: Path, tmp_path: Path) -> None:
+    many.sources[3].write_text("int s3() { return nowhere; }\n".ljust(2000, "\n"))
+    with pytest.raises(OphookError, match=r"\[compile\] s3\.cpp does not compile:\n.*'nowhere' was not declared|s3\.cpp"):
+        toolchain.build([many], tmp_path, include_roots=[project], stamp="test")
+
+
+def test_progress_goes_from_nothing_to_all_and_the_time_left_to_zero(
+    many: Library, project: Path, tmp_path: Path
+) -> None:
+    steps: list[toolchain.Step] = []
+    toolchain.build([many], tmp_path / "one", include_roots=[project], stamp="test", progress=steps.append)
+    assert steps[0].done == pytest.approx(0, abs=0.01) and steps[0].left > 0
+    assert steps[-1] == toolchain.Step(1.0, 0.0)
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    steps.clear()
+    toolchain.build([many], tmp_path / "two", include_roots=[project], stamp="test", progress=steps.append)
+    assert steps == []  # nothing is compiled
+
+
+def test_time_left_follows_the_pace_of_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(toolchain.time, "monotonic", lambda: now[0])
+    clock = toolchain._Clock([10.0, 10.0, 20.0], lanes=1)
+    assert clock.step() == toolchain.Step(0.0, 40.0)
+    with clock.job(0):
+        now[0] = 5.0
+        assert clock.step() == toolchain.Step(0.125, 35.0)
+        now[0] = 20.0  # twice as long as it should
+    assert clock.step() == toolchain.Step(0.25, 60.0)
+    with clock.job(1):
+        now[0] = 100.0  # far too long: about to end, and never less than nothing
+        assert clock.step().left == 40.0

@@ -1,13 +1,20 @@
-#define AT_PER_OPERATOR_HEADERS  // or ATen/ExpandUtils.h includes every operator
 #include "opapi/aclnn.h"
 
 #include <ATen/ExpandUtils.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/result_type.h>
 
 #include <algorithm>
 
 #include "opapi/kernel_scope.h"
+
+namespace sim {
+
+void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
+  std::ostringstream message;
+  for (const Part& part : parts) part.print(message);
+  throw c10::Error({function, file, static_cast<uint32_t>(line)}, message.str());
+}
+
+}  // namespace sim
 
 namespace sim::aclnn {
 namespace {
@@ -59,7 +66,7 @@ at::ScalarType to_scalar_type(aclDataType dtype) {
   case acl: return at::ScalarType::aten;
 #include "opapi/dtypes.inc"
 #undef DTYPE
-    default: TORCH_CHECK(false, "ACL data type ", int(dtype), " is not simulated");
+    default: SIM_CHECK(false, "ACL data type ", int(dtype), " is not simulated");
   }
 }
 
@@ -69,13 +76,13 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
   case at::ScalarType::aten: return acl;
 #include "opapi/dtypes.inc"
 #undef DTYPE
-    default: TORCH_CHECK(false, "torch.", dtype, " has no ACL data type");
+    default: SIM_CHECK(false, "torch.", dtype, " has no ACL data type");
   }
 }
 
 at::Tensor convert(const aclTensor* tensor) {
   if (!tensor) return {};
-  TORCH_CHECK(tensor->format != ACL_FORMAT_FRACTAL_NZ && tensor->format != ACL_FORMAT_NC1HWC0 &&
+  SIM_CHECK(tensor->format != ACL_FORMAT_FRACTAL_NZ && tensor->format != ACL_FORMAT_NC1HWC0 &&
                   tensor->format != ACL_FORMAT_FRACTAL_Z && tensor->format != ACL_FORMAT_NDC1HWC0,
               "a tensor in the private format ", int(tensor->format), " is not simulated");
   const auto dtype = c10::scalarTypeToTypeMeta(to_scalar_type(tensor->dtype));
@@ -94,7 +101,7 @@ at::Tensor convert(const aclTensor* tensor) {
   // torch_npu goes on telling the old size of a storage that was resized: then the allocation decides.
   size_t left = 0;
   const size_t needed = size_t(last + 1) * dtype.itemsize();
-  TORCH_CHECK(last >= 0 && sim_memory_device(tensor->data, &left) >= 0 && needed <= left, "the view ", at::IntArrayRef(tensor->sizes), " with strides ",
+  SIM_CHECK(last >= 0 && sim_memory_device(tensor->data, &left) >= 0 && needed <= left, "the view ", at::IntArrayRef(tensor->sizes), " with strides ",
               at::IntArrayRef(tensor->strides), " and offset ", tensor->offset, " leaves its storage of ",
               tensor->storage_elements, " elements");
   impl->unsafe_storage().set_nbytes(needed);
@@ -102,7 +109,7 @@ at::Tensor convert(const aclTensor* tensor) {
 }
 
 at::Scalar convert(const aclScalar* scalar) {
-  TORCH_CHECK(scalar, "a scalar argument is null");
+  SIM_CHECK(scalar, "a scalar argument is null");
   return scalar->value;
 }
 Space convert(Resized space) { return {convert(static_cast<const aclTensor*>(space.tensor)), space.tensor}; }
@@ -123,7 +130,7 @@ std::vector<at::Scalar> convert(const aclScalarList* list) {
 }
 
 void shape(const at::Tensor& out, Shape expected) {
-  TORCH_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
+  SIM_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
 }
 void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
 
@@ -144,7 +151,7 @@ void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
 
 static void castable(at::ScalarType result, const at::Tensor& self, bool division) {
   if (division && at::isIntegralType(result, true)) result = at::kFloat;
-  TORCH_CHECK(at::canCast(result, self.scalar_type()), "result type ", result, " can't be cast to the desired output type ",
+  SIM_CHECK(at::canCast(result, self.scalar_type()), "result type ", result, " can't be cast to the desired output type ",
               self.scalar_type());
 }
 void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) {
@@ -156,8 +163,8 @@ void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) 
 }
 
 void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
-  TORCH_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
+  SIM_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
+  SIM_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
   auto sizes = at::infer_size(a.sizes().slice(0, a.dim() - 2), b.sizes().slice(0, b.dim() - 2));
   sizes.push_back(a.size(-2));
   sizes.push_back(b.size(-1));
@@ -180,38 +187,38 @@ void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<
     if (tensor.scalar_type() == dtype) return;
     list << (list.tellp() ? ", " : "") << dtype;
   }
-  TORCH_CHECK(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
+  SIM_CHECK(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
 }
 
 void same_dtype(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
-    TORCH_CHECK(tensor.scalar_type() == tensors.begin()->scalar_type(), "dtypes differ: ", tensors.begin()->scalar_type(),
+    SIM_CHECK(tensor.scalar_type() == tensors.begin()->scalar_type(), "dtypes differ: ", tensors.begin()->scalar_type(),
                 " and ", tensor.scalar_type());
 }
 
 // An output may be narrower than the result, but not of a kind that loses what the result is.
 static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
-  TORCH_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ", out.scalar_type());
-  TORCH_CHECK(!at::isIntegralType(out.scalar_type(), true) || at::isIntegralType(value.scalar_type(), true), "a result of ",
+  SIM_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ", out.scalar_type());
+  SIM_CHECK(!at::isIntegralType(out.scalar_type(), true) || at::isIntegralType(value.scalar_type(), true), "a result of ",
               value.scalar_type(), " does not fit into an output of ", out.scalar_type());
 }
 
 void write(const at::Tensor& out, const at::Tensor& value) {
   if (!out.defined()) return;
-  TORCH_CHECK(out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
+  SIM_CHECK(out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
   keeps_value(out, value);
   out.copy_(value);
 }
 
 void write_asked(const at::Tensor& out, const at::Tensor& value) {
   if (!out.defined() || out.numel() == 0 || !value.defined()) return;
-  TORCH_CHECK(out.numel() == value.numel(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
+  SIM_CHECK(out.numel() == value.numel(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
   out.copy_(value.reshape(out.sizes()));
 }
 
 void fit(const Space& space, const at::Tensor& value) {
-  TORCH_CHECK(space.memory.defined(), "an output is null");
-  TORCH_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", text(value.sizes()), " does not fit into ",
+  SIM_CHECK(space.memory.defined(), "an output is null");
+  SIM_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", text(value.sizes()), " does not fit into ",
               text(space.memory.sizes()));
   space.memory.as_strided(value.sizes(), at::detail::defaultStrides(value.sizes())).copy_(value);
   space.tensor->sizes = value.sizes().vec();
@@ -227,7 +234,7 @@ at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& al
   return wider ? at::add(wide(a), wide(b), alpha) : at::add(a, b, alpha);
 }
 
-bool partly_same(const aclTensor* input, const aclTensor* output) {
+static bool partly_same(const aclTensor* input, const aclTensor* output) {
   if (!input || !output || !input->data || !output->data) return false;
   auto range = [](const aclTensor* tensor) {
     const auto start = reinterpret_cast<uintptr_t>(tensor->data);
@@ -243,20 +250,57 @@ bool partly_same(const aclTensor* input, const aclTensor* output) {
          input->strides != output->strides;
 }
 
-int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor) {
-  if (!workspace || !executor)
-    return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", call->name);
-  *workspace = 0;
-  *executor = call.release();
-  return 0;
+// The positions of the inputs to copy: all, if one of them lies partly in an output, else none.
+static std::vector<size_t> inputs_apart(std::initializer_list<Given> parameters) {
+  bool found = false;
+  std::vector<size_t> inputs;
+  for (const Given& from : parameters) {
+    const In* input = std::get_if<In>(&from);
+    if (!input) continue;
+    for (const Given& to : parameters)
+      if (const Out* output = std::get_if<Out>(&to)) found = found || partly_same(*input, *output);
+  }
+  if (found)
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (std::holds_alternative<In>(parameters.begin()[i])) inputs.push_back(i);
+  return inputs;
 }
 
-int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor) {
-  const int code = explain(name, kInvalid);
-  if (workspace) *workspace = 0;
-  if (!executor) return code;
-  *executor = new Refused(name, code, sim_error_message());
-  return (*executor)->ready();
+// A row's call: its parameters between the phases.
+struct RowCall final : aclOpExecutor {
+  RowCall(const Row& of, std::initializer_list<Given> parameters) : aclOpExecutor(of.name), row(of) {
+    held.reserve(parameters.size());
+    for (const Given& given : parameters)
+      std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); }, given);
+    row.body(held.data(), Phase::first);
+    apart = inputs_apart(parameters);
+  }
+  void run() override {
+    if (apart.empty()) return row.body(held.data(), Phase::second);
+    auto copied = held;
+    for (size_t input : apart)
+      if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
+    row.body(copied.data(), Phase::second);
+  }
+  const Row& row;
+  c10::SmallVector<Held, 8> held;
+  std::vector<size_t> apart;
+};
+
+int prepare(const Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor) {
+  try {
+    auto call = std::make_unique<RowCall>(row, parameters);
+    if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", row.name);
+    *workspace = 0;
+    *executor = call.release();
+    return 0;
+  } catch (...) {
+    const int code = explain(row.name, kInvalid);
+    if (workspace) *workspace = 0;
+    if (!executor) return code;
+    *executor = new Refused(row.name, code, sim_error_message());
+    return (*executor)->ready();
+  }
 }
 
 int launch(const char* name, aclOpExecutor* executor, void* stream) {

@@ -7,21 +7,22 @@
 // executor, stream). Parameters reach both expressions as ATen values over the caller's device memory. The arithmetic is
 // torch's own. Phase 1 answers a wrong argument with an error code; phase 2 runs on the stream's thread.
 //
-// Includes no at:: function: a table includes <ATen/ops/…> for those that its rows name. All of ATen costs 4 s a file.
+// A row is data and one function. What all rows do with their parameters (converting, keeping, copying and dropping them) is
+// code of aclnn.cpp, once and not once a row: as a template it was two thirds of what a row costs to compile.
 #pragma once
 
-#include <ATen/core/Reduction.h>
-#include <ATen/core/DimVector.h>
-#include <ATen/core/Tensor.h>
+#include <ATen/ATen.h>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "acl/acl_base.h"
 #include "core/sim.h"
+#include "opapi/check.h"
 
 // A call between its two phases: made by the first, handed to the stream by the second.
 struct aclOpExecutor {
@@ -147,58 +148,32 @@ inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
 }
 
 // ---- the two phases --------------------------------------------------------------------------------------------
-SIM_API int accept(std::unique_ptr<aclOpExecutor> call, uint64_t* workspace, aclOpExecutor** executor);
-// For use in a catch block: turns the exception in flight into an error code and message that name the operator.
-SIM_API int refuse(const char* name, uint64_t* workspace, aclOpExecutor** executor);
+// Phase 2.
 SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
 
-template <typename Row>
-struct RowCall final : aclOpExecutor {
-  RowCall(const char* op, Row&& with) : aclOpExecutor(op), row(std::move(with)) {}
-  void run() override {
-    if (!overlapping) return row.sim_run();
-    Row apart = row;
-    apart.sim_inputs([](at::Tensor& input) {
-      if (input.defined()) input = input.clone();
-    });
-    apart.sim_run();
-  }
-  Row row;
-  bool overlapping = false;  // an input shares part of an output's memory
-};
-
-// Whether an input lies partly in memory that the call writes, as x[1:].sub_(x[:-1]) does. A device loads a tile before it
-// stores one, so that such calls give what they would with inputs of their own, as long as a tile holds them; torch_npu's
-// graphs rely on it. ATen's kernels load and store in small steps, and their own check cannot see it: each tensor here
-// has a storage of its own. An input that is the output, element by element, is harmless.
-SIM_API bool partly_same(const aclTensor* input, const aclTensor* output);
-template <typename... Kinds>
-bool inputs_overlap(Kinds... parameters) {
-  bool found = false;
-  auto against = [&](const aclTensor* input, auto parameter) {
-    if constexpr (std::is_same_v<decltype(parameter), aclTensor*>) found |= partly_same(input, parameter);
-  };
-  auto each = [&](auto parameter) {
-    if constexpr (std::is_same_v<decltype(parameter), const aclTensor*>) (against(parameter, parameters), ...);
-  };
-  (each(parameters), ...);
-  return found;
-}
-
+// What the C caller passed for one parameter of a row …
+using Given = std::variant<In, Out, Num, MaybeNum, Resized, Ints, Floats, Bools, List, Nums, Dtype, Text, bool, int8_t, int32_t,
+                           int64_t, uint64_t, float, double>;
+// … what it is in the row …
 template <typename Kind>
 using Value = decltype(convert(std::declval<Kind>()));
+// … and where a call keeps it between its phases.
+using Held = std::variant<Value<In>, Value<Num>, Value<MaybeNum>, Value<Resized>, Value<Ints>, Value<Floats>, Value<Bools>, Value<List>,
+                          Value<Nums>, Value<Dtype>, Value<Text>, bool, int8_t, int32_t, int64_t, uint64_t, float, double>;
+template <typename Kind>
+Value<Kind>& held(Held& parameter) { return *std::get_if<Value<Kind>>(&parameter); }
 
-template <typename Row, typename... Kinds>
-int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kinds... parameters) {
-  try {
-    auto call = std::make_unique<RowCall<Row>>(name, Row{convert(parameters)...});
-    call->row.sim_check();
-    call->overlapping = inputs_overlap(parameters...);
-    return accept(std::move(call), workspace, executor);
-  } catch (...) {
-    return refuse(name, workspace, executor);
-  }
-}
+enum class Phase { first, second };
+struct Row {
+  const char* name;
+  void (*body)(Held* parameters, Phase phase);
+};
+
+// Phase 1. A call whose input lies partly in memory that it writes, as x[1:].sub_(x[:-1]) does, runs on copies of its inputs:
+// a device loads a tile before it stores one, so that such calls give what they would with inputs of their own, as long as a
+// tile holds them; torch_npu's graphs rely on it. ATen's kernels load and store in small steps, and their own check cannot see
+// it: each tensor here has a storage of its own. An input that is the output, element by element, is harmless.
+SIM_API int prepare(const Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor);
 
 }  // namespace sim::aclnn
 
@@ -217,27 +192,22 @@ int prepare(const char* name, uint64_t* workspace, aclOpExecutor** executor, Kin
   macro(kind, name) __VA_OPT__(between() SIM_PAIR_AGAIN SIM_PARENS (macro, between, __VA_ARGS__))
 #define SIM_PAIR_AGAIN() SIM_PAIR
 #define SIM_PARAMETER(kind, name) kind name
-#define SIM_FIELD(kind, name) sim::aclnn::Value<kind> name;
-#define SIM_NAME(kind, name) name
-#define SIM_INPUT(kind, name) if constexpr (std::is_same_v<kind, sim::aclnn::In>) visit(name);
+#define SIM_GIVEN(kind, name) sim::aclnn::Given(std::in_place_type<kind>, name)
+#define SIM_BIND(kind, name) [[maybe_unused]] auto& name = sim::aclnn::held<kind>(*sim_parameter++);
 #define SIM_UNWRAP(...) __VA_ARGS__
 
 #define ACLNN(op, parameters, check, ...) ACL_FUNCTION(aclnn##op, op, parameters, check, __VA_ARGS__)
 // One whose name has another prefix.
 #define ACL_FUNCTION(function, op, parameters, check, ...) \
-  namespace { \
-  struct op##Row { \
-    SIM_PAIRS(SIM_FIELD, SIM_NOTHING, SIM_UNWRAP parameters) \
-    void sim_check() { check; } \
-    void sim_run() { __VA_ARGS__; } \
-    template <typename F> void sim_inputs([[maybe_unused]] F visit) { \
-      SIM_PAIRS(SIM_INPUT, SIM_NOTHING, SIM_UNWRAP parameters) \
-    } \
-  }; \
+  static void op##_row(sim::aclnn::Held* sim_parameter, sim::aclnn::Phase sim_phase) { \
+    SIM_PAIRS(SIM_BIND, SIM_NOTHING, SIM_UNWRAP parameters) \
+    if (sim_phase == sim::aclnn::Phase::first) { check; return; } \
+    __VA_ARGS__; \
   } \
   extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
-    return prepare<op##Row>(#function, workspace, executor, SIM_PAIRS(SIM_NAME, SIM_COMMA, SIM_UNWRAP parameters)); \
+    static constexpr sim::aclnn::Row row{#function, op##_row}; \
+    return sim::aclnn::prepare(row, {SIM_PAIRS(SIM_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, workspace, executor); \
   } \
   extern "C" SIM_API int function(void*, uint64_t, aclOpExecutor* executor, void* stream) { \
     return sim::aclnn::launch(#function, executor, stream); \

@@ -47,5 +47,5 @@ ACLNN(IncreFlashAttentionV4,  (In,query, List,keys, List,values, In,pse, In,mask
 ACLNN(RotaryPositionEmbedding,     (In,x, In,cos, In,sin, int64_t,mode, Out,out),                       (rotary_mode(mode), like(out, x)), write(out, rotary(x, cos, sin, mode)))
 ACLNN(RotaryPositionEmbeddingGrad, (In,grad, In,cos, In,sin, In,x, int64_t,mode, Out,out, Out,out_cos, Out,out_sin), (rotary_mode(mode), like(out, grad)), rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
 ACLNN(ApplyRotaryPosEmb,           (Ref,query, Ref,key, In,cos, In,sin, int64_t,layout),                when_run(), rotate_both(query, key, cos, sin, "half"))
-ACLNN(ApplyRotaryPosEmbV2,         (Ref,query, Ref,key, In,cos, In,sin, int64_t,layout, Text,mode),     TORCH_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"), rotate_both(query, key, cos, sin, mode))
+ACLNN(ApplyRotaryPosEmbV2,         (Ref,query, Ref,key, In,cos, In,sin, int64_t,layout, Text,mode),     SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"), rotate_both(query, key, cos, sin, mode))
 // clang-format on

@@ -1,31 +1,6 @@
 // Convolution and pooling.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/_adaptive_avg_pool2d_backward.h>
-#include <ATen/ops/_adaptive_avg_pool3d_backward.h>
-#include <ATen/ops/adaptive_avg_pool2d.h>
-#include <ATen/ops/adaptive_avg_pool3d.h>
-#include <ATen/ops/adaptive_max_pool2d.h>
-#include <ATen/ops/adaptive_max_pool2d_backward.h>
-#include <ATen/ops/adaptive_max_pool3d.h>
-#include <ATen/ops/adaptive_max_pool3d_backward.h>
-#include <ATen/ops/avg_pool2d.h>
-#include <ATen/ops/avg_pool2d_backward.h>
-#include <ATen/ops/avg_pool3d.h>
-#include <ATen/ops/avg_pool3d_backward.h>
-#include <ATen/ops/conv2d.h>
-#include <ATen/ops/conv_tbc.h>
-#include <ATen/ops/conv_tbc_backward.h>
-#include <ATen/ops/convolution.h>
-#include <ATen/ops/convolution_backward.h>
-#include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/max_pool2d_with_indices.h>
-#include <ATen/ops/max_pool2d_with_indices_backward.h>
-#include <ATen/ops/max_pool3d_with_indices.h>
-#include <ATen/ops/max_pool3d_with_indices_backward.h>
-#include <ATen/ops/max_unpool2d.h>
-#include <ATen/ops/max_unpool3d.h>
-
 using namespace sim::aclnn;
 
 namespace {
@@ -36,14 +11,14 @@ std::vector<int64_t> both_sides(const std::vector<int64_t>& padding, const at::T
   if (padding.size() != 2 * dims || dims == 0) return padding;
   std::vector<int64_t> once;
   for (size_t i = 0; i < dims; ++i) {
-    TORCH_CHECK(padding[2 * i] == padding[2 * i + 1], "padding ", at::IntArrayRef(padding), " with unequal sides is not simulated");
+    SIM_CHECK(padding[2 * i] == padding[2 * i + 1], "padding ", at::IntArrayRef(padding), " with unequal sides is not simulated");
     once.push_back(padding[2 * i]);
   }
   return once;
 }
 
 void backward_arguments(const std::vector<bool>& mask, const std::vector<int64_t>& padding, const at::Tensor& weight) {
-  TORCH_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
+  SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
   both_sides(padding, weight);
 }
 

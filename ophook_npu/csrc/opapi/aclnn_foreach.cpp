@@ -1,60 +1,18 @@
 // Operators over lists of tensors, as torch's optimizers call them. In place, the output list is the input list.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/abs.h>
-#include <ATen/ops/acos.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/addcdiv.h>
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/asin.h>
-#include <ATen/ops/atan.h>
-#include <ATen/ops/ceil.h>
-#include <ATen/ops/clamp_max.h>
-#include <ATen/ops/clamp_min.h>
-#include <ATen/ops/cos.h>
-#include <ATen/ops/cosh.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/erf.h>
-#include <ATen/ops/erfc.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/expm1.h>
-#include <ATen/ops/floor.h>
-#include <ATen/ops/lerp.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/log.h>
-#include <ATen/ops/log10.h>
-#include <ATen/ops/log1p.h>
-#include <ATen/ops/log2.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/reciprocal.h>
-#include <ATen/ops/round.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/sign.h>
-#include <ATen/ops/sin.h>
-#include <ATen/ops/sinh.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/sub.h>
-#include <ATen/ops/tan.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/trunc.h>
-#include <ATen/ops/zeros_like.h>
-
 using namespace sim::aclnn;
 
 namespace {
 
 // Each output has the shape of its input.
 void alike(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
-  TORCH_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
+  SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
   for (size_t i = 0; i < in.size(); ++i) like(out[i], in[i]);
 }
 
 void norms(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
-  TORCH_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
+  SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
 }
 
 template <typename F>
@@ -86,7 +44,7 @@ at::Tensor rounded(const at::Tensor& x, int64_t mode) {
     case 3: return at::ceil(x);
     case 5: return at::trunc(x);
     case 7: return at::sub(x, at::trunc(x));  // the fraction
-    default: TORCH_CHECK(false, "rounding mode ", mode, " is not simulated");
+    default: SIM_CHECK(false, "rounding mode ", mode, " is not simulated");
   }
 }
 

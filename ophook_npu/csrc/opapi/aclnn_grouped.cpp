@@ -1,6 +1,5 @@
 // Products of groups of rows, each with its expert's weight, in float, int8 and int4, and the feed-forward network of two
 // such products.
-#include <ATen/ops/matmul.h>
 
 #include "opapi/activations.h"
 #include "opapi/quant.h"
@@ -23,7 +22,7 @@ at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) { return bias.d
 // 8 bits by 4: the device takes an x apart into halves of 4 bits, both with a sign, so that x is too small by 8. The caller
 // gives what that leaves out, 8 * weight * scale summed over k, as `bias`. A scale for each group of k.
 at::Tensor product_of_8_by_4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& row_scale) {
-  TORCH_CHECK(row_scale.defined(), "int8 by int4 needs the scales of the rows");
+  SIM_CHECK(row_scale.defined(), "int8 by int4 needs the scales of the rows");
   auto scaled = dequantized(weight, scale_of(scale).reshape({-1, scale.size(-1)}), {});
   auto value = plus(at::matmul(wide(x).to(at::kFloat).sub(8), scaled), bias);
   return value.mul(wide(row_scale).reshape({-1, 1}));
@@ -36,7 +35,7 @@ at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weight, cons
   if (early) sums = sums.add(with.bias);
   if (!with.scale.defined()) return sums;
   auto scale = scale_of(with.scale).reshape({-1});
-  TORCH_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1),
+  SIM_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1),
               " columns; scales by group of k are not simulated here");
   auto value = sums.to(at::kFloat).mul(scale);
   if (with.row_scale.defined()) value = value.mul(wide(with.row_scale).reshape({-1, 1}));
@@ -47,7 +46,7 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& 
   if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
   if (of_whole_numbers(x)) return quantized_product(x, weight, with);
   if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
-  TORCH_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
+  SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
   return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
 }
 
@@ -67,13 +66,13 @@ struct Lists {
 at::Tensor of_expert(const std::vector<at::Tensor>& list, int64_t expert, bool stacked) {
   if (list.empty() || !list[0].defined() || list[0].numel() == 0) return {};
   if (stacked) return list[0][expert];
-  TORCH_CHECK(expert < int64_t(list.size()), "expert ", expert, " of ", list.size());
+  SIM_CHECK(expert < int64_t(list.size()), "expert ", expert, " of ", list.size());
   return list[expert];
 }
 
 const char* activation_of(int64_t act_type) {
   static constexpr const char* kNames[] = {"", "relu", "gelu_tanh", "", "fastgelu", "silu"};
-  TORCH_CHECK(act_type >= 0 && act_type <= 5 && act_type != 3, "act_type ", act_type, "; allowed: 0, 1 (relu), 2 (gelu_tanh), 4 (fastgelu), 5 (silu)");
+  SIM_CHECK(act_type >= 0 && act_type <= 5 && act_type != 3, "act_type ", act_type, "; allowed: 0, 1 (relu), 2 (gelu_tanh), 4 (fastgelu), 5 (silu)");
   return kNames[act_type];
 }
 
@@ -117,17 +116,17 @@ std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const st
 }
 
 void grouped(const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& weight, const std::vector<at::Tensor>& out, int64_t split_item) {
-  TORCH_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
-  TORCH_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
+  SIM_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
+  SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
 }
 
 void grouped(const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& weight, const std::vector<at::Tensor>& out, int64_t split_item,
              int64_t group_type, int64_t act_type, std::initializer_list<std::vector<at::Tensor>> absent) {
   grouped(x, weight, out, split_item);
-  TORCH_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type, "; allowed: -1, 0, 2");
+  SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type, "; allowed: -1, 0, 2");
   activation_of(act_type);
   for (const auto& list : absent)
-    TORCH_CHECK(list.empty(), "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
+    SIM_CHECK(list.empty(), "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
                 "are not simulated");
 }
 
@@ -143,10 +142,10 @@ struct Layer {
 void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const std::vector<int64_t>& tokens, const at::Tensor& scale,
                        const at::Tensor& scale1, const std::string& activation, const at::Tensor& out) {
   const int64_t dims = tokens.empty() ? 2 : 3;
-  TORCH_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ", weight1.sizes(), " and ", weight2.sizes());
-  TORCH_CHECK(tokens.empty() || int64_t(tokens.size()) == weight1.size(0), tokens.size(), " expert_tokens for ", weight1.size(0), " experts");
-  TORCH_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(), " (activations that halve are not simulated)");
-  TORCH_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()), "int8 needs scale, deq_scale1 and deq_scale2");
+  SIM_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ", weight1.sizes(), " and ", weight2.sizes());
+  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == weight1.size(0), tokens.size(), " expert_tokens for ", weight1.size(0), " experts");
+  SIM_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(), " (activations that halve are not simulated)");
+  SIM_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()), "int8 needs scale, deq_scale1 and deq_scale2");
   known_activation(activation);
   auto sizes = x.sizes().vec();
   sizes.back() = weight2.size(-1);
@@ -187,8 +186,8 @@ at::Tensor present(const at::Tensor& tensor) { return tensor.defined() && tensor
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset, const at::Tensor& out_scale, bool transposed) {
   of_dtype("x1", x, {at::kChar, at::kInt});
   of_dtype("x2", weight, {at::kChar, at::kInt});
-  TORCH_CHECK(!transposed, "transpose_x1 and transpose_x2 are not simulated; transpose the tensors");
-  TORCH_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
+  SIM_CHECK(!transposed, "transpose_x1 and transpose_x2 are not simulated; transpose the tensors");
+  SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
 }
 
 // Weights of 4 bits with a scale, and a zero point, for each group of k.
@@ -216,8 +215,8 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt});
-  TORCH_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(), "; batches of weights are not simulated");
-  TORCH_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(), " is not simulated");
+  SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(), "; batches of weights are not simulated");
+  SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(), " is not simulated");
 }
 
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_scale,

@@ -1,52 +1,6 @@
 // Resampling, padding and patches of images.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/_upsample_bicubic2d_aa.h>
-#include <ATen/ops/_upsample_bicubic2d_aa_backward.h>
-#include <ATen/ops/_upsample_bilinear2d_aa.h>
-#include <ATen/ops/_upsample_bilinear2d_aa_backward.h>
-#include <ATen/ops/_upsample_nearest_exact1d.h>
-#include <ATen/ops/_upsample_nearest_exact1d_backward.h>
-#include <ATen/ops/_upsample_nearest_exact2d.h>
-#include <ATen/ops/_upsample_nearest_exact2d_backward.h>
-#include <ATen/ops/_upsample_nearest_exact3d.h>
-#include <ATen/ops/_upsample_nearest_exact3d_backward.h>
-#include <ATen/ops/affine_grid_generator.h>
-#include <ATen/ops/channel_shuffle.h>
-#include <ATen/ops/col2im.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/grid_sampler_2d.h>
-#include <ATen/ops/grid_sampler_2d_backward.h>
-#include <ATen/ops/grid_sampler_3d.h>
-#include <ATen/ops/grid_sampler_3d_backward.h>
-#include <ATen/ops/im2col.h>
-#include <ATen/ops/reflection_pad1d.h>
-#include <ATen/ops/reflection_pad1d_backward.h>
-#include <ATen/ops/reflection_pad2d.h>
-#include <ATen/ops/reflection_pad2d_backward.h>
-#include <ATen/ops/reflection_pad3d.h>
-#include <ATen/ops/reflection_pad3d_backward.h>
-#include <ATen/ops/replication_pad1d.h>
-#include <ATen/ops/replication_pad1d_backward.h>
-#include <ATen/ops/replication_pad2d.h>
-#include <ATen/ops/replication_pad2d_backward.h>
-#include <ATen/ops/replication_pad3d.h>
-#include <ATen/ops/replication_pad3d_backward.h>
-#include <ATen/ops/upsample_bicubic2d.h>
-#include <ATen/ops/upsample_bicubic2d_backward.h>
-#include <ATen/ops/upsample_bilinear2d.h>
-#include <ATen/ops/upsample_bilinear2d_backward.h>
-#include <ATen/ops/upsample_linear1d.h>
-#include <ATen/ops/upsample_linear1d_backward.h>
-#include <ATen/ops/upsample_nearest1d.h>
-#include <ATen/ops/upsample_nearest1d_backward.h>
-#include <ATen/ops/upsample_nearest2d.h>
-#include <ATen/ops/upsample_nearest2d_backward.h>
-#include <ATen/ops/upsample_nearest3d.h>
-#include <ATen/ops/upsample_nearest3d_backward.h>
-#include <ATen/ops/upsample_trilinear3d.h>
-#include <ATen/ops/upsample_trilinear3d_backward.h>
-
 using namespace sim::aclnn;
 
 namespace {

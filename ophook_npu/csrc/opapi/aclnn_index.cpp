@@ -1,38 +1,6 @@
 // Indexing, gathering and scattering; joining, repeating and reordering.
 #include "opapi/quant.h"
 
-#include <ATen/ops/_chunk_cat.h>
-#include <ATen/ops/_embedding_bag.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/embedding_dense_backward.h>
-#include <ATen/ops/embedding_renorm.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/flip.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/index.h>
-#include <ATen/ops/index_add.h>
-#include <ATen/ops/index_copy.h>
-#include <ATen/ops/index_fill.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/masked_select.h>
-#include <ATen/ops/nonzero.h>
-#include <ATen/ops/repeat_interleave.h>
-#include <ATen/ops/roll.h>
-#include <ATen/ops/scatter.h>
-#include <ATen/ops/scatter_add.h>
-#include <ATen/ops/scatter_reduce.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/take.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/tril.h>
-#include <ATen/ops/triu.h>
-#include <ATen/ops/unfold_backward.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-
 #include <ATen/core/List.h>
 
 using namespace sim::aclnn;
@@ -74,7 +42,7 @@ at::Tensor taken(const at::Tensor& self, int64_t dim, const at::Tensor& indices)
 
 const char* reduction_name(int64_t code) {
   static constexpr const char* kNames[] = {"", "add", "multiply"};
-  TORCH_CHECK(code >= 0 && code <= 2, "reduction ", code, "; allowed: 0 (none), 1 (add), 2 (multiply)");
+  SIM_CHECK(code >= 0 && code <= 2, "reduction ", code, "; allowed: 0 (none), 1 (add), 2 (multiply)");
   return kNames[code];
 }
 
@@ -89,7 +57,7 @@ at::Tensor scatter(const at::Tensor& self, int64_t dim, const at::Tensor& index,
 
 at::Tensor scatter_reduce(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, int64_t reduction, bool include_self) {
   static constexpr const char* kNames[] = {"", "sum", "prod", "amax", "amin", "mean"};
-  TORCH_CHECK(reduction >= 1 && reduction <= 5, "reduction ", reduction, "; allowed: 1 to 5 (sum, prod, amax, amin, mean)");
+  SIM_CHECK(reduction >= 1 && reduction <= 5, "reduction ", reduction, "; allowed: 1 to 5 (sum, prod, amax, amin, mean)");
   return at::scatter_reduce(self, dim, index.to(at::kLong), source, kNames[reduction], include_self);
 }
 
@@ -123,9 +91,9 @@ void quant_scatter(const at::Tensor& self, const at::Tensor& indices, const at::
 
 void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t quant_axis, int64_t reduction) {
   of_dtype("self", self, {at::kChar});
-  TORCH_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
-  TORCH_CHECK(quant_axis == -1 || quant_axis == self.dim() - 1, "quant_axis ", quant_axis, " is not simulated; allowed: the last");
-  TORCH_CHECK(indices.dim() == 1 && indices.numel() == updates.size(0), "an index for each of ", updates.size(0), " batches expected, got ", indices.sizes());
+  SIM_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
+  SIM_CHECK(quant_axis == -1 || quant_axis == self.dim() - 1, "quant_axis ", quant_axis, " is not simulated; allowed: the last");
+  SIM_CHECK(indices.dim() == 1 && indices.numel() == updates.size(0), "an index for each of ", updates.size(0), " batches expected, got ", indices.sizes());
 }
 
 at::Tensor one_hot(const at::Tensor& self, int64_t classes, const at::Tensor& on, const at::Tensor& off, int64_t axis, const at::Tensor& out) {
@@ -176,15 +144,13 @@ at::Tensor chunk_cat(const std::vector<at::Tensor>& tensors, int64_t dim, int64_
 }
 
 void masks_zero(std::initializer_list<int64_t> masks) {
-  for (int64_t mask : masks) TORCH_CHECK(mask == 0, "begin, end, ellipsis, new-axis and shrink-axis masks are not simulated");
+  for (int64_t mask : masks) SIM_CHECK(mask == 0, "begin, end, ellipsis, new-axis and shrink-axis masks are not simulated");
 }
 
 at::Tensor strided_slice(at::Tensor self, const std::vector<int64_t>& begin, const std::vector<int64_t>& end, const std::vector<int64_t>& strides) {
   for (size_t i = 0; i < begin.size(); ++i) self = self.slice(int64_t(i), begin[i], end[i], strides[i]);
   return self;
 }
-
-
 
 }  // namespace
 
@@ -193,7 +159,7 @@ at::Tensor strided_slice(at::Tensor self, const std::vector<int64_t>& begin, con
 ACLNN(Index,             (In,self, List,indices, Out,out),                                     when_run(),         index(self, indices, out))
 ACLNN(IndexPutImpl,      (Ref,self, List,indices, In,values, bool,accumulate, bool,unsafe),    when_run(),         index_put(self, indices, values, accumulate))
 ACLNN(IndexSelect,       (In,self, int64_t,dim, In,indices, Out,out),                          when_run(),         write(out, at::index_select(self, dim, indices)))
-ACLNN(GatherV3,          (In,self, int64_t,dim, In,indices, int64_t,batch_dims, int64_t,mode, Out,out), TORCH_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0"), write(out, taken(self, dim, indices)))
+ACLNN(GatherV3,          (In,self, int64_t,dim, In,indices, int64_t,batch_dims, int64_t,mode, Out,out), SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0"), write(out, taken(self, dim, indices)))
 ACLNN(Gather,            (In,self, int64_t,dim, In,indices, Out,out),                          like(out, indices), write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take,              (In,self, In,indices, Out,out),                                       like(out, indices), write(out, at::take(self, indices.to(at::kLong))))
 ACLNN(MaskedSelect,      (In,self, In,mask, Resized,out),                                      when_run(),         fit(out, at::masked_select(self, mask.to(at::kBool))))
@@ -233,7 +199,7 @@ ACLNN(OneHot,            (In,self, int64_t,classes, In,on, In,off, int64_t,axis,
 ACLNN(Cat,               (List,tensors, int64_t,dim, Out,out),                                 when_run(),         write(out, at::cat(tensors, dim)))
 ACLNN(Stack,             (List,tensors, int64_t,dim, Out,out),                                 when_run(),         write(out, at::stack(tensors, dim)))
 ACLNN(ChunkCat,          (List,tensors, int64_t,dim, int64_t,chunks, Out,out),                 when_run(),         write(out, chunk_cat(tensors, dim, chunks, out)))
-ACLNN(SplitWithSize,     (In,self, Ints,sizes, int64_t,dim, List,out),                         TORCH_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs"), split(self, sizes, dim, out))
+ACLNN(SplitWithSize,     (In,self, Ints,sizes, int64_t,dim, List,out),                         SIM_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs"), split(self, sizes, dim, out))
 ACLNN(Flip,              (In,self, Ints,dims, Out,out),                                        like(out, self),    write(out, at::flip(self, dims)))
 ACLNN(Roll,              (In,self, Ints,shifts, Ints,dims, Out,out),                           like(out, self),    write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat,            (In,self, Ints,repeats, Out,out),                                     when_run(),         write(out, self.repeat(repeats)))

@@ -1,10 +1,5 @@
 // Inference of language models: attention of sequences of different lengths, padded or one behind the other, with keys
 // that lie in pages; the pages themselves; the choice among the next tokens.
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/sort.h>
 
 #include "opapi/attention.h"
 
@@ -22,7 +17,7 @@ Layouts layouts_of(const std::string& name) {
   const auto bar = name.find('_');
   Layouts result{name.substr(0, bar), bar == std::string::npos ? name : name.substr(bar + 1)};
   for (const std::string& each : {result.in, result.out})
-    TORCH_CHECK(each == "BSH" || each == "BSND" || each == "BNSD" || each == "TND" || each == "NTD", "layout ", name, " is not simulated");
+    SIM_CHECK(each == "BSH" || each == "BSND" || each == "BNSD" || each == "TND" || each == "NTD", "layout ", name, " is not simulated");
   return result;
 }
 
@@ -68,24 +63,24 @@ void check_inference(const at::Tensor& query, const std::vector<at::Tensor>& key
                      int64_t key_heads, const Settings& how) {
   const auto in = layouts_of(layout).in;
   const bool running = packed_sequences(in);
-  TORCH_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
+  SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
   same_dtype({query, keys[0], values[0]});
-  TORCH_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads, " of keys");
-  TORCH_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
+  SIM_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads, " of keys");
+  SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
   const int64_t batch = running ? int64_t(query_lengths.size()) : query.size(0);
   for (const auto* lengths : {&query_lengths, &key_lengths})
-    TORCH_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running), lengths->size(), " lengths for ", batch, " sequences");
-  TORCH_CHECK(how.sparse_mode != 0 || (how.before >= INT32_MAX && how.after >= INT32_MAX), "pre_tokens ", how.before, " and next_tokens ", how.after,
+    SIM_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running), lengths->size(), " lengths for ", batch, " sequences");
+  SIM_CHECK(how.sparse_mode != 0 || (how.before >= INT32_MAX && how.after >= INT32_MAX), "pre_tokens ", how.before, " and next_tokens ", how.after,
               " in sparse mode 0 are not simulated");
-  TORCH_CHECK(how.sparse_mode >= 0 && how.sparse_mode <= 4, "sparse mode ", how.sparse_mode, " is not simulated");
+  SIM_CHECK(how.sparse_mode >= 0 && how.sparse_mode <= 4, "sparse mode ", how.sparse_mode, " is not simulated");
   if (!given(pages)) {
-    TORCH_CHECK(keys[0].dim() == query.dim(), "query ", query.sizes(), " and key ", keys[0].sizes());
-    TORCH_CHECK(!running || !key_lengths.empty(), "layout ", layout, " needs actual_seq_lengths_kv");
+    SIM_CHECK(keys[0].dim() == query.dim(), "query ", query.sizes(), " and key ", keys[0].sizes());
+    SIM_CHECK(!running || !key_lengths.empty(), "layout ", layout, " needs actual_seq_lengths_kv");
     return;
   }
-  TORCH_CHECK(pages.dim() == 2 && pages.size(0) == batch, "block_table ", pages.sizes(), " for ", batch, " sequences");
-  TORCH_CHECK(keys[0].dim() == 3 || keys[0].dim() == 4, "pages of shape ", keys[0].sizes(), " are not simulated");
-  TORCH_CHECK(!key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
+  SIM_CHECK(pages.dim() == 2 && pages.size(0) == batch, "block_table ", pages.sizes(), " for ", batch, " sequences");
+  SIM_CHECK(keys[0].dim() == 3 || keys[0].dim() == 4, "pages of shape ", keys[0].sizes(), " are not simulated");
+  SIM_CHECK(!key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
 }
 
 void inference(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& query_rope, const at::Tensor& key_rope,
@@ -121,11 +116,11 @@ void inference(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
 
 // ---- pages ---------------------------------------------------------------------------------------------------------
 void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode) {
-  TORCH_CHECK(mode.empty() || mode == "Norm", "cache_mode ", mode, " is not simulated; allowed: Norm");
-  TORCH_CHECK(key.dim() == 3 && cache.dim() == 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
+  SIM_CHECK(mode.empty() || mode == "Norm", "cache_mode ", mode, " is not simulated; allowed: Norm");
+  SIM_CHECK(key.dim() == 3 && cache.dim() == 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
               "key (tokens, heads, depth), a cache of pages and a slot for each token expected, got ", key.sizes(), ", ", cache.sizes(), " and ",
               slots.sizes());
-  TORCH_CHECK(cache.size(2) == key.size(1) && cache.size(3) == key.size(2) && cache.is_contiguous(), "pages (rows, ", key.size(1), ", ", key.size(2),
+  SIM_CHECK(cache.size(2) == key.size(1) && cache.size(3) == key.size(2) && cache.is_contiguous(), "pages (rows, ", key.size(1), ", ", key.size(2),
               ") without gaps expected, got ", cache.sizes(), " with strides ", cache.strides());
 }
 
@@ -140,7 +135,7 @@ at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const 
 
 // ---- logits: the k largest, and of these the most probable that together reach p; the others become -inf ------------------
 void check_logits(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k, const at::Tensor& out) {
-  TORCH_CHECK(logits.dim() == 2, "logits (rows, tokens) expected, got ", logits.sizes());
+  SIM_CHECK(logits.dim() == 2, "logits (rows, tokens) expected, got ", logits.sizes());
   for (const at::Tensor& each : {p, k})
     if (each.defined()) shape(each, {logits.size(0)});
   like(out, logits);

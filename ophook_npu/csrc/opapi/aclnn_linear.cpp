@@ -1,47 +1,18 @@
 // Matrix products, linear algebra, norms and distances.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/_cdist_backward.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/addbmm.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/addmv.h>
-#include <ATen/ops/addr.h>
-#include <ATen/ops/baddbmm.h>
-#include <ATen/ops/bmm.h>
-#include <ATen/ops/cdist.h>
-#include <ATen/ops/dot.h>
-#include <ATen/ops/inverse.h>
-#include <ATen/ops/le.h>
-#include <ATen/ops/linalg_cholesky.h>
-#include <ATen/ops/linalg_cross.h>
-#include <ATen/ops/linalg_qr.h>
-#include <ATen/ops/linalg_slogdet.h>
-#include <ATen/ops/linalg_svd.h>
-#include <ATen/ops/linalg_svdvals.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/mv.h>
-#include <ATen/ops/pdist.h>
-#include <ATen/ops/reciprocal.h>
-#include <ATen/ops/renorm.h>
-#include <ATen/ops/trace.h>
-#include <ATen/ops/triangular_solve.h>
-
 using namespace sim::aclnn;
 
 namespace {
 
 void vector_product(const at::Tensor& out, const at::Tensor& matrix, const at::Tensor& vector) {
-  TORCH_CHECK(matrix.dim() == 2 && vector.dim() == 1 && matrix.size(1) == vector.size(0), "a matrix and a vector expected, got ",
+  SIM_CHECK(matrix.dim() == 2 && vector.dim() == 1 && matrix.size(1) == vector.size(0), "a matrix and a vector expected, got ",
               matrix.sizes(), " and ", vector.sizes());
   shape(out, {matrix.size(0)});
 }
 
 void batch_sum(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1), "batches of matrices expected, got ",
+  SIM_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1), "batches of matrices expected, got ",
               a.sizes(), " and ", b.sizes());
   shape(out, {a.size(1), b.size(2)});
 }
@@ -53,12 +24,12 @@ void batch_product(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 }
 
 void outer(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.dim() == 1 && b.dim() == 1, "vectors expected, got ", a.sizes(), " and ", b.sizes());
+  SIM_CHECK(a.dim() == 1 && b.dim() == 1, "vectors expected, got ", a.sizes(), " and ", b.sizes());
   shape(out, {a.size(0), b.size(0)});
 }
 
-void square(const at::Tensor& self) {
-  TORCH_CHECK(self.dim() >= 2 && self.size(-1) == self.size(-2), "square matrices expected, got ", self.sizes());
+void must_be_square(const at::Tensor& self) {
+  SIM_CHECK(self.dim() >= 2 && self.size(-1) == self.size(-2), "square matrices expected, got ", self.sizes());
 }
 
 // CANN numbers the modes; in mode "r" there is no Q.
@@ -88,7 +59,7 @@ at::Tensor renormalized(const at::Tensor& self, const at::Scalar& p, int64_t dim
 
 void transposed_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& scale, at::IntArrayRef perm_x,
                         at::IntArrayRef perm_y, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out) {
-  TORCH_CHECK(!scale.defined() && split == 1, "scale and batch_split_factor are not simulated");
+  SIM_CHECK(!scale.defined() && split == 1, "scale and batch_split_factor are not simulated");
   auto result = at::bmm(wide(x.permute(perm_x)), wide(y.permute(perm_y)));
   if (bias.defined()) result = at::add(result, bias);
   write(out, result.permute(perm_out));
@@ -114,11 +85,11 @@ ACLNN(TransposeBatchMatMul, (In,x, In,y, In,bias, In,scale, Ints,perm_x, Ints,pe
 ACLNN(LinalgCross,  (In,self, In,other, int64_t,dim, Out,out),                             broadcast(out, {self, other}), at::linalg_cross_out(out, self, other, dim))
 
 // factorizations and solvers
-ACLNN(LinalgCholesky,  (In,self, bool,upper, Out,out),                                     (square(self), like(out, self)), write(out, at::linalg_cholesky(self, upper)))
-ACLNN(LinalgQr,        (In,self, int64_t,mode, Out,q, Out,r),                              TORCH_CHECK(mode >= 0 && mode <= 2, "mode ", mode, "; allowed: 0 (reduced), 1 (complete), 2 (r)"), qr(self, mode, q, r))
+ACLNN(LinalgCholesky,  (In,self, bool,upper, Out,out),                                     (must_be_square(self), like(out, self)), write(out, at::linalg_cholesky(self, upper)))
+ACLNN(LinalgQr,        (In,self, int64_t,mode, Out,q, Out,r),                              SIM_CHECK(mode >= 0 && mode <= 2, "mode ", mode, "; allowed: 0 (reduced), 1 (complete), 2 (r)"), qr(self, mode, q, r))
 ACLNN(Svd,             (In,self, bool,full, bool,vectors, Out,s, Out,u, Out,v),            when_run(),              svd(self, full, vectors, s, u, v))
-ACLNN(Inverse,         (In,self, Out,out),                                                 (square(self), like(out, self)), write(out, at::inverse(wide(self))))
-ACLNN(Slogdet,         (In,self, Out,sign, Out,log),                                       square(self),            write({sign, log}, at::linalg_slogdet(self)))
+ACLNN(Inverse,         (In,self, Out,out),                                                 (must_be_square(self), like(out, self)), write(out, at::inverse(wide(self))))
+ACLNN(Slogdet,         (In,self, Out,sign, Out,log),                                       must_be_square(self),            write({sign, log}, at::linalg_slogdet(self)))
 ACLNN(TriangularSolve, (In,self, In,a, bool,upper, bool,transpose, bool,unitriangular, Out,x, Out,m), like(x, self), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace,           (In,self, Out,out),                                                 shape(out, {}),          write(out, at::trace(self)))
 

@@ -1,40 +1,6 @@
 // Losses and their backwards. reduction: 0 none, 1 mean, 2 sum.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/_ctc_loss.h>
-#include <ATen/ops/_ctc_loss_backward.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/binary_cross_entropy.h>
-#include <ATen/ops/binary_cross_entropy_backward.h>
-#include <ATen/ops/binary_cross_entropy_with_logits.h>
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/kl_div.h>
-#include <ATen/ops/l1_loss.h>
-#include <ATen/ops/le.h>
-#include <ATen/ops/log.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/mse_loss.h>
-#include <ATen/ops/mse_loss_backward.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/multilabel_margin_loss_forward.h>
-#include <ATen/ops/ne.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/nll_loss2d_backward.h>
-#include <ATen/ops/nll_loss2d_forward.h>
-#include <ATen/ops/nll_loss_backward.h>
-#include <ATen/ops/nll_loss_forward.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/sign.h>
-#include <ATen/ops/smooth_l1_loss.h>
-#include <ATen/ops/smooth_l1_loss_backward.h>
-#include <ATen/ops/soft_margin_loss.h>
-#include <ATen/ops/soft_margin_loss_backward.h>
-#include <ATen/ops/sub.h>
-#include <ATen/ops/zeros_like.h>
-
 using namespace sim::aclnn;
 
 namespace {
@@ -100,13 +66,13 @@ at::Tensor nll_backward(const at::Tensor& grad, const at::Tensor& self, const at
 }
 
 int64_t reduction_of(const std::string& name) {
-  TORCH_CHECK(name == "none" || name == "mean" || name == "sum", "reduction '", name, "'; allowed: none, mean, sum");
+  SIM_CHECK(name == "none" || name == "mean" || name == "sum", "reduction '", name, "'; allowed: none, mean, sum");
   return name == "none" ? at::Reduction::None : name == "mean" ? at::Reduction::Mean : at::Reduction::Sum;
 }
 
 void cross_entropy(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, const std::string& reduction,
                    int64_t ignored, double smoothing, double z_scale, bool return_z, const at::Tensor& loss, const at::Tensor& log_prob) {
-  TORCH_CHECK(z_scale == 0 && !return_z, "the z loss is not simulated");
+  SIM_CHECK(z_scale == 0 && !return_z, "the z loss is not simulated");
   auto narrow = wide(weight);
   write(log_prob, at::log_softmax(wide(self), 1));
   write(loss, at::cross_entropy_loss(wide(self), target.to(at::kLong), optional(narrow), reduction_of(reduction), ignored, smoothing)
@@ -115,7 +81,7 @@ void cross_entropy(const at::Tensor& self, const at::Tensor& target, const at::T
 
 at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& log_prob, const at::Tensor& target, const at::Tensor& weight,
                                   const at::Tensor& grad_z, const std::string& reduction, int64_t ignored, double smoothing, double z_scale) {
-  TORCH_CHECK(z_scale == 0 && !grad_z.defined(), "the z loss is not simulated");
+  SIM_CHECK(z_scale == 0 && !grad_z.defined(), "the z loss is not simulated");
   const int64_t how = reduction_of(reduction);
   auto labels = target.to(at::kLong);
   auto outputs = wide(log_prob), factors = wide(weight);

@@ -1,57 +1,13 @@
 // Elementwise operators of two and more operands: arithmetic, comparison, logic, selection.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/addcdiv.h>
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/atan2.h>
-#include <ATen/ops/bitwise_and.h>
-#include <ATen/ops/bitwise_left_shift.h>
-#include <ATen/ops/bitwise_or.h>
-#include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/bitwise_xor.h>
-#include <ATen/ops/clamp.h>
-#include <ATen/ops/clamp_max.h>
-#include <ATen/ops/clamp_min.h>
-#include <ATen/ops/complex.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/floor_divide.h>
-#include <ATen/ops/fmod.h>
-#include <ATen/ops/gcd.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/gt.h>
-#include <ATen/ops/isclose.h>
-#include <ATen/ops/isin.h>
-#include <ATen/ops/le.h>
-#include <ATen/ops/lerp.h>
-#include <ATen/ops/logaddexp.h>
-#include <ATen/ops/logaddexp2.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/logical_or.h>
-#include <ATen/ops/logical_xor.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/nan_to_num.h>
-#include <ATen/ops/ne.h>
-#include <ATen/ops/polar.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/remainder.h>
-#include <ATen/ops/rsub.h>
-#include <ATen/ops/sub.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/xlogy.h>
-
 using namespace sim::aclnn;
 
 namespace {
 
 // How CANN numbers a division's rounding.
 std::optional<std::string_view> rounding(int mode) {
-  TORCH_CHECK(mode >= 0 && mode <= 2, "rounding mode ", mode, "; allowed: 0 (none), 1 (trunc), 2 (floor)");
+  SIM_CHECK(mode >= 0 && mode <= 2, "rounding mode ", mode, "; allowed: 0 (none), 1 (trunc), 2 (floor)");
   return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 

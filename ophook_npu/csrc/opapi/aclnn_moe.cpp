@@ -2,31 +2,26 @@
 // choices, in the order of the tokens, which row of the permuted tokens it is; a row behind the last was dropped.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argsort.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/zeros.h>
-
 using namespace sim::aclnn;
 
 namespace {
 
-void not_padded(bool padded) { TORCH_CHECK(!padded, "padded_mode is not simulated"); }
+void not_padded(bool padded) { SIM_CHECK(!padded, "padded_mode is not simulated"); }
 
 void matrix(const char* name, const at::Tensor& tensor) {
-  TORCH_CHECK(tensor.dim() == 2, name, " must have 2 dimensions, it has shape ", tensor.sizes());
+  SIM_CHECK(tensor.dim() == 2, name, " must have 2 dimensions, it has shape ", tensor.sizes());
 }
 
 void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept) {
   matrix("tokens", tokens);
-  TORCH_CHECK(indices.dim() == 1 || indices.dim() == 2, "indices (tokens) or (tokens, topk) expected, got ", indices.sizes());
-  TORCH_CHECK(indices.size(0) == tokens.size(0), indices.size(0), " rows of indices for ", tokens.size(0), " tokens");
-  TORCH_CHECK(kept >= 0 && kept <= indices.numel(), "num_out_tokens ", kept, " of ", indices.numel());
+  SIM_CHECK(indices.dim() == 1 || indices.dim() == 2, "indices (tokens) or (tokens, topk) expected, got ", indices.sizes());
+  SIM_CHECK(indices.size(0) == tokens.size(0), indices.size(0), " rows of indices for ", tokens.size(0), " tokens");
+  SIM_CHECK(kept >= 0 && kept <= indices.numel(), "num_out_tokens ", kept, " of ", indices.numel());
 }
 
 void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens) {
   const int64_t topk = probs.defined() ? probs.numel() / std::max<int64_t>(tokens, 1) : 1;
-  TORCH_CHECK(sorted.numel() == tokens * topk, sorted.numel(), " sorted_indices for ", tokens, " tokens of ", topk, " experts");
+  SIM_CHECK(sorted.numel() == tokens * topk, sorted.numel(), " sorted_indices for ", tokens, " tokens of ", topk, " experts");
 }
 
 int64_t topk_of(const at::Tensor& probs) { return probs.defined() && probs.dim() == 2 ? probs.size(1) : 1; }
@@ -82,11 +77,11 @@ at::Tensor places_in_map(const at::Tensor& tokens, const at::Tensor& map, bool p
 void mapped(const at::Tensor& map, int64_t rows, bool padded) {
   matrix("routing_map", map);
   const int64_t parts = map.size(padded ? 1 : 0);
-  TORCH_CHECK(parts && rows % parts == 0, rows, " rows for ", parts, padded ? " experts" : " tokens");
+  SIM_CHECK(parts && rows % parts == 0, rows, " rows for ", parts, padded ? " experts" : " tokens");
 }
 
 // What phase 1 cannot see.
-void as_many(const at::Tensor& tokens, int64_t rows) { TORCH_CHECK(tokens.numel() == rows, "routing_map has ", tokens.numel(), " choices for ", rows, " rows"); }
+void as_many(const at::Tensor& tokens, int64_t rows) { SIM_CHECK(tokens.numel() == rows, "routing_map has ", tokens.numel(), " choices for ", rows, " rows"); }
 
 void permute_by_map(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, bool padded, const at::Tensor& permuted, const at::Tensor& out_probs,
                     const at::Tensor& sorted) {

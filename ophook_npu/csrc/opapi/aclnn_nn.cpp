@@ -1,51 +1,6 @@
 // Activations and their backwards.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/_log_softmax_backward_data.h>
-#include <ATen/ops/_prelu_kernel.h>
-#include <ATen/ops/_prelu_kernel_backward.h>
-#include <ATen/ops/_softmax_backward_data.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/celu.h>
-#include <ATen/ops/chunk.h>
-#include <ATen/ops/elu.h>
-#include <ATen/ops/elu_backward.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/gelu_backward.h>
-#include <ATen/ops/glu.h>
-#include <ATen/ops/glu_backward.h>
-#include <ATen/ops/hardshrink.h>
-#include <ATen/ops/hardshrink_backward.h>
-#include <ATen/ops/hardsigmoid.h>
-#include <ATen/ops/hardsigmoid_backward.h>
-#include <ATen/ops/hardswish.h>
-#include <ATen/ops/hardswish_backward.h>
-#include <ATen/ops/hardtanh.h>
-#include <ATen/ops/hardtanh_backward.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/leaky_relu_backward.h>
-#include <ATen/ops/log_sigmoid.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/mish.h>
-#include <ATen/ops/mish_backward.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/sigmoid_backward.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/silu_backward.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/softplus_backward.h>
-#include <ATen/ops/softshrink.h>
-#include <ATen/ops/softshrink_backward.h>
-#include <ATen/ops/tanh.h>
-#include <ATen/ops/tanh_backward.h>
-#include <ATen/ops/threshold.h>
-#include <ATen/ops/threshold_backward.h>
-
 #include "opapi/activations.h"
 
 using namespace sim::aclnn;
@@ -54,7 +9,7 @@ at::Tensor sim::aclnn::fast_gelu(const at::Tensor& self) { return at::mul(wide(s
 
 void sim::aclnn::known_activation(const std::string& name) {
   const bool known = name == "relu" || name == "gelu" || name == "gelu_tanh" || name == "fastgelu" || name == "silu";
-  TORCH_CHECK(known, "activation ", name, " is not simulated; allowed: relu, gelu, gelu_tanh, fastgelu, silu");
+  SIM_CHECK(known, "activation ", name, " is not simulated; allowed: relu, gelu, gelu_tanh, fastgelu, silu");
 }
 
 at::Tensor sim::aclnn::activated(const at::Tensor& self, const std::string& name) {
@@ -93,7 +48,7 @@ void prelu_backward(const at::Tensor& grad, const at::Tensor& self, const at::Te
 const char* approximation(int64_t mode) { return mode == 1 ? "tanh" : "none"; }
 
 void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
-  TORCH_CHECK(self.dim() && self.size(dim) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
+  SIM_CHECK(self.dim() && self.size(dim) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
   auto sizes = self.sizes().vec();
   sizes[(dim + self.dim()) % self.dim()] /= 2;
   shape(out, sizes);
@@ -151,7 +106,7 @@ at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& out
   return result.masked_fill_(triangle ? at::ones_like(result, at::kBool).triu(1) : mask.to(at::kBool), 0);
 }
 
-at::Tensor real(const at::Tensor& x) { return at::isIntegralType(x.scalar_type(), true) ? x.to(at::kFloat) : x; }
+at::Tensor floating(const at::Tensor& x) { return at::isIntegralType(x.scalar_type(), true) ? x.to(at::kFloat) : x; }
 
 }  // namespace
 
@@ -162,8 +117,8 @@ at::Tensor real(const at::Tensor& x) { return at::isIntegralType(x.scalar_type()
   ACLNN(Inplace##Op, (Ref,self),         when_run(),      at::fn##_(self))
 
 // The device takes integers as well: 0, or 1 from 3 on.
-ACLNN(Hardsigmoid,        (In,self, Out,out),                                   like(out, self),      write(out, at::hardsigmoid(real(self)).to(self.scalar_type())))
-ACLNN(InplaceHardsigmoid, (Ref,self),                                           when_run(),           write(self, at::hardsigmoid(real(self)).to(self.scalar_type())))
+ACLNN(Hardsigmoid,        (In,self, Out,out),                                   like(out, self),      write(out, at::hardsigmoid(floating(self)).to(self.scalar_type())))
+ACLNN(InplaceHardsigmoid, (Ref,self),                                           when_run(),           write(self, at::hardsigmoid(floating(self)).to(self.scalar_type())))
 ACTIVATION(Hardswish, hardswish)
 ACTIVATION(Mish, mish)
 ACTIVATION(Sigmoid, sigmoid)

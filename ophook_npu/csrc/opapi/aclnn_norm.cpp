@@ -1,23 +1,6 @@
 // Normalization. Statistics are computed in float, whatever the data's dtype, as the device does.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/native_batch_norm_backward.h>
-#include <ATen/ops/native_group_norm.h>
-#include <ATen/ops/native_group_norm_backward.h>
-#include <ATen/ops/native_layer_norm.h>
-#include <ATen/ops/native_layer_norm_backward.h>
-#include <ATen/ops/reciprocal.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/silu_backward.h>
-#include <ATen/ops/square.h>
-#include <ATen/ops/sub.h>
-#include <ATen/ops/var_mean.h>
-
 using namespace sim::aclnn;
 
 namespace {
@@ -282,7 +265,7 @@ void group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& mean, c
 
 // clang-format off
 ACLNN(BatchNorm,         (In,self, In,weight, In,bias, In,running_mean, In,running_var, bool,training, double,momentum, double,eps, Out,out, Out,mean, Out,invstd), like(out, self), batch_norm(self, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd))
-ACLNN(BatchNormBackward, (In,grad, In,self, In,weight, In,running_mean, In,running_var, In,mean, In,invstd, bool,training, double,eps, Bools,mask, Out,out, Out,out_weight, Out,out_bias), TORCH_CHECK(mask.size() == 3, "three flags expected"), batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd, training, eps, mask, out, out_weight, out_bias))
+ACLNN(BatchNormBackward, (In,grad, In,self, In,weight, In,running_mean, In,running_var, In,mean, In,invstd, bool,training, double,eps, Bools,mask, Out,out, Out,out_weight, Out,out_bias), SIM_CHECK(mask.size() == 3, "three flags expected"), batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd, training, eps, mask, out, out_weight, out_bias))
 ACLNN(BatchNormStats,    (In,self, double,eps, Out,mean, Out,invstd),                            shape(mean, {self.size(1)}), batch_norm_stats(self, eps, mean, invstd))
 ACLNN(BatchNormReduce,   (In,self, Out,sum, Out,square_sum),                                     shape(sum, {self.size(1)}),  batch_norm_reduce(self, sum, square_sum))
 ACLNN(BatchNormElemt,    (In,self, In,weight, In,bias, In,mean, In,invstd, double,eps, Out,out), like(out, self),             write(out, batch_norm_elemt(self, weight, bias, mean, invstd)))
@@ -293,7 +276,7 @@ ACLNN(BatchNormElemtBackward, (In,grad, In,self, In,mean, In,invstd, In,weight, 
 
 ACLNN(LayerNorm,         (In,self, Ints,normalized, In,weight, In,bias, double,eps, Out,out, Out,mean, Out,rstd), like(out, self), layer_norm(self, normalized, weight, bias, eps, out, mean, rstd))
 ACLNN(FastLayerNorm,     (In,self, Ints,normalized, In,weight, In,bias, double,eps, Out,out, Out,mean, Out,rstd), like(out, self), layer_norm(self, normalized, weight, bias, eps, out, mean, rstd))
-ACLNN(LayerNormBackward, (In,grad, In,self, Ints,normalized, In,mean, In,rstd, In,weight, In,bias, Bools,mask, Out,out, Out,out_weight, Out,out_bias), TORCH_CHECK(mask.size() == 3, "three flags expected"), layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias))
+ACLNN(LayerNormBackward, (In,grad, In,self, Ints,normalized, In,mean, In,rstd, In,weight, In,bias, Bools,mask, Out,out, Out,out_weight, Out,out_bias), SIM_CHECK(mask.size() == 3, "three flags expected"), layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias))
 ACLNN(RmsNorm,           (In,self, In,gamma, double,eps, Out,out, Out,rstd),                      like(out, self), write(out, rms_norm(self, gamma, eps, rstd)))
 ACLNN(GemmaRmsNorm,      (In,self, In,gamma, double,eps, Out,out, Out,rstd),                      like(out, self), write(out, rms_norm(self, gamma, eps, rstd, 1)))
 ACLNN(RmsNormGrad,       (In,grad, In,self, In,rstd, In,gamma, Out,out, Out,out_gamma),           like(out, self), rms_norm_backward(grad, self, rstd, gamma, out, out_gamma))
@@ -306,7 +289,7 @@ ACLNN(DeepNorm,          (In,x, In,gx, In,beta, In,gamma, double,alpha, double,e
 ACLNN(DeepNormGrad,      (In,grad, In,x, In,gx, In,gamma, In,mean, In,rstd, double,alpha, Out,out_x, Out,out_gx, Out,out_beta, Out,out_gamma), like(out_x, x), deep_norm_backward(grad, x, gx, gamma, mean, rstd, alpha, out_x, out_gx, out_beta, out_gamma))
 
 ACLNN(GroupNorm,         (In,self, In,gamma, In,beta, int64_t,n, int64_t,c, int64_t,area, int64_t,groups, double,eps, Out,out, Out,mean, Out,rstd), like(out, self), write(out, group_norm(self, gamma, beta, n, c, area, groups, eps, mean, rstd)))
-ACLNN(GroupNormBackward, (In,grad, In,self, In,mean, In,rstd, In,gamma, int64_t,n, int64_t,c, int64_t,area, int64_t,groups, Bools,mask, Out,out, Out,out_gamma, Out,out_beta), TORCH_CHECK(mask.size() == 3, "three flags expected"), group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, mask, out, out_gamma, out_beta))
+ACLNN(GroupNormBackward, (In,grad, In,self, In,mean, In,rstd, In,gamma, int64_t,n, int64_t,c, int64_t,area, int64_t,groups, Bools,mask, Out,out, Out,out_gamma, Out,out_beta), SIM_CHECK(mask.size() == 3, "three flags expected"), group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, mask, out, out_gamma, out_beta))
 ACLNN(GroupNormSilu,     (In,self, In,gamma, In,beta, int64_t,groups, double,eps, Out,out, Out,mean, Out,rstd), like(out, self), write(out, swish(group_norm_of(self, gamma, beta, groups, eps, mean, rstd), 1)))
 ACLNN(GroupNormSwish,    (In,self, In,gamma, In,beta, int64_t,groups, Text,format, double,eps, bool,activate, double,scale, Out,out, Out,mean, Out,rstd), like(out, self), write(out, swish(group_norm_of(self, gamma, beta, groups, eps, mean, rstd), scale)))
 ACLNN(GroupNormSwishGrad,(In,grad, In,mean, In,rstd, In,self, In,gamma, In,beta, int64_t,groups, Text,format, double,scale, bool,gamma_too, bool,beta_too, Out,out, Out,out_gamma, Out,out_beta), like(out, self), group_norm_swish_backward(grad, mean, rstd, self, gamma, beta, groups, scale, gamma_too, beta_too, out, out_gamma, out_beta))

@@ -1,18 +1,6 @@
 // Optimizer steps and mixed-precision loss scaling.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/addcdiv.h>
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/isfinite.h>
-#include <ATen/ops/lerp.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/sub.h>
-
 using namespace sim::aclnn;
 
 namespace {
@@ -77,8 +65,8 @@ void sgd(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor
 }  // namespace
 
 // clang-format off
-ACLNN(ForeachNonFiniteCheckAndUnscale, (List,grads, Ref,found, In,inverse_scale),  TORCH_CHECK(found.numel() == 1 && inverse_scale.numel() == 1, "found_inf and inverse_scale have one element each"), check_and_unscale(grads, found, inverse_scale))
-ACLNN(AmpUpdateScale, (In,scale, In,tracker, In,found, double,growth, double,backoff, int64_t,interval, Out,scale_out, Out,tracker_out), TORCH_CHECK(scale.numel() == 1 && tracker.numel() == 1 && found.numel() == 1, "scale, tracker and found_inf have one element each"), update_scale(scale, tracker, found, growth, backoff, interval, scale_out, tracker_out))
+ACLNN(ForeachNonFiniteCheckAndUnscale, (List,grads, Ref,found, In,inverse_scale),  SIM_CHECK(found.numel() == 1 && inverse_scale.numel() == 1, "found_inf and inverse_scale have one element each"), check_and_unscale(grads, found, inverse_scale))
+ACLNN(AmpUpdateScale, (In,scale, In,tracker, In,found, double,growth, double,backoff, int64_t,interval, Out,scale_out, Out,tracker_out), SIM_CHECK(scale.numel() == 1 && tracker.numel() == 1 && found.numel() == 1, "scale, tracker and found_inf have one element each"), update_scale(scale, tracker, found, growth, backoff, interval, scale_out, tracker_out))
 ACLNN(ApplyAdamWV2,   (Ref,parameter, Ref,average, Ref,square, Ref,largest, In,grad, In,step, float,rate, float,beta1, float,beta2, float,decay, float,eps, bool,amsgrad, bool,maximize), (like(grad, parameter), like(average, parameter), like(square, parameter)), adamw(parameter, average, square, largest, grad, step, rate, beta1, beta2, decay, eps, amsgrad, maximize))
-ACLNN(FusedSgd,       (List,parameters, List,grads, List,buffers, In,grad_scale, float,decay, float,momentum, float,rate, float,dampening, bool,nesterov, bool,maximize, bool,first), TORCH_CHECK(parameters.size() == grads.size(), "the lists differ in length"), sgd(parameters, grads, buffers, grad_scale, decay, momentum, rate, dampening, nesterov, maximize, first))
+ACLNN(FusedSgd,       (List,parameters, List,grads, List,buffers, In,grad_scale, float,decay, float,momentum, float,rate, float,dampening, bool,nesterov, bool,maximize, bool,first), SIM_CHECK(parameters.size() == grads.size(), "the lists differ in length"), sgd(parameters, grads, buffers, grad_scale, decay, momentum, rate, dampening, nesterov, maximize, first))
 // clang-format on

@@ -1,8 +1,6 @@
 // Quantization of activations: static, dynamic by row, by groups of rows, and fused with what comes before it.
 #include "opapi/quant.h"
 
-#include <ATen/ops/silu.h>
-
 using namespace sim::aclnn;
 
 namespace {
@@ -11,7 +9,7 @@ at::Tensor rounded(const at::Tensor& value, const std::string& mode) {
   if (mode == "round" || mode == "rint") return value.round();
   if (mode == "ceil") return value.ceil();
   if (mode == "floor") return value.floor();
-  TORCH_CHECK(mode == "trunc", "round mode ", mode, " is not simulated; allowed: round, ceil, floor, trunc");
+  SIM_CHECK(mode == "trunc", "round mode ", mode, " is not simulated; allowed: round, ceil, floor, trunc");
   return value.trunc();
 }
 
@@ -32,9 +30,9 @@ at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Ten
 
 void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out) {
   quantized_like(out, self);
-  TORCH_CHECK(axis >= -2 && axis < self.dim(), "axis ", axis, "; the last two dimensions are allowed");
+  SIM_CHECK(axis >= -2 && axis < self.dim(), "axis ", axis, "; the last two dimensions are allowed");
   const int64_t size = self.size(axis);
-  TORCH_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
+  SIM_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
 }
 
 // ---- dynamic -----------------------------------------------------------------------------------------------------
@@ -54,7 +52,7 @@ at::Tensor smoothed(const at::Tensor& self, const at::Tensor& smooth, const at::
 void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out, const at::Tensor& scale,
                   const at::Tensor& offset) {
   of_dtype("x", self, {at::kHalf, at::kBFloat16});
-  TORCH_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
+  SIM_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
   quantized_like(out, self);
   for (const at::Tensor& each : {scale, offset}) shape(each, self.sizes().slice(0, self.dim() - 1));
   if (!smooth.defined()) return;
@@ -102,12 +100,12 @@ struct Swiglu {
 };
 
 void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out) {
-  TORCH_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
-  TORCH_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
+  SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
   const int64_t groups = group_index.defined() ? group_index.numel() : 1;
-  TORCH_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups, " groups");
+  SIM_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups, " groups");
   of_dtype("y", out, {at::kChar});
-  TORCH_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(), ") is not simulated");
+  SIM_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(), ") is not simulated");
 }
 
 void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets, const at::Tensor& group_index, bool left,
@@ -133,12 +131,12 @@ at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.dim() > 1
 
 void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, const std::string& round_mode,
                          const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode, const at::Tensor& out) {
-  TORCH_CHECK(round_mode == "rint", "round_mode ", round_mode, " is not simulated; allowed: rint");
-  TORCH_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
-  TORCH_CHECK(dim == -1 || dim == self.dim() - 1, "activate_dim ", dim, " is not simulated; allowed: the last");
-  TORCH_CHECK(swiglu_mode == 0 || swiglu_mode == 1, "swiglu_mode ", swiglu_mode, "; allowed: 0, 1");
-  TORCH_CHECK(self.scalar_type() != at::kInt || weight_scale.defined(), "x of int32 needs weight_scale");
-  TORCH_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ", group_index.sizes());
+  SIM_CHECK(round_mode == "rint", "round_mode ", round_mode, " is not simulated; allowed: rint");
+  SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(dim == -1 || dim == self.dim() - 1, "activate_dim ", dim, " is not simulated; allowed: the last");
+  SIM_CHECK(swiglu_mode == 0 || swiglu_mode == 1, "swiglu_mode ", swiglu_mode, "; allowed: 0, 1");
+  SIM_CHECK(self.scalar_type() != at::kInt || weight_scale.defined(), "x of int32 needs weight_scale");
+  SIM_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ", group_index.sizes());
   of_dtype("y", out, {at::kChar});
 }
 

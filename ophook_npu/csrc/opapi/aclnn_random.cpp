@@ -1,15 +1,6 @@
 // Random operators. Those named …Tensor read seed and offset from device memory when they run: captured graphs use them.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/bernoulli.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/multinomial.h>
-#include <ATen/ops/randperm.h>
-#include <ATen/ops/rrelu_with_noise.h>
-#include <ATen/ops/scalar_tensor.h>
-
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/PhiloxRNGEngine.h>
 
@@ -48,21 +39,20 @@ at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements) 
 
 namespace {
 
-int64_t product(const std::vector<int64_t>& sizes) { return c10::multiply_integers(sizes); }
 
 void room_for(const at::Tensor& mask, int64_t elements) {
-  TORCH_CHECK(mask.scalar_type() == at::kByte && mask.is_contiguous() && mask.numel() * 8 >= elements, "a contiguous uint8 mask of at least ",
+  SIM_CHECK(mask.scalar_type() == at::kByte && mask.is_contiguous() && mask.numel() * 8 >= elements, "a contiguous uint8 mask of at least ",
               elements, " bits expected, got ", mask.scalar_type(), " ", mask.sizes());
 }
 
-void probability(double p) { TORCH_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
+void probability(double p) { SIM_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
 
 at::Generator captured(const at::Tensor& seed, const at::Tensor& offset, uint64_t offset_in_graph) {
   return generator(seed.item<int64_t>(), offset.item<int64_t>() + offset_in_graph);
 }
 
 void gen_mask(const std::vector<int64_t>& sizes, double drop, uint64_t seed, uint64_t offset, const at::Tensor& mask) {
-  pack_bits(mask, draw_kept(product(sizes), 1 - drop, seed, offset));
+  pack_bits(mask, draw_kept(c10::multiply_integers(sizes), 1 - drop, seed, offset));
 }
 
 at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double drop) {
@@ -116,8 +106,8 @@ ACLNN(NormalTensorFloat,      (In,mean, float,std, int64_t,seed, int64_t,offset,
 ACLNN(NormalTensorTensor,     (In,mean, In,std, int64_t,seed, int64_t,offset, Out,out),                               broadcast(out, {mean, std}), normal(out, mean, std, seed, offset))
 ACLNN(InplaceUniform,         (Ref,self, double,from, double,to, uint64_t,seed, uint64_t,offset),                     when_run(), self.uniform_(from, to, generator(seed, offset)))
 ACLNN(InplaceUniformTensor,   (Ref,self, double,from, double,to, In,seed, In,offset, uint64_t,shift),                 when_run(), self.uniform_(from, to, captured(seed, offset, shift)))
-ACLNN(InplaceRandom,          (Ref,self, int64_t,from, int64_t,to, int64_t,seed, int64_t,offset),                     TORCH_CHECK(from < to, "from ", from, " is not below to ", to), self.random_(from, std::optional<int64_t>(to), generator(seed, offset)))
-ACLNN(InplaceRandomTensor,    (Ref,self, int64_t,from, int64_t,to, In,seed, In,offset, uint64_t,shift),               TORCH_CHECK(from < to, "from ", from, " is not below to ", to), self.random_(from, std::optional<int64_t>(to), captured(seed, offset, shift)))
+ACLNN(InplaceRandom,          (Ref,self, int64_t,from, int64_t,to, int64_t,seed, int64_t,offset),                     SIM_CHECK(from < to, "from ", from, " is not below to ", to), self.random_(from, std::optional<int64_t>(to), generator(seed, offset)))
+ACLNN(InplaceRandomTensor,    (Ref,self, int64_t,from, int64_t,to, In,seed, In,offset, uint64_t,shift),               SIM_CHECK(from < to, "from ", from, " is not below to ", to), self.random_(from, std::optional<int64_t>(to), captured(seed, offset, shift)))
 ACLNN(InplaceRandomWithoutFromTo,       (Ref,self, int64_t,seed, int64_t,offset),                                     when_run(), self.random_(generator(seed, offset)))
 ACLNN(InplaceRandomWithoutFromToTensor, (Ref,self, In,seed, In,offset, uint64_t,shift),                               when_run(), self.random_(captured(seed, offset, shift)))
 ACLNN(InplaceBernoulli,       (Ref,self, Num,p, int64_t,seed, int64_t,offset),                                        probability(p.toDouble()), self.bernoulli_(p.toDouble(), generator(seed, offset)))
@@ -130,9 +120,9 @@ ACLNN(RReluWithNoise,         (In,self, Ref,noise, Num,lower, Num,upper, bool,tr
 ACLNN(InplaceRReluWithNoise,  (Ref,self, Ref,noise, Num,lower, Num,upper, bool,training, int64_t,seed, int64_t,offset), like(noise, self), rrelu(self, noise, lower, upper, training, seed, offset, self))
 
 // dropout; p is the probability to drop
-ACLNN(DropoutGenMask,         (Ints,sizes, double,p, int64_t,seed, int64_t,offset, Out,mask),                         (probability(p), room_for(mask, product(sizes))), gen_mask(sizes, p, seed, offset, mask))
-ACLNN(DropoutGenMaskV2,       (Ints,sizes, double,p, int64_t,seed, int64_t,offset, Dtype,dtype, Out,mask),            (probability(p), room_for(mask, product(sizes))), gen_mask(sizes, p, seed, offset, mask))
-ACLNN(DropoutGenMaskV2Tensor, (Ints,sizes, double,p, In,seed, In,offset, uint64_t,shift, Dtype,dtype, Out,mask),      (probability(p), room_for(mask, product(sizes))), gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
+ACLNN(DropoutGenMask,         (Ints,sizes, double,p, int64_t,seed, int64_t,offset, Out,mask),                         (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
+ACLNN(DropoutGenMaskV2,       (Ints,sizes, double,p, int64_t,seed, int64_t,offset, Dtype,dtype, Out,mask),            (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
+ACLNN(DropoutGenMaskV2Tensor, (Ints,sizes, double,p, In,seed, In,offset, uint64_t,shift, Dtype,dtype, Out,mask),      (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
 ACLNN(DropoutDoMask,          (In,self, In,mask, double,p, Out,out),                                                  (probability(p), like(out, self), room_for(mask, self.numel())), write(out, dropped(self, mask, p)))
 ACLNN(DropoutV3,              (In,self, In,noise_shape, double,p, int64_t,seed, int64_t,offset, Out,out, Out,mask),   (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed, offset, out, mask))
 ACLNN(DropoutV3Tensor,        (In,self, In,noise_shape, double,p, In,seed, In,offset, uint64_t,shift, Out,out, Out,mask), (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))

@@ -1,41 +1,6 @@
 // Reductions, cumulative operators, sorting, counting and searching.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/_unique2.h>
-#include <ATen/ops/all.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
-#include <ATen/ops/any.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/argmin.h>
-#include <ATen/ops/bincount.h>
-#include <ATen/ops/bucketize.h>
-#include <ATen/ops/cummax.h>
-#include <ATen/ops/cummin.h>
-#include <ATen/ops/cumprod.h>
-#include <ATen/ops/cumsum.h>
-#include <ATen/ops/histc.h>
-#include <ATen/ops/kthvalue.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/max.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/median.h>
-#include <ATen/ops/min.h>
-#include <ATen/ops/nanmedian.h>
-#include <ATen/ops/nansum.h>
-#include <ATen/ops/prod.h>
-#include <ATen/ops/searchsorted.h>
-#include <ATen/ops/sort.h>
-#include <ATen/ops/std.h>
-#include <ATen/ops/std_mean.h>
-#include <ATen/ops/sum.h>
-#include <ATen/ops/topk.h>
-#include <ATen/ops/unique_consecutive.h>
-#include <ATen/ops/unique_dim.h>
-#include <ATen/ops/var.h>
-#include <ATen/ops/var_mean.h>
-
 using namespace sim::aclnn;
 
 namespace {

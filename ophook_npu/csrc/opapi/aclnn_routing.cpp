@@ -1,16 +1,6 @@
 // Mixture of experts: which experts each token goes to, its rows in the order of the experts, and their results together.
 #include "opapi/quant.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argsort.h>
-#include <ATen/ops/bincount.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/searchsorted.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/zeros.h>
-
 #include <limits>
 
 using namespace sim::aclnn;
@@ -24,15 +14,15 @@ at::Tensor first_of(const at::Tensor& values, int64_t count) {
 }
 
 void gating(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups, int64_t mode, int64_t renorm, int64_t norm) {
-  TORCH_CHECK(x.dim() == 2, "x (rows, experts) expected, got ", x.sizes());
+  SIM_CHECK(x.dim() == 2, "x (rows, experts) expected, got ", x.sizes());
   if (bias.defined()) shape(bias, {x.size(1)});
-  TORCH_CHECK(groups >= 1 && x.size(1) % groups == 0, "group_count ", groups, " for ", x.size(1), " experts");
-  TORCH_CHECK(groups_kept >= 1 && groups_kept <= groups, "k_group ", groups_kept, " of group_count ", groups);
-  TORCH_CHECK(k >= 1 && k <= x.size(1) / groups * groups_kept, "k ", k, "; allowed: 1 to ", x.size(1) / groups * groups_kept);
-  TORCH_CHECK(mode == 0 || mode == 1, "group_select_mode ", mode, "; allowed: 0 (largest), 1 (sum of the two largest)");
-  TORCH_CHECK(mode == 0 || x.size(1) / groups > 1, "group_select_mode 1 needs two experts a group");
-  TORCH_CHECK(renorm == 0, "renorm ", renorm, " is not simulated; allowed: 0");
-  TORCH_CHECK(norm == 0 || norm == 1, "norm_type ", norm, "; allowed: 0 (softmax), 1 (sigmoid)");
+  SIM_CHECK(groups >= 1 && x.size(1) % groups == 0, "group_count ", groups, " for ", x.size(1), " experts");
+  SIM_CHECK(groups_kept >= 1 && groups_kept <= groups, "k_group ", groups_kept, " of group_count ", groups);
+  SIM_CHECK(k >= 1 && k <= x.size(1) / groups * groups_kept, "k ", k, "; allowed: 1 to ", x.size(1) / groups * groups_kept);
+  SIM_CHECK(mode == 0 || mode == 1, "group_select_mode ", mode, "; allowed: 0 (largest), 1 (sum of the two largest)");
+  SIM_CHECK(mode == 0 || x.size(1) / groups > 1, "group_select_mode 1 needs two experts a group");
+  SIM_CHECK(renorm == 0, "renorm ", renorm, " is not simulated; allowed: 0");
+  SIM_CHECK(norm == 0 || norm == 1, "norm_type ", norm, "; allowed: 0 (softmax), 1 (sigmoid)");
 }
 
 void gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups, int64_t mode, bool sigmoid,
@@ -82,7 +72,7 @@ at::Tensor ends_of_experts(const at::Tensor& sorted, int64_t experts) {
 
 // ---- rows in the order of the experts ------------------------------------------------------------------------------
 void routed(const at::Tensor& x, const at::Tensor& expert_idx) {
-  TORCH_CHECK(x.dim() == 2 && expert_idx.dim() == 2 && x.size(0) == expert_idx.size(0), "x (rows, hidden) and expert_idx (rows, k) expected, got ",
+  SIM_CHECK(x.dim() == 2 && expert_idx.dim() == 2 && x.size(0) == expert_idx.size(0), "x (rows, hidden) and expert_idx (rows, k) expected, got ",
               x.sizes(), " and ", expert_idx.sizes());
 }
 
@@ -166,11 +156,11 @@ void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, int64_t c
 void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t experts, int64_t capacity, int64_t pad, int64_t quantization,
                 const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& rows, const at::Tensor& places) {
   routed(x, expert_idx);
-  TORCH_CHECK(pad == 0 || pad == 1, "drop_pad_mode ", pad, "; allowed: 0, 1");
-  TORCH_CHECK(pad == 0 || (capacity > 0 && experts > 0), "drop_pad_mode 1 needs expert_capacity and expert_num, got ", capacity, " and ", experts);
-  TORCH_CHECK(quantization >= kNone && quantization <= kDynamic, "quant_mode ", quantization, " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic)");
-  TORCH_CHECK(quantization != kStatic || (scale.defined() && offset.defined()), "static quantization needs scale and offset");
-  TORCH_CHECK(quantization == kNone || x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
+  SIM_CHECK(pad == 0 || pad == 1, "drop_pad_mode ", pad, "; allowed: 0, 1");
+  SIM_CHECK(pad == 0 || (capacity > 0 && experts > 0), "drop_pad_mode 1 needs expert_capacity and expert_num, got ", capacity, " and ", experts);
+  SIM_CHECK(quantization >= kNone && quantization <= kDynamic, "quant_mode ", quantization, " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic)");
+  SIM_CHECK(quantization != kStatic || (scale.defined() && offset.defined()), "static quantization needs scale and offset");
+  SIM_CHECK(quantization == kNone || x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
   if (pad) shape(rows, {experts, capacity, x.size(1)});
   shape(places, {expert_idx.numel()});
   if (quantization == kNone) same_dtype({x, rows});
@@ -209,8 +199,8 @@ void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at
 // ---- and back --------------------------------------------------------------------------------------------------------
 void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts,
                     int64_t mode, const at::Tensor& out) {
-  TORCH_CHECK(mode >= 0 && mode <= 3, "drop_pad_mode ", mode, "; allowed: 0 to 3");
-  TORCH_CHECK(!bias.defined() || experts.defined(), "a bias needs the experts of the rows");
+  SIM_CHECK(mode >= 0 && mode <= 3, "drop_pad_mode ", mode, "; allowed: 0 to 3");
+  SIM_CHECK(!bias.defined() || experts.defined(), "a bias needs the experts of the rows");
   const int64_t k = scales.defined() ? scales.size(1) : 1;
   shape(out, {places.numel() / k, rows.size(-1)});
 }
@@ -233,9 +223,9 @@ void finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor
 
 // ---- from the order of the devices that sent them ----------------------------------------------------------------------
 void re_routed(const at::Tensor& tokens, const at::Tensor& counts, int64_t kind, int64_t index_kind, const at::Tensor& out) {
-  TORCH_CHECK(counts.dim() == 2, "expert_token_num_per_rank (ranks, experts) expected, got ", counts.sizes());
-  TORCH_CHECK(kind == 1, "expert_token_num_type ", kind, " is not simulated; allowed: 1");
-  TORCH_CHECK(index_kind == 0, "idx_type ", index_kind, " is not simulated; allowed: 0");
+  SIM_CHECK(counts.dim() == 2, "expert_token_num_per_rank (ranks, experts) expected, got ", counts.sizes());
+  SIM_CHECK(kind == 1, "expert_token_num_type ", kind, " is not simulated; allowed: 1");
+  SIM_CHECK(index_kind == 0, "idx_type ", index_kind, " is not simulated; allowed: 0");
   like(out, tokens);
 }
 
@@ -243,7 +233,7 @@ void re_route(const at::Tensor& tokens, const at::Tensor& counts, const at::Tens
               const at::Tensor& indices, const at::Tensor& totals) {
   auto sizes = counts.to(at::kLong).contiguous();
   const int64_t all = sizes.sum().item<int64_t>();
-  TORCH_CHECK(all == tokens.size(0), "expert_token_num_per_rank has ", all, " tokens, there are ", tokens.size(0));
+  SIM_CHECK(all == tokens.size(0), "expert_token_num_per_rank has ", all, " tokens, there are ", tokens.size(0));
   auto starts = sizes.flatten().cumsum(0).sub(sizes.flatten()).reshape(sizes.sizes());
   // Which pair of rank and expert each row belongs to, in the new order, and its place among theirs.
   auto by_expert = sizes.t().flatten();

@@ -1,9 +1,6 @@
 // Time to frequency.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/stft.h>
-#include <ATen/ops/view_as_real.h>
-
 using namespace sim::aclnn;
 
 namespace {

@@ -1,21 +1,16 @@
 // Small fused steps of transformers that no other table has a place for.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/softmax.h>
-
 using namespace sim::aclnn;
 
 namespace {
 
 // ---- attention over a ring of devices: two parts of the keys, each with the maximum and the sum of its softmax ------------
 void ring_parts(const at::Tensor& out, const at::Tensor& top, const std::string& layout, const std::string& softmax_layout) {
-  TORCH_CHECK(layout == "SBH" || layout == "TND", "input_layout ", layout, "; allowed: SBH, TND");
+  SIM_CHECK(layout == "SBH" || layout == "TND", "input_layout ", layout, "; allowed: SBH, TND");
   const bool fits = layout == "SBH" ? softmax_layout.empty() || softmax_layout == "SBH" : softmax_layout == "TND";
-  TORCH_CHECK(fits, "input_softmax_layout '", softmax_layout, "' for input_layout ", layout, " is not simulated; allowed: the same layout");
-  TORCH_CHECK(out.dim() == 3 && top.dim() == (layout == "SBH" ? 4 : 3), "attention ", out.sizes(), " with softmax values ", top.sizes());
+  SIM_CHECK(fits, "input_softmax_layout '", softmax_layout, "' for input_layout ", layout, " is not simulated; allowed: the same layout");
+  SIM_CHECK(out.dim() == 3 && top.dim() == (layout == "SBH" ? 4 : 3), "attention ", out.sizes(), " with softmax values ", top.sizes());
 }
 
 void ring_update(const at::Tensor& before, const at::Tensor& before_top, const at::Tensor& before_sum, const at::Tensor& now, const at::Tensor& now_top,
@@ -43,13 +38,13 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ------------------------
 void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& chosen, const at::Tensor& mask, const std::string& layout,
               const std::vector<int64_t>& ends, const std::vector<int64_t>& key_ends, int64_t block_size, int64_t blocks, const at::Tensor& out) {
-  TORCH_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
-  TORCH_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
-  TORCH_CHECK(query.dim() == 3 && key.dim() == 3 && query.size(1) % key.size(1) == 0, "query (tokens, heads, depth) and key expected, got ", query.sizes(),
+  SIM_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
+  SIM_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
+  SIM_CHECK(query.dim() == 3 && key.dim() == 3 && query.size(1) % key.size(1) == 0, "query (tokens, heads, depth) and key expected, got ", query.sizes(),
               " and ", key.sizes());
-  TORCH_CHECK(chosen.sizes() == at::IntArrayRef({query.size(0), key.size(1), blocks}), "topk_indices ", chosen.sizes(), " for ", blocks, " blocks");
-  TORCH_CHECK(!ends.empty() && ends.size() == key_ends.size(), ends.size(), " lengths of queries, ", key_ends.size(), " of keys");
-  for (int64_t end : key_ends) TORCH_CHECK(end % block_size == 0, "keys that end at ", end, ", within a block of ", block_size, ", are not simulated");
+  SIM_CHECK(chosen.sizes() == at::IntArrayRef({query.size(0), key.size(1), blocks}), "topk_indices ", chosen.sizes(), " for ", blocks, " blocks");
+  SIM_CHECK(!ends.empty() && ends.size() == key_ends.size(), ends.size(), " lengths of queries, ", key_ends.size(), " of keys");
+  for (int64_t end : key_ends) SIM_CHECK(end % block_size == 0, "keys that end at ", end, ", within a block of ", block_size, ", are not simulated");
   shape(out.select(-1, 0), {query.size(0), query.size(1)});
 }
 
@@ -60,7 +55,7 @@ void attend_selected(const at::Tensor& query, const at::Tensor& key, const at::T
   auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(block_size, at::kLong);
   for (int64_t token = 0; token < query.size(0); ++token) {
     const size_t sequence = std::upper_bound(ends.begin(), ends.end(), token) - ends.begin();
-    TORCH_CHECK(sequence < ends.size(), "token ", token, " behind the last sequence");
+    SIM_CHECK(sequence < ends.size(), "token ", token, " behind the last sequence");
     const int64_t first = sequence ? key_ends[sequence - 1] : 0;
     auto rows = chosen[token].to(at::kLong).mul(block_size).add(first).unsqueeze(-1).add(within).flatten(1);
     auto scores = at::matmul(wide(query[token]).unflatten(0, {heads, -1}), wide(key.index({rows, head})).transpose(1, 2)).mul(scale);

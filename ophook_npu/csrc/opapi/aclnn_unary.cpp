@@ -1,63 +1,13 @@
 // Elementwise operators of one operand, copies and fills.
 #include "opapi/aclnn.h"
 
-#include <ATen/ops/abs.h>
-#include <ATen/ops/acos.h>
-#include <ATen/ops/acosh.h>
-#include <ATen/ops/angle.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/asin.h>
-#include <ATen/ops/asinh.h>
-#include <ATen/ops/atan.h>
-#include <ATen/ops/atanh.h>
-#include <ATen/ops/bitwise_not.h>
-#include <ATen/ops/ceil.h>
-#include <ATen/ops/cos.h>
-#include <ATen/ops/cosh.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/erf.h>
-#include <ATen/ops/erfc.h>
-#include <ATen/ops/erfinv.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/exp2.h>
-#include <ATen/ops/expm1.h>
-#include <ATen/ops/eye.h>
-#include <ATen/ops/floor.h>
-#include <ATen/ops/frac.h>
-#include <ATen/ops/isfinite.h>
-#include <ATen/ops/isneginf.h>
-#include <ATen/ops/isposinf.h>
-#include <ATen/ops/linspace.h>
-#include <ATen/ops/log.h>
-#include <ATen/ops/log10.h>
-#include <ATen/ops/log1p.h>
-#include <ATen/ops/log2.h>
-#include <ATen/ops/logical_not.h>
-#include <ATen/ops/logit.h>
-#include <ATen/ops/logit_backward.h>
-#include <ATen/ops/logspace.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/range.h>
-#include <ATen/ops/reciprocal.h>
-#include <ATen/ops/round.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/sgn.h>
-#include <ATen/ops/sign.h>
-#include <ATen/ops/signbit.h>
-#include <ATen/ops/sin.h>
-#include <ATen/ops/sinc.h>
-#include <ATen/ops/sinh.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/tan.h>
-#include <ATen/ops/trunc.h>
-
 using namespace sim::aclnn;
 
 namespace {
 
 // One scale for all, or one for each index of the axis.
 at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis, const at::Tensor& out) {
-  TORCH_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
+  SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
   auto along = [&](const at::Tensor& values) {
     std::vector<int64_t> sizes(self.dim(), 1);
     if (values.numel() > 1) sizes[(axis + self.dim()) % self.dim()] = values.numel();

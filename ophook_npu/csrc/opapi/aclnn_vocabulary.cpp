@@ -3,13 +3,6 @@
 #include "opapi/aclnn.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/log.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 
 using namespace sim::aclnn;
 
@@ -26,23 +19,23 @@ at::Tensor unpacked(const at::Tensor& bits, int64_t count) {
   return bits.unsqueeze(1).bitwise_and(weights_of_bits()).ne(0).flatten().narrow(0, 0, count);
 }
 
-void product(const at::Tensor& input, const at::Tensor& weight) {
-  TORCH_CHECK(input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1), "input (batch, hidden) and weight (slice, hidden) expected, got ",
+void multiplies(const at::Tensor& input, const at::Tensor& weight) {
+  SIM_CHECK(input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1), "input (batch, hidden) and weight (slice, hidden) expected, got ",
               input.sizes(), " and ", weight.sizes());
   of_dtype("input", input, {at::kHalf, at::kBFloat16});
   same_dtype({input, weight});
 }
 
-void no_smoothing(double smoothing) { TORCH_CHECK(smoothing == 0, "label_smoothing ", smoothing, "; allowed: 0"); }
+void no_smoothing(double smoothing) { SIM_CHECK(smoothing == 0, "label_smoothing ", smoothing, "; allowed: 0"); }
 
 void indices(int64_t first, int64_t last, const at::Tensor& weight) {
-  TORCH_CHECK(first >= 0 && last >= first && last - first < weight.size(0), "indices ", first, " to ", last, " for a slice of ", weight.size(0));
+  SIM_CHECK(first >= 0 && last >= first && last - first < weight.size(0), "indices ", first, " to ", last, " for a slice of ", weight.size(0));
 }
 
-void absent(const at::Tensor& tensor) { TORCH_CHECK(!tensor.defined(), "input and weight must be absent"); }
+void absent(const at::Tensor& tensor) { SIM_CHECK(!tensor.defined(), "input and weight must be absent"); }
 
 void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax) {
-  TORCH_CHECK(softmax.defined() || (max.defined() && sum.defined()), "either softmax, or logits_max and sum_exp_logits, must be there");
+  SIM_CHECK(softmax.defined() || (max.defined() && sum.defined()), "either softmax, or logits_max and sum_exp_logits, must be there");
 }
 
 at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) { return at::matmul(wide(input), wide(weight).t()); }
@@ -79,14 +72,14 @@ void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor
 
 // clang-format off
 ACLNN(FusedLinearOnlineMaxSum, (In,input, In,weight, In,target, int64_t,first, int64_t,last, Out,max, Out,sum, Out,predicted, Out,mask, Out,maskedTarget, Out,logits),
-      (product(input, weight), same_dtype({target, maskedTarget}),
+      (multiplies(input, weight), same_dtype({target, maskedTarget}),
        indices(first, last, weight)),
       max_sum(input, weight, target, first, last, max, sum, predicted, mask, maskedTarget, logits))
 ACLNN(FusedCrossEntropyLossWithMaxSum, (In,max, In,sum, In,predicted, double,smoothing, In,input, In,weight, In,logits, Out,loss, Out,softmax),
       (no_smoothing(smoothing), like(loss, max), like(sum, max), like(predicted, max), absent(input), absent(weight)),
       (write(loss, at::log(sum) - predicted), logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
 ACLNN(FusedLinearCrossEntropyLossGrad, (In,grad, In,input, In,weight, In,mask, In,maskedTarget, double,smoothing, In,max, In,sum, In,softmax, Out,inputGrad, Out,weightGrad),
-      (product(input, weight), no_smoothing(smoothing), like(inputGrad, input), like(weightGrad, weight),
+      (multiplies(input, weight), no_smoothing(smoothing), like(inputGrad, input), like(weightGrad, weight),
        enough_saved(max, sum, softmax)),
       loss_grad(grad, input, weight, mask, maskedTarget, max, sum, softmax, inputGrad, weightGrad))
 // clang-format on

@@ -2,27 +2,6 @@
 #define AT_PER_OPERATOR_HEADERS  // or ATen/ExpandUtils.h includes every operator
 #include "opapi/attention.h"
 
-#include <ATen/ops/add.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/chunk.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/gt.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/logical_or.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/neg.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/sub.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-
 #include <ATen/ExpandUtils.h>
 
 #include "opapi/random.h"
@@ -54,7 +33,7 @@ at::Tensor join_heads(const at::Tensor& x, const std::string& layout) {
 void known_layout(const std::string& layout, std::initializer_list<const char*> known) {
   for (const char* name : known)
     if (layout == name) return;
-  TORCH_CHECK(false, "layout ", layout, " is not simulated for this operator");
+  SIM_CHECK(false, "layout ", layout, " is not simulated for this operator");
 }
 
 int64_t depth_of(const at::Tensor& query, const std::string& layout, int64_t heads) {
@@ -87,11 +66,11 @@ at::Tensor hidden(const at::Tensor& mask, const Settings& how, int64_t batch, in
     case 3: return at::gt(column, row.add(shift));
     case 4: return at::logical_or(at::gt(column, row.add(shift + how.after)), at::lt(column, row.add(shift - how.before)));
     case 6: {
-      TORCH_CHECK(int64_t(how.prefix.size()) == batch, "sparse mode 6 takes a prefix for each of ", batch, " batches");
+      SIM_CHECK(int64_t(how.prefix.size()) == batch, "sparse mode 6 takes a prefix for each of ", batch, " batches");
       auto ends = at::tensor(how.prefix, at::kLong).reshape({batch, 1, 1, 1});
       return at::logical_and(at::gt(column, row.add(shift)), at::ge(column, ends));
     }
-    default: TORCH_CHECK(false, "sparse mode ", how.sparse_mode, " is not simulated");
+    default: SIM_CHECK(false, "sparse mode ", how.sparse_mode, " is not simulated");
   }
 }
 
@@ -169,7 +148,7 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
 }
 
 void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what) {
-  for (const at::Tensor& tensor : tensors) TORCH_CHECK(!given(tensor), what, " is not simulated");
+  for (const at::Tensor& tensor : tensors) SIM_CHECK(!given(tensor), what, " is not simulated");
 }
 
 void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads, const Settings& how,
@@ -177,9 +156,9 @@ void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& val
   if (by_sequence) known_layout(layout, {"TND"});
   else known_layout(layout, {"BNSD", "BSND", "BSH", "SBH"});
   same_dtype({query, key, value});
-  TORCH_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ", heads, " heads");
-  TORCH_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
-  TORCH_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
+  SIM_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ", heads, " heads");
+  SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
+  SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
   if (query.sizes() == value.sizes()) like(out, query);
 }
 
@@ -233,7 +212,7 @@ Settings of_sequence(const Settings& how, size_t index, size_t count) {
   if (how.sparse_mode == 7) own.sparse_mode = index + 1 == count ? 4 : 3;
   if (how.sparse_mode == 8) own.sparse_mode = index == 0 ? 4 : 2;
   if (how.sparse_mode == 6) {
-    TORCH_CHECK(how.prefix.size() == count, "sparse mode 6 takes a prefix for each of ", count, " sequences");
+    SIM_CHECK(how.prefix.size() == count, "sparse mode 6 takes a prefix for each of ", count, " sequences");
     own.prefix = {how.prefix[index]};
   }
   return own;
@@ -333,13 +312,13 @@ void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
 }
 
 void whole(const std::vector<int64_t>& query_lengths, const std::vector<int64_t>& key_lengths) {
-  TORCH_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
+  SIM_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
 }
 
 void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads,
                    int64_t key_heads) {
   const int64_t found = heads_of(query, key, value, layout, heads).key.size(1);
-  TORCH_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found, " heads of the query's depth");
+  SIM_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found, " heads of the query's depth");
 }
 
 // One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
@@ -351,8 +330,8 @@ void one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, con
   auto unseen = at::zeros({batch, 1, 1, count}, at::kBool);
   if (given(mask)) unseen = at::logical_or(unseen, mask.to(at::kBool).reshape({-1, 1, 1, count}));
   if (!lengths.empty()) {
-    TORCH_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch, " batches");
-    for (int64_t length : lengths) TORCH_CHECK(length >= 0 && length <= count, "length ", length, " of ", count, " keys");
+    SIM_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch, " batches");
+    for (int64_t length : lengths) SIM_CHECK(length >= 0 && length <= count, "length ", length, " of ", count, " keys");
     unseen = at::logical_or(unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
   }
   forward(query, keys[0], values[0], pse, {}, unseen, layout, heads, Settings{.scale = scale}, {}, {}, out);
@@ -360,10 +339,10 @@ void one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, con
 
 void check_one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values,
                      const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out) {
-  TORCH_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
+  SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
   check(query, keys[0], values[0], layout, heads, {}, out);
   const int64_t tokens = heads_of(query, keys[0], values[0], layout, heads).query.size(2);
-  TORCH_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
+  SIM_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
   key_heads_fit(query, keys[0], values[0], layout, heads, key_heads);
 }
 
@@ -380,7 +359,7 @@ at::Tensor rotated(const at::Tensor& x, int64_t mode) {
 // The rotation's transpose.
 at::Tensor rotated_back(const at::Tensor& x, int64_t mode) { return at::neg(rotated(x, mode)); }
 
-void rotary_mode(int64_t mode) { TORCH_CHECK(mode == 0 || mode == 1, "rotary mode ", mode, "; simulated: 0 (half), 1 (interleave)"); }
+void rotary_mode(int64_t mode) { SIM_CHECK(mode == 0 || mode == 1, "rotary mode ", mode, "; simulated: 0 (half), 1 (interleave)"); }
 
 at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
   return at::add(at::mul(wide(x), wide(cos)), at::mul(rotated(wide(x), mode), wide(sin)));

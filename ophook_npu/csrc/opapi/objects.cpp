@@ -19,7 +19,7 @@ at::Scalar scalar_from(const void* value, aclDataType dtype) {
     case ACL_BOOL: return *static_cast<const bool*>(value);
     case ACL_COMPLEX64: return c10::complex<double>(*static_cast<const c10::complex<float>*>(value));
     case ACL_COMPLEX128: return *static_cast<const c10::complex<double>*>(value);
-    default: TORCH_CHECK(false, "aclCreateScalar: data type ", int(dtype), " is not simulated");
+    default: SIM_CHECK(false, "aclCreateScalar: data type ", int(dtype), " is not simulated");
   }
 }
 

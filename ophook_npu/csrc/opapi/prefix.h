@@ -1,8 +1,6 @@
-// What every file over ATen includes first. The builder compiles it once and hands it to all of them: parsing it is half of
-// what such a file costs.
+// What every file over ATen includes first: all of ATen and the rows' header. The builder compiles it once and hands it to all of
+// them: parsing it is most of what such a file costs.
 #pragma once
-
-#include <ATen/ops/add.h>
 
 #include <functional>
 #include <memory>
@@ -10,4 +8,7 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
+
+#include "opapi/aclnn.h"

@@ -1,8 +1,5 @@
 #include "opapi/quant.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/matmul.h>
-
 namespace sim::aclnn {
 namespace {
 
@@ -15,7 +12,7 @@ at::Tensor shifts() { return at::arange(0, 4 * kInWord, 4, at::kLong); }
 }  // namespace
 
 at::Tensor packed(const at::Tensor& values) {
-  TORCH_CHECK(values.dim() && values.size(-1) % kInWord == 0, "the last dimension of ", values.sizes(), " is no multiple of 8");
+  SIM_CHECK(values.dim() && values.size(-1) % kInWord == 0, "the last dimension of ", values.sizes(), " is no multiple of 8");
   auto words = values.to(at::kLong).bitwise_and(15).unflatten(-1, {-1, kInWord});
   return words.bitwise_left_shift(shifts()).sum(-1).to(at::kInt);
 }
@@ -91,7 +88,7 @@ at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const 
   auto numbers = whole_numbers(weight);
   auto along_k = [&](const at::Tensor& values) {
     if (values.dim() < 2 || values.size(0) == 1) return values;
-    TORCH_CHECK(numbers.size(0) % values.size(0) == 0, values.size(0), " groups of ", numbers.size(0), " rows of a weight");
+    SIM_CHECK(numbers.size(0) % values.size(0) == 0, values.size(0), " groups of ", numbers.size(0), " rows of a weight");
     return values.repeat_interleave(numbers.size(0) / values.size(0), 0);
   };
   auto result = numbers.to(scale.scalar_type());
@@ -100,14 +97,14 @@ at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const 
 }
 
 std::vector<Group> groups_of(const std::vector<int64_t>& list, int64_t kind, int64_t rows) {
-  TORCH_CHECK(kind >= kEnds && kind <= kPairs, "group list type ", kind, "; allowed: 0 (ends), 1 (counts), 2 (pairs)");
+  SIM_CHECK(kind >= kEnds && kind <= kPairs, "group list type ", kind, "; allowed: 0 (ends), 1 (counts), 2 (pairs)");
   std::vector<Group> groups;
   int64_t start = 0;
   const size_t step = kind == kPairs ? 2 : 1;
   for (size_t i = 0; i + step <= list.size(); i += step) {
     const int64_t expert = kind == kPairs ? list[i] : int64_t(i);
     const int64_t count = kind == kEnds ? list[i] - start : list[i + step - 1];
-    TORCH_CHECK(count >= 0 && start + count <= rows, "group ", i / step, " has ", count, " rows from row ", start, " on, there are ", rows);
+    SIM_CHECK(count >= 0 && start + count <= rows, "group ", i / step, " has ", count, " rows from row ", start, " on, there are ", rows);
     groups.push_back({expert, start, count});
     start += count;
   }
@@ -115,7 +112,7 @@ std::vector<Group> groups_of(const std::vector<int64_t>& list, int64_t kind, int
 }
 
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows) {
-  TORCH_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
+  SIM_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
   auto values = list.to(at::kLong).contiguous();
   return groups_of(std::vector<int64_t>(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
 }

@@ -1,9 +1,4 @@
 // RmsNormCustom of the vendor package "ophook", for the simulator. Statistics in float, whatever the data's dtype.
-#include <ATen/ops/mean.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/add.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/square.h>
 
 #include "opapi/aclnn.h"
 
@@ -12,11 +7,11 @@ using namespace sim::aclnn;
 namespace {
 
 void check(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& y, const at::Tensor& rstd) {
-  TORCH_CHECK(x.defined() && gamma.defined() && y.defined() && rstd.defined(), "x, gamma, y and rstd must be given");
+  SIM_CHECK(x.defined() && gamma.defined() && y.defined() && rstd.defined(), "x, gamma, y and rstd must be given");
   of_dtype("x", x, {at::kHalf, at::kFloat, at::kBFloat16});
   same_dtype({x, gamma, y});
   of_dtype("rstd", rstd, {at::kFloat});
-  TORCH_CHECK(x.dim() > 0, "x has no dimension to normalize");
+  SIM_CHECK(x.dim() > 0, "x has no dimension to normalize");
   shape(gamma, {x.size(-1)});
   like(y, x);
   reduced(rstd, x, {-1}, true);

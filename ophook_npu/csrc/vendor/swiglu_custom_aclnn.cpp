@@ -1,6 +1,4 @@
 // SwigluCustom of the vendor package "ophook", for the simulator. Computed in float, whatever the data's dtype.
-#include <ATen/ops/mul.h>
-#include <ATen/ops/silu.h>
 
 #include "opapi/aclnn.h"
 
@@ -9,13 +7,13 @@ using namespace sim::aclnn;
 namespace {
 
 void check(const at::Tensor& x, int64_t dim, const at::Tensor& y) {
-  TORCH_CHECK(x.defined() && y.defined(), "x and y must be given");
+  SIM_CHECK(x.defined() && y.defined(), "x and y must be given");
   of_dtype("x", x, {at::kHalf, at::kFloat, at::kBFloat16});
   same_dtype({x, y});
-  TORCH_CHECK(dim >= -x.dim() && dim < x.dim(), "dim is ", dim, ", x has ", x.dim(), " dimensions");
+  SIM_CHECK(dim >= -x.dim() && dim < x.dim(), "dim is ", dim, ", x has ", x.dim(), " dimensions");
   auto expected = x.sizes().vec();
   int64_t& extent = expected[dim < 0 ? dim + x.dim() : dim];
-  TORCH_CHECK(extent % 2 == 0, "x has ", extent, " elements along dimension ", dim, "; allowed: an even number");
+  SIM_CHECK(extent % 2 == 0, "x has ", extent, " elements along dimension ", dim, "; allowed: an even number");
   extent /= 2;
   shape(y, expected);
 }

@@ -1,0 +1,33 @@
+// SIM_CHECK(condition, "message ", of, parts): TORCH_CHECK without its templates. Theirs are instantiated anew for every list of
+// argument types, and nearly every message has one of its own; here a part is a pointer and a function that prints it.
+#pragma once
+
+#include <ostream>
+
+#include "core/sim.h"
+
+namespace sim {
+
+class Part {
+ public:
+  Part(const char* text)
+      : value_(text), print_([](std::ostream& to, const void* value) { to << static_cast<const char*>(value); }) {}
+  template <typename T>
+  Part(const T& value)
+      : value_(&value), print_([](std::ostream& to, const void* what) { to << *static_cast<const T*>(what); }) {}
+  void print(std::ostream& to) const { print_(to, value_); }
+
+ private:
+  const void* value_;
+  void (*print_)(std::ostream&, const void*);
+};
+
+// Throws c10::Error with the parts as its message.
+[[noreturn]] SIM_API void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts);
+
+}  // namespace sim
+
+#define SIM_CHECK(condition, ...) \
+  do { \
+    if (!(condition)) [[unlikely]] sim::violated(__func__, __FILE__, __LINE__, {__VA_ARGS__}); \
+  } while (false)
