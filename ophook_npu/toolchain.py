@@ -7,7 +7,6 @@ half-written files.
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import os
@@ -23,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ophook_npu.cache import cache_dir, refuse_if_shared
 from ophook_npu.errors import OphookError
 
 
@@ -38,65 +38,6 @@ Progress = Callable[[Step], None]
 """Called when compiling begins, about once a second while it goes on, and when it has ended."""
 
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-
-
-def cache_dir() -> Path:
-    """The folder for everything that is built: ``$OPHOOK_NPU_CACHE``, else ``$XDG_CACHE_HOME/ophook_npu``.
-
-    Raises:
-        OphookError: the folder cannot be made or written.
-    """
-    chosen = os.environ.get("OPHOOK_NPU_CACHE")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "ophook_npu"
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=base):
-            pass
-    except OSError as error:
-        raise OphookError(
-            "cache",
-            f"cannot write to {base}: {error.strerror or error}",
-            allowed="a folder that you may write to",
-            todo="set OPHOOK_NPU_CACHE to another folder",
-        ) from error
-    return base.resolve()
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file at ``path``; a process that dies lets go of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def publish(root: Path, mark: str, make: Callable[[Path], None], on_start: Callable[[], None] | None = None) -> Path:
-    """Fill the folder ``root`` by ``make(staging)`` unless its file ``mark`` says that this was done; return ``root``.
-
-    ``make`` writes into a folder beside it, which then becomes ``root`` by one rename: it is there as a whole or not at
-    all. Of several processes one makes it and the others wait. ``on_start`` is called only by the one.
-    """
-    if (root / mark).exists():
-        return root
-    with locked(root.parent / f"{root.name}.lock"):
-        if (root / mark).exists():
-            return root
-        for left in root.parent.glob(f"{root.name}.building-*"):  # by a process that was killed: we hold its lock
-            shutil.rmtree(left, ignore_errors=True)
-        if on_start:
-            on_start()
-        staging = Path(tempfile.mkdtemp(dir=root.parent, prefix=f"{root.name}.building-"))
-        try:
-            make(staging)
-            (staging / mark).touch()
-            staging.chmod(0o755)
-            if root.exists():
-                shutil.rmtree(root)
-            os.replace(staging, root)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    return root
 
 
 @functools.cache
@@ -257,7 +198,6 @@ def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:
 
 
 def _compile(unit: Unit, target: Path, flags: Sequence[str]) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="unit-") as folder:
         source, made = unit.sources[0], Path(folder) / "made.o"
         if len(unit.sources) > 1:
@@ -307,6 +247,8 @@ def build(
             if not header.exists():
                 raise OphookError("compile", f"{header.name} is missing ({header})", todo=f"reinstall {purpose}")
     store = cache_dir() / "objects"
+    store.mkdir(mode=0o755, exist_ok=True)
+    refuse_if_shared(store)
     wanted: dict[Path, Unit] = {}
     objects: dict[str, list[Path]] = {}
     for library in libraries:

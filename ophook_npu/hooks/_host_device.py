@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import atexit
 import functools
-import hashlib
 import os
-import shutil
-import subprocess
-import tempfile
 import types
 from pathlib import Path
 
 import torch
 
+from ophook_npu import native
 from ophook_npu.errors import OphookError
 
 NAME = "hostdev"
@@ -63,41 +60,11 @@ def _let_the_engine_finish(leaf: torch.Tensor) -> None:
 
 
 def _library() -> Path:
-    key = hashlib.sha256(_SOURCE.read_bytes() + torch.__version__.encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ophook_npu" / "hooks"
-    library = cache / f"host_device-{key}.so"
-    if not library.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        _build(library)
-    return library
-
-
-def _build(library: Path) -> None:
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
+    try:
+        return native.build(_SOURCE, "libophook_host_device.so")
+    except OphookError as error:
         raise OphookError(
             "hook via backend",
-            "no C++ compiler was found, and this process has no PrivateUse1 device",
-            todo="install g++ or set CXX; or import torch_npu first",
-        )
-    root = Path(torch.__file__).parent
-    include, lib = root / "include", root / "lib"
-    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        built = Path(folder) / "device.so"
-        # Headers of torch 2.13 need C++20, those before take it.
-        command = [
-            compiler, "-std=c++20", "-O1", "-fPIC", "-shared",
-            f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-            f"-I{include}", f"-I{include / 'torch/csrc/api/include'}",
-            str(_SOURCE), "-o", str(built), f"-L{lib}", "-ltorch_cpu", "-lc10", "-ltorch",
-        ]  # fmt: skip
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode:
-            errors = [line for line in result.stderr.splitlines() if "error" in line][:3]
-            raise OphookError(
-                "hook via backend",
-                f"{compiler} could not compile the device: {' / '.join(errors) or result.stderr[-300:]}",
-                todo="use a compiler that knows C++20",
-            )
-        # A rename is atomic: two processes that build at once end with one whole library.
-        built.replace(library)
+            f"this process has no PrivateUse1 device, and to compile one failed: {error}",
+            todo="import torch_npu first; or do what that says",
+        ) from error

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ophook_npu import toolchain
+from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place, vendors
 from ophook_npu.npu.installed import require, torch_npu_wheel, torch_wheel
@@ -93,12 +93,12 @@ def _compiler() -> list[Finding]:
     if not header.exists():
         found.append(Finding("compiler", "fail", f"{header} is missing", "install python3-dev (Debian, Ubuntu)"))
     try:
-        cache = toolchain.cache_dir()
-        free = shutil.disk_usage(cache).free
+        folder = cache.cache_dir()
+        free = shutil.disk_usage(folder).free
         status = "ok" if free > 1 << 30 else "warn"
         found.append(
             Finding(
-                "cache", status, f"{cache}, {free / (1 << 30):.1f} GiB free", "" if status == "ok" else "free 1 GiB"
+                "cache", status, f"{folder}, {free / (1 << 30):.1f} GiB free", "" if status == "ok" else "free 1 GiB"
             )
         )
     except OphookError as error:

@@ -11,7 +11,6 @@ import ctypes
 import dataclasses
 import functools
 import json
-import platform
 import threading
 import weakref
 from collections import Counter
@@ -19,15 +18,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from ophook_npu import toolchain
+from ophook_npu import native
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Hook, _stance
 from ophook_npu.hooks._handler import Handler, OnMiss
 from ophook_npu.hooks._protocol import NEED_TEXT, NEEDS, Installed, Spec
 from ophook_npu.hooks._targets import resolve
-from ophook_npu.toolchain import Library
 
 NAME = "record_function"
 SUMMARY = (
@@ -236,7 +232,7 @@ def library() -> ctypes.CDLL:
         OphookError: there is no C++ compiler, or it cannot compile against the installed torch.
     """
     try:
-        path = _build()
+        path = native.build(_SOURCE, _SONAME)
     except OphookError as error:
         raise OphookError(
             NAME,
@@ -258,25 +254,3 @@ def library() -> ctypes.CDLL:
         function = getattr(loaded, f"ophook_{name}")
         function.restype, function.argtypes = result, arguments
     return loaded
-
-
-def _build() -> Path:
-    root = Path(torch.__path__[0])
-    include, lib = root / "include", root / "lib"
-    flags = (
-        # NDEBUG as torch itself: RecordFunction's members depend on it.
-        "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-DNDEBUG",
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-        f"-isystem{include}", f"-isystem{include / 'torch/csrc/api/include'}",
-    )  # fmt: skip
-    link_flags = (f"-L{lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{lib}")
-    header = ("torch", include / "ATen" / "record_function.h")
-    made = Library(_SONAME, (_SOURCE,), flags, link_flags=link_flags, folder="", needs=(header,))
-    stamp = f"torch {torch.__version__} {platform.machine()}"
-    roots = [_SOURCE.parent]
-    key = toolchain.digest([toolchain.source_key(_SOURCE, made, roots, stamp), *link_flags])
-
-    def make(staging: Path) -> None:
-        toolchain.build([made], staging, include_roots=roots, stamp=stamp)
-
-    return toolchain.publish(toolchain.cache_dir() / "observe" / key, _SONAME, make) / _SONAME

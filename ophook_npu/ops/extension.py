@@ -6,7 +6,7 @@ import platform
 import sysconfig
 from pathlib import Path
 
-from ophook_npu import toolchain
+from ophook_npu import cache, toolchain
 from ophook_npu.npu.installed import require
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import out_of_tree
@@ -64,4 +64,4 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
         )  # fmt: skip
         toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)
 
-    return toolchain.publish(toolchain.cache_dir() / "extension" / key, soname, make) / soname
+    return cache.publish(cache.cache_dir() / "extension" / key, make) / soname

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ophook_npu import __version__, toolchain
+from ophook_npu import __version__, cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.sim import soc
@@ -157,7 +157,7 @@ def location() -> Path:
     """Where the simulator for the installed wheels and this source is, or would be."""
     _require_platform()
     torch, torch_npu = require()
-    return toolchain.cache_dir() / "sim" / _key(_libraries(torch, torch_npu), _stamp(torch, torch_npu))
+    return cache.cache_dir() / "sim" / _key(_libraries(torch, torch_npu), _stamp(torch, torch_npu))
 
 
 def _require_platform() -> None:
@@ -194,7 +194,7 @@ def build(progress: Progress | None = None, on_start: Callable[[], None] | None 
         }
         (staging / _INFO).write_text(json.dumps(info, indent=2) + "\n")
 
-    return toolchain.publish(location(), _INFO, make, on_start)
+    return cache.publish(location(), make, on_start)
 
 
 def _lay_out(root: Path) -> None:

@@ -2,10 +2,6 @@
 
 import ctypes
 import os
-import stat
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -80,74 +76,11 @@ def test_missing_header_of_a_wheel_is_named(tmp_path: Path) -> None:
         toolchain.build([library], tmp_path, include_roots=[], stamp="")
 
 
-def test_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "file" / "below"))
-    with pytest.raises(OphookError, match=r"\[cache\] cannot write to .*/file/below: .*next: set OPHOOK_NPU_CACHE"):
-        toolchain.cache_dir()
-    if os.getuid():  # root may write anywhere
-        (tmp_path / "closed").mkdir()
-        (tmp_path / "closed").chmod(stat.S_IRUSR | stat.S_IXUSR)
-        monkeypatch.setenv("OPHOOK_NPU_CACHE", str(tmp_path / "closed"))
-        with pytest.raises(OphookError, match=r"cannot write to"):
-            toolchain.cache_dir()
-
-
 def test_jobs_follow_max_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAX_JOBS", "3")
     assert toolchain.jobs() == 3
     monkeypatch.setenv("MAX_JOBS", "zero")
     assert 1 <= toolchain.jobs() <= (os.cpu_count() or 1)
-
-
-MAKE = """
-import sys, time
-from pathlib import Path
-from ophook_npu.toolchain import publish
-folder = Path(sys.argv[1])
-def make(staging):
-    with (folder / "log").open("a") as log: log.write("made ")
-    (staging / "half").touch()
-    time.sleep(float(sys.argv[2]))
-    (staging / "whole").touch()
-root = publish(folder / "out", "mark", make)
-assert (root / "whole").exists()
-"""
-
-
-def test_of_several_processes_one_publishes(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", MAKE, str(tmp_path), "0.3"]
-    processes = [subprocess.Popen(command) for _ in range(4)]
-    assert [process.wait() for process in processes] == [0] * 4
-    assert (tmp_path / "log").read_text() == "made "
-    assert not list(tmp_path.glob("*building*"))
-
-
-def test_a_killed_build_leaves_nothing_that_counts(tmp_path: Path) -> None:
-    first = subprocess.Popen([sys.executable, "-c", MAKE, str(tmp_path), "60"])
-    while not list(tmp_path.glob("out.building-*/half")):
-        time.sleep(0.01)
-    first.kill()
-    first.wait()
-    assert not (tmp_path / "out").exists()
-    assert subprocess.run([sys.executable, "-c", MAKE, str(tmp_path), "0"]).returncode == 0
-    assert not list(tmp_path.glob("*building*"))
-
-
-def test_two_processes_hold_the_lock_in_turn(tmp_path: Path) -> None:
-    code = """
-import sys, time
-from pathlib import Path
-from ophook_npu.toolchain import locked
-log = Path(sys.argv[1]) / "log"
-with locked(Path(sys.argv[1]) / "lock"):
-    with log.open("a") as file: file.write("in\\n")
-    time.sleep(0.2)
-    with log.open("a") as file: file.write("out\\n")
-"""
-    processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
-    assert [process.wait() for process in processes] == [0, 0, 0]
-    assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
 
 
 def test_a_common_prefix_is_precompiled_for_many_files_and_not_left_behind(
@@ -214,7 +147,7 @@ def test_neighbouring_sources_are_compiled_as_units(many: Library, project: Path
 
 def test_the_source_at_fault_is_named_not_its_unit(many: Library, project: Path, tmp_path: Path) -> None:
     many.sources[3].write_text("int s3() { return nowhere; }\n".ljust(2000, "\n"))
-    with pytest.raises(OphookError, match=r"\[compile\] s3\.cpp does not compile:\n.*'nowhere' was not declared|s3\.cpp"):
+    with pytest.raises(OphookError, match=r"\[compile\] s3\.cpp does not compile:\n.*nowhere.*declared"):
         toolchain.build([many], tmp_path, include_roots=[project], stamp="test")
 
 

@@ -7,11 +7,16 @@
 // executor, stream). Parameters reach both expressions as ATen values over the caller's device memory. The arithmetic is
 // torch's own. Phase 1 answers a wrong argument with an error code; phase 2 runs on the stream's thread.
 //
+// Includes no at:: function: here the builder includes all of them first (prefix.h); a package of your own includes
+// <ATen/ops/…> for those that it names.
+//
 // A row is data and one function. What all rows do with their parameters (converting, keeping, copying and dropping them) is
 // code of aclnn.cpp, once and not once a row: as a template it was two thirds of what a row costs to compile.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/DimVector.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
 
 #include <memory>
 #include <optional>

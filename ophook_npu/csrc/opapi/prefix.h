@@ -2,6 +2,8 @@
 // them: parsing it is most of what such a file costs.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
