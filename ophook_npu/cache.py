@@ -169,12 +169,13 @@ def verify(root: Path, expected: dict[str, str]) -> None:
     Raises:
         OphookError: names the library.
     """
-    found = hashes(root)
+    compare(root, hashes(root), expected, f"remove {root}: it is built again when it is needed")
+
+
+def compare(root: Path, found: dict[str, str], expected: dict[str, str], todo: str) -> None:
     for name in sorted(found.keys() | expected.keys()):
         if found.get(name) != expected.get(name):
             what = "is gone" if name not in found else "was not built there" if name not in expected else "was changed"
             raise OphookError(
-                "cache",
-                f"{name} {what}: {root} is not what was built",
-                todo=f"remove {root}: it is built again when it is needed; and look for who wrote there",
+                "cache", f"{name} {what}: {root} is not what was built", todo=f"{todo}; and look for who wrote there"
             )

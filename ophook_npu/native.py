@@ -5,35 +5,65 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-import torch
-
-from ophook_npu import cache, toolchain
+from ophook_npu import cache, prebuilt, toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.npu.installed import Wheel, torch_wheel
 from ophook_npu.toolchain import Library
 
+_PACKAGE = Path(__file__).resolve().parent
+SOURCES = {
+    "libophook_record_function.so": _PACKAGE / "observe" / "_record_function.cpp",
+    "libophook_host_device.so": _PACKAGE / "hooks" / "_host_device.cpp",
+}
 
-def build(source: Path, soname: str) -> Path:
-    """The shared library ``soname`` of one source file over the installed torch; built if it is not there yet.
+
+def library(soname: str) -> Path:
+    """One of `SOURCES` over the installed torch; built if it is not there yet.
 
     Raises:
-        OphookError: there is no C++ compiler, or it cannot compile against the installed torch.
+        OphookError: there is no C++ compiler, it cannot compile against the installed torch, or the library that is
+            there is not the one that was built.
     """
-    root = Path(torch.__path__[0])
-    include, lib = root / "include", root / "lib"
+    torch = _torch()
+    made, roots, stamp = _library(soname, torch, str(torch.path / "lib")), [_PACKAGE], _stamp(torch)
+    ready = prebuilt.fitting()
+    found = ready.library(f"native/{soname}", toolchain.library_recipe(made, roots, stamp)) if ready else None
+    if found:
+        return found
+
+    def make(staging: Path) -> None:
+        toolchain.build([made], staging, include_roots=roots, stamp=stamp)
+
+    return cache.publish(cache.cache_dir() / "native" / toolchain.library_key(made, roots, stamp), make) / soname
+
+
+def build_into(folder: Path, torch_lib: str) -> dict[str, str]:
+    """Build all of them, to be used where ``torch_lib`` leads to torch's libraries; gives each one's recipe."""
+    torch = _torch()
+    made, stamp = [_library(soname, torch, torch_lib) for soname in SOURCES], _stamp(torch)
+    toolchain.build(made, folder, include_roots=[_PACKAGE], stamp=stamp)
+    return {library.soname: toolchain.library_recipe(library, [_PACKAGE], stamp) for library in made}
+
+
+def _torch() -> Wheel:
+    torch = torch_wheel()
+    if torch is None:
+        raise OphookError("torch", "it is not installed", todo="pip install torch")
+    return torch
+
+
+def _stamp(torch: Wheel) -> str:
+    return f"torch {torch.version} {platform.machine()}"
+
+
+def _library(soname: str, torch: Wheel, torch_lib: str) -> Library:
+    include = torch.path / "include"
     flags = (
         # Headers of torch 2.13 need C++20, those before take it. NDEBUG as torch itself: members of its classes
         # depend on it.
         "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-DNDEBUG",
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
         f"-isystem{include}", f"-isystem{include / 'torch/csrc/api/include'}",
     )  # fmt: skip
-    link_flags = (f"-L{lib}", "-ltorch_cpu", "-lc10", "-ltorch", f"-Wl,-rpath,{lib}")
+    links = (f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10", "-ltorch", f"-Wl,-rpath,{torch_lib}")
     header = ("torch", include / "ATen" / "record_function.h")
-    library = Library(soname, (source,), flags, link_flags=link_flags, folder="", needs=(header,))
-    stamp = f"torch {torch.__version__} {platform.machine()}"
-    roots = [source.parent]
-    key = toolchain.digest([toolchain.source_key(source, library, roots, stamp), *link_flags])
-
-    def make(staging: Path) -> None:
-        toolchain.build([library], staging, include_roots=roots, stamp=stamp)
-
-    return cache.publish(cache.cache_dir() / "native" / key, make) / soname
+    return Library(soname, (SOURCES[soname],), flags, link_flags=links, folder="", needs=(header,))

@@ -175,13 +175,35 @@ def _precompiled(prefix: Path, flags: Sequence[str]) -> Iterator[Path]:
 
 
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
-    files = included(source.resolve(), [root.resolve() for root in roots])
-    told = [_without_roots(flag, roots) for flag in flags]  # two checkouts of one source share their objects
-    return digest([stamp, compiler_version(compiler()), *told, *(path.read_bytes() for path in files)])
+    """The key of what the compiler at hand makes of ``source``; see `recipe`."""
+    return digest([compiler_version(compiler()), recipe([source], flags, roots, stamp)])
+
+
+def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
+    """What goes into an object, whatever compiler makes it and wherever the files lie: two checkouts of one source and
+    two virtual environments with one torch share their objects. ``stamp`` stands for headers that are not ours, so it
+    has to name their versions.
+    """
+    ours = [root.resolve() for root in roots]
+    told = [_without_roots(flag, roots) for flag in flags if not flag.startswith("-isystem")]
+    texts = (path.read_bytes() for source in sources for path in included(source.resolve(), ours))
+    return digest([stamp, *told, *texts])
+
+
+def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
+    """What a library is made of, whatever compiler makes it and wherever it is linked."""
+    sources = [*library.sources, library.prefix] if library.prefix else library.sources
+    return digest([library.soname, library.folder, *library.links, recipe(sources, library.flags, roots, stamp)])
+
+
+def library_key(library: Library, roots: Sequence[Path], stamp: str) -> str:
+    """The key of the library that the compiler at hand makes."""
+    keys = (unit_key(unit, roots, stamp) for unit in units(library))
+    return digest([library_recipe(library, roots, stamp), *library.link_flags, *keys])
 
 
 def source_key(source: Path, library: Library, roots: Sequence[Path], stamp: str) -> str:
-    """The key of one object of a library."""
+    """The key of one source's part in an object of a library."""
     key = object_key(source, library.flags, roots, stamp)
     return key if library.prefix is None else digest([key, object_key(library.prefix, library.flags, roots, stamp)])
 
@@ -206,8 +228,10 @@ def _compile(unit: Unit, target: Path, flags: Sequence[str]) -> None:
         command = [*compiler(), *flags, "-c", str(source), "-o", str(made)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode:
-            at_fault = [path for path in unit.sources if f"{path}:" in result.stderr] or unit.sources
-            raise OphookError("compile", _failure(at_fault[0], command, result.stderr), todo=_advice(result.stderr))
+            errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
+            at_fault = [path for line in errors for path in unit.sources if line.startswith(f"{path}:")]
+            source = next(iter([*at_fault, *unit.sources]))
+            raise OphookError("compile", _failure(source, command, result.stderr), todo=_advice(result.stderr))
         os.replace(made, target)
 
 

@@ -15,7 +15,6 @@ from ophook_npu import native
 from ophook_npu.errors import OphookError
 
 NAME = "hostdev"
-_SOURCE = Path(__file__).with_name("_host_device.cpp")
 
 
 @functools.cache
@@ -61,7 +60,7 @@ def _let_the_engine_finish(leaf: torch.Tensor) -> None:
 
 def _library() -> Path:
     try:
-        return native.build(_SOURCE, "libophook_host_device.so")
+        return native.library("libophook_host_device.so")
     except OphookError as error:
         raise OphookError(
             "hook via backend",

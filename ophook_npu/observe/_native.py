@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from ophook_npu import native
@@ -39,8 +38,6 @@ SEES = {
     "inference": "yes",
 }
 _BLIND = "It knows no modules, counts no FLOPs and measures host time only"
-_SOURCE = Path(__file__).with_name("_record_function.cpp")
-_SONAME = "libophook_record_function.so"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +229,7 @@ def library() -> ctypes.CDLL:
         OphookError: there is no C++ compiler, or it cannot compile against the installed torch.
     """
     try:
-        path = native.build(_SOURCE, _SONAME)
+        path = native.library("libophook_record_function.so")
     except OphookError as error:
         raise OphookError(
             NAME,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import platform
+import shutil
+import sys
 import sysconfig
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from ophook_npu import cache, toolchain
+from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.npu.installed import require
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import out_of_tree
@@ -27,6 +31,61 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
         from ophook_npu.ops import declaration
 
         op = declaration("npu_add_custom")
+    plan = _plan(op)
+    ready = prebuilt.fitting()
+    found = ready.library(f"extension/{plan.soname}", plan.recipe) if ready else None
+    if found:
+        return found
+    key = toolchain.digest([toolchain.compiler_version(toolchain.compiler()), plan.recipe, *plan.link_flags])
+
+    def make(staging: Path) -> None:
+        plan.build(staging, progress)
+
+    return cache.publish(cache.cache_dir() / "extension" / key, make) / plan.soname
+
+
+def build_into(op: Operator, folder: Path, wheels: str) -> dict[str, str]:
+    """Build it to be used where ``wheels`` leads to the folder that holds torch and torch_npu; gives its recipe.
+
+    Raises:
+        OphookError: as `build`.
+    """
+    plan = _plan(op, wheels)
+    with tempfile.TemporaryDirectory() as staging:
+        plan.build(Path(staging))
+        shutil.copy(Path(staging) / plan.soname, folder)
+    return {plan.soname: plan.recipe}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How an operator's kernel is compiled."""
+
+    soname: str
+    texts: dict[str, str]
+    flags: tuple[str, ...]
+    link_flags: tuple[str, ...]
+    needs: tuple[tuple[str, Path], ...]
+    stamp: str
+
+    @property
+    def recipe(self) -> str:
+        """What it is made of, whatever compiler makes it and wherever it is linked."""
+        told = [flag for flag in self.flags if not flag.startswith("-isystem")]
+        return toolchain.digest([self.stamp, self.soname, *told, *self.texts, *self.texts.values()])
+
+    def build(self, folder: Path, progress: Progress | None = None) -> None:
+        for name, text in self.texts.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        sources = tuple(folder / name for name in self.texts if name.endswith(".cpp"))
+        library = Library(
+            self.soname, sources, self.flags, link_flags=self.link_flags, folder="", needs=self.needs
+        )  # fmt: skip
+        toolchain.build([library], folder, include_roots=[folder], stamp=self.stamp, progress=progress)
+
+
+def _plan(op: Operator, wheels: str = "") -> _Plan:
     torch, torch_npu = require()
     texts = out_of_tree(op)
     include = torch_npu.path / "include"
@@ -43,25 +102,18 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
         *(f"-isystem{path}" for path in system),
     )  # fmt: skip
     torch_lib, torch_npu_lib = torch.path / "lib", torch_npu.path / "lib"
+    found_in = (f"{wheels}/torch/lib", f"{wheels}/torch_npu/lib") if wheels else (torch_lib, torch_npu_lib)
     link_flags = (
         f"-L{torch_lib}", f"-L{torch_npu_lib}", "-ltorch_npu", "-ltorch_cpu", "-ltorch", "-lc10",
-        "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{torch_lib}", f"-Wl,-rpath,{torch_npu_lib}",
+        "-Wl,--allow-shlib-undefined", *(f"-Wl,-rpath,{folder}" for folder in found_in),
     )  # fmt: skip
-    stamp = f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()}"
-    soname = f"libophook_{op.namespace}_{op.name}.so"
-    key = toolchain.digest([stamp, soname, *texts, *texts.values(), *flags, *link_flags])
-
-    def make(staging: Path) -> None:
-        for name, text in texts.items():
-            (staging / name).parent.mkdir(exist_ok=True)
-            (staging / name).write_text(text)
-        python_headers = "the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)"
-        npu_header = third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h"
-        sources = tuple(staging / name for name in texts if name.endswith(".cpp"))
-        library = Library(
-            soname, sources, flags, link_flags=link_flags, folder="",
-            needs=((python_headers, python / "Python.h"), ("torch-npu", npu_header)),
-        )  # fmt: skip
-        toolchain.build([library], staging, include_roots=[staging], stamp=stamp, progress=progress)
-
-    return cache.publish(cache.cache_dir() / "extension" / key, make) / soname
+    python_headers = "the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)"
+    npu_header = third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h"
+    return _Plan(
+        f"libophook_{op.namespace}_{op.name}.so",
+        dict(texts),
+        flags,
+        link_flags,
+        ((python_headers, python / "Python.h"), ("torch-npu", npu_header)),
+        f"torch {torch.version} torch_npu {torch_npu.version} {sys.implementation.cache_tag} {platform.machine()}",
+    )

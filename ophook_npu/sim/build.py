@@ -71,7 +71,6 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             exported,
             (core,),
             here,
-            unit=_UNIT,
             needs=(acl_header,),
         ),
         Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
