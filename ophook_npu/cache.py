@@ -22,7 +22,7 @@ from pathlib import Path
 from ophook_npu.errors import OphookError
 
 MANIFEST = "ophook-files.json"
-"""In every published folder: its libraries, by their path below it, and their hashes."""
+"""In every published folder: its libraries and programs, by their path below it, and their hashes."""
 
 
 def cache_dir() -> Path:
@@ -152,12 +152,12 @@ def _make(root: Path, make: Callable[[Path], None], on_start: Callable[[], None]
 
 
 def hashes(root: Path) -> dict[str, str]:
-    """The hash of every library below ``root``, links to folders included, by its path there."""
+    """The hash of every library, program and script below ``root``, links to folders included, by its path there."""
     found = {}
     for folder, _, names in os.walk(root, followlinks=True):
         for name in names:
-            if name.endswith(".so") or ".so." in name:
-                path = Path(folder) / name
+            path = Path(folder) / name
+            if name.endswith((".so", ".sh")) or ".so." in name or os.access(path, os.X_OK):
                 found[str(path.relative_to(root))] = hashlib.blake2b(path.read_bytes(), digest_size=32).hexdigest()
     return dict(sorted(found.items()))
 

@@ -25,6 +25,7 @@ from ophook_npu.npu.installed import torch_npu_wheel, torch_wheel
 PACKAGE = "ophook_npu_sim"
 DISTRIBUTION = "ophook-npu-sim"
 FACTS = "ophook-sim.json"
+_GLIBCXX = rb"GLIBCXX_(\d[\d.]*)(?=\0)"
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,14 @@ def here_now() -> dict[str, str]:
         "machine": platform.machine(),
         "C++ ABI": _string_abi(torch.path / "lib" / "libc10.so") if torch else "unknown",
         "glibc": (os.confstr("CS_GNU_LIBC_VERSION") or "0").split()[-1] if sys.platform == "linux" else "none",
-        "libstdc++": _newest(_loaded("libstdc++.so.6"), rb"GLIBCXX_(\d[\d.]*)"),
+        "libstdc++": _newest(_loaded("libstdc++.so.6"), _GLIBCXX),
     }
 
 
 def needs(libraries: list[Path]) -> dict[str, str]:
     """The versions of glibc and libstdc++ that ``libraries`` ask for."""
     texts = b"\0".join(path.read_bytes() for path in libraries)
-    versions = {"glibc": rb"\0GLIBC_(\d[\d.]*)\0", "libstdc++": rb"\0GLIBCXX_(\d[\d.]*)\0"}
-    return {name: _newest(texts, pattern) for name, pattern in versions.items()}
+    return {"glibc": _newest(texts, rb"GLIBC_(\d[\d.]*)(?=\0)"), "libstdc++": _newest(texts, _GLIBCXX)}
 
 
 def _string_abi(libc10: Path) -> str:
@@ -134,3 +134,15 @@ def _newest(text: bytes, pattern: bytes) -> str:
 
 def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def why_not(simulator: str) -> str | None:
+    """Why the simulator of what is installed is not used, given the recipe of the one that is wanted; None where it is,
+    or where nothing is installed."""
+    found = installed()
+    if found is None:
+        return None
+    said = differences(found.facts["made"])
+    if not said and found.facts["recipes"].get("sim") != simulator:
+        said = ["the simulator's sources are not those it was made of"]
+    return f"the installed {DISTRIBUTION} does not fit: {'; '.join(said)}" if said else None

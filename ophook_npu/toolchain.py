@@ -185,7 +185,7 @@ def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path],
     has to name their versions.
     """
     ours = [root.resolve() for root in roots]
-    told = [_without_roots(flag, roots) for flag in flags if not flag.startswith("-isystem")]
+    told = [_without_roots(flag, roots) for flag in flags if not flag.startswith(WHERE)]
     texts = (path.read_bytes() for source in sources for path in included(source.resolve(), ours))
     return digest([stamp, *told, *texts])
 
@@ -206,6 +206,10 @@ def source_key(source: Path, library: Library, roots: Sequence[Path], stamp: str
     """The key of one source's part in an object of a library."""
     key = object_key(source, library.flags, roots, stamp)
     return key if library.prefix is None else digest([key, object_key(library.prefix, library.flags, roots, stamp)])
+
+
+# Flags that only say where things lie.
+WHERE = ("-isystem", "-ffile-prefix-map=")
 
 
 def _without_roots(flag: str, roots: Sequence[Path]) -> str:

@@ -1,40 +1,59 @@
-"""``ophook-npu sim build|info``."""
+"""``ophook-npu sim build|info|wheel``."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.markup import escape
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from ophook_npu.sim import build, info, operators
-from ophook_npu.toolchain import Step
+from ophook_npu.sim.build import not_ready
+from ophook_npu.sim.wheel import write_wheel
+from ophook_npu.toolchain import Progress, Step
 
 _EVERY = 15.0  # seconds between two lines of progress in a log
 
 
-def build_with_progress(console: Console) -> tuple[Path, float]:
-    """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
-    start = time.perf_counter()
+@contextmanager
+def progress_line(console: Console) -> Iterator[Progress]:
+    """What to tell a build to say on ``console``: a bar on a terminal, in a log a line now and then."""
     columns = (TextColumn("simulated Ascend"), BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=1, visible=False)
-        said = start
+        said = time.perf_counter()
 
         def progress(step: Step) -> None:
             nonlocal said
             left = f"about {max(1, round(step.left))} s left"
             bar.update(task, completed=step.done, description=left, visible=True)
-            if not console.is_terminal and time.perf_counter() - said > _EVERY:  # a log: a line now and then
+            if not console.is_terminal and time.perf_counter() - said > _EVERY:
                 said = time.perf_counter()
                 console.print(f"  simulated Ascend: {step.done:.0%} compiled, {left}", highlight=False)
 
-        root = build(progress)
+        yield progress
+
+
+def build_with_progress(console: Console) -> tuple[Path, float]:
+    """Build the simulator with a progress line on ``console``; gives its root and the seconds it took."""
+
+    def on_start() -> None:
+        reason = not_ready()
+        if reason:
+            console.print(f"[yellow]{escape(reason)}; compiling[/]", highlight=False)
+
+    start = time.perf_counter()
+    with progress_line(console) as progress:
+        root = build(progress, on_start)
     return root, time.perf_counter() - start
 
 
@@ -70,5 +89,14 @@ def register(app: typer.Typer) -> None:
         if names:
             for kind, of_kind in known.items():
                 print(f"\n{kind}: {' '.join(of_kind)}")
+
+    @sim.command("wheel")
+    def wheel_command(
+        out: Annotated[Path, typer.Option("--out", help="The folder to write it to.")],
+    ) -> None:
+        """Write a wheel of the simulator for the installed torch and torch_npu, for machines without a compiler."""
+        console = Console(stderr=True)
+        with progress_line(console) as progress:
+            print(write_wheel(out, progress))
 
     app.add_typer(sim, name="sim")

@@ -71,7 +71,7 @@ class _Plan:
     @property
     def recipe(self) -> str:
         """What it is made of, whatever compiler makes it and wherever it is linked."""
-        told = [flag for flag in self.flags if not flag.startswith("-isystem")]
+        told = [flag for flag in self.flags if not flag.startswith(toolchain.WHERE)]
         return toolchain.digest([self.stamp, self.soname, *told, *self.texts, *self.texts.values()])
 
     def build(self, folder: Path, progress: Progress | None = None) -> None:

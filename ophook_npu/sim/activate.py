@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
-from ophook_npu.sim.build import build
+from ophook_npu.sim.build import build, not_ready
 from ophook_npu.sim.variables import apply, environment
 
 # In the order of their dependencies. libopapi comes after torch, whose libraries it uses.
@@ -80,6 +80,9 @@ def enable(
 
 
 def _say_that_it_builds() -> None:
+    reason = not_ready()
+    if reason:
+        print(f"ophook-npu: {reason}", file=sys.stderr)
     print(
         "ophook-npu: building the simulated Ascend for the installed torch and torch_npu, once; 1 to 3 minutes",
         file=sys.stderr,

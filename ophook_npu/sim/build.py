@@ -20,9 +20,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ophook_npu import __version__, cache, toolchain
+from ophook_npu import __version__, cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
+from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import soc
 from ophook_npu.sim.variables import set_env_script
 from ophook_npu.toolchain import Library, Progress
@@ -34,25 +35,33 @@ _INFO = "ophook-sim.json"
 # Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores.
 _UNIT, _ATEN_UNIT = 40_000, 80_000
 
-_COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}")
+# Messages and symbols name files as the package does, not where they lay when they were compiled.
+_COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}", f"-ffile-prefix-map={CSRC}=csrc")
 
 
-def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
+def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> list[Library]:
+    """All of them. ``relocatable``: they look for torch next to the package that holds them, as its folder ``sim``."""
     include = torch_npu.path / "include" / "third_party"
     acl: tuple[str, ...] = ("-idirafter", str(CSRC / "older"))  # for what the wheel at hand does not carry yet
     acl += (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
     # The rows are glue around ATen's own compiled kernels: -O1 costs nothing at run time and a sixth less to compile.
     aten = (
         "-O1",
+        f"-ffile-prefix-map={torch.path}=torch",
         f"-isystem{torch.path / 'include'}",
         f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
     )
     torch_lib = torch.path / "lib"
-    torch_link = (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch_lib}")
+
+    def torch_link(folder: str = "lib64") -> tuple[str, ...]:
+        up = "../" * (len(Path(folder).parts) + 2)
+        place = f"$ORIGIN/{up}torch/lib" if relocatable else torch_lib
+        return (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{place}")
+
     here = ("-Wl,-rpath,$ORIGIN",)
     acl_header = ("torch-npu", include / "acl" / "inc" / "acl" / "acl.h")
     aten_header = ("torch", torch.path / "include" / "ATen" / "ATen.h")
-    core = "libophook_sim_core.so"
+    core, custom = "libophook_sim_core.so", f"opp/vendors/{VENDOR}/op_api/lib"
 
     def sources(folder: str, *names: str) -> tuple[Path, ...]:
         return tuple(CSRC / folder / f"{name}.cpp" for name in names)
@@ -63,7 +72,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
     exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it.
     engine = ("-std=c++17", "-O2", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
-    libraries = [
+    return [
         Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library(
             "libascendcl.so",
@@ -83,7 +92,7 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             every("opapi"),
             (*exported, *aten),
             (core, "libascendcl.so", "libhccl.so"),
-            (*here, *torch_link),
+            (*here, *torch_link()),
             prefix=CSRC / "opapi" / "prefix.h",
             unit=_ATEN_UNIT,
             needs=(aten_header,),
@@ -113,10 +122,10 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             tuple(sorted((CSRC / "vendor").glob("*_aclnn.cpp"))),
             (*exported, *aten),
             (core, "libopapi.so"),
-            torch_link,
+            torch_link(custom),
             prefix=CSRC / "opapi" / "prefix.h",
             unit=_ATEN_UNIT,
-            folder=f"opp/vendors/{VENDOR}/op_api/lib",
+            folder=custom,
         ),
         Library(
             "libcust_opsproto.so",
@@ -136,27 +145,42 @@ def _libraries(torch: Wheel, torch_npu: Wheel) -> list[Library]:
             program=True,
         ),
     ]
-    return libraries
 
 
-def _stamp(torch: Wheel, torch_npu: Wheel) -> str:
+def stamp(torch: Wheel, torch_npu: Wheel) -> str:
     return f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()}"
 
 
-def _key(libraries: list[Library], stamp: str) -> str:
-    parts: list[str] = [stamp]
-    for library in libraries:
-        parts += [library.soname, library.folder, *library.links, *library.link_flags]
-        parts += [toolchain.unit_key(unit, [CSRC], stamp) for unit in toolchain.units(library)]
-    parts.append(set_env_script())
-    return toolchain.digest([*parts, *(header.read_bytes() for header in sorted((CSRC / "include").rglob("*.h")))])
+def recipe() -> str:
+    """What the simulator is made of, whatever compiler makes it and wherever it lies."""
+    torch, torch_npu = require()
+    told = stamp(torch, torch_npu)
+    parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
+    headers = (header.read_bytes() for header in sorted((CSRC / "include").rglob("*.h")))
+    return toolchain.digest([told, *parts, set_env_script(), *headers])
 
 
 def location() -> Path:
     """Where the simulator for the installed wheels and this source is, or would be."""
     _require_platform()
+    return _plan()[0]
+
+
+def _plan() -> tuple[Path, Prebuilt | None]:
+    """The simulator's root, and the installed package whose libraries it takes, if one fits."""
     torch, torch_npu = require()
-    return cache.cache_dir() / "sim" / _key(_libraries(torch, torch_npu), _stamp(torch, torch_npu))
+    ready, made_of = prebuilt.fitting(), recipe()
+    if ready and ready.facts["recipes"].get("sim") == made_of:
+        key = toolchain.digest([made_of, str(ready.folder), str(torch_npu.path), json.dumps(ready.facts)])
+        return cache.cache_dir() / "sim" / f"wheel-{key}", ready
+    told = stamp(torch, torch_npu)
+    parts = [toolchain.library_key(library, [CSRC], told) for library in libraries(torch, torch_npu)]
+    return cache.cache_dir() / "sim" / toolchain.digest([made_of, str(torch_npu.path), *parts]), None
+
+
+def not_ready() -> str | None:
+    """Why the installed ophook-npu-sim is not used, in words; None where it is, or where there is none."""
+    return prebuilt.why_not(recipe())
 
 
 def _require_platform() -> None:
@@ -170,30 +194,57 @@ def _require_platform() -> None:
 
 
 def build(progress: Progress | None = None, on_start: Callable[[], None] | None = None) -> Path:
-    """Build what is missing and return the simulator's root.
+    """Build what is missing and return the simulator's root, its libraries checked.
 
-    Safe to call from several processes at once: one builds, the others wait and use its result. ``on_start`` is called
-    only if there is something to build.
+    Where an ophook-npu-sim is installed that fits, its libraries are taken and nothing is compiled. Safe to call from
+    several processes at once: one builds, the others wait and use its result. ``on_start`` is called only if there is
+    something to compile.
 
     Raises:
-        OphookError: no compiler, a header is missing, a file does not compile, or the cache cannot be written.
+        OphookError: no compiler, a header is missing, a file does not compile, the cache cannot be written or others
+            may write to it, or a library is not the one that was built.
     """
+    _require_platform()
+    root, ready = _plan()
 
     def make(staging: Path) -> None:
-        torch, torch_npu = require()
-        libraries, stamp = _libraries(torch, torch_npu), _stamp(torch, torch_npu)
-        compiled = toolchain.build(libraries, staging, include_roots=[CSRC], stamp=stamp, progress=progress)
+        if ready:
+            _take(ready, staging)
+            about = ready.facts["sim"]
+        else:
+            about = build_into(staging, progress)
         _lay_out(staging)
-        info = {
-            "torch": torch.version,
-            "torch_npu": torch_npu.version,
-            "compiler": toolchain.compiler_version(toolchain.compiler()),
-            "libraries": [library.soname for library in libraries if not library.program],
-            "compiled": compiled,
-        }
-        (staging / _INFO).write_text(json.dumps(info, indent=2) + "\n")
+        (staging / _INFO).write_text(json.dumps(about, indent=2) + "\n")
 
-    return cache.publish(location(), make, on_start)
+    return cache.publish(root, make, None if ready else on_start)
+
+
+def build_into(folder: Path, progress: Progress | None = None, *, relocatable: bool = False) -> dict[str, object]:
+    """Compile and link the libraries and programs; gives what there is to know about them. Raises as `build`."""
+    torch, torch_npu = require()
+    made = libraries(torch, torch_npu, relocatable=relocatable)
+    told = stamp(torch, torch_npu)
+    compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress)
+    return {
+        "torch": torch.version,
+        "torch_npu": torch_npu.version,
+        "compiler": toolchain.compiler_version(toolchain.compiler()),
+        "libraries": [library.soname for library in made if not library.program],
+        "compiled": compiled,
+    }
+
+
+def _take(ready: Prebuilt, root: Path) -> None:
+    """Lay out links to the package's libraries, and its programs, which an installer may have left without a right to
+    be run.
+    """
+    ready.verify("sim")
+    (root / "lib64").symlink_to(ready.folder / "sim" / "lib64")
+    (root / "opp" / "vendors").mkdir(parents=True)
+    (root / "opp" / "vendors" / VENDOR).symlink_to(ready.folder / "sim" / "opp" / "vendors" / VENDOR)
+    shutil.copytree(ready.folder / "sim" / "bin", root / "bin")
+    for program in (root / "bin").iterdir():
+        program.chmod(0o755)
 
 
 def _lay_out(root: Path) -> None:

@@ -8,7 +8,7 @@ using namespace sim::aclnn;
 namespace {
 
 // What the project's op_host accepts: the same dtypes, broadcasting shapes, sizes that 32 bits can count.
-void check(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z) {
+void check_add(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z) {
   SIM_CHECK(x.defined() && y.defined() && z.defined(), "x, y and z must be given");
   of_dtype("x", x, {at::kHalf, at::kFloat, at::kBFloat16, at::kInt});
   same_dtype({x, y, z});
@@ -19,5 +19,5 @@ void check(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z) {
 }  // namespace
 
 // clang-format off
-ACLNN(AddCustom, (In,x, In,y, Out,z), check(x, y, z), at::add_out(z, x, y))
+ACLNN(AddCustom, (In,x, In,y, Out,z), check_add(x, y, z), at::add_out(z, x, y))
 // clang-format on

@@ -7,7 +7,7 @@ using namespace sim::aclnn;
 
 namespace {
 
-void check(const at::Tensor& cache, const at::Tensor& index, const at::Tensor& updates) {
+void check_cache_update(const at::Tensor& cache, const at::Tensor& index, const at::Tensor& updates) {
   SIM_CHECK(cache.defined() && index.defined() && updates.defined(), "cache, index and updates must be given");
   of_dtype("cache", cache, {at::kHalf, at::kFloat, at::kBFloat16, at::kInt});
   same_dtype({cache, updates});
@@ -31,5 +31,5 @@ void run(at::Tensor& cache, const at::Tensor& index, const at::Tensor& updates) 
 }  // namespace
 
 // clang-format off
-ACLNN(CacheUpdateCustom, (Ref,cache, In,index, In,updates), check(cache, index, updates), run(cache, index, updates))
+ACLNN(CacheUpdateCustom, (Ref,cache, In,index, In,updates), check_cache_update(cache, index, updates), run(cache, index, updates))
 // clang-format on

@@ -6,7 +6,7 @@ using namespace sim::aclnn;
 
 namespace {
 
-void check(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& y, const at::Tensor& rstd) {
+void check_rms_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& y, const at::Tensor& rstd) {
   SIM_CHECK(x.defined() && gamma.defined() && y.defined() && rstd.defined(), "x, gamma, y and rstd must be given");
   of_dtype("x", x, {at::kHalf, at::kFloat, at::kBFloat16});
   same_dtype({x, gamma, y});
@@ -27,5 +27,5 @@ void run(const at::Tensor& x, const at::Tensor& gamma, double epsilon, const at:
 }  // namespace
 
 // clang-format off
-ACLNN(RmsNormCustom, (In,x, In,gamma, double,epsilon, Out,y, Out,rstd), check(x, gamma, y, rstd), run(x, gamma, epsilon, y, rstd))
+ACLNN(RmsNormCustom, (In,x, In,gamma, double,epsilon, Out,y, Out,rstd), check_rms_norm(x, gamma, y, rstd), run(x, gamma, epsilon, y, rstd))
 // clang-format on

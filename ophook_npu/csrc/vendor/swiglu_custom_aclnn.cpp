@@ -6,7 +6,7 @@ using namespace sim::aclnn;
 
 namespace {
 
-void check(const at::Tensor& x, int64_t dim, const at::Tensor& y) {
+void check_swiglu(const at::Tensor& x, int64_t dim, const at::Tensor& y) {
   SIM_CHECK(x.defined() && y.defined(), "x and y must be given");
   of_dtype("x", x, {at::kHalf, at::kFloat, at::kBFloat16});
   same_dtype({x, y});
@@ -26,5 +26,5 @@ at::Tensor swiglu(const at::Tensor& x, int64_t dim) {
 }  // namespace
 
 // clang-format off
-ACLNN(SwigluCustom, (In,x, int64_t,dim, Out,y), check(x, dim, y), write(y, swiglu(x, dim)))
+ACLNN(SwigluCustom, (In,x, int64_t,dim, Out,y), check_swiglu(x, dim, y), write(y, swiglu(x, dim)))
 // clang-format on

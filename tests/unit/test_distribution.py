@@ -1,0 +1,105 @@
+"""The package as it is published: the source distribution and the wheel hold what they need, away from the checkout."""
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from environments import Environment
+
+from ophook_npu import __version__
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def files_of(folder: Path) -> set[str]:
+    """Below the checkout, as git knows them (also those that are not yet added)."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", str(folder)]
+    listed = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return {name for name in listed if name and (CHECKOUT / name).is_file()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source distribution, and the wheel made of it."""
+    copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("dist")
+    for name in files_of(CHECKOUT):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes((CHECKOUT / name).read_bytes())
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(copy)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(out.glob("*.tar.gz")), next(out.glob("*.whl"))
+
+
+def test_the_version_is_written_once(built: tuple[Path, Path]) -> None:
+    source, wheel = built
+    assert source.name == f"ophook_npu-{__version__}.tar.gz"
+    assert wheel.name == f"ophook_npu-{__version__}-py3-none-any.whl"
+    written = [
+        name
+        for name in files_of(CHECKOUT / "ophook_npu") | {"pyproject.toml"}
+        if re.search(
+            rf"""version\w*\s*=\s*["']{re.escape(__version__)}["']""", (CHECKOUT / name).read_text(errors="replace")
+        )
+    ]
+    # ops/new.py: the version of a package that a user begins
+    assert sorted(written) == ["ophook_npu/__init__.py", "ophook_npu/ops/new.py"]
+
+
+def test_the_wheel_holds_every_file_of_the_package(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[1]) as archive:
+        inside = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert inside == files_of(CHECKOUT / "ophook_npu")
+    assert {"ophook_npu/py.typed", "ophook_npu/hooks/_host_device.cpp", "ophook_npu/csrc/opapi/aclnn.h"} <= inside
+
+
+def test_the_source_distribution_is_the_checkout(built: tuple[Path, Path]) -> None:
+    with tarfile.open(built[0]) as archive:
+        inside = {member.name.split("/", 1)[1] for member in archive.getmembers() if member.isfile()}
+    left_out = {name for name in files_of(CHECKOUT) - inside if not name.startswith(".")}
+    assert left_out == set()
+
+
+@pytest.fixture(scope="module")
+def environment(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    made = Environment(tmp_path_factory.mktemp("venv") / "venv")
+    made.install(built[1])
+    return made
+
+
+def test_the_installed_package_works_away_from_the_checkout(environment: Environment, tmp_path: Path) -> None:
+    program = (
+        "import ophook_npu, json\n"
+        "from ophook_npu import sim\n"
+        "from ophook_npu.npu import autoload\n"
+        "autoload.settle()\n"
+        "from ophook_npu.npu.installed import require\n"
+        "from ophook_npu.ops import declaration, extension\n"
+        "from ophook_npu.sim.build import libraries\n"
+        "missing = [str(s) for l in libraries(*require()) for s in l.sources if not s.is_file()]\n"
+        "plan = extension._plan(declaration('npu_add_custom'))\n"
+        "print(json.dumps([ophook_npu.__file__, str(sim.location()), missing, sorted(plan.texts)]))\n"
+    )
+    result = environment.run("python", "-c", program, cwd=tmp_path, OPHOOK_NPU_CACHE=str(tmp_path / "cache"))
+    assert result.returncode == 0, result.stderr
+    file, location, missing, texts = json.loads(result.stdout)
+    assert Path(file).is_relative_to(environment.site)
+    assert Path(location).parent == tmp_path / "cache" / "sim" and missing == []
+    assert any(name.endswith(".cpp") for name in texts)
+
+
+def test_the_same_sources_have_the_same_simulator_wherever_they_lie(environment: Environment, tmp_path: Path) -> None:
+    from ophook_npu.sim.build import recipe
+
+    program = "from ophook_npu.sim.build import recipe; print(recipe())"
+    result = environment.run("python", "-c", program, cwd=tmp_path, OPHOOK_NPU_CACHE=str(tmp_path / "cache"))
+    assert result.stdout.strip() == recipe(), result.stderr
+
+
+def test_doctor_runs_from_the_installed_package(environment: Environment, tmp_path: Path) -> None:
+    result = environment.run("ophook-npu", "doctor", "--json", cwd=tmp_path, OPHOOK_NPU_CACHE=str(tmp_path / "cache"))
+    assert "torch_npu" in result.stdout and "Traceback" not in result.stderr, result.stderr
