@@ -12,7 +12,7 @@ from ophook_npu.toolchain import Library
 
 _PACKAGE = Path(__file__).resolve().parent
 SOURCES = {
-    "libophook_record_function.so": _PACKAGE / "observe" / "_record_function.cpp",
+    "libophook_record_function.so": _PACKAGE / "hooks" / "record_function.cpp",
     "libophook_host_device.so": _PACKAGE / "hooks" / "_host_device.cpp",
 }
 

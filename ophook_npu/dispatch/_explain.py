@@ -112,11 +112,11 @@ def explain(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
         >>> print(explain(torch.add, x, y))
     """
-    from ophook_npu.hooks import _targets
+    from ophook_npu.hooks import targets
 
     wanted = None
     if isinstance(call, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-        wanted = {op._name for op in _targets.resolve(call).ops}
+        wanted = {op._name for op in targets.resolve(call).ops}
     return run(call, args, kwargs, wanted)
 
 

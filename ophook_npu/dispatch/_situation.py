@@ -19,7 +19,7 @@ from ophook_npu.dispatch import _explain, _keys
 from ophook_npu.dispatch._explain import Explanation
 from ophook_npu.dispatch._table import one
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _targets
+from ophook_npu.hooks import targets
 
 # short names as in assembly and MLIR, next to torch's own
 _DTYPES: dict[str, torch.dtype] = {
@@ -123,7 +123,7 @@ def why(op: Any, situation: str | Situation = "", arguments: str | None = None) 
     """
     where = situation if isinstance(situation, Situation) else Situation.parse(situation)
     name = one(op)
-    overload = _targets.resolve(name).ops[0]
+    overload = targets.resolve(name).ops[0]
     args, kwargs = _written(arguments, where) if arguments else example(overload, where)
     if not where.here:
         return _computed(name, args, kwargs, where, overload)

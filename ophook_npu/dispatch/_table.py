@@ -12,7 +12,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.dispatch import _keys
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _targets
+from ophook_npu.hooks import targets
 
 Kind = Literal[
     "registered", "autograd", "composite explicit", "composite implicit", "backend fallback", "fallthrough", "ambiguous"
@@ -223,7 +223,7 @@ def diff(before: Table | Any, after: Table | Any) -> list[Change]:
 
 def one(op: Any) -> str:
     """The full name of the one overload that ``op`` means."""
-    overloads = _targets.resolve(op).ops
+    overloads = targets.resolve(op).ops
     if len({o._schema.name for o in overloads}) > 1:
         raise OphookError(
             f"dispatch {op}",
@@ -259,7 +259,7 @@ def _split(op: str) -> tuple[str, str]:
 
 def _overloads(op: str) -> list[str]:
     name = op.partition(".")[0]
-    return [o._name for o in _targets.resolve(name).ops]
+    return [o._name for o in targets.resolve(name).ops]
 
 
 def _runtime_keys() -> list[str]:

@@ -18,8 +18,8 @@ from torch.utils import _pytree as pytree
 
 from ophook_npu.hooks import _compat, _trampoline
 from ophook_npu.hooks._handler import Handler
-from ophook_npu.hooks._targets import is_composite
 from ophook_npu.hooks._trampoline import Trampoline
+from ophook_npu.hooks.targets import is_composite
 
 _PLACE = "FuncTorchBatched"
 _KEY = torch._C.DispatchKey.FuncTorchBatched

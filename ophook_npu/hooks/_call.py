@@ -222,7 +222,8 @@ def original(op: Any = None) -> Proceed:
         return stack[-1][1]
     for running, proceed in reversed(stack):
         if op is running or getattr(running, "overloadpacket", None) is op or _named(running, op):
-            return proceed
+            found: Proceed = proceed
+            return found
     where = f"original {op}" if op is not None else "original"
     if not stack:
         raise OphookError(

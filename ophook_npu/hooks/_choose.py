@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks._protocol import NEED_TEXT, Spec
+from ophook_npu.hooks._protocol import NEED_TEXT, NEEDS, Mechanism, Spec
 
 # In the order in which "auto" tries them: the one that sees most and changes least comes first.
 MECHANISMS: tuple[str, ...] = (
@@ -20,12 +20,31 @@ MECHANISMS: tuple[str, ...] = (
     "pattern_rewrite",
 )
 
+# These show no call to Python: they serve the observers that count and measure, and "auto" does not try them.
+RECORDERS: tuple[str, ...] = ("record_function",)
 
-def mechanism(name: str) -> Any:
-    return import_module(f"ophook_npu.hooks.{name}")
+if TYPE_CHECKING:
+    from ophook_npu.hooks import (
+        backend,
+        custom_op,
+        dispatch_mode,
+        dynamo,
+        impl_override,
+        module_hook,
+        pattern_rewrite,
+        record_function,
+    )
+
+    _typed: tuple[Mechanism, ...] = (
+        dispatch_mode, impl_override, dynamo, custom_op, backend, module_hook, pattern_rewrite, record_function
+    )  # fmt: skip
 
 
-def choose(spec: Spec, via: str) -> tuple[Any, str]:
+def mechanism(name: str) -> Mechanism:
+    return cast(Mechanism, import_module(f"ophook_npu.hooks.{name}"))
+
+
+def choose(spec: Spec, via: str) -> tuple[Mechanism, str]:
     """The mechanism for ``spec`` and the reason, as one sentence.
 
     Raises:
@@ -33,7 +52,7 @@ def choose(spec: Spec, via: str) -> tuple[Any, str]:
     """
     where = f"hook {spec.label}"
     if via != "auto":
-        if via not in MECHANISMS:
+        if via not in MECHANISMS + RECORDERS:
             near = difflib.get_close_matches(via, MECHANISMS, 1)
             raise OphookError(
                 where,
@@ -63,12 +82,12 @@ def choose(spec: Spec, via: str) -> tuple[Any, str]:
     )
 
 
-def _problem(candidate: Any, spec: Spec) -> str | None:
+def _problem(candidate: Mechanism, spec: Spec) -> str | None:
     if spec.kind not in candidate.KINDS:
         return f"it hooks {' and '.join(sorted(candidate.KINDS))} targets, not a {spec.kind}"
-    for need in sorted(spec.needs):
-        if candidate.SEES[need] != "yes":
-            return f"{need} ({NEED_TEXT[need]}): {candidate.SEES[need]}"  # type: ignore[index]
+    for need in NEEDS:
+        if need in spec.needs and candidate.SEES[need] != "yes":
+            return f"{need} ({NEED_TEXT[need]}): {candidate.SEES[need]}"
     unknown = [option for option in spec.options if option not in candidate.OPTIONS]
     if unknown:
         return f"unknown option {unknown[0]!r}; it takes {', '.join(candidate.OPTIONS) or 'none'}"

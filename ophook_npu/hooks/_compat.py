@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch._ops import OpOverload
+from torch._ops import OpOverload, OpOverloadPacket
 
 # --- kernels --------------------------------------------------------------------------------------------------------
 
@@ -57,6 +57,12 @@ def backend_of_factory(op: OpOverload) -> Callable[..., Any]:
         return computed
 
     return below
+
+
+def overloads(packet: OpOverloadPacket) -> list[str]:
+    """The names of a packet's overloads, as its attributes."""
+    names: list[str] = packet.overloads()
+    return names
 
 
 def destroy(library: torch.library.Library) -> None:
@@ -131,7 +137,7 @@ def _take_out(mode: Any) -> list[Any]:
     from torch.utils import _python_dispatch as dispatch
 
     above = []
-    while dispatch._len_torch_dispatch_stack() and modes()[-1] is not mode:
+    while modes() and modes()[-1] is not mode:
         above.append(dispatch._pop_mode())
     mode.__exit__(None, None, None)
     for other in reversed(above):
@@ -182,7 +188,8 @@ def _set_flags_for(present: list[Any]) -> None:
 
 def function_modes() -> list[Any]:
     """This thread's torch function modes, outermost first."""
-    return torch.overrides._get_current_function_mode_stack()
+    stack: list[Any] = torch.overrides._get_current_function_mode_stack()
+    return stack
 
 
 def exchange_function_mode(old: Any, new: Any) -> None:
@@ -226,7 +233,7 @@ _CODE_OWNS_ITS_COMPILER = tuple(map(int, torch.__version__.split(".")[:2])) >= (
 
 
 def _with_compiler(callback: Any, wrap: Callable[[Any], Any], gave_up: Callable[[str], None]) -> Any:
-    from torch._dynamo.types import FrameAction
+    frame_action = _dynamo_types().FrameAction
 
     convert = getattr(callback, "_torchdynamo_orig_backend", getattr(callback, "_torchdynamo_orig_callable", None))
     compiler = getattr(convert, "_torchdynamo_orig_backend", getattr(convert, "_torchdynamo_orig_callable", None))
@@ -241,7 +248,7 @@ def _with_compiler(callback: Any, wrap: Callable[[Any], Any], gave_up: Callable[
         with _limit_for_this_compiler(frame.f_code, wrapped):
             result = inner(frame, *args, **kwargs)
         _compilations[wrapped][id(frame.f_code)] += result.guarded_code is not None
-        if result.guarded_code is None and result.frame_exec_strategy.cur_action == FrameAction.RUN_ONLY:
+        if result.guarded_code is None and result.frame_exec_strategy.cur_action == frame_action.RUN_ONLY:
             gave_up(frame.f_code.co_name)
         return result
 
@@ -265,6 +272,12 @@ def _limit_for_this_compiler(code: Any, compiler: Any) -> Iterator[None]:
         yield
 
 
+def _dynamo_types() -> Any:
+    import torch._dynamo.types
+
+    return torch._dynamo.types
+
+
 def _compiled(code: Any) -> Any:
     from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list
 
@@ -275,12 +288,14 @@ def _resume_given_up() -> None:
     """Functions that Dynamo no longer compiles, because one compiler reached its limit, are offered to others."""
     from torch._C._dynamo.eval_frame import set_code_exec_strategy
     from torch._dynamo.convert_frame import input_codes
-    from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+    types = _dynamo_types()
+    as_usual = types.FrameExecStrategy(types.FrameAction.DEFAULT, types.FrameAction.DEFAULT)
 
     for reference in list(input_codes.seen):
         code = reference()
         if code is not None and len(_compiled(code)) >= torch._dynamo.config.recompile_limit:
-            set_code_exec_strategy(code, FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT))
+            set_code_exec_strategy(code, as_usual)
 
 
 def lookup_backend(name: str) -> Any:
@@ -297,7 +312,8 @@ def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
     """For AOTAutograd: called with one list of arguments, which it may clear."""
     from functorch.compile import make_boxed_func
 
-    return make_boxed_func(function)
+    result: Callable[..., Any] = make_boxed_func(function)
+    return result
 
 
 def aot_backend(compiler: Callable[..., Any]) -> Any:

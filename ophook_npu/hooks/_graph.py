@@ -42,7 +42,8 @@ def lookup(backend: str | Backend, where: str) -> Backend:
     if callable(backend):
         return backend
     try:
-        return _compat.lookup_backend(backend)
+        found: Backend = _compat.lookup_backend(backend)
+        return found
     except Exception as error:
         raise OphookError(
             where,
@@ -58,7 +59,8 @@ def aot(inner: Backend, rewrite: Rewrite, handler: Handler) -> Backend:
     def compiler(gm: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         return _compat.boxed(_marked(_compile(inner, gm, example_inputs, rewrite, handler)))
 
-    return _compat.aot_backend(compiler)
+    made: Backend = _compat.aot_backend(compiler)
+    return made
 
 
 def forward(inner: Backend, rewrite: Rewrite, handler: Handler) -> Backend:

@@ -11,10 +11,11 @@ from torch import nn
 from torch._ops import OpOverload
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _choose, _targets
+from ophook_npu.hooks import _choose
 from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._handler import Around, Check, Handler, OnMiss, takes
-from ophook_npu.hooks._protocol import NEEDS, Spec
+from ophook_npu.hooks._protocol import NEEDS, Mechanism, Spec
+from ophook_npu.hooks.targets import Targets, resolve
 
 
 class Hook:
@@ -31,7 +32,7 @@ class Hook:
         via: the mechanism's name.
     """
 
-    def __init__(self, spec: Spec, mechanism: Any, why: str) -> None:
+    def __init__(self, spec: Spec, mechanism: Mechanism, why: str) -> None:
         self.via: str = mechanism.NAME
         self.label = spec.label
         self._handler = spec.handler
@@ -136,7 +137,8 @@ class Hook:
                 f"{self.via} does not work on graphs",
                 allowed="via='dynamo' or via='pattern_rewrite'",
             )
-        return make(inner)
+        made: Callable[..., Any] = make(inner)
+        return made
 
     def _place(self) -> int | None:
         return threading.get_ident() if self._installed.per_thread else None
@@ -207,7 +209,7 @@ def plan(
     on_miss: OnMiss = "handle",
     check: Check = "new",
     **options: Any,
-) -> tuple[Spec, Any, str]:
+) -> tuple[Spec, Mechanism, str]:
     """What :func:`hook` would make, with everything checked and nothing installed: spec, mechanism, why.
 
     ``around`` and ``counted`` are for this package's observers, instead of the other functions: see :class:`Handler`.
@@ -233,14 +235,14 @@ def plan(
     elif _is_pattern(target):
         spec.kind, spec.pattern = "pattern", target
     else:
-        spec.targets = _targets.resolve(target)
+        spec.targets = resolve(target)
         if replace is not None:
             spec.targets = _taken_by(replace, spec.targets, where)
     mechanism, why = _choose.choose(spec, via)
     return spec, mechanism, why
 
 
-def _taken_by(replace: Callable[..., Any], targets: _targets.Targets, where: str) -> _targets.Targets:
+def _taken_by(replace: Callable[..., Any], targets: Targets, where: str) -> Targets:
     problems = {op: takes(replace, op) for op in targets.ops}
     good = [op for op, problem in problems.items() if problem is None]
     if not good or (targets.explicit and len(good) < len(targets.ops)):
@@ -251,7 +253,7 @@ def _taken_by(replace: Callable[..., Any], targets: _targets.Targets, where: str
             allowed=str(op._schema),
             todo="give it the operator's own arguments",
         )
-    return _targets.Targets(targets.label, good, targets.explicit)
+    return Targets(targets.label, good, targets.explicit)
 
 
 def _is_modules(target: Any) -> bool:

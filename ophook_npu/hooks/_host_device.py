@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 import torch
+from torch.utils import backend_registration
 
 from ophook_npu import native
 from ophook_npu.errors import OphookError
@@ -29,7 +30,7 @@ def ensure() -> str:
     if present != "privateuseone":
         return present
     torch.ops.load_library(str(_library()))
-    torch.utils.rename_privateuse1_backend(NAME)
+    backend_registration.rename_privateuse1_backend(NAME)
     module = types.ModuleType(f"torch.{NAME}")
     vars(module).update(
         is_available=lambda: True,
@@ -46,7 +47,7 @@ def ensure() -> str:
     # abort a program that has done its work (measured: a third of the runs). This leaves the thread asleep.
     os.environ.setdefault("TORCH_AUTOGRAD_SHUTDOWN_WAIT_LIMIT", "0")
     atexit.register(_let_the_engine_finish, torch.zeros(1, device=NAME, requires_grad=True))
-    torch.utils.generate_methods_for_privateuse1_backend()
+    backend_registration.generate_methods_for_privateuse1_backend()
     return NAME
 
 

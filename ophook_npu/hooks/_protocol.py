@@ -1,4 +1,5 @@
-"""What a mechanism is: one module, one surface. The parity test holds every mechanism to it."""
+"""What a mechanism is: one module, one surface. ``_choose`` types every mechanism by it, and the parity test holds each
+to it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ophook_npu.hooks._handler import Handler
-from ophook_npu.hooks._targets import Targets
+from ophook_npu.hooks.targets import Targets
 
 Need = Literal["compile", "autograd", "threads", "vmap", "inference"]
 NEEDS: tuple[Need, ...] = ("compile", "autograd", "threads", "vmap", "inference")
@@ -60,11 +61,20 @@ class Mechanism(Protocol):
         OPTIONS: keyword options it understands, with what they mean.
     """
 
-    NAME: str
-    SUMMARY: str
-    KINDS: frozenset[str]
-    SEES: Mapping[str, str]
-    OPTIONS: Mapping[str, str]
+    @property
+    def NAME(self) -> str: ...
+
+    @property
+    def SUMMARY(self) -> str: ...
+
+    @property
+    def KINDS(self) -> frozenset[str]: ...
+
+    @property
+    def SEES(self) -> Mapping[str, str]: ...
+
+    @property
+    def OPTIONS(self) -> Mapping[str, str]: ...
 
     def refuse(self, spec: Spec) -> str | None:
         """Why this mechanism cannot do what ``spec`` asks, or ``None``."""

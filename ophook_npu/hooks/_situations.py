@@ -56,7 +56,8 @@ class Bench:
 
     def hook(self) -> Hook:
         def shifted(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-            return original()(a, b) + 1000
+            result: torch.Tensor = original()(a, b)
+            return result + 1000
 
         if self.mechanism is None:
             return hook("aten::erfinv", before=lambda call: None, via="dispatch_mode", on_miss="ignore")

@@ -12,7 +12,7 @@ from torch import fx, nn
 from torch._ops import OpOverload, OpOverloadPacket
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import _compat, _graph, _targets, _trampoline
+from ophook_npu.hooks import _compat, _graph, _trampoline, targets
 from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._hook import Hook, hook
 
@@ -31,7 +31,7 @@ class Swap:
         self._replacement = replacement
         self._missed: dict[str, int] = {}
         self._when: Any = when
-        every = _targets.resolve(target)
+        every = targets.resolve(target)
         fitting = [op for op in every.ops if _fits(op, replacement) is None]
         if not fitting:
             op = every.ops[0]
@@ -177,7 +177,7 @@ def swap(model_or_op: Any, *rest: Any, when: Callable[[Call], bool] | None = Non
 
 def _operator(replacement: Any) -> OpOverload:
     if isinstance(replacement, str):
-        ops = _targets.resolve(replacement).ops
+        ops = targets.resolve(replacement).ops
         return next((op for op in ops if op._overloadname == "default"), ops[0])
     if isinstance(replacement, OpOverloadPacket):
         return replacement.default
@@ -231,7 +231,7 @@ def _in_place_siblings(ops: list[OpOverload]) -> list[OpOverload]:
     found = []
     for packet in dict.fromkeys(op._schema.name for op in ops):
         try:
-            found += [op for op in _targets.resolve(f"{packet}_").ops if op._schema.is_mutable]
+            found += [op for op in targets.resolve(f"{packet}_").ops if op._schema.is_mutable]
         except OphookError:
             continue  # most operators have none
     return found

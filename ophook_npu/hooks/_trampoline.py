@@ -23,7 +23,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
-from ophook_npu.hooks._targets import is_composite
+from ophook_npu.hooks.targets import is_composite
 
 Kernel = Callable[..., Any]
 Body = Callable[["Trampoline"], Kernel]

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ophook_npu.hooks import _batching, _compat, _opaque, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite, is_one_composite
+from ophook_npu.hooks.targets import is_composite, is_one_composite
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -99,7 +99,7 @@ class _Plan(dict[Any, Run | None]):
 
     def __missing__(self, op: Any) -> Run | None:
         if op in _opaque.bodies or (isinstance(op, OpOverload) and is_composite(op)):
-            run = self._router.take_apart
+            run: Run | None = self._router.take_apart
         else:
             run = None
         self[op] = run

@@ -11,7 +11,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _graph, _opaque, _stance
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite
+from ophook_npu.hooks.targets import is_composite
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 

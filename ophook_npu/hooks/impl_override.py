@@ -10,7 +10,7 @@ from torch._ops import OpOverload
 
 from ophook_npu.hooks import _batching, _compat, _stance, _trampoline
 from ophook_npu.hooks._protocol import Installed, Spec
-from ophook_npu.hooks._targets import is_composite, is_one_composite, is_out
+from ophook_npu.hooks.targets import is_composite, is_one_composite, is_out
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 

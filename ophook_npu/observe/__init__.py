@@ -6,10 +6,11 @@ from ophook_npu.npu import autoload
 autoload.settle()  # what follows imports torch
 
 from ophook_npu.observe._align import Alignment, align
+from ophook_npu.observe._comparison import Comparison
 from ophook_npu.observe._observer import EVERYTHING, NothingSeenWarning, Observer
 from ophook_npu.observe.bisect import Bisection, bisect, bisect_device
 from ophook_npu.observe.capture import Capture, Replay, replay
-from ophook_npu.observe.compare import Compare, Comparison
+from ophook_npu.observe.compare import Compare
 from ophook_npu.observe.digest import Digest
 from ophook_npu.observe.log import Log
 from ophook_npu.observe.profile import Profile

@@ -9,7 +9,8 @@ from ophook_npu.observe._describe import size
 
 if TYPE_CHECKING:
     from ophook_npu.observe._align import Alignment
-    from ophook_npu.observe.compare import Compare, Comparison
+    from ophook_npu.observe._comparison import Comparison
+    from ophook_npu.observe.compare import Compare
     from ophook_npu.observe.profile import By, Profile, Row
 
 _TOP = 15
@@ -118,7 +119,7 @@ def align_page(title: str, found: Alignment) -> str:
 
 
 def _comparisons(title: str, rows: list[Comparison], aside: str = "") -> str:
-    from ophook_npu.observe.compare import HEAD, line
+    from ophook_npu.observe._comparison import HEAD, line
 
     drift = any(row.drift is not None for row in rows)
     places = any(row.stack for row in rows)

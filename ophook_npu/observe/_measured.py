@@ -39,7 +39,8 @@ def device_time(events: list[tuple[DeviceEvent, DeviceEvent]]) -> float:
     """µs between the two of each pair, in all."""
     for _, end in events:
         end.event.synchronize()
-    return sum(start.event.elapsed_time(end.event) for start, end in events) * 1e3
+    total: float = sum(start.event.elapsed_time(end.event) for start, end in events)
+    return total * 1e3
 
 
 def new_kind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Kind:

@@ -37,7 +37,7 @@ def _split(tensor: Tensor, layout: str, depth: int) -> Tensor:
         return wide(tensor)
     if layout == "BSND":
         return wide(tensor).transpose(1, 2)
-    heads = wide(tensor).unflatten(-1, (-1, depth))
+    heads: Tensor = wide(tensor).unflatten(-1, (-1, depth))
     return heads.transpose(1, 2) if layout == "BSH" else heads.permute(1, 2, 0, 3)
 
 
@@ -169,7 +169,8 @@ def _for_heads(tensor: Tensor, query: Tensor) -> Tensor:
 
 
 def _for_own_heads(gradient: Tensor, heads: int) -> Tensor:
-    return gradient.unflatten(1, (heads, -1)).sum(2)
+    groups: Tensor = gradient.unflatten(1, (heads, -1))
+    return groups.sum(2)
 
 
 def _probabilities(scores: Tensor, largest: Tensor, total: Tensor) -> Tensor:

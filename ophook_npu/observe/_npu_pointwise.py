@@ -35,7 +35,8 @@ def _gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 
 def _gelu_backward(grad_output: Tensor, input: Tensor, *, approximate: str = "none") -> Tensor:
-    return _aten.gelu_backward(grad_output, input, approximate=approximate)
+    result: Tensor = _aten.gelu_backward(grad_output, input, approximate=approximate)
+    return result
 
 
 def _silu_in_place(input: Tensor) -> Tensor:
@@ -43,7 +44,8 @@ def _silu_in_place(input: Tensor) -> Tensor:
 
 
 def _silu_backward(grad_output: Tensor, x0: Tensor, x1: Tensor) -> Tensor:
-    return _aten.silu_backward(grad_output, x0)
+    result: Tensor = _aten.silu_backward(grad_output, x0)
+    return result
 
 
 def _masked(x: Tensor, mask: Tensor, fixed_triu_mask: bool) -> Tensor:
@@ -168,7 +170,8 @@ def _repeat_backward_int(grad: Tensor, input: Tensor, repeats: int, dim: int | N
     if dim is None:
         return grad.reshape(-1, repeats).sum(-1).reshape(input.shape)
     dim %= input.dim()
-    return grad.unflatten(dim, (-1, repeats)).sum(dim + 1)
+    groups: Tensor = grad.unflatten(dim, (-1, repeats))
+    return groups.sum(dim + 1)
 
 
 def _repeat_backward_tensor(grad: Tensor, input: Tensor, repeats: Tensor, dim: int | None = None) -> Tensor:
@@ -191,7 +194,7 @@ def _fft_r2c_backward(
 
 
 def _fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Tensor:
-    result = _aten._fft_r2c(grad, list(dim), normalization, True)
+    result: Tensor = _aten._fft_r2c(grad, list(dim), normalization, True)
     # The other half of the spectrum is the conjugate of these.
     twice = grad.shape[dim[-1]] - result.shape[dim[-1]]
     if twice > 0:

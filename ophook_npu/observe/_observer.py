@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Call, Hook
+from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._hook import plan
-from ophook_npu.observe import _native
+from ophook_npu.hooks._recorder import Recorder
 
 EVERYTHING = "*::*"
 
@@ -56,8 +56,8 @@ class Observer:
             raise OphookError(self.NAME, f"unknown phase {phase!r}", allowed="forward, backward, or None for both")
         if every < 1:
             raise OphookError(self.NAME, f"every={every}", allowed="a whole number from 1 on")
-        self.recorder: _native.Recorder | None = None
-        if via == _native.NAME:
+        self.recorder: Recorder | None = None
+        if via == record_function.NAME:
             if modules is not None:
                 raise OphookError(self.NAME, f"modules={modules!r}: via={via!r} knows no modules", todo="leave out via")
             self.hook, self.recorder = self._record_natively(
@@ -95,10 +95,10 @@ class Observer:
         """How many calls went through :meth:`around`."""
         raise NotImplementedError
 
-    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, _native.Recorder]:
+    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, Recorder]:
         raise OphookError(
             self.NAME,
-            f"via={_native.NAME!r} counts and times calls in C++ and shows none of them to Python",
+            f"via={record_function.NAME!r} counts and times calls in C++ and shows none of them to Python",
             allowed="it serves Stats and Profile",
             todo="leave out via",
         )

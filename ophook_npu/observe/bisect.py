@@ -174,9 +174,9 @@ def replaced(replacements: Mapping[str, Callable[..., Any]], via: str = "auto") 
 
 def operator(name: str) -> Any:
     """The overload of this full name."""
-    from ophook_npu.hooks import _targets
+    from ophook_npu.hooks import targets
 
-    return _targets.resolve(name if "." in name else f"{name}.default").ops[0]
+    return targets.resolve(name if "." in name else f"{name}.default").ops[0]
 
 
 def called(program: Callable[[], Any]) -> list[str]:

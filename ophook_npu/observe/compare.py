@@ -300,7 +300,8 @@ class Compare(Observer):
         assert self._shadows is not None
         if tensor not in self._shadows:
             self._shadows[tensor] = self._copy(tensor)
-        return self._shadows[tensor]
+        shadow: torch.Tensor = self._shadows[tensor]
+        return shadow
 
     def _record(
         self, call: Call, index: int, given: torch.Tensor, wanted: torch.Tensor, drifted: torch.Tensor | None

@@ -15,9 +15,9 @@ import torch
 
 from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Call, Hook
+from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
-from ophook_npu.observe import _native
+from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Observer
@@ -165,10 +165,12 @@ class Profile(Observer):
             kinds.clear()
         super().clear()
 
-    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, _native.Recorder]:
+    def _record_natively(self, target: Any, everything: bool, **filters: Any) -> tuple[Hook, Recorder]:
         if self._by_module:
-            raise OphookError(self.NAME, f"by_module=True: via={_native.NAME!r} knows no modules", todo="leave out via")
-        return _native.hook(self.NAME, target, everything, times=True, spans=self._timeline, **filters)
+            raise OphookError(
+                self.NAME, f"by_module=True: via={record_function.NAME!r} knows no modules", todo="leave out via"
+            )
+        return record_function.record(self.NAME, target, everything, times=True, spans=self._timeline, **filters)
 
     def _groups(self) -> Iterator[_Group]:
         if self.recorder is not None:

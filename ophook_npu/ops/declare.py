@@ -128,7 +128,8 @@ class Operator:
 
     @property
     def arguments(self) -> Sequence[Any]:
-        return self.parsed.arguments
+        arguments: Sequence[Any] = self.parsed.arguments
+        return arguments
 
     @cached_property
     def tensors(self) -> tuple[str, ...]:

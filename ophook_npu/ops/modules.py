@@ -20,14 +20,16 @@ from ophook_npu.hooks import _forward
 
 def rms_norm_forward(self: Any, hidden_states: torch.Tensor) -> torch.Tensor:
     """``forward`` of a LlamaRMSNorm and its like (``weight``, ``variance_epsilon``), by npu_rms_norm_custom."""
-    return torch.ops.npu.npu_rms_norm_custom(hidden_states, self.weight, self.variance_epsilon)[0]
+    result: torch.Tensor = torch.ops.npu.npu_rms_norm_custom(hidden_states, self.weight, self.variance_epsilon)[0]
+    return result
 
 
 def swiglu_forward(self: Any, x: torch.Tensor) -> torch.Tensor:
     """``forward`` of a LlamaMLP and its like (``gate_proj``, ``up_proj``, ``down_proj``, silu), by
     npu_swiglu_custom."""
     halves = torch.cat([self.gate_proj(x), self.up_proj(x)], -1)
-    return self.down_proj(torch.ops.npu.npu_swiglu_custom(halves))
+    result: torch.Tensor = self.down_proj(torch.ops.npu.npu_swiglu_custom(halves))
+    return result
 
 
 class Replaced:

@@ -236,7 +236,7 @@ def _parameters(arguments: Any, annotated: bool = False) -> str:
 
 
 def _parameter(a: Any, annotated: bool = False) -> str:
-    text = a.name + (f": {_ANNOTATIONS[str(a.real_type)]}" if annotated else "")
+    text: str = a.name + (f": {_ANNOTATIONS[str(a.real_type)]}" if annotated else "")
     if not a.has_default_value():
         return text
     return f"{text} = {default_of(a)!r}" if annotated else f"{text}={default_of(a)!r}"

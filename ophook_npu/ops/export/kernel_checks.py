@@ -24,7 +24,7 @@ def _each(op: Operator, name: str, lines: list[str]) -> list[str]:
 
 def first_tensor(op: Operator, names: Any) -> str:
     """A tensor that is always there; the others are compared with it."""
-    found = [name for name in names if type_of(op, name) == "Tensor"]
+    found: list[str] = [name for name in names if type_of(op, name) == "Tensor"]
     if not found:
         raise OphookError(
             f"op export {op.qualname}",

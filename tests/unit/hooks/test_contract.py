@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
+import every_mechanism
 import numpy as np
 import pytest
 import torch
 
 import ophook_npu
 from ophook_npu import OphookError
-from ophook_npu.hooks import _targets
+from ophook_npu.hooks import _choose, targets
 
+IN_THIS_PROCESS = [via for via in _choose.MECHANISMS if via != "backend"]
 EAGER = ("dispatch_mode", "impl_override")
 
 
@@ -104,7 +108,7 @@ def test_when_lets_calls_pass_uncounted(via, ab):
 def test_replacement_does_not_see_itself(via, ab):
     a, b = ab
     with ophook_npu.hook("aten::mm", replace=lambda x, y: torch.mm(x, y) + 1, via=via) as h:
-        assert torch.allclose(torch.mm(a, b), _targets.resolve("aten::mm").ops[0](a, b))
+        assert torch.allclose(torch.mm(a, b), targets.resolve("aten::mm").ops[0](a, b))
     assert h.hits == 2
 
 
@@ -377,7 +381,7 @@ def test_unknown_targets_are_refused_with_near_matches(target, message):
 
 
 def test_targets():
-    resolve = _targets.resolve
+    resolve = targets.resolve
     mm = torch.ops.aten.mm
     assert resolve(mm.default).ops == (mm.default,)
     assert set(resolve(mm).ops) == set(resolve("aten::mm").ops) >= {mm.default, mm.out}
@@ -530,3 +534,15 @@ def test_detach_has_no_python_kernel():
         ophook_npu.hook("aten::detach", before=print, via="impl_override")
     wide = ophook_npu.hook(["aten::detach", "aten::mm.default"], before=print, via="impl_override")
     assert "aten::detach is left out" in wide.why
+
+
+@pytest.mark.parametrize("mechanism", IN_THIS_PROCESS)
+def test_what_every_mechanism_promises(mechanism):
+    every_mechanism.check(mechanism)
+
+
+def test_what_the_backend_mechanism_promises():
+    """In a process of its own: a PrivateUse1 device cannot be unregistered."""
+    command = [sys.executable, every_mechanism.__file__, "backend"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr

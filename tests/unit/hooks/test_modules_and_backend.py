@@ -66,7 +66,7 @@ def test_operator_targets_are_not_for_module_hooks():
         ophook_npu.hook("aten::mm", before=print, via="module_hook")
 
 
-@pytest.mark.parametrize("name", _choose.MECHANISMS)
+@pytest.mark.parametrize("name", _choose.MECHANISMS + _choose.RECORDERS)
 def test_every_mechanism_has_the_same_surface(name):
     module = import_module(f"ophook_npu.hooks.{name}")
     first = import_module(f"ophook_npu.hooks.{_choose.MECHANISMS[0]}")
@@ -75,8 +75,15 @@ def test_every_mechanism_has_the_same_surface(name):
     assert set(module.SEES) == set(NEEDS)
     assert all(reason == "yes" or len(reason) > 10 for reason in module.SEES.values())
     source = Path(module.__file__).read_text(encoding="utf-8")
-    for other in _choose.MECHANISMS:
+    for other in _choose.MECHANISMS + _choose.RECORDERS:
         assert f"hooks.{other}" not in source and f"import {other}" not in source, f"{name} imports {other}"
+
+
+def test_the_recorder_is_for_observers_only():
+    with pytest.raises(OphookError, match=r"via='record_function': it counts .* observe.Stats and Profile take it"):
+        ophook_npu.hook("aten::mm", before=print, via="record_function")
+    with pytest.raises(OphookError, match="did you mean 'dispatch_mode'; allowed: auto, dispatch_mode"):
+        ophook_npu.hook("aten::mm", before=print, via="dispatch_modes")
 
 
 def test_auto_explains_itself():

@@ -16,7 +16,7 @@ import torch
 from programs import mlp, step, transformer, transformer_step
 
 from ophook_npu import OphookError, hooks, observe, toolchain
-from ophook_npu.observe import _native
+from ophook_npu.hooks import _recorder
 from ophook_npu.observe.profile import diff
 
 VIA = "record_function"
@@ -301,14 +301,14 @@ def test_too_many_recorders_are_refused_and_given_back():
 def test_without_a_compiler_it_says_what_to_do(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     toolchain.compiler.cache_clear()
-    _native.library.cache_clear()
+    _recorder.library.cache_clear()
     try:
         with pytest.raises(OphookError, match=r"no-such-compiler is not on PATH.*a dispatch mode needs no compiler"):
             observe.Stats(via=VIA)
     finally:
         monkeypatch.undo()
         toolchain.compiler.cache_clear()
-        _native.library.cache_clear()
+        _recorder.library.cache_clear()
 
 
 @pytest.fixture(autouse=True)

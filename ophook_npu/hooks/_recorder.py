@@ -1,8 +1,4 @@
-"""``via="record_function"``: calls are counted and timed in C++, through torch's own RecordFunction, without Python.
-
-It has the names of a hook mechanism but is none: no function of Python's can be called for a call, so it serves the
-observers that only count and measure.
-"""
+"""What C++ counts and times through torch's RecordFunction: built where it is used, read by the observers."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ import ctypes
 import dataclasses
 import functools
 import json
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,25 +14,8 @@ from typing import Any
 
 from ophook_npu import native
 from ophook_npu.errors import OphookError
-from ophook_npu.hooks import Hook, _stance
-from ophook_npu.hooks._handler import Handler, OnMiss
-from ophook_npu.hooks._protocol import NEED_TEXT, NEEDS, Installed, Spec
-from ophook_npu.hooks._targets import resolve
 
-NAME = "record_function"
-SUMMARY = (
-    "torch's RecordFunction, in C++: every operator the dispatcher is asked for, so composite ones and those that "
-    "kernels call are calls of their own, inside the one that called them"
-)
-SEES = {
-    "compile": "compiled functions run eagerly while the observer is on; of compiled code it would see the kernels "
-    "that are called through the dispatcher, not those that the compiler wrote",
-    "autograd": "yes",
-    "threads": "yes",
-    "vmap": "yes",
-    "inference": "yes",
-}
-_BLIND = "It knows no modules, counts no FLOPs and measures host time only"
+_WHERE = "record_function"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +73,7 @@ class Recorder:
         self._slot = self._library.ophook_open(wanted, which, every, int(times))
         if self._slot < 0:
             raise OphookError(
-                NAME, "16 observers record already", todo="let go of some, or take one without via='record_function'"
+                _WHERE, "16 observers record already", todo="let go of some, or take one without via='record_function'"
             )
         self._close = weakref.finalize(self, self._library.ophook_close, self._slot)
         self._spans = spans
@@ -113,7 +91,8 @@ class Recorder:
 
     @property
     def calls(self) -> int:
-        return self._library.ophook_calls(self._slot)
+        calls: int = self._library.ophook_calls(self._slot)
+        return calls
 
     def clear(self) -> None:
         self._library.ophook_clear(self._slot, self._spans)
@@ -144,83 +123,6 @@ def _kind(data: dict[str, Any]) -> Kind:
     return Kind(data["op"], phase, ins, outs, calls, total, own, memory, Counter(dict(data["times"])))
 
 
-def hook(
-    where: str,
-    target: Any,
-    everything: bool,
-    *,
-    phase: str | None,
-    every: int,
-    needs: Iterable[str] = (),
-    on_miss: OnMiss = "handle",
-    times: bool,
-    spans: int = 0,
-    **options: Any,
-) -> tuple[Hook, Recorder]:
-    """A hook that only records, and its recorder.
-
-    Raises:
-        OphookError: an unknown target, need or option, or what the recorder cannot see or be built from.
-    """
-    if options:
-        raise OphookError(where, f"unknown option {next(iter(options))!r}", allowed=f"none for via={NAME!r}")
-    needs = frozenset([needs] if isinstance(needs, str) else needs)
-    for need in sorted(needs):
-        if need not in NEEDS:
-            raise OphookError(where, f"unknown need {need!r}", allowed=", ".join(NEEDS))
-        if SEES[need] != "yes":
-            raise OphookError(
-                where, f"via={NAME!r}: {need} ({NEED_TEXT[need]}): {SEES[need]}", todo="via='dynamo' sees them"
-            )
-    targets = resolve(target)
-    recorder = Recorder(
-        None if everything else (op._name for op in targets.ops), phase, every, times=times, spans=spans
-    )
-    handler = Handler(targets.label, around=_never, counted=lambda: recorder.calls, on_miss=on_miss)
-    spec = Spec(targets.label, "op", handler, targets=targets, needs=needs, options={"recorder": recorder})
-    return Hook(spec, _Mechanism, f"{NAME}, as asked: {SUMMARY}"), recorder
-
-
-def _never(*call: Any) -> Any:
-    raise AssertionError("calls stay in C++")
-
-
-class _Mechanism:
-    NAME = NAME
-
-    @staticmethod
-    def install(spec: Spec) -> Installed:
-        return _Installed(spec)
-
-
-class _Installed:
-    def __init__(self, spec: Spec) -> None:
-        self._recorder: Recorder = spec.options["recorder"]
-        self._handler = spec.handler
-        self.per_thread = "threads" not in spec.needs
-        self._place = threading.local() if self.per_thread else _Anywhere()
-        threads = "this thread and its backward passes" if self.per_thread else "all threads"
-        self.notes = [f"It records {threads}", _BLIND]
-        if self._handler.on_miss == "ignore":
-            self.notes.append("Kernels that a compiler wrote are not seen")
-
-    def enable(self) -> None:
-        with contextlib.ExitStack() as undo:
-            _stance.enter(undo, _stance.for_unseen_regions(self._handler))
-            undo.enter_context(self._recorder.recording(everywhere=not self.per_thread))
-            self._place.undo = undo.pop_all()
-
-    def disable(self) -> None:
-        self._place.undo.close()
-
-    def remove(self) -> None:
-        pass
-
-
-class _Anywhere:
-    undo: contextlib.ExitStack
-
-
 @functools.cache
 def library() -> ctypes.CDLL:
     """The compiled recorder; built on first use.
@@ -232,9 +134,9 @@ def library() -> ctypes.CDLL:
         path = native.library("libophook_record_function.so")
     except OphookError as error:
         raise OphookError(
-            NAME,
+            _WHERE,
             f"it is compiled where it is used, and that failed: {error}",
-            todo="mend that, or leave out via='record_function': a dispatch mode needs no compiler",
+            todo="fix that, or leave out via='record_function': a dispatch mode needs no compiler",
         ) from error
     loaded = ctypes.CDLL(str(path))
     slot, number = ctypes.c_int, ctypes.c_uint64

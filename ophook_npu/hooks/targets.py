@@ -12,6 +12,7 @@ import torch
 from torch._ops import OpOverload, OpOverloadPacket
 
 from ophook_npu.errors import OphookError
+from ophook_npu.hooks import _compat
 
 
 class Targets:
@@ -137,7 +138,7 @@ def _is_glob(name: str) -> bool:
 
 
 def _overloads(packet: OpOverloadPacket) -> list[OpOverload]:
-    found = (getattr(packet, name) for name in packet.overloads())
+    found = (getattr(packet, name) for name in _compat.overloads(packet))
     return [op for op in found if isinstance(op, OpOverload)]  # torch_npu 2.10 puts a function in the place of one
 
 
