@@ -191,29 +191,41 @@ def _give_gradient(op: OpOverload, name: str, library: torch.library.Library) ->
         ctx.places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
         ctx.keywords = keyword_only_inputs or {}
 
+    # A gradient is for a tensor or a list of tensors; for a list of numbers it is None, not a list.
+    takes_gradient = ["Tensor" in str(a.type) for a in op._schema.arguments if not a.kwarg_only]
+
     def backward(ctx: Any, *grads: Any) -> Any:
         tensors = list(ctx.saved_tensors)
-        wanted = [i for i, tensor in enumerate(tensors) if tensor.is_floating_point() or tensor.is_complex()]
+        wanted = [i for i, tensor in enumerate(tensors) if _is_differentiable(tensor)]
 
-        def again(*variables: torch.Tensor) -> Any:
+        def again(*variables: torch.Tensor) -> tuple[torch.Tensor, ...]:
             values = list(tensors)
             for i, variable in zip(wanted, variables, strict=True):
                 values[i] = variable
             leaves = list(ctx.others)
             for place, value in zip(ctx.places, values, strict=True):
                 leaves[place] = value
-            return op(*pytree.tree_unflatten(leaves, ctx.spec), **ctx.keywords)
+            results = pytree.tree_leaves(op(*pytree.tree_unflatten(leaves, ctx.spec), **ctx.keywords))
+            has_gradient[:] = [isinstance(r, torch.Tensor) and _is_differentiable(r) for r in results]
+            return tuple(r for r, has in zip(results, has_gradient, strict=True) if has)
 
-        output, vjp, *_ = torch.func.vjp(again, *[tensors[i] for i in wanted])
-        if isinstance(output, tuple):
-            grads = tuple(torch.zeros_like(o) if g is None else g for g, o in zip(grads, output, strict=True))
-        found = vjp(grads if isinstance(output, tuple) else grads[0])
+        has_gradient: list[bool] = []
+        outputs, vjp, *_ = torch.func.vjp(again, *[tensors[i] for i in wanted])
+        given = [g for g, has in zip(pytree.tree_leaves(list(grads)), has_gradient, strict=True) if has]
+        found = vjp(tuple(torch.zeros_like(o) if g is None else g for g, o in zip(given, outputs, strict=True)))
         leaves = [None] * len(ctx.others)
         for i, grad in zip(wanted, found, strict=True):
             leaves[ctx.places[i]] = grad
-        return pytree.tree_unflatten(leaves, ctx.spec)
+        for_each = pytree.tree_unflatten(leaves, ctx.spec)
+        # The inputs have their defaults filled in, but there are gradients for those only that the caller gave.
+        some = zip(for_each, takes_gradient, strict=True)
+        return tuple(grad if takes else None for grad, takes in some)[: len(ctx.needs_input_grad)]
 
     torch.library.register_autograd(name, backward, setup_context=setup, lib=library)
+
+
+def _is_differentiable(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 def _fresh(result: Any, inputs: Any) -> Any:

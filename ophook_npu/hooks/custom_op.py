@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 
 from ophook_npu.hooks import _compat, _opaque
+from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
@@ -60,6 +63,23 @@ def _refuses(op: OpOverload) -> str | None:
     return _opaque.refuses(op)
 
 
+def _left_out(ops: tuple[OpOverload, ...]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for op in ops:
+        reason = _refuses(op)
+        if reason is not None:
+            reasons.setdefault(reason, []).append(op._name)
+    return [
+        f"{len(names)} operators are left out, because each {reason.removeprefix('it ')}: "
+        + ", ".join(names[:_MOST_NAMED] if len(names) > _MOST_NAMED else names)
+        + (", …" if len(names) > _MOST_NAMED else "")
+        for reason, names in reasons.items()
+    ]
+
+
+_MOST_NAMED = 12
+
+
 def _functions(op: OpOverload) -> list[Any]:
     space, _, name = op._schema.name.partition("::")
     if space != "aten":
@@ -70,6 +90,33 @@ def _functions(op: OpOverload) -> list[Any]:
     return [f for f in found if f is not None] + [op, op.overloadpacket]
 
 
+class _Arguments:
+    """How the arguments of a function written in Python (``F.softmax``) are named in an operator's schemas.
+
+    Functions bound in C++ take them in the order of the schemas.
+    """
+
+    def __init__(self, function: types.FunctionType, packet: OpOverloadPacket) -> None:
+        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+        self.is_open = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+        known = {a.name for name in _compat.overloads(packet) for a in getattr(packet, name)._schema.arguments}
+        self._order = [p.name for p in parameters]
+        self._defaults = {p.name: p.default for p in parameters}
+        self._names = {name: name for name in self._order if name in known}
+        if "input" in self._order and "input" not in known and "self" in known:
+            self._names["input"] = "self"
+
+    def renamed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+        """``None`` for a call with an argument that the schemas do not have, and that is not its default."""
+        found: dict[str, Any] = {}
+        for name, value in [*zip(self._order, args, strict=False), *kwargs.items()]:
+            if name in self._names:
+                found[self._names[name]] = value
+            elif value is not self._defaults[name] and value != self._defaults[name]:
+                return None
+        return found
+
+
 class _Installed:
     per_thread = True
 
@@ -77,15 +124,19 @@ class _Installed:
         assert spec.targets is not None
         self.ops = tuple(op for op in spec.targets.ops if _refuses(op) is None)
         spec.handler.below_autograd = True
+        self.handler = spec.handler
         self.opaque = _opaque.Opaque(spec.handler, lambda: True, autograd=True)
         packets = dict.fromkeys(op.overloadpacket for op in self.ops)
-        every = [getattr(packet, name) for packet in packets for name in packet.overloads()]
+        every = [getattr(packet, name) for packet in packets for name in _compat.overloads(packet)]
         self.family = tuple(op for op in every if _refuses(op) is None)
         names = sorted({getattr(f, "__name__", None) or str(f) for op in self.ops for f in _functions(op)})
         self.notes = [
             f"seen are Python calls by name: {', '.join(names)}",
             "calls that other operators make in C++ (a @ b makes one of mm) are not",
         ]
+        if len(names) > 12:
+            self.notes[0] = f"seen are Python calls of {len(names)} functions by name"
+        self.notes += _left_out(spec.targets.ops)
 
     def enable(self) -> None:
         top = _compat.function_modes()[-1:]
@@ -116,11 +167,67 @@ class _Redirect(TorchFunctionMode):
             passing = frozenset(i for i, op in zip(inner, hook.family, strict=True) if op not in hook.ops)
             reached.update(zip(hook.family, hook.opaque.standins(tuple(inner), passing), strict=True))
         self.table: dict[Any, Any] = {}
+        self.arguments: dict[Any, _Arguments] = {}
+        self.structures: dict[Any, Any] = {}
+        self.handlers: dict[Any, list[Handler]] = {}
         for op, standin in reached.items():
             for function in _functions(op):
                 self.table[function] = standin if function is op else standin.overloadpacket
+                if isinstance(function, types.FunctionType) and function not in self.arguments:
+                    arguments = _Arguments(function, op.overloadpacket)
+                    if arguments.is_open and not hasattr(function, "__wrapped__"):
+                        del self.table[function]  # unique_consecutive: what it returns depends on its arguments
+                    elif not arguments.is_open:
+                        self.arguments[function] = arguments
+                if not isinstance(function, (OpOverload, OpOverloadPacket)):
+                    # What torch.max(x, 0) returns has names, what an operator returns has none.
+                    self.structures[function] = getattr(torch.return_types, op._schema.name.partition("::")[2], None)
+
+        for hook in hooks:
+            for function in dict.fromkeys(f for op in hook.ops for f in _functions(op)):
+                self.handlers.setdefault(function, []).append(hook.handler)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in self.table and not (kwargs and "out" in kwargs):
-            return self.table[func](*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if func not in self.table or "out" in kwargs:
+            return func(*args, **kwargs)
+        standin = self.table[func]
+        taken = (args, kwargs)
+        if func in self.arguments:
+            renamed = self.arguments[func].renamed(args, kwargs)
+            if renamed is None:
+                return self._passed(func, args, kwargs)
+            taken = ((), renamed)
+        try:
+            result = standin(*taken[0], **taken[1])
+        except (RuntimeError, TypeError):
+            if _fits(standin, *taken):
+                raise
+            return self._passed(func, args, kwargs)
+        return result if func not in self.structures else _as_function_returns(result, self.structures[func])
+
+    def _passed(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A call in a form that only the Python function knows: ``torch.ones(2, 3)``, ``x.sum(axis=0)``."""
+        for handler in self.handlers[func]:
+            handler.miss(f"{func.__name__} was called in a form that no overload of its operator takes")
+        return func(*args, **kwargs)
+
+
+def _as_function_returns(result: Any, structure: Any) -> Any:
+    """An operator returns lists and plain tuples; ``torch.max`` a tuple with names, ``torch.gradient`` a tuple."""
+    if isinstance(result, list):
+        return tuple(result)
+    if isinstance(result, tuple) and structure is not None:
+        return structure([_as_function_returns(value, None) for value in result])
+    return result
+
+
+def _fits(standin: Any, args: Any, kwargs: Any) -> bool:
+    """Whether some overload takes the arguments, so that the call failed inside it."""
+    if isinstance(standin, OpOverload):
+        return True
+    try:
+        torch._C._jit_resolve_packet(standin._qualified_op_name, *args, **kwargs)
+    except RuntimeError:
+        return False
+    return True
