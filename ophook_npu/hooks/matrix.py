@@ -176,6 +176,8 @@ Every cell is an experiment: `relu(mm(x, w)) + 1` with `mm` replaced, so that a 
 `capture`: it was, by the operators that the replacement called while the graph was captured; its Python does not run
 again at replay, and cannot read values · `no`: it ran natively, or the hook could not be compiled ·
 `-`: the program does not run so here, with or without a hook.
+
+`record_function` has no column: it counts and times calls in C++ for the observers, and nothing can be replaced by it.
 """
 
 

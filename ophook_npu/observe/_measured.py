@@ -9,6 +9,7 @@ import torch
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import tensors
+from ophook_npu.observe._npu_flops import flops, formula_of
 
 
 class Kind:
@@ -55,10 +56,13 @@ def new_kind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
 def _flops(call: Call) -> int:
     from torch.utils.flop_counter import flop_registry
 
+    fused = formula_of(call.op)
     formula = flop_registry.get(getattr(call.op, "overloadpacket", None))
-    if formula is None:
-        return 0
     try:
+        if fused is not None:
+            return flops(fused, call.op._schema, call.args, call.kwargs, call.result)
+        if formula is None:
+            return 0
         return int(formula(*call.args, **call.kwargs, out_val=call.result))
     except Exception:
         # The formulas assert on layouts they were not written for; an unknown count must not stop the program.

@@ -20,6 +20,7 @@ from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
+from ophook_npu.observe._npu_flops import formula_of
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.untrusted import Wrong
@@ -40,7 +41,8 @@ class Row:
         mean, p95: of one call's host time.
         device: time on the device, from events around the call; ``None`` where everything ran on the host.
         memory: bytes of the results that are new memory, not views of arguments.
-        flops: floating point operations, by torch's own formulas; 0 for operators that have none.
+        flops: floating point operations, by torch's own formulas and, for torch_npu's fused products, those of
+            ``_npu_flops.py``; 0 for operators that have none.
     """
 
     name: str
@@ -126,6 +128,8 @@ class Profile(Observer):
         for value in args:
             if type(value) is _Tensor or isinstance(value, _Tensor):
                 parts.append(value.shape)
+        if getattr(op, "namespace", "") == "npu" and formula_of(op) is not None:
+            parts.append(_Numbers(map(_number, (*args, *kwargs.values()))))  # its FLOP depend on them
         event = None
         if self._device_time and args:
             # Looking at the first argument is enough: operators do not mix accelerators.
@@ -184,7 +188,7 @@ class Profile(Observer):
             for (op, place, *shapes), mine in list(kinds.items()):
                 calls, total = len(mine.times), sum(mine.times)
                 yield _Group(
-                    _name(op), place, shapes, calls, total, total - mine.inside,
+                    _name(op), place, _only_shapes(shapes), calls, total, total - mine.inside,
                     mine.memory, mine.flops, ((took, 1) for took in mine.times), mine.events,
                 )  # fmt: skip
 
@@ -289,7 +293,7 @@ class Profile(Observer):
         for thread, kinds in self._threads:
             for (op, place, *shapes), calls in list(kinds.items()):
                 for start, took in zip(calls.starts, calls.times, strict=False):
-                    spans.append((start, took, thread, _name(op), place, shapes))
+                    spans.append((start, took, thread, _name(op), place, _only_shapes(shapes)))
         spans.sort(key=lambda span: span[0])
         return spans[: self._timeline]
 
@@ -371,6 +375,20 @@ def _p95(times: list[tuple[int, int]]) -> int:
 
 def _name(op: Any) -> str:
     return op._name if hasattr(op, "_schema") else type(op).__name__
+
+
+class _Numbers(tuple[Any, ...]):
+    """Of a fused operator's arguments, those that are no tensors, and the shapes in its lists of tensors."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_number, value))
+    return value.shape if isinstance(value, _Tensor) else value
+
+
+def _only_shapes(parts: list[Any]) -> list[Any]:
+    return [part for part in parts if not isinstance(part, _Numbers)]
 
 
 def _shape(shape: Any) -> str:

@@ -29,7 +29,7 @@ CHANGED: dict[str, dict[str, str]] = {
     "backend": {"sparse.sampled_addmm *": "the host-memory device has no kernels for sparse tensors"},
 }
 # Each mechanism on every n-th case; all of them take minutes, so that needs OPHOOK_ALL_SAMPLES=1.
-SHORT = ("impl_override", "dispatch_mode", "custom_op", "dynamo/40", "backend/8")
+SHORT = ("impl_override", "dispatch_mode/3", "custom_op", "dynamo/80", "backend/8")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_nothing_changes(told: dict[str, Any], via: str) -> None:
         if not any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed)
     }
     assert changed == {}, f"{len(changed)} of {line['cases']} cases"
-    assert line["cases"] >= 30 and line["hits"] > line["cases"] // 2
+    assert line["cases"] >= 15 and line["hits"] > line["cases"] // 2
 
 
 def test_what_is_said_to_change_does(told: dict[str, Any]) -> None:
