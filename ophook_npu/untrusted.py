@@ -127,7 +127,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refuse(name: str, value: object, allowed: str) -> NoReturn:
-    kinds = {list: "a list", dict: "an object"}
+    kinds: dict[type, str] = {list: "a list", dict: "an object"}
     raise Wrong(f"{name} is {kinds.get(type(value)) or f'{value!r:.80}'}, not {allowed}")
 
 

@@ -242,11 +242,11 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 _FIELDS = ("n", "op", "phase", "module", "random", "results")
-_FIGURES = ("shape", "dtype", "norm", "mean", "weighted")
+_OF_FIGURES = ("shape", "dtype", "norm", "mean", "weighted")
 _DTYPES = frozenset(str(value).removeprefix("torch.") for value in vars(torch).values() if type(value) is torch.dtype)
 
 
-def _row(row: Any) -> Row:
+def _row(row: Row) -> Row:
     """The row, checked: runs are compared across machines, so somebody else may have written it."""
     untrusted.fields(row, "the row", _FIELDS, ("node", "inputs"))
     untrusted.integer(row["n"], "n", 0)
@@ -267,8 +267,8 @@ def _row(row: Any) -> Row:
     return row
 
 
-def _figures(figures: Any, name: str) -> Row:
-    untrusted.fields(figures, name, _FIGURES, ("bits",))
+def _figures(figures: Row, name: str) -> Row:
+    untrusted.fields(figures, name, _OF_FIGURES, ("bits",))
     shape = [untrusted.integer(size, "shape", 0) for size in untrusted.items(figures["shape"], "shape", 64)]
     untrusted.integer(math.prod(shape), "the number of elements", 0, 1 << 63)
     untrusted.one_of(figures["dtype"], "dtype", _DTYPES)

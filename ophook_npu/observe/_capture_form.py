@@ -105,7 +105,8 @@ def _load(path: Path) -> dict[str, torch.Tensor]:
     if not path.is_file():
         raise OphookError("replay", f"{path} is missing", todo="a capture is two files: bring both")
     try:
-        return safetensors().load_file(path, device="cpu")
+        found: dict[str, torch.Tensor] = safetensors().load_file(path, device="cpu")
+        return found
     except OphookError:
         raise
     except Exception as error:  # safetensors_rust's own type, and OSError and ValueError
@@ -198,13 +199,13 @@ def _back(order: list[int]) -> list[int]:
 
 
 def _operator(name: str) -> Any:
-    from ophook_npu.hooks import _targets
+    from ophook_npu.hooks import targets
 
     # TorchScript has operators of its own (aten::save writes a file), which the dispatcher does not list.
-    if name.removesuffix(".default") not in _targets.all_names():
+    if name.removesuffix(".default") not in targets.all_names():
         near = "import what registers it first, or check its name"
         raise OphookError(f"replay {name}", "no such operator is registered", todo=near)
-    operator = _targets.resolve(name if "." in name else name + ".default").ops[0]
+    operator = targets.resolve(name if "." in name else name + ".default").ops[0]
     if name.split(".")[0] in _TOUCHING or any(a.name in _FILES for a in operator._schema.arguments):
         raise Wrong(f"op is {name!r}, which opens a file by name: it is not run for others")
     return operator

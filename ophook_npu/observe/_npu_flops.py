@@ -68,11 +68,11 @@ def _ffn(a: Arguments, result: torch.Tensor) -> int:
 
 
 def _convolution(a: Arguments, result: torch.Tensor) -> int:
-    return 2 * int(result.numel()) * prod(a["weight"].shape[1:])
+    return int(2 * result.numel() * prod(a["weight"].shape[1:]))
 
 
 def _convolution_transpose(a: Arguments, result: torch.Tensor) -> int:
-    return 2 * int(a["input"].numel()) * prod(a["weight"].shape[1:])
+    return int(2 * a["input"].numel() * prod(a["weight"].shape[1:]))
 
 
 def _convolution_backward(grad: str = "", mask: str = "output_mask") -> Formula:
