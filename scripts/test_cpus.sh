@@ -7,7 +7,7 @@
 #                     default, avx2, avx512: what ATen's kernels are compiled for; onednn, mkl: these held back to SSE;
 #                     plain: default, onednn and mkl at once; native: nothing held back
 #   --threads LIST    OMP_NUM_THREADS (default: 1,2)
-#   --numbers         only the tests that compare numbers (the list is in tests/conftest.py)
+#   --numbers         only the tests that compare numbers (the list is tests/cpu_dependent.py)
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

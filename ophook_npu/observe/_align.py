@@ -23,7 +23,7 @@ from ophook_npu.untrusted import Wrong
 
 Pair = tuple[Row, Row]
 _KEEP = 1000
-_FIGURES = ("norm", "mean", "weighted")
+_SUMS = ("norm", "mean", "weighted")
 
 
 @dataclasses.dataclass
@@ -71,7 +71,7 @@ class Alignment:
                 f"first divergence: {a['op']} ({a['phase']}{where}), call {a['n']} of a and {b['n']} of b{node}"
             )
             for x, y in zip(a["results"], b["results"], strict=False):
-                digits = {name: _digits(x[name], y[name]) for name in _FIGURES}
+                digits = {name: _digits(x[name], y[name]) for name in _SUMS}
                 lines += [f"  a {_show(x, digits)}", f"  b {_show(y, digits)}"]
             lines.append(f"{self.differing} pairs differ from there on")
             if self.fresh is not None:
@@ -324,5 +324,5 @@ def _digits(a: float, b: float) -> int:
 
 
 def _show(result: Row, digits: dict[str, int]) -> str:
-    figures = ", ".join(f"{name} {result[name]:.{digits[name]}g}" for name in _FIGURES)
+    figures = ", ".join(f"{name} {result[name]:.{digits[name]}g}" for name in _SUMS)
     return f"{result['dtype']}{result['shape']}: {figures}"

@@ -204,6 +204,20 @@ def test_reports_of_an_alignment(tmp_path):
     assert "First divergence: aten::sin" in page.read_text() and "CPU against NPU" in page.read_text()
 
 
+@pytest.mark.parametrize(
+    ("figures", "shown"),
+    [
+        ((1.12385488, 1.16630418), "1.124 1.166"),
+        ((34.4140405, 35.757616), "34.4 35.8"),
+        ((1.0, 1.00000123), "1 1.00000123"),
+        ((0.0, 0.0), "0 0"),
+    ],
+)
+def test_figures_are_printed_with_the_digits_that_tell_them_apart(figures, shown):
+    digits = _align._digits(*figures)
+    assert " ".join(f"{value:.{digits}g}" for value in figures) == shown
+
+
 def test_nothing_in_common_is_said():
     found = align(run(lambda: torch.ones(2).sin()), run(lambda: torch.zeros(3).cos()))
     assert found.pairs == 0 and "no call in common" in str(found)

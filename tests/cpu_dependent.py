@@ -1,0 +1,33 @@
+"""Tests whose outcome could depend on the CPU: they compare what kernels of torch (ATen, oneDNN, MKL) compute.
+
+CI runs them a second time with these libraries held back: scripts/test_cpus.sh --numbers.
+"""
+
+FILES = (
+    "unit/dispatch/test_explain*.py",
+    "unit/dispatch/test_pages.py",
+    "unit/hooks/test_contract.py",
+    "unit/hooks/test_modules_and_backend.py",
+    "unit/observe/test_bisect.py",
+    "unit/observe/test_capture.py",
+    "unit/observe/test_compare.py",
+    "unit/observe/test_compiled_graphs.py",
+    "unit/observe/test_digest.py",
+    "unit/observe/test_native.py",
+    "unit/observe/test_npu_formulas.py",
+    "unit/ops/test_add_custom.py",
+    "unit/ops/test_compiled_training.py",
+    "sim/test_aclnn_*.py",
+    "sim/test_compare_fused.py",
+    "sim/test_ge_convolution.py",
+    "sim/test_ge_generated.py",
+    "sim/test_ge_graphs.py",
+    "sim/test_ge_indexing.py",
+    "sim/test_ge_models.py",
+    "sim/test_hooks_npu.py",
+    "sim/test_model_zoo.py",
+    "sim/test_observe*.py",
+    "sim/test_ops_cases.py",
+    "sim/test_ops_story.py",
+    "sim/test_swap.py",
+)

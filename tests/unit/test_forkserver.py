@@ -1,0 +1,59 @@
+"""The fork server of these tests: a program that it runs is a process of its own, and ends as one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from forkserver import ForkServer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ForkServer]:
+    server = ForkServer([sys.executable], ["decimal"], {**os.environ, "FORK_SERVER_TEST": "1"})
+    yield server
+    server.close()
+
+
+def test_output_status_and_environment(server: ForkServer) -> None:
+    done = server.run(
+        "-c", "import os, sys; print(os.environ['FORK_SERVER_TEST'], sys.argv); sys.exit(3)", "x", timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "1 ['-c', 'x']\n", "")
+    failed = server.run("-c", "1 / 0", timeout=60)
+    assert failed.returncode == 1 and failed.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert server.run("-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", timeout=60).returncode == -11
+
+
+def test_modules_are_imported_and_nothing_is_left_from_one_program_to_the_next(server: ForkServer) -> None:
+    code = "import builtins, sys; print('decimal' in sys.modules, hasattr(builtins, 'left')); builtins.left = 1"
+    assert [server.run("-c", code, timeout=60).stdout for _ in range(2)] == ["True False\n"] * 2
+
+
+def test_exit_functions_run_and_buffers_are_written(server: ForkServer) -> None:
+    code = "import atexit, os; atexit.register(print, 'bye'); os.write(1, b'raw '); print('buffered')"
+    assert server.run("-c", code, timeout=60).stdout == "raw buffered\nbye\n"
+
+
+def test_modules_and_scripts(server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "amodule.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
+    monkeypatch.chdir(tmp_path)
+    for how in (("-m", "amodule"), (str(tmp_path / "amodule.py"),)):
+        assert server.run(*how, "one", timeout=60).stdout == "__main__ ['one']\n"
+
+
+def test_a_program_that_hangs_is_killed(server: ForkServer) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        server.run("-c", "import time; time.sleep(600)", timeout=1)
+    assert server.run("-c", "print('next')", timeout=60).stdout == "next\n"
+
+
+def test_a_server_that_cannot_start_says_why() -> None:
+    server = ForkServer([sys.executable], ["no_such_module"], dict(os.environ))
+    with pytest.raises(RuntimeError, match="No module named 'no_such_module'"):
+        server.run("-c", "pass", timeout=60)
+    server.close()
