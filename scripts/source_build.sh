@@ -47,7 +47,8 @@ fi
 export OPHOOK_TIMES="$tree/build/ophook-times.json" OPHOOK_PYTHON=$python
 "$python" -m ophook_npu.patch.rebuild remember "$tree" "$OPHOOK_TIMES"
 status=0
-(cd "$tree" && run bash ci/build.sh "${options[@]}" 2>&1) | "$python" -m ophook_npu.patch.progress "$log" >&3 || status=$?
+(cd "$tree" && run bash ci/build.sh "${options[@]}" 2>&1) | 
+    "$python" -m ophook_npu.patch.progress "$log" "$tree/build/compile_commands.json" >&3 || status=$?
 if [ "$status" -ne 0 ]; then
     grep -n -i -m 5 -E '(^|[^a-z])error([^a-z]|$)' "$log" >&2 || true
     tail -n 20 "$log" >&2

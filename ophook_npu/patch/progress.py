@@ -1,11 +1,15 @@
 """Follow a build's output: everything goes to a log file, one line tells files done, total and time left.
 
-``command | python -m ophook_npu.patch.progress LOG``. ninja prints ``[12/1224]``, make ``[ 12%]``.
+``command | python -m ophook_npu.patch.progress LOG [COMPILE_COMMANDS]``. ninja prints ``[12/1224]``, make ``[ 12%]``,
+which counts a file of 2 MB, minutes of compiling, like one of 2 KB. With CMake's compile_commands.json, as soon as it
+is there, the time left goes by the sizes of the files that are still to be compiled.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
 import sys
 import time
@@ -15,22 +19,80 @@ from typing import TextIO
 
 _NINJA = re.compile(r"^\[(\d+)/(\d+)\]")
 _MAKE = re.compile(r"^\[\s*(\d+)%\]")
+_BUILDING = re.compile(r"Building (?:CXX|C) object (\S+)")
+# Compiling takes about as long for the headers that every unit reads as for 100 KB of its own text (measured on
+# torch_npu: 10 to 14 s for 5 KB, 71 s for 938 KB, 213 s for 1948 KB).
+HEADERS = 100_000
+
+
+class Units:
+    """The files that a build still has to compile, each weighed by its size."""
+
+    def __init__(self, commands: Path, jobs: int) -> None:
+        """Raises OSError or ValueError where the file cannot be read."""
+        self._weights: dict[str, int] = {}
+        self._jobs = jobs
+        self._order: list[str] = []
+        present = set()
+        for one in json.loads(commands.read_text(encoding="utf-8")):
+            object_file = re.search(r" -o (\S+)", one["command"])
+            source = Path(one["directory"], one["file"])
+            if object_file is None or not source.is_file():
+                continue
+            # make prints it as seen from the top of the build.
+            output = os.path.relpath(Path(one["directory"], object_file[1]), commands.parent)
+            self._weights[output] = HEADERS + source.stat().st_size
+            if (commands.parent / output).is_file():
+                present.add(output)
+        # What an interrupted build compiled is not printed again, unless it has become stale.
+        self._present = present
+
+    def start(self, output: str) -> bool:
+        """False where the object is not one of these (torchair's build is a build of its own, in the middle)."""
+        if output not in self._weights:
+            return False
+        self._present.discard(output)
+        if output not in self._order:
+            self._order.append(output)
+        return True
+
+    def counted(self) -> tuple[int, int, float]:
+        """Files done, files in all, and the share that is done of their weight."""
+        # A file is printed when its compiler starts.
+        running = set(self._order[-self._jobs :])
+        wanted = [name for name in self._weights if name not in self._present]
+        total = sum(self._weights[name] for name in wanted)
+        finished = [name for name in self._order if name not in running]
+        return len(finished), len(wanted), sum(self._weights[name] for name in finished) / total if total else 1.0
 
 
 class Progress:
     """What one line at a time tells about a build."""
 
-    def __init__(self, start: float) -> None:
+    def __init__(self, start: float, commands: Path | None = None, jobs: int = 1) -> None:
         self._start = start
-        self._first: tuple[float, float] | None = (
-            None  # share done and time at the first sign; a resumed build starts high
-        )
+        # Share done and time at the first sign: a resumed build starts high.
+        self._first: tuple[float, float] | None = None
+        self._commands = commands
+        self._jobs = jobs
+        self._units: Units | None = None
         self.share = 0.0
         self.count = ""
 
     def feed(self, line: str, now: float) -> bool:
         """True where the line moved the build on."""
-        if match := _NINJA.match(line):
+        building = _BUILDING.search(line)
+        if building and self._units is None and self._commands is not None:
+            try:
+                self._units = Units(self._commands, self._jobs)
+            except (OSError, ValueError, KeyError):
+                self._commands = None  # the build's own count has to do
+        if self._units is not None:
+            if building is None or not self._units.start(building[1]):
+                return False
+            done, total, self.share = self._units.counted()
+            self.count = f"{done} of {total} files"
+        elif match := _NINJA.match(line):
             done, total = int(match[1]), int(match[2])
             self.share = done / total if total else 1.0
             self.count = f"{done} of {total} files"
@@ -61,11 +123,13 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def follow(lines: Iterable[str], log: Path, out: TextIO, *, every: float = 1.0) -> None:
+def follow(
+    lines: Iterable[str], log: Path, out: TextIO, *, commands: Path | None = None, jobs: int = 1, every: float = 1.0
+) -> None:
     """A terminal gets one line that changes; a file or pipe gets a line now and then."""
     terminal = out.isatty()
     pause = every if terminal else every * 60
-    progress = Progress(time.monotonic())
+    progress = Progress(time.monotonic(), commands, jobs)
     last = -math.inf
     with log.open("a", encoding="utf-8", errors="replace") as file:
         for line in lines:
@@ -84,4 +148,11 @@ def follow(lines: Iterable[str], log: Path, out: TextIO, *, every: float = 1.0) 
 
 if __name__ == "__main__":
     sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-    follow(sys.stdin, Path(sys.argv[1]), sys.stdout)
+    jobs = os.environ.get("MAX_JOBS", "")
+    follow(
+        sys.stdin,
+        Path(sys.argv[1]),
+        sys.stdout,
+        commands=Path(sys.argv[2]) if len(sys.argv) > 2 else None,
+        jobs=int(jobs) if jobs.isdigit() and int(jobs) else 1,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -316,6 +317,56 @@ def test_time_left_of_ninja_and_make() -> None:
     m.feed("[ 40%] Building CXX object a.o\n", 100)  # a resumed build starts where it stopped
     m.feed("[ 60%] Linking\n", 3700)
     assert m.text(3700) == "60%, 1:01:40 passed, about 2:00:00 left"
+
+
+def building(name: str) -> str:
+    return f"[ 12%] Building CXX object CMakeFiles/torch_npu.dir/{name}.o\n"
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Path:
+    """One file as large as 18 others with their headers; in the folder of the build, as CMake writes it."""
+    listed = []
+    for name, size in {"a.cpp": 0, "b.cpp": 0, "huge.cpp": 17 * progress.HEADERS, "c.cpp": 0}.items():
+        (tmp_path / name).write_text("x" * size)
+        command = f"c++ -O2 -o ../CMakeFiles/torch_npu.dir/{name}.o -c {tmp_path / name}"
+        listed.append({"directory": str(tmp_path / "part"), "file": str(tmp_path / name), "command": command})
+    (tmp_path / "compile_commands.json").write_text(json.dumps(listed))
+    return tmp_path / "compile_commands.json"
+
+
+def test_time_left_goes_by_the_files_sizes(commands: Path) -> None:
+    p = progress.Progress(0, commands, jobs=1)
+    assert p.feed(building("a.cpp"), 10)
+    assert p.text(10) == "0 of 4 files, 0:10 passed"
+    assert not p.feed("[100%] Building CXX object other/of/torchair.cpp.o\n", 15)
+    assert not p.feed("[ 40%] Built target fmt\n", 15)
+    assert p.feed(building("b.cpp"), 20)
+    # One of 21 weights in 10 s, so 20 more; make's count would say 30 s.
+    assert p.text(20) == "1 of 4 files, 0:20 passed, about 3:20 left"
+    p.feed(building("huge.cpp"), 30)
+    p.feed(building("c.cpp"), 210)
+    assert p.text(210) == "3 of 4 files, 3:30 passed, about 0:10 left"
+
+
+def test_what_an_interrupted_build_compiled_is_not_counted(commands: Path) -> None:
+    done = commands.parent / "CMakeFiles/torch_npu.dir"
+    done.mkdir(parents=True)
+    for name in ("a.cpp", "huge.cpp"):
+        (done / f"{name}.o").write_text("")
+    p = progress.Progress(0, commands, jobs=1)
+    p.feed(building("b.cpp"), 10)
+    assert p.text(10) == "0 of 2 files, 0:10 passed"
+    p.feed(building("huge.cpp"), 20)  # it had become stale
+    assert p.text(20).startswith("1 of 3 files, 0:20 passed")
+
+
+@pytest.mark.parametrize("text", ["", "{", '[{"file": "x"}]'])
+def test_without_usable_commands_the_builds_own_count_has_to_do(tmp_path: Path, text: str) -> None:
+    (tmp_path / "compile_commands.json").write_text(text)
+    p = progress.Progress(0, tmp_path / "compile_commands.json")
+    assert p.feed(building("a.cpp"), 10)
+    assert p.text(10) == "12%, 0:10 passed"
 
 
 def test_everything_is_logged_and_a_pipe_gets_plain_lines(tmp_path: Path) -> None:
