@@ -17,7 +17,7 @@ from typing import Any
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place, vendors
-from ophook_npu.npu.installed import require, torch_npu_wheel, torch_wheel
+from ophook_npu.npu.installed import built_in, require, torch_npu_wheel, torch_wheel
 
 # What torch_npu and torchair import without declaring it.
 UNDECLARED = ("protobuf", "attrs", "decorator", "psutil", "scipy")
@@ -37,7 +37,15 @@ class Finding:
 def examine(environ: Mapping[str, str] | None = None) -> list[Finding]:
     """Look at everything; never raises and changes nothing."""
     environ = os.environ if environ is None else environ
-    return [*_python(), *_wheels(), *_compiler(), *_place(environ), *_simulator(), *_custom_operators(environ)]
+    return [
+        *_python(),
+        *_wheels(),
+        *_built_in(),
+        *_compiler(),
+        *_place(environ),
+        *_simulator(),
+        *_custom_operators(environ),
+    ]
 
 
 def as_json(findings: list[Finding]) -> dict[str, Any]:
@@ -80,6 +88,16 @@ def _wheels() -> list[Finding]:
                 )
             )
     return found
+
+
+def _built_in() -> list[Finding]:
+    """This package's operators in a torch_npu that was built from patched source; the published one has none."""
+    # A declaration's file is named after its operator; reading them would import torch.
+    declarations = sorted((Path(__file__).parents[1] / "ops").glob("*_custom.py"))
+    found = built_in(f"npu_{path.stem}" for path in declarations)
+    if not found:
+        return []
+    return [Finding("torch_npu", "ok", f"built from source with {', '.join(found)} in it: no extension is needed")]
 
 
 def _compiler() -> list[Finding]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import mmap
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +47,20 @@ def torch_wheel() -> Wheel | None:
 
 def torch_npu_wheel() -> Wheel | None:
     return _find("torch_npu", "torch-npu")
+
+
+def built_in(names: Iterable[str], wheel: Wheel | None = None) -> list[str]:
+    """Those of the operators (``npu_add_custom``) that torch_npu's own library defines: built from patched source.
+
+    Reads the library's bytes; nothing is loaded. ``wheel``: the torch_npu to look at, default the installed one.
+    """
+    wheel = wheel or torch_npu_wheel()
+    library = wheel.path / "lib" / "libtorch_npu.so" if wheel else None
+    if library is None or not library.is_file() or not library.stat().st_size:
+        return []
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        # As the schema stands in the library: the end of a string, the name, its arguments.
+        return [name for name in names if content.find(b"\0" + name.encode() + b"(") >= 0]
 
 
 def require() -> tuple[Wheel, Wheel]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.npu import installed
+from ophook_npu.npu import doctor, installed
 from ophook_npu.npu.installed import Wheel
 
 
@@ -28,3 +28,27 @@ def test_absent_wheel_is_named(monkeypatch: pytest.MonkeyPatch, absent: str) -> 
     monkeypatch.setattr(installed, f"{absent}_wheel", lambda: None)
     with pytest.raises(OphookError, match=rf"\[{absent}\] it is not installed.*pip install"):
         installed.require()
+
+
+def test_operators_in_torch_npus_own_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["npu_add_custom", "npu_rms_norm_custom"]
+    library = tmp_path / "lib/libtorch_npu.so"
+    library.parent.mkdir()
+    wheel = Wheel("torch_npu", "2.10.0+git1234567", tmp_path)
+    assert installed.built_in(names, wheel) == []
+    library.write_bytes(b"")
+    assert installed.built_in(names, wheel) == []
+    # A text about the operator is not the operator.
+    library.write_bytes(b"ELF\0[npu_add_custom] x has\0aclnn_npu_rms_norm_custom(Tensor\0")
+    assert installed.built_in(names, wheel) == []
+    library.write_bytes(b"ELF\0npu_add_custom(Tensor x, Tensor y) -> Tensor\0")
+    assert installed.built_in(names, wheel) == ["npu_add_custom"]
+    monkeypatch.setattr(installed, "torch_npu_wheel", lambda: wheel)
+    (found,) = doctor._built_in()
+    assert found.status == "ok"
+    assert found.text == "built from source with npu_add_custom in it: no extension is needed"
+
+
+def test_the_published_torch_npu_has_operators_of_its_own_and_none_of_ours() -> None:
+    assert installed.built_in(["npu_rms_norm", "npu_add_custom"]) == ["npu_rms_norm"]
+    assert doctor._built_in() == []
