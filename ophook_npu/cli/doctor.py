@@ -27,6 +27,11 @@ def register(app: typer.Typer) -> None:
             table = Table("what", "", "found", "next", show_lines=False)
             for finding in findings:
                 colour = _COLOURS[finding.status]
-                table.add_row(finding.topic, f"[{colour}]{finding.status}[/]", finding.text, finding.todo)
+                several = "\n" in finding.todo  # lines to paste, which a cell would break
+                todo = "below" if several else finding.todo
+                table.add_row(finding.topic, f"[{colour}]{finding.status}[/]", finding.text, todo)
             Console().print(table)
+            for finding in findings:
+                if "\n" in finding.todo:
+                    print(f"\n{finding.topic}: {finding.todo}")
         raise typer.Exit(0 if report["healthy"] else 1)

@@ -137,6 +137,9 @@ def test_doctor_says_what_plain_import_does_and_what_to_type(folder: Path) -> No
     assert said["status"] == "warn" and "asks for CANN" in said["text"]
     assert f"source {sys.prefix}/bin/activate" in said["todo"] and 'eval "$(ophook-npu env)"' in said["todo"]
     assert not found(TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    lines = plain("ophook-npu", "doctor", cwd=folder).stdout.splitlines()
+    at = lines.index("import torch: in your shell:")  # whole lines, to be pasted
+    assert lines[at + 1 : at + 3] == [f"source {sys.prefix}/bin/activate", 'eval "$(ophook-npu env)"']
 
 
 def test_what_the_user_set_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,8 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 def run(*arguments: object, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ophook_npu", "patch", *map(str, arguments)]
-    environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "COLUMNS": "200"}
+    environment = {**os.environ, "COLUMNS": "200"}
+    environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)  # as in a user's shell
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd)
 
 
