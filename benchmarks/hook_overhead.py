@@ -3,7 +3,7 @@
     python benchmarks/hook_overhead.py [--rounds 100] [--json FILE] [--plot FILE]
 
 Everything is compared in one process: the candidates take turns, round by round, and the fastest round of each is told,
-as timeit does, because whatever else the machine does only adds. Each is set beside a hand-written minimal version of
+as timeit does, because whatever else the machine does only adds. Each is set next to a hand-written minimal version of
 the same mechanism.
 """
 

@@ -1,4 +1,4 @@
-"""What observing costs: µs on an 8-element add, beside a bare dispatch mode, and ratios on a training step.
+"""What observing costs: µs on an 8-element add, next to a bare dispatch mode, and ratios on a training step.
 
     python benchmarks/observe_overhead.py [--rounds 15] [--layers 16] [--width 256] [--tokens 512] [--json FILE]
         [--plot FILE]

@@ -1,7 +1,7 @@
-"""What a declared operator costs a call, beside torch's own ways, and what importing the package costs.
+"""What a declared operator costs a call, next to torch's own ways, and what importing the package costs.
 
-    python benchmarks/ops_overhead.py                          CPU: beside torch.library.custom_op, and the import
-    ophook-npu run -- benchmarks/ops_overhead.py --device npu  NPU or simulator: the C++ kernel beside aten::add
+    python benchmarks/ops_overhead.py                          CPU: next to torch.library.custom_op, and the import
+    ophook-npu run -- benchmarks/ops_overhead.py --device npu  NPU or simulator: the C++ kernel next to aten::add
 
 Medians of alternating rounds, in µs.
 """
@@ -69,7 +69,7 @@ def main() -> None:
         calls["aten::add, recording a gradient"] = lambda: torch.add(leaf, y)
         calls["npu_add_custom, recording a gradient"] = lambda: add(leaf, y)
     found = medians(calls, torch.npu.synchronize if device == "npu" else lambda: None)
-    table = Table(f"64 elements on {device}", "µs a call", f"beside {base}")
+    table = Table(f"64 elements on {device}", "µs a call", f"compared with {base}")
     for name, took in found.items():
         beside = found[name.replace("npu_add_custom", base)]
         table.add_row(name, f"{took:.2f}", f"{took / beside:.2f}")

@@ -108,7 +108,7 @@ def digest(parts: Iterable[bytes | str]) -> str:
 
 
 def included(source: Path, roots: Sequence[Path]) -> list[Path]:
-    """The source and all files below ``roots`` (or beside the includer) that it includes with quotes, transitively."""
+    """The source and all files below ``roots`` (or next to the includer) that it includes with quotes, transitively."""
     seen: dict[Path, None] = {}
     todo = [source]
     while todo:

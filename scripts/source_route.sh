@@ -17,7 +17,7 @@ Takes hours where nothing is built yet. Steps: clone, patch, codegen, build, ins
   --branch B            branch to clone (default: the one that fits the installed torch)
   --url URL             repository to clone (default https://gitcode.com/Ascend/pytorch.git; old branches: gitee.com)
   --python 3.11         Python to build for (default: that of the virtual environment)
-  --jobs N              compilers at once (default: by cores and free memory, 1.2 GB each and 6 GB beside)
+  --jobs N              compilers at once (default: by cores and free memory, 1.2 GB each and 6 GB besides)
   --until STEP          stop after clone, patch, codegen, build, install or test (default test)
   --autograd            also write the derivative, for autograd in C++
   --fast                compile without optimisation: about half the time; to try an operator, not for production

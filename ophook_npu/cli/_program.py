@@ -30,7 +30,7 @@ Modules = Annotated[
     list[str] | None, typer.Option("--module", help="Only calls from these modules; globs. Repeatable.")
 ]
 Phase = Annotated[str | None, typer.Option(help="forward or backward.")]
-Every = Annotated[int, typer.Option(help="Look at one call in so many.")]
+Every = Annotated[int, typer.Option(help="Look at every n-th call only.")]
 Via = Annotated[str, typer.Option(help="Hook mechanism; see `ophook-npu hooks guide`.")]
 Out = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
 Device = Annotated[
@@ -44,7 +44,7 @@ Device = Annotated[
 def watching(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], None]:
     """Registers ``function(program, filters, **options)`` as a command with the options of all that watch a program.
 
-    ``filters`` is what every observer takes; the function's own options stand behind the shared ones. --device has
+    ``filters`` is what every observer takes; the function's own options stand after the shared ones. --device has
     been dealt with before it is called.
     """
 

@@ -28,7 +28,7 @@ _NODE = "ophook_node"
 _nodes: list[GraphNode] = []
 
 bodies: dict[OpOverload, Callable[..., Any]] = {}
-"""The Python function behind each stand-in. A dispatch mode that meets a stand-in runs it with itself on, as torch
+"""The Python function that each stand-in runs. A dispatch mode that meets a stand-in runs it with itself on, as torch
 takes composite operators apart; else the operators the stand-in calls would be hidden from hooks that want to see
 them."""
 

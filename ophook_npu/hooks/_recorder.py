@@ -56,7 +56,7 @@ class Recorder:
     Args:
         names: only these operators (``aten::add.Tensor``); ``None`` for all.
         phase: only ``"forward"`` or ``"backward"``.
-        every: one call in so many.
+        every: only every n-th call.
         times: measure, not only count.
         spans: how many calls to keep one by one.
 

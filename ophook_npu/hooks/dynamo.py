@@ -1,4 +1,4 @@
-"""``via="dynamo"``: operators inside compiled functions, forward and backward, with any compiler behind."""
+"""``via="dynamo"``: operators inside compiled functions, forward and backward, with any compiler after it."""
 
 from __future__ import annotations
 

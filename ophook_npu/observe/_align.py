@@ -195,7 +195,7 @@ def _correspondence(a: Iterator[Row], b: Iterator[Row]) -> Iterator[tuple[Row | 
         matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
         blocks = [block for block in matcher.get_matching_blocks() if block.size]
         if not over:
-            # What lies near the window's end may find a better partner behind it.
+            # What lies near the window's end may find a better partner after it.
             blocks = [block for block in blocks if max(block.a, block.b) < size // 2]
             if not blocks and size < _LARGEST:
                 size *= 2

@@ -119,7 +119,7 @@ class Mask:
         return hidden
 
     def of_sequence(self, index: int, count: int, queries: int, keys: int) -> Tensor | None:
-        """The same for sequence ``index`` of ``count`` that lie one behind the other."""
+        """The same for sequence ``index`` of ``count`` that lie one after the other."""
         band = {7: count - 1, 8: 0}.get(self.mode)  # where a long sequence was cut off, it is a band
         mode = self.mode if band is None else 4 if index == band else {7: 3, 8: 2}[self.mode]
         return self.all_defined(self.hidden(queries, keys, slice(index, index + 1), mode))
@@ -219,7 +219,7 @@ def attend_backward(
     )
 
 
-# ---- sequences of different lengths, one behind the other: layout TND ------------------------------------------------
+# ---- sequences of different lengths, one after the other: layout TND -------------------------------------------------
 def sequences(query_ends: Any, key_ends: Any, queries: int, keys: int) -> Iterator[tuple[slice, slice]]:
     """The rows of each sequence. Lengths arrive as their running sum."""
     ends = [list(e.tolist() if isinstance(e, Tensor) else e) for e in (query_ends, key_ends)]
@@ -242,7 +242,7 @@ def _rows(tensor: Tensor) -> Tensor:
 
 
 def _statistics_of(tensor: Tensor | None, rows: slice, by_rows: bool) -> Tensor | None:
-    """(T, N, 8), or in its memory (N, S, 8) of one sequence behind the other, -> (1, N, S, 1)."""
+    """(T, N, 8), or in its memory (N, S, 8) of one sequence after the other, -> (1, N, S, 1)."""
     if tensor is None or tensor.numel() == 0:
         return None
     block = tensor[rows]

@@ -11,7 +11,7 @@ from ophook_npu.observe._npu_attention import Mask, Scores, attend, join, wide
 from ophook_npu.observe._references import Unspecified
 
 Tensor = torch.Tensor
-_RUNNING = ("TND", "NTD")  # sequences one behind the other
+_RUNNING = ("TND", "NTD")  # sequences one after the other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Keys:
     Attributes:
         key, value: in the layout of the query, or pages ``(pages, rows, heads * depth)``, ``(pages, heads, rows,
             depth)``. pages: (batch, …), which pages each sequence has. heads: how many heads they have.
-        lengths: of each sequence; in layouts of one behind the other without pages their running sum.
+        lengths: of each sequence; in layouts of one after the other without pages their running sum.
     """
 
     key: Tensor

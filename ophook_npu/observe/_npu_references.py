@@ -1,4 +1,4 @@
-"""The table of formulas for torch_npu's operators: attention here, the others beside it.
+"""The table of formulas for torch_npu's operators: attention here, the others next to it.
 
 Arguments are exactly those of the operators' schemas.
 """

@@ -29,7 +29,7 @@ class Observer:
         modules: only calls from modules whose path matches one of these globs, such as ``"layers.*.attn"``. Backward
             has no module.
         phase: only ``"forward"`` or ``"backward"``.
-        every: look at one call in so many (sampling).
+        every: look at every n-th call only (sampling).
         via, on_miss, options: as for :func:`ophook_npu.hook`. The default sees every operator of this thread,
             forward and backward; compiled functions run eagerly meanwhile. ``via="dynamo"`` looks inside compiled
             graphs instead. ``via="record_function"`` counts and times in C++ (Stats and Profile only); with

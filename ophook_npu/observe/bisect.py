@@ -127,7 +127,7 @@ def search(
     all_guilty: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Bisection:
-    """The search behind :func:`bisect`, for any kind of trial.
+    """The search of :func:`bisect`, for any kind of trial.
 
     Args:
         names: the suspects.

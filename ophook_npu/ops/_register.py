@@ -84,7 +84,7 @@ def _implement(op: Operator, library: Any) -> None:
 
 
 def cpu_implementation(op: Operator) -> Callable[..., Any]:
-    """The declaration's function behind the checks that its NPU kernel makes too."""
+    """The declaration's function after the checks that its NPU kernel makes too."""
     check, function = checker(op), op.cpu
     more = [also for also in (shape_checker(op), number_checker(op)) if also is not None]
     if op.max_elements is not None:

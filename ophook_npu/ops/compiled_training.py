@@ -1,4 +1,4 @@
-"""What training in a graph compiled by torch_npu 2.13 needs beside the compilers' defaults, through their own options.
+"""What training in a graph compiled by torch_npu 2.13 needs besides the compilers' defaults, through their own options.
 
 Both are torch_npu's limits, met without any custom operator; docs/custom-operators.md shows each in a few lines. Remove
 a function when the test that expects its limit fails.

@@ -217,7 +217,7 @@ def validate(op: Operator) -> None:
     if (op.backward is None) != (op.setup_context is None):
         raise refuse("backward and setup_context come together", "both or neither")
     if op.derivatives and op.backward:
-        raise refuse("derivatives beside backward", "one of the two")
+        raise refuse("derivatives next to backward", "one of the two")
     for name, formula in op.derivatives.items():
         if name not in op.tensors or formula != "grad":
             raise refuse(
@@ -303,7 +303,7 @@ def _check_signature(op: Operator, refuse: Callable[..., OphookError]) -> None:
 def _check_ge(op: Operator, refuse: Callable[..., OphookError]) -> None:
     if op.ge is None:
         if op.attributes is not None:
-            raise refuse("attributes without a GE operator type", "ge='SomeType' beside them")
+            raise refuse("attributes without a GE operator type", "ge='SomeType' next to them")
         return
     if not _IDENTIFIER.match(op.ge):
         raise refuse(f"the GE operator type is {op.ge!r}", "an identifier such as AddCustom")

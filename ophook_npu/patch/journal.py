@@ -1,4 +1,4 @@
-"""What was done to a tree, kept beside it, and the means to do it without halves: a lock and atomic writes.
+"""What was done to a tree, kept next to it, and the means to do it without halves: a lock and atomic writes.
 
 The record ``<tree>.ophook-patch.json`` is written before the first change and after the last, so that a run that was
 killed can be finished (apply) or taken back (revert).
@@ -195,7 +195,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Removes what a killed run may have left beside ``path``. Only under the lock."""
+    """Removes what a killed run may have left next to ``path``. Only under the lock."""
     _temporary(path).unlink(missing_ok=True)
 
 

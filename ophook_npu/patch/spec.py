@@ -194,7 +194,7 @@ def _pair(name: str, entry: dict[str, Any], kernels: tuple[Path, ...], folder: P
         if defining:
             raise OphookError(
                 f"patch {name}",
-                f"gen_opapi beside a kernel ({defining[0].name}): both would define op_api::{base}",
+                f"gen_opapi next to a kernel ({defining[0].name}): both would define op_api::{base}",
                 todo="keep one of them",
             )
         if "op_api" not in entry:

@@ -83,7 +83,7 @@ def test_training_by_torchair(model: LlamaForCausalLM, original: list[float]) ->
     [(False, NotImplementedError, "only support mask == "), (True, RuntimeError, "permutation has 2 axes")],
 )
 def test_torchair_needs_the_decomposition(input_grad: bool, kind: type[Exception], limit: str) -> None:
-    """Where this fails, torchair has mended the gradient of a Linear: remove `torchair_decompositions`."""
+    """Where this fails, torchair has fixed the gradient of a Linear: remove `torchair_decompositions`."""
     backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
     linear = torch.nn.Linear(8, 6, bias=False).npu()
     x = torch.randn(2, 5, 8, device="npu", requires_grad=input_grad)
@@ -92,7 +92,7 @@ def test_torchair_needs_the_decomposition(input_grad: bool, kind: type[Exception
 
 
 def test_npugraph_ex_needs_the_pass(run_sim) -> None:
-    """Where this fails, torch_npu has mended the strides: remove `npugraph_ex_options`."""
+    """Where this fails, torch_npu has fixed the strides: remove `npugraph_ex_options`."""
     code = """
 import torch
 x = torch.randn(2, 3, 4, 5, device="npu", requires_grad=True)

@@ -220,7 +220,7 @@ def _broadcast_with(other: str, shape: str) -> list[str]:
         "        if (a != b && a > 1 && b > 1) {",
         "            return GRAPH_FAILED;",
         "        }",
-        "        // An unknown extent (-1) beside b != 1 can only be b or 1.",
+        "        // An unknown extent (-1) next to b != 1 can only be b or 1.",
         f"        {shape}->SetDim(rank - back, a == 1 || (a < 0 && b != 1) ? b : a);",
         "    }",
         "}",

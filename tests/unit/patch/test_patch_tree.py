@@ -348,7 +348,7 @@ def test_dirty_submodule(tmp_path: Path, op: patch.Operator) -> None:
         ),
         (
             lambda f: trees.operator(f, keys="    op_api: all_version\n    gen_opapi:\n      exec: aclnnAddCustom\n"),
-            "gen_opapi beside a kernel",
+            "gen_opapi next to a kernel",
         ),
         (
             lambda f: trees.operator(f, kernel=False, keys="    gen_opapi:\n      exec: aclnnAddCustom\n"),
