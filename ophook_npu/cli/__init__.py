@@ -32,6 +32,7 @@ _COMMANDS: tuple[str, ...] = (
     "dispatch",
     "doctor",
     "hooks",
+    "kernel",
     "observe",
     "op",
     "patch",

@@ -36,7 +36,12 @@ _KIT = {
     "same_as": "ophook_npu.ops.rules",
 }
 
-__all__ = [*_OPERATORS, *_KIT, "declaration", "register"]
+__all__ = [*_OPERATORS, *_KIT, "declaration", "register", "shipped"]
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the operators that ship here."""
+    return tuple(_OPERATORS)
 
 
 def declaration(name: str) -> Operator:

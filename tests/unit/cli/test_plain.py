@@ -94,6 +94,7 @@ def test_the_list_of_commands_is_whole() -> None:
         "patch": "tests/unit/patch/test_patch_cli.py",
         "hooks matrix": "tests/unit/hooks/test_matrix.py; minutes",
         "op simulate": "tests/sim/test_ops_pages.py; compiles against the simulator",
+        "kernel": "tests/unit/kernel, tests/sim/test_kernel_package.py: compile kernels",
     }
     app = typer.Typer()
     for module in cli._COMMANDS:

@@ -1,0 +1,94 @@
+"""``ophook-npu kernel check``."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+console = Console(soft_wrap=True, highlight=False, markup=False)
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Ascend C kernels on the CPU: compile one, run it, check it.", no_args_is_help=True)
+    group.command()(check)
+    app.add_typer(group, name="kernel")
+
+
+def check(
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
+    op: Annotated[str | None, typer.Option(help="only this operator, such as AddCustom")] = None,
+    inputs: Annotated[
+        list[Path] | None, typer.Option(help="a .py file with inputs() and perhaps reference(…), or .npy files")
+    ] = None,
+    soc: Annotated[str | None, typer.Option(help="the SoC to check for")] = None,
+    cores: Annotated[int | None, typer.Option(help="as if the SoC had so many vector cores")] = None,
+    strict: Annotated[bool, typer.Option(help="also what the device compiler may put right by itself")] = False,
+    checks: Annotated[bool, typer.Option(help="--no-checks: only compute and compare")] = True,
+    dma: Annotated[
+        str, typer.Option(help="eager, or on-wait: a copy takes effect when something waits for it")
+    ] = "eager",
+    timeout: Annotated[float, typer.Option(help="seconds for one case")] = 60,
+    out: Annotated[Path | None, typer.Option("--json", help="write the result here as JSON")] = None,
+    debug: Annotated[bool, typer.Option(help="print how to step through the kernel in gdb")] = False,
+) -> None:
+    """Compiles an operator project with g++, runs its kernel on every core, and prints what is wrong, with the line.
+
+    Exit status: 0 nothing found, 1 findings or wrong results, 2 it cannot be checked at all.
+    """
+    from ophook_npu.cli.op import _prepare
+
+    _prepare()
+    from ophook_npu.errors import OphookError
+    from ophook_npu.kernel.check import check as run
+
+    if dma not in ("eager", "on-wait"):
+        raise OphookError("kernel check", f"--dma {dma}", allowed="eager, on-wait")
+    settings = {"soc": soc, "cores": cores, "strict": strict, "checks": checks, "on_wait": dma == "on-wait"}
+    if debug:
+        _tell_gdb(project, op)
+        return
+    results = run(project, op, inputs or (), timeout=timeout, **settings)
+    for result in results:
+        for outcome in result.outcomes:
+            console.print(f"{outcome.status:5} {result.operator} {outcome.label}", style=_STYLE[outcome.status])
+            if outcome.reason:
+                console.print(f"      {outcome.reason}")
+            if outcome.report.output:
+                console.print(outcome.report.output.rstrip("\n"))
+        for finding in result.findings:
+            console.print(str(finding))
+        findings = result.findings
+        errors = sum(f.severity == "error" for f in findings)
+        others, runs = len(findings) - errors, len(result.outcomes)
+        failed = sum(o.status != "pass" for o in result.outcomes)
+        console.print(f"{result.operator}: {runs} runs, {failed} failed; {errors} errors, {others} others")
+    if out is not None:
+        out.write_text(json.dumps([_plain(result) for result in results], indent=1) + "\n")
+    raise typer.Exit(1 if any(result.failed for result in results) else 0)
+
+
+_STYLE = {"pass": "green", "fail": "red", "error": "red"}
+
+
+def _plain(result: Any) -> dict[str, Any]:
+    return {
+        "operator": result.operator,
+        "failed": result.failed,
+        "outcomes": [dataclasses.asdict(outcome) for outcome in result.outcomes],
+        "findings": [dataclasses.asdict(finding) for finding in result.findings],
+    }
+
+
+def _tell_gdb(project: Path, op: str | None) -> None:
+    from ophook_npu.kernel import load
+
+    kernel = load(project, op)
+    source = kernel.project.kernel_source(kernel.prototype)
+    console.print(f"gdb -ex 'set breakpoint pending on' -ex 'break {source.name}:1' -ex run --args \\")
+    console.print(f"    python -c 'from ophook_npu import kernel; k = kernel.load(\"{kernel.project.path}\"); k(…)'")
+    console.print("cores run one after the other on one thread; `info locals` and `finish` work as in any C++ program")

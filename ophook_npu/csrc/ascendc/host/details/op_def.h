@@ -1,0 +1,195 @@
+// How an operator project declares its operator: OpDef and OP_ADD, or IMPL_OP_OPTILING and its like.
+#pragma once
+
+#include <functional>
+
+#include "contexts.h"
+
+namespace ophook::host {
+using Tiling = ge::graphStatus (*)(gert::TilingContext*);
+using InferShape = ge::graphStatus (*)(gert::InferShapeContext*);
+using InferDataType = ge::graphStatus (*)(gert::InferDataTypeContext*);
+
+// What a library registers about one operator type, from whatever place.
+struct Functions {
+  Tiling tiling = nullptr;
+  InferShape infer_shape = nullptr;
+  InferDataType infer_dtype = nullptr;
+  std::function<ge::graphStatus(gert::TilingParseContext*)> parse;
+  std::function<std::shared_ptr<void>()> new_compile_info;
+  std::vector<size_t> value_inputs;
+};
+Functions& functions_of(const char* type);
+}  // namespace ophook::host
+
+namespace ops {
+
+enum Option { IGNORE = 0, OPTIONAL = 1, REQUIRED = 2, DYNAMIC = 3, VIRTUAL = 4 };
+enum class InitValueType : uint32_t { INIT_VALUE_UINT64_T = 0, INIT_VALUE_DEFAULT };
+enum class DependScope : uint32_t { ALL = 0, TILING, INVALID_SCOPE };
+enum class FollowType : uint32_t { ALL = 0, DTYPE, FORMAT, SHAPE, INVALID_TYPE };
+
+class OpParamDef {
+ public:
+  explicit OpParamDef(const char* given) : name(given) {}
+  OpParamDef& ParamType(Option option) { return kind = option, *this; }
+  OpParamDef& DataType(std::vector<ge::DataType> types) { return dtypes = std::move(types), *this; }
+  OpParamDef& DataTypeList(std::vector<ge::DataType> types) { return dtypes = std::move(types), listed = true, *this; }
+  OpParamDef& Format(std::vector<ge::Format> given) { return formats = std::move(given), *this; }
+  OpParamDef& FormatList(std::vector<ge::Format> given) { return formats = std::move(given), *this; }
+  OpParamDef& UnknownShapeFormat(std::vector<ge::Format>) { return *this; }
+  OpParamDef& DataTypeForBinQuery(std::vector<ge::DataType>) { return *this; }
+  OpParamDef& FormatForBinQuery(std::vector<ge::Format>) { return *this; }
+  OpParamDef& ValueDepend(Option) { return values = true, *this; }
+  OpParamDef& ValueDepend(Option, DependScope) { return values = true, *this; }
+  OpParamDef& AutoContiguous() { return *this; }
+  OpParamDef& IgnoreContiguous() { return *this; }
+  OpParamDef& Scalar() { return *this; }
+  OpParamDef& ScalarList() { return *this; }
+  OpParamDef& InitValue(uint64_t value) { return initial = value, has_initial = true, *this; }
+  OpParamDef& OutputShapeDependOnCompute() { return *this; }
+  OpParamDef& Follow(const char* other, FollowType = FollowType::ALL) { return follows = other, *this; }
+  OpParamDef& Version(uint32_t) { return *this; }
+  OpParamDef& Comment(const char*) { return *this; }
+
+  std::string name, follows;
+  Option kind = REQUIRED;
+  std::vector<ge::DataType> dtypes;
+  std::vector<ge::Format> formats;
+  bool listed = false, values = false, has_initial = false;
+  uint64_t initial = 0;
+};
+
+class OpAttrDef {
+ public:
+  explicit OpAttrDef(const char* given) : name(given) {}
+  OpAttrDef& AttrType(Option option) { return required = option == REQUIRED, *this; }
+  OpAttrDef& Bool() { return as("Bool"); }
+  OpAttrDef& Bool(bool value) { return Bool(), preset.kind = gert::AttrValue::kBool, preset.flag = value, *this; }
+  OpAttrDef& Int() { return as("Int"); }
+  OpAttrDef& Int(int64_t value) { return Int(), preset.kind = gert::AttrValue::kInt, preset.whole = value, *this; }
+  OpAttrDef& Float() { return as("Float"); }
+  OpAttrDef& Float(float value) { return Float(), preset.kind = gert::AttrValue::kFloat, preset.real = value, *this; }
+  OpAttrDef& String() { return as("String"); }
+  OpAttrDef& String(const char* value) { return String(), preset.kind = gert::AttrValue::kText, preset.text = value, *this; }
+  OpAttrDef& ListInt() { return as("ListInt"); }
+  OpAttrDef& ListInt(std::vector<int64_t> value) {
+    return ListInt(), preset.kind = gert::AttrValue::kInts, preset.wholes.values = std::move(value), *this;
+  }
+  OpAttrDef& ListFloat() { return as("ListFloat"); }
+  OpAttrDef& ListFloat(std::vector<float> value) {
+    return ListFloat(), preset.kind = gert::AttrValue::kFloats, preset.reals.values = std::move(value), *this;
+  }
+  OpAttrDef& ListBool() { return as("ListBool"); }
+  OpAttrDef& Comment(const char*) { return *this; }
+  OpAttrDef& Version(uint32_t) { return *this; }
+
+  std::string name, type;
+  bool required = true;
+  gert::AttrValue preset;
+
+ private:
+  OpAttrDef& as(const char* kind) { return type = kind, *this; }
+};
+
+class OpAICoreConfig {
+ public:
+  OpAICoreConfig() = default;
+  explicit OpAICoreConfig(const char*) {}
+  OpParamDef& Input(const char* name) { return params.emplace_back(std::make_unique<OpParamDef>(name)), *params.back(); }
+  OpParamDef& Output(const char* name) { return Input(name); }
+  OpAICoreConfig& DynamicCompileStaticFlag(bool) { return *this; }
+  OpAICoreConfig& DynamicFormatFlag(bool) { return *this; }
+  OpAICoreConfig& DynamicRankSupportFlag(bool) { return *this; }
+  OpAICoreConfig& DynamicShapeSupportFlag(bool) { return *this; }
+  OpAICoreConfig& NeedCheckSupportFlag(bool) { return *this; }
+  OpAICoreConfig& PrecisionReduceFlag(bool) { return *this; }
+  OpAICoreConfig& ExtendCfgInfo(const char*, const char*) { return *this; }
+  OpAICoreConfig(const OpAICoreConfig&) {}
+  OpAICoreConfig& operator=(const OpAICoreConfig&) { return *this; }
+
+ private:
+  std::vector<std::unique_ptr<OpParamDef>> params;
+};
+
+class OpAICoreDef {
+ public:
+  OpAICoreDef& SetTiling(ophook::host::Tiling given) { return tiling = given, *this; }
+  OpAICoreDef& AddConfig(const char* soc) { return socs.emplace_back(soc), *this; }
+  OpAICoreDef& AddConfig(const char* soc, OpAICoreConfig&) { return AddConfig(soc); }
+  template <typename F>
+  OpAICoreDef& SetCheckSupport(F) { return *this; }
+  template <typename F>
+  OpAICoreDef& SetOpSelectFormat(F) { return *this; }
+  ophook::host::Tiling tiling = nullptr;
+  std::vector<std::string> socs;
+};
+
+class OpDef {
+ public:
+  explicit OpDef(const char* given) : type(given) {}
+  OpParamDef& Input(const char* name) { return find(inputs, name); }
+  OpParamDef& Output(const char* name) { return find(outputs, name); }
+  OpAttrDef& Attr(const char* name) { return find(attrs, name); }
+  OpDef& SetInferShape(ophook::host::InferShape given) { return infer_shape = given, *this; }
+  OpDef& SetInferDataType(ophook::host::InferDataType given) { return infer_dtype = given, *this; }
+  template <typename F>
+  OpDef& SetInferShapeRange(F) { return *this; }
+  OpDef& Comment(const char*) { return *this; }
+  template <typename C, typename T>
+  OpDef& Comment(C, T) { return *this; }
+  OpAICoreDef& AICore() { return core; }
+
+  std::string type;
+  std::vector<std::unique_ptr<OpParamDef>> inputs, outputs;
+  std::vector<std::unique_ptr<OpAttrDef>> attrs;
+  ophook::host::InferShape infer_shape = nullptr;
+  ophook::host::InferDataType infer_dtype = nullptr;
+  OpAICoreDef core;
+
+ private:
+  template <typename T>
+  T& find(std::vector<std::unique_ptr<T>>& list, const char* name) {
+    for (auto& each : list)
+      if (each->name == name) return *each;
+    list.push_back(std::make_unique<T>(name));
+    return *list.back();
+  }
+};
+
+}  // namespace ops
+
+namespace ophook::host {
+struct Registration {
+  explicit Registration(std::unique_ptr<ops::OpDef> op);
+};
+class OpImpl {
+ public:
+  explicit OpImpl(const char* type) : functions_(&functions_of(type)) {}
+  OpImpl& Tiling(ophook::host::Tiling given) { return functions_->tiling = given, *this; }
+  OpImpl& Tiling(ophook::host::Tiling given, size_t) { return Tiling(given); }
+  OpImpl& InferShape(ophook::host::InferShape given) { return functions_->infer_shape = given, *this; }
+  OpImpl& InferDataType(ophook::host::InferDataType given) { return functions_->infer_dtype = given, *this; }
+  template <typename T>
+  OpImpl& TilingParse(ge::graphStatus (*parse)(gert::TilingParseContext*)) {
+    functions_->parse = parse;
+    functions_->new_compile_info = [] { return std::static_pointer_cast<void>(std::make_shared<T>()); };
+    return *this;
+  }
+  OpImpl& TilingInputsDataDependency(std::initializer_list<int32_t> inputs) { return InputsDataDependency(inputs); }
+  OpImpl& InputsDataDependency(std::initializer_list<int32_t> inputs) {
+    for (const int32_t i : inputs) functions_->value_inputs.push_back(static_cast<size_t>(i));
+    return *this;
+  }
+
+ private:
+  Functions* functions_;
+};
+}  // namespace ophook::host
+
+#define OP_ADD(type, ...) static const ophook::host::Registration ophook_op_##type(std::make_unique<type>(#type))
+#define OPHOOK_OP_IMPL(type, kind) static ophook::host::OpImpl ophook_impl_##kind##_##type = ophook::host::OpImpl(#type)
+#define IMPL_OP(type) OPHOOK_OP_IMPL(type, all)
+#define IMPL_OP_OPTILING(type) OPHOOK_OP_IMPL(type, tiling)
+#define IMPL_OP_INFERSHAPE(type) OPHOOK_OP_IMPL(type, shape)
+#define IMPL_OP_INFERDATATYPE(type) OPHOOK_OP_IMPL(type, dtype)

@@ -1,0 +1,46 @@
+// PlatformAscendC: what a tiling function asks about the processor.
+#pragma once
+
+#include "contexts.h"
+
+namespace platform_ascendc {
+
+enum class CoreMemType { L0_A = 0, L0_B = 1, L0_C = 2, L1 = 3, L2 = 4, UB = 5, HBM = 6, FB = 7, BT = 8, RESERVED };
+enum class SocVersion { ASCEND910 = 0, ASCEND910B, ASCEND310P, ASCEND310B, ASCEND910_93, ASCEND910_95, ASCEND950, RESERVED_VERSION = 99999 };
+
+class PlatformAscendC {
+ public:
+  explicit PlatformAscendC(const fe::PlatFormInfos* infos) : infos_(infos) {}
+  uint32_t GetCoreNum() const { return infos_->vector_cores; }
+  uint32_t GetCoreNumAic() const { return infos_->cube_cores; }
+  uint32_t GetCoreNumAiv() const { return infos_->vector_cores; }
+  uint32_t GetCoreNumVector() const { return 0; }  // cores with nothing but a vector unit, of Atlas 300I only
+  void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
+    switch (type) {
+      case CoreMemType::UB: size = infos_->ub; break;
+      case CoreMemType::L1: size = infos_->l1; break;
+      case CoreMemType::L0_A: size = infos_->l0a; break;
+      case CoreMemType::L0_B: size = infos_->l0b; break;
+      case CoreMemType::L0_C: size = infos_->l0c; break;
+      case CoreMemType::L2: size = infos_->l2; break;
+      case CoreMemType::HBM: size = infos_->hbm; break;
+      default: size = 0;
+    }
+  }
+  SocVersion GetSocVersion() const {
+    if (infos_->soc.rfind("Ascend910_93", 0) == 0) return SocVersion::ASCEND910_93;
+    if (infos_->soc.rfind("Ascend950", 0) == 0) return SocVersion::ASCEND950;
+    return SocVersion::ASCEND910B;
+  }
+  uint32_t GetLibApiWorkSpaceSize() const { return 16 * 1024 * 1024; }
+  uint32_t CalcTschBlockDim(uint32_t slices, uint32_t cubes, uint32_t vectors) const {
+    if (!cubes || !vectors || cubes > vectors) return slices;
+    const uint32_t ratio = vectors / cubes;
+    return (slices + ratio - 1) / ratio;
+  }
+
+ private:
+  const fe::PlatFormInfos* infos_;
+};
+
+}  // namespace platform_ascendc

@@ -1,0 +1,94 @@
+// Tiling structures: setters for the host here, and a plain structure for the kernel that the build writes from the same
+// fields.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace optiling {
+
+class TilingDef {
+ public:
+  struct Field {
+    std::string type, name;
+    size_t offset, size, align, count;  // offset from the object's begin
+    bool nested;
+  };
+  explicit TilingDef(const char* name) : name_(name) {}
+  virtual ~TilingDef() = default;
+  void SaveToBuffer(void* to, size_t capacity) const {
+    if (to && GetDataSize() <= capacity) save(static_cast<uint8_t*>(to));
+  }
+  size_t GetDataSize() const {
+    size_t end = 0;
+    for (const Field& f : fields_) end = aligned(end, align_of(f)) + size_of(f);
+    return aligned(end, align());
+  }
+  size_t align() const {
+    size_t most = 1;
+    for (const Field& f : fields_) most = std::max(most, align_of(f));
+    return most;
+  }
+  const char* GetTilingClassName() const { return name_.c_str(); }
+  const std::vector<Field>& fields() const { return fields_; }
+  const TilingDef& nested(const Field& f) const {
+    return *reinterpret_cast<const TilingDef*>(reinterpret_cast<const uint8_t*>(this) + f.offset);
+  }
+  void save(uint8_t* to) const {
+    size_t at = 0;
+    for (const Field& f : fields_) {
+      at = aligned(at, align_of(f));
+      if (f.nested) nested(f).save(to + at);
+      else std::memcpy(to + at, reinterpret_cast<const uint8_t*>(this) + f.offset, f.size);
+      at += size_of(f);
+    }
+  }
+
+ protected:
+  char add(const char* type, const char* name, const void* value, size_t size, size_t align, size_t count, bool nested = false) {
+    fields_.push_back({type, name, static_cast<size_t>(static_cast<const uint8_t*>(value) - reinterpret_cast<const uint8_t*>(this)),
+                       size, align, count, nested});
+    return 0;
+  }
+
+ private:
+  static size_t aligned(size_t at, size_t to) { return (at + to - 1) / to * to; }
+  size_t size_of(const Field& f) const { return f.nested ? nested(f).GetDataSize() : f.size; }
+  size_t align_of(const Field& f) const { return f.nested ? nested(f).align() : f.align; }
+  std::string name_;
+  std::vector<Field> fields_;
+};
+
+}  // namespace optiling
+
+namespace ophook::host {
+// `key` is an operator's type, or type_key for the structure of one tiling key.
+struct TilingRegistration {
+  TilingRegistration(const char* key, const char* name, optiling::TilingDef* (*make)());
+};
+}  // namespace ophook::host
+
+#define BEGIN_TILING_DATA_DEF(class_name)                    \
+  class class_name : public optiling::TilingDef {            \
+   public:                                                   \
+    class_name() : optiling::TilingDef(#class_name) {}
+#define TILING_DATA_FIELD_DEF(type, field)                                                     \
+  void set_##field(type value) { field##_ = value; }                                           \
+  type get_##field() const { return field##_; }                                                \
+  type field##_{};                                                                             \
+  char field##_added_ = add(#type, #field, &field##_, sizeof(type), alignof(type), 0);
+#define TILING_DATA_FIELD_DEF_ARR(type, length, field)                                         \
+  void set_##field(const type* values) { std::memcpy(field##_, values, sizeof(field##_)); }    \
+  type* get_##field() { return field##_; }                                                     \
+  type field##_[length] = {};                                                                  \
+  char field##_added_ = add(#type, #field, field##_, sizeof(field##_), alignof(type), length);
+#define TILING_DATA_FIELD_DEF_STRUCT(type, field)                                              \
+  type field;                                                                                  \
+  char field##_added_ = add(#type, #field, static_cast<optiling::TilingDef*>(&field), 0, 1, 0, true);
+#define END_TILING_DATA_DEF }
+#define REGISTER_TILING_DATA_CLASS(op, class_name)                                                        \
+  static const ophook::host::TilingRegistration ophook_tiling_##op##_##class_name(                        \
+      #op, #class_name, []() -> optiling::TilingDef* { return new class_name; });

@@ -1,0 +1,211 @@
+// Part of every operator's host library: the registry and the C interface.
+#include "host.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "details/op_def.h"
+#include "details/tiling_data.h"
+
+namespace ophook::host {
+namespace {
+
+struct Registry {
+  std::map<std::string, std::unique_ptr<ops::OpDef>> ops;
+  std::map<std::string, Functions> functions;
+  std::map<std::string, std::pair<std::string, optiling::TilingDef* (*)()>> tilings;  // by operator
+};
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+int fail(char* error, size_t capacity, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(error, capacity, format, arguments);
+  va_end(arguments);
+  return 1;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+template <typename T, typename F>
+std::string joined(const std::vector<T>& values, F text) {
+  std::string out = "[";
+  for (size_t i = 0; i < values.size(); ++i) out += (i ? "," : "") + text(values[i]);
+  return out + "]";
+}
+
+std::string param(const ops::OpParamDef& p) {
+  auto number = [](auto value) { return std::to_string(int(value)); };
+  return "{\"name\":" + quoted(p.name) + ",\"kind\":" + std::to_string(int(p.kind)) + ",\"dtypes\":" + joined(p.dtypes, number) +
+         ",\"formats\":" + joined(p.formats, number) + ",\"listed\":" + (p.listed ? "true" : "false") +
+         ",\"values\":" + (p.values ? "true" : "false") + ",\"initial\":" + (p.has_initial ? std::to_string(p.initial) : "null") + "}";
+}
+std::string attr(const ops::OpAttrDef& a) {
+  std::string preset = "null";
+  char number[64];
+  switch (a.preset.kind) {
+    case gert::AttrValue::kInt: preset = std::to_string(a.preset.whole); break;
+    case gert::AttrValue::kBool: preset = a.preset.flag ? "true" : "false"; break;
+    case gert::AttrValue::kFloat: std::snprintf(number, sizeof number, "%.9g", double(a.preset.real)), preset = number; break;
+    case gert::AttrValue::kText: preset = quoted(a.preset.text); break;
+    case gert::AttrValue::kInts: preset = joined(a.preset.wholes.values, [](int64_t v) { return std::to_string(v); }); break;
+    case gert::AttrValue::kFloats: preset = joined(a.preset.reals.values, [](float v) { return std::to_string(v); }); break;
+    default: break;
+  }
+  return "{\"name\":" + quoted(a.name) + ",\"type\":" + quoted(a.type) + ",\"required\":" + (a.required ? "true" : "false") +
+         ",\"default\":" + preset + "}";
+}
+
+void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, std::string& out) {
+  if (!done.insert(def.GetTilingClassName()).second) return;
+  for (const auto& f : def.fields())
+    if (f.nested) write_struct(def.nested(f), done, out);
+  out += "struct " + std::string(def.GetTilingClassName()) + " {\n";
+  for (const auto& f : def.fields())
+    out += "  " + f.type + " " + f.name + (f.count ? "[" + std::to_string(f.count) + "]" : "") + ";\n";
+  out += "};\n";
+}
+
+gert::Shape shape_of(const ascendc_tensor& t) {
+  gert::Shape shape;
+  for (int32_t i = 0; i < t.rank; ++i) shape.AppendDim(t.dims[i]);
+  return shape;
+}
+void fill(const ascendc_tensor* tensors, const int32_t* counts, size_t parameters, std::vector<gert::Tensor>& out,
+          std::vector<std::vector<int>>& ir) {
+  size_t at = 0;
+  for (size_t p = 0; p < parameters; ++p) {
+    ir.emplace_back();
+    for (int32_t i = 0; i < counts[p]; ++i, ++at) {
+      gert::Tensor tensor;
+      tensor.shape = {shape_of(tensors[at]), shape_of(tensors[at])};
+      tensor.desc.dtype = ge::DataType(tensors[at].dtype);
+      tensor.data = tensors[at].data;
+      ir.back().push_back(int(out.size()));
+      out.push_back(tensor);
+    }
+  }
+}
+gert::Node node_of(const ascendc_call& call) {
+  gert::Node node;
+  node.name = node.type = call.type;
+  fill(call.inputs, call.input_counts, call.input_parameters, node.inputs, node.ir_inputs);
+  fill(call.outputs, call.output_counts, call.output_parameters, node.outputs, node.ir_outputs);
+  for (size_t i = 0; i < call.attr_count; ++i) {
+    const ascendc_attr& a = call.attrs[i];
+    gert::AttrValue value;
+    value.kind = gert::AttrValue::Kind(a.kind);
+    value.whole = a.whole, value.flag = a.whole != 0, value.real = float(a.real), value.text = a.text ? a.text : "";
+    if (a.wholes) value.wholes.values.assign(a.wholes, a.wholes + a.count);
+    if (a.reals) value.reals.values.assign(a.reals, a.reals + a.count);
+    node.attrs.values.push_back(value);
+  }
+  const ascendc_soc& s = call.soc;
+  node.platform = {s.name ? s.name : "", s.cube_cores, s.vector_cores, s.ub, s.l1, s.l0a, s.l0b, s.l0c, s.l2, s.hbm};
+  return node;
+}
+
+}  // namespace
+
+Functions& functions_of(const char* type) { return registry().functions[type]; }
+
+Registration::Registration(std::unique_ptr<ops::OpDef> op) {
+  Functions& functions = functions_of(op->type.c_str());
+  if (op->core.tiling) functions.tiling = op->core.tiling;
+  if (op->infer_shape) functions.infer_shape = op->infer_shape;
+  if (op->infer_dtype) functions.infer_dtype = op->infer_dtype;
+  const std::string type = op->type;
+  registry().ops[type] = std::move(op);
+}
+TilingRegistration::TilingRegistration(const char* key, const char* name, optiling::TilingDef* (*make)()) {
+  registry().tilings[key] = {name, make};
+}
+
+}  // namespace ophook::host
+
+using namespace ophook::host;
+
+const char* ascendc_describe() {
+  static std::string text;
+  text = "[";
+  for (const auto& [type, op] : registry().ops) {
+    const Functions& f = functions_of(type.c_str());
+    auto one = [](const auto& p) { return param(*p); };
+    text += (text.size() > 1 ? ",{" : "{") + std::string("\"type\":") + quoted(type) + ",\"inputs\":" + joined(op->inputs, one) +
+            ",\"outputs\":" + joined(op->outputs, one) + ",\"attrs\":" + joined(op->attrs, [](const auto& a) { return attr(*a); }) +
+            ",\"socs\":" + joined(op->core.socs, quoted) + ",\"tiling\":" + (f.tiling ? "true" : "false") +
+            ",\"infer\":" + (f.infer_shape ? "true" : "false") + "}";
+  }
+  text += "]";
+  return text.c_str();
+}
+
+const char* ascendc_prelude(const char* type) {
+  static std::string text;
+  text = "// The tiling data of " + std::string(type) + ", as its host side registered it.\n#pragma once\n#include <cstdint>\n";
+  std::set<std::string> done;
+  for (const auto& [key, tiling] : registry().tilings) {
+    std::unique_ptr<optiling::TilingDef> def(tiling.second());
+    write_struct(*def, done, text);
+  }
+  auto own = registry().tilings.find(type);
+  if (own != registry().tilings.end()) text += "using OphookDefaultTiling = " + own->second.first + ";\n";
+  return text.c_str();
+}
+
+int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, size_t capacity) {
+  const Functions& functions = functions_of(call->type);
+  if (!functions.tiling) return fail(error, capacity, "%s registers no tiling function", call->type);
+  gert::Node node = node_of(*call);
+  gert::TilingContext context(node);
+  if (functions.new_compile_info) {
+    context.compile_info = functions.new_compile_info();
+    gert::TilingParseContext parse(node);
+    parse.compile_info = context.compile_info.get();
+    if (functions.parse && functions.parse(&parse) != ge::GRAPH_SUCCESS)
+      return fail(error, capacity, "TilingParse of %s failed", call->type);
+  }
+  if (functions.tiling(&context) != ge::GRAPH_SUCCESS) return fail(error, capacity, "the tiling function of %s refuses the call", call->type);
+  const gert::TilingData& data = *context.GetRawTilingData();
+  if (data.GetDataSize() > sizeof out->data) return fail(error, capacity, "%zu bytes of tiling data; allowed: up to %zu", data.GetDataSize(), sizeof out->data);
+  if (context.block_dim == 0) return fail(error, capacity, "the tiling function of %s sets no block dim (SetBlockDim)", call->type);
+  out->block_dim = context.block_dim;
+  out->tiling_key = context.tiling_key;
+  out->workspace = 0;
+  for (const size_t size : context.workspaces) out->workspace += size;
+  out->size = data.GetDataSize();
+  std::memcpy(out->data, data.GetData(), data.GetDataSize());
+  return 0;
+}
+
+int ascendc_infer(const ascendc_call* call, char* error, size_t capacity) {
+  const Functions& functions = functions_of(call->type);
+  gert::Node node = node_of(*call);
+  if (functions.infer_dtype) {
+    gert::InferDataTypeContext context(node);
+    if (functions.infer_dtype(&context) != ge::GRAPH_SUCCESS)
+      return fail(error, capacity, "%s refuses these data types", call->type);
+  }
+  if (!functions.infer_shape) return fail(error, capacity, "%s registers no shape inference", call->type);
+  gert::InferShapeContext context(node);
+  if (functions.infer_shape(&context) != ge::GRAPH_SUCCESS) return fail(error, capacity, "%s refuses these shapes", call->type);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    ascendc_tensor& t = call->outputs[i];
+    const gert::Shape& shape = node.outputs[i].shape.GetOriginShape();
+    t.rank = int32_t(shape.GetDimNum());
+    for (int32_t d = 0; d < t.rank; ++d) t.dims[d] = shape.GetDim(size_t(d));
+    if (functions.infer_dtype) t.dtype = int32_t(node.outputs[i].desc.dtype);
+  }
+  return 0;
+}

@@ -1,0 +1,6 @@
+// In the place of the header of this name that operator projects include.
+#pragma once
+
+#include "../details/op_def.h"
+#include "../details/tiling_data.h"
+#include "../details/platform.h"

@@ -1,0 +1,5 @@
+// In the place of the header of this name that operator projects include.
+#pragma once
+
+#include "../details/tiling_data.h"
+#include "../details/contexts.h"

@@ -1,0 +1,95 @@
+// DataCopy and DataCopyPad between device memory and local memory.
+#pragma once
+
+#include <cstring>
+
+#include "tensor.h"
+
+namespace AscendC {
+
+namespace copy_details {
+inline ophook::rt::Blocks in_blocks(const DataCopyParams& p) {  // lengths and gaps are in 32-byte blocks
+  return {p.blockCount, uint64_t(p.blockLen) * 32, uint64_t(p.srcStride) * 32, uint64_t(p.dstStride) * 32};
+}
+template <typename T>
+uint64_t bits_of(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+}  // namespace copy_details
+
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint32_t count,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_in("DataCopy", dst.view(), src.view(), {1, uint64_t(count) * sizeof(T), 0, 0}, nullptr, at);
+}
+template <typename T>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_out("DataCopy", dst.view(), src.view(), {1, uint64_t(count) * sizeof(T), 0, 0}, false, at);
+}
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_local("DataCopy", dst.view(), src.view(), {1, uint64_t(count) * sizeof(T), 0, 0}, at);
+}
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_in("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params), nullptr, at);
+}
+template <typename T>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_out("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params), false, at);
+}
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params), at);
+}
+
+// Lengths are in bytes; gaps are in bytes on the side of device memory and in 32-byte blocks on the other.
+template <typename T>
+__aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params,
+                                   const DataCopyPadExtParams<T>& pad, ophook::rt::At at = ophook::rt::At::here()) {
+  const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding, copy_details::bits_of(pad.paddingValue)};
+  ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
+                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding, at);
+}
+template <typename T>
+__aicore__ inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
+                                   const DataCopyPadParams& pad, ophook::rt::At at = ophook::rt::At::here()) {
+  const ophook::rt::Padding padding{pad.isPad, pad.leftPadding, pad.rightPadding, pad.paddingValue};
+  ophook::rt::copy_in("DataCopyPad", dst.view(), src.view(),
+                      {params.blockCount, params.blockLen, params.srcStride, uint64_t(params.dstStride) * 32}, &padding, at);
+}
+template <typename T>
+__aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params,
+                                   ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_out("DataCopyPad", dst.view(), src.view(),
+                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true, at);
+}
+template <typename T>
+__aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
+                                   ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::copy_out("DataCopyPad", dst.view(), src.view(),
+                       {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true, at);
+}
+
+template <typename T>
+__aicore__ inline void SetAtomicAdd() { ophook::rt::atomic(1, ophook::rt::dtype_of<T>()); }
+template <typename T>
+__aicore__ inline void SetAtomicMax() { ophook::rt::atomic(2, ophook::rt::dtype_of<T>()); }
+template <typename T>
+__aicore__ inline void SetAtomicMin() { ophook::rt::atomic(3, ophook::rt::dtype_of<T>()); }
+__aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
+
+// Device memory is one with its cache here.
+template <typename T, CacheLine line, DcciDst target = DcciDst::CACHELINE_OUT>
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {}
+template <typename T, CacheLine line>
+__aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}
+
+}  // namespace AscendC

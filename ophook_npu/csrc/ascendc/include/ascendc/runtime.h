@@ -1,0 +1,159 @@
+// The runtime that every Ascend C call ends in: plain functions of libophook_ascendc.so. The templates that kernels see
+// only pack their arguments, so that a kernel compiles in a second or two and the rules are in one place.
+#pragma once
+
+#include <cstdarg>
+
+#include "types.h"
+
+#define OPHOOK_RT __attribute__((visibility("default")))
+
+namespace ophook::rt {
+
+// Where in the kernel's source a call stands; the default argument of every call.
+struct At {
+  const char* file;
+  int line;
+  static constexpr At here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
+enum class Dtype : uint8_t { f16, f32, bf16, i8, u8, i16, u16, i32, u32, i64, u64, f64, b8, i4, other };
+
+template <typename T>
+constexpr Dtype dtype_of() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, half>) return Dtype::f16;
+  else if constexpr (std::is_same_v<U, float>) return Dtype::f32;
+  else if constexpr (std::is_same_v<U, bfloat16_t>) return Dtype::bf16;
+  else if constexpr (std::is_same_v<U, bool>) return Dtype::b8;
+  else if constexpr (std::is_same_v<U, double>) return Dtype::f64;
+  else if constexpr (std::is_same_v<U, int4b_t>) return Dtype::i4;
+  else if constexpr (std::is_integral_v<U> && std::is_signed_v<U>)
+    return sizeof(U) == 1 ? Dtype::i8 : sizeof(U) == 2 ? Dtype::i16 : sizeof(U) == 4 ? Dtype::i32 : Dtype::i64;
+  else if constexpr (std::is_integral_v<U>)
+    return sizeof(U) == 1 ? Dtype::u8 : sizeof(U) == 2 ? Dtype::u16 : sizeof(U) == 4 ? Dtype::u32 : Dtype::u64;
+  else return Dtype::other;
+}
+
+enum class Memory : uint8_t { ub, l1, l0a, l0b, l0c, bt, fb, gm };
+enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX, ALL };
+constexpr int kPipes = 7;
+
+// A LocalTensor without its type: bytes [offset, offset + bytes) of one core's local memory.
+struct Local {
+  uint32_t offset = 0, bytes = 0;
+  int32_t buffer = -1;       // index of the buffer that it was taken from, -1: none
+  uint32_t generation = 0;   // of that buffer's contents: FreeTensor begins a new one
+  Memory memory = Memory::ub;
+  uint8_t position = 0;
+  Dtype dtype = Dtype::other;
+};
+
+struct Global {
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0;  // from data on, as SetGlobalBuffer told; 0: it did not
+  Dtype dtype = Dtype::other;
+};
+
+// What one vector instruction covers: `count` elements in a row, or `repeat` times 256 bytes picked by a mask.
+struct Cover {
+  enum Kind : uint8_t { kCount, kLanes, kBits, kPreset } kind = kCount;
+  uint64_t low = 0, high = 0;  // kCount, kLanes: how many (low); kBits: the mask
+  uint32_t repeat = 1;
+};
+struct Step {
+  uint32_t block = 1, repeat = 8;  // in blocks of 32 bytes
+};
+
+// A scalar operand, kept in all the forms that an instruction may want.
+struct Scalar {
+  double real;
+  int64_t whole;
+};
+template <typename T>
+constexpr Scalar scalar_of(T value) {
+  if constexpr (std::is_same_v<T, bfloat16_t>) return {bfloat16_value(value.bits), 0};
+  else if constexpr (std::is_same_v<T, half>) return {float(value), int64_t(float(value) != float(value) ? 0 : 0)};
+  else if constexpr (std::is_integral_v<T>) return {double(value), int64_t(value)};
+  else return {double(value), 0};
+}
+
+// ---- elementwise: rows of vector_ops.inc ----
+enum class Op : uint16_t {
+#define VECTOR_OP(name, ...) name,
+#include "vector_ops.inc"
+#undef VECTOR_OP
+  kCount
+};
+OPHOOK_RT void unary(Op op, Local dst, Local src, Cover cover, Step d, Step s, At at);
+OPHOOK_RT void binary(Op op, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at);
+OPHOOK_RT void with_scalar(Op op, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at);
+OPHOOK_RT void duplicate(Local dst, Scalar value, Cover cover, Step d, At at);
+OPHOOK_RT void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at);
+OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
+
+// ---- copies ----
+struct Blocks {  // `count` pieces of `length` bytes; gaps between them in bytes
+  uint32_t count = 1;
+  uint64_t length = 0, from_gap = 0, to_gap = 0;
+};
+struct Padding {
+  bool is_pad = false;
+  uint32_t left = 0, right = 0;  // elements
+  uint64_t value = 0;            // its bits
+};
+OPHOOK_RT void copy_in(const char* call, Local to, Global from, Blocks blocks, const Padding* pad, At at);
+OPHOOK_RT void copy_out(const char* call, Global to, Local from, Blocks blocks, bool padded, At at);
+OPHOOK_RT void copy_local(const char* call, Local to, Local from, Blocks blocks, At at);
+
+// ---- scalar access ----
+OPHOOK_RT void* local_address(Local tensor);
+OPHOOK_RT void read_local(const char* call, Local tensor, uint64_t index, uint32_t size, void* out, At at);
+OPHOOK_RT void write_local(const char* call, Local tensor, uint64_t index, uint32_t size, const void* value, At at);
+OPHOOK_RT void read_global(const char* call, Global tensor, uint64_t index, uint32_t size, void* out, At at);
+OPHOOK_RT void write_global(const char* call, Global tensor, uint64_t index, uint32_t size, const void* value, At at);
+OPHOOK_RT void beyond(Local tensor, uint64_t first, const char* what, At at);
+
+// ---- buffers and queues ----
+struct Queue {
+  int32_t id = -1;  // in the running core's table; -1: InitBuffer was not called
+};
+OPHOOK_RT void pipe_begin(void* pipe, At at);
+OPHOOK_RT void pipe_end(void* pipe);
+OPHOOK_RT void* pipe_current();
+OPHOOK_RT void pipe_reset(void* pipe);
+OPHOOK_RT void init_queue(Queue& queue, int from, int to, int depth, uint32_t count, uint32_t bytes, At at);
+OPHOOK_RT void init_buffer(Queue& buffer, int position, uint32_t bytes, At at);
+OPHOOK_RT Local queue_alloc(Queue& queue, At at);
+OPHOOK_RT void queue_enque(Queue& queue, Local tensor, int from, int to, At at);
+OPHOOK_RT Local queue_deque(Queue& queue, int from, int to, At at);
+OPHOOK_RT void queue_free(Queue& queue, Local tensor, At at);
+OPHOOK_RT bool queue_vacant(const Queue& queue, bool free_buffer);
+OPHOOK_RT int queue_held(const Queue& queue);
+OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at);
+
+// ---- synchronization ----
+OPHOOK_RT void set_flag(Pipe from, Pipe to, int id, At at);
+OPHOOK_RT void wait_flag(Pipe from, Pipe to, int id, At at);
+OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
+OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
+OPHOOK_RT void barrier(Pipe pipe, At at);
+OPHOOK_RT void sync_all(bool vector_only, At at);
+OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min
+
+// ---- the core ----
+OPHOOK_RT int64_t block_index();
+OPHOOK_RT int64_t block_count();
+OPHOOK_RT int64_t sub_block_index();
+OPHOOK_RT int64_t sub_block_count();
+OPHOOK_RT bool is_vector_core();
+OPHOOK_RT uint64_t tiling_key();
+OPHOOK_RT uint8_t* workspace_address();
+OPHOOK_RT void copy_tiling(void* to, const void* from, size_t bytes, const char* name, At at);
+OPHOOK_RT void print(const char* format, va_list arguments);
+OPHOOK_RT void dump(Local tensor, uint32_t tag, uint32_t count);
+OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count);
+[[noreturn]] OPHOOK_RT void assertion(const char* condition, At at);
+[[noreturn]] OPHOOK_RT void trap(At at);
+
+}  // namespace ophook::rt

@@ -1,0 +1,100 @@
+// Events, barriers, and which core this is.
+#pragma once
+
+#include "pipe.h"
+
+namespace AscendC {
+
+namespace sync_details {
+using ophook::rt::Pipe;
+struct Ends {
+  Pipe from, to;
+};
+constexpr Ends ends_of(HardEvent event) {
+  switch (event) {
+#define ENDS(from, to) \
+  case HardEvent::from##_##to: return {Pipe::from, Pipe::to};
+    ENDS(MTE2, MTE1) ENDS(MTE1, MTE2) ENDS(MTE1, M) ENDS(M, MTE1) ENDS(MTE2, V) ENDS(V, MTE2) ENDS(MTE3, V) ENDS(V, MTE3)
+    ENDS(M, V) ENDS(V, M) ENDS(V, V) ENDS(MTE3, MTE1) ENDS(MTE1, MTE3) ENDS(MTE1, V) ENDS(MTE2, M) ENDS(M, MTE2) ENDS(V, MTE1)
+    ENDS(M, FIX) ENDS(FIX, M) ENDS(MTE3, MTE2) ENDS(MTE2, MTE3) ENDS(S, V) ENDS(V, S) ENDS(S, MTE2) ENDS(MTE2, S) ENDS(S, MTE3)
+    ENDS(MTE3, S) ENDS(MTE2, FIX) ENDS(FIX, MTE2) ENDS(FIX, S) ENDS(S, FIX) ENDS(M, S) ENDS(S, M) ENDS(FIX, MTE3)
+    ENDS(MTE3, FIX) ENDS(FIX, V) ENDS(V, FIX) ENDS(MTE1, FIX) ENDS(FIX, MTE1)
+#undef ENDS
+    default: return {Pipe::S, Pipe::S};
+  }
+}
+}  // namespace sync_details
+
+template <HardEvent event>
+__aicore__ inline void SetFlag(int32_t id, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::set_flag(sync_details::ends_of(event).from, sync_details::ends_of(event).to, id, at);
+}
+template <HardEvent event>
+__aicore__ inline void WaitFlag(int32_t id, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::wait_flag(sync_details::ends_of(event).from, sync_details::ends_of(event).to, id, at);
+}
+template <pipe_t pipe>
+__aicore__ inline void PipeBarrier(ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
+}
+template <bool isAIVOnly = true>
+__aicore__ inline void SyncAll(ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::sync_all(isAIVOnly, at);
+}
+template <bool isAIVOnly = true>
+__aicore__ inline void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, const int32_t = 0,
+                               ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::sync_all(isAIVOnly, at);
+}
+
+template <HardEvent event>
+__aicore__ TEventID TPipe::AllocEventID(ophook::rt::At at) {
+  return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, true, at));
+}
+template <HardEvent event>
+__aicore__ void TPipe::ReleaseEventID(TEventID id, ophook::rt::At at) {
+  ophook::rt::event_release(sync_details::ends_of(event).from, sync_details::ends_of(event).to, id, at);
+}
+__aicore__ inline TEventID TPipe::FetchEventID(HardEvent event, ophook::rt::At at) {
+  return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, false, at));
+}
+template <HardEvent event>
+__aicore__ TEventID TPipe::FetchEventID(ophook::rt::At at) {
+  return FetchEventID(event, at);
+}
+
+__aicore__ inline int64_t GetBlockIdx() { return ophook::rt::block_index(); }
+__aicore__ inline int64_t GetBlockNum() { return ophook::rt::block_count(); }
+__aicore__ inline int64_t GetSubBlockIdx() { return ophook::rt::sub_block_index(); }
+__aicore__ inline int64_t GetSubBlockNum() { return ophook::rt::sub_block_count(); }
+__aicore__ inline int64_t GetTaskRation() { return ophook::rt::sub_block_count(); }
+__aicore__ inline uint32_t GetDataBlockSizeInBytes() { return 32; }
+__aicore__ inline uint8_t* GetUserWorkspace(GM_ADDR workspace) { return workspace; }
+__aicore__ inline void SetSysWorkspace(GM_ADDR) {}
+__aicore__ inline GM_ADDR GetSysWorkSpacePtr() { return ophook::rt::workspace_address(); }
+__aicore__ inline void Trap(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::trap(at); }
+
+__attribute__((format(printf, 1, 2))) inline void printf(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  ophook::rt::print(format, arguments);
+  va_end(arguments);
+}
+#define PRINTF(...) ::AscendC::printf(__VA_ARGS__)
+template <typename T>
+__aicore__ inline void DumpTensor(const LocalTensor<T>& tensor, uint32_t tag, uint32_t count) {
+  ophook::rt::dump(tensor.view(), tag, count);
+}
+template <typename T>
+__aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, uint32_t count) {
+  ophook::rt::dump(tensor.view(), tag, count);
+}
+
+}  // namespace AscendC
+
+#define ASCEND_IS_AIV (::ophook::rt::is_vector_core())
+#define ASCEND_IS_AIC (!::ophook::rt::is_vector_core())
+#undef assert
+#define assert(condition, ...) \
+  ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
+#define ascendc_assert(condition, ...) assert(condition, __VA_ARGS__)

@@ -1,0 +1,86 @@
+// LocalTensor and GlobalTensor: views of one core's local memory and of device memory.
+#pragma once
+
+#include "enums.h"
+#include "runtime.h"
+
+namespace AscendC {
+
+template <typename T>
+class LocalTensor {
+ public:
+  using PrimType = T;
+  LocalTensor() = default;
+  explicit LocalTensor(ophook::rt::Local view) : view_(view) { view_.dtype = ophook::rt::dtype_of<T>(); }
+
+  __aicore__ T GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {
+    T value;
+    ophook::rt::read_local("GetValue", view_, index, sizeof(T), &value, at);
+    return value;
+  }
+  template <typename V>
+  __aicore__ void SetValue(uint32_t index, V value, ophook::rt::At at = ophook::rt::At::here()) const {
+    const T converted = static_cast<T>(value);
+    ophook::rt::write_local("SetValue", view_, index, sizeof(T), &converted, at);
+  }
+  __aicore__ LocalTensor operator[](uint32_t first) const {
+    ophook::rt::Local view = view_;
+    const uint64_t skipped = uint64_t(first) * sizeof(T);
+    view.offset = static_cast<uint32_t>(view_.offset + skipped);
+    view.bytes = skipped > view_.bytes ? 0 : static_cast<uint32_t>(view_.bytes - skipped);
+    return LocalTensor(view);
+  }
+  template <typename U>
+  __aicore__ LocalTensor<U> ReinterpretCast() const { return LocalTensor<U>(view_); }
+  __aicore__ uint32_t GetSize() const { return view_.bytes / sizeof(T); }
+  __aicore__ uint32_t GetLength() const { return view_.bytes; }
+  __aicore__ void SetSize(uint32_t elements) { view_.bytes = static_cast<uint32_t>(elements * sizeof(T)); }
+  __aicore__ void SetBufferLen(uint32_t elements) { SetSize(elements); }
+  __aicore__ int32_t GetPosition() const { return view_.position; }
+  __aicore__ T* GetPhyAddr() const { return static_cast<T*>(ophook::rt::local_address(view_)); }
+  __aicore__ T* GetPhyAddr(uint32_t first) const { return GetPhyAddr() + first; }
+  __aicore__ void SetUserTag(int32_t tag) { tag_ = tag; }
+  __aicore__ int32_t GetUserTag() const { return tag_; }
+  const ophook::rt::Local& view() const { return view_; }
+
+ private:
+  ophook::rt::Local view_;
+  int32_t tag_ = 0;
+};
+
+template <typename T>
+class GlobalTensor {
+ public:
+  using PrimType = T;
+  GlobalTensor() = default;
+  __aicore__ void SetGlobalBuffer(T* buffer) { data_ = buffer, elements_ = 0; }
+  __aicore__ void SetGlobalBuffer(T* buffer, uint64_t elements) { data_ = buffer, elements_ = elements; }
+  __aicore__ const T* GetPhyAddr() const { return data_; }
+  __aicore__ T* GetPhyAddr(uint64_t first) const { return data_ + first; }
+  __aicore__ uint64_t GetSize() const { return elements_; }
+  __aicore__ GlobalTensor operator[](uint64_t first) const {
+    GlobalTensor other;
+    other.data_ = reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data_) + first * sizeof(T));
+    other.elements_ = elements_ > first ? elements_ - first : 0;
+    return other;
+  }
+  __aicore__ T GetValue(uint64_t index, ophook::rt::At at = ophook::rt::At::here()) const {
+    T value;
+    ophook::rt::read_global("GetValue", view(), index, sizeof(T), &value, at);
+    return value;
+  }
+  __aicore__ void SetValue(uint64_t index, T value, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::write_global("SetValue", view(), index, sizeof(T), &value, at);
+  }
+  template <CacheRwMode mode = CacheRwMode::RW>
+  __aicore__ void SetL2CacheHint(CacheMode) {}
+  ophook::rt::Global view() const {
+    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), elements_ * sizeof(T), ophook::rt::dtype_of<T>()};
+  }
+
+ private:
+  T* data_ = nullptr;
+  uint64_t elements_ = 0;
+};
+
+}  // namespace AscendC

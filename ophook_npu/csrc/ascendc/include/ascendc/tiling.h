@@ -1,0 +1,25 @@
+// How a kernel learns its tiling. The structure that GET_TILING_DATA means is written by the build, from what the host side
+// registered; it is included before the kernel.
+#pragma once
+
+#include "runtime.h"
+
+namespace ophook::rt {
+template <typename T>
+T tiling_data(const void* from, const char* name, At at = At::here()) {
+  T data;
+  copy_tiling(&data, from, sizeof(T), name, at);
+  return data;
+}
+}  // namespace ophook::rt
+
+#define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) \
+  const type name = ::ophook::rt::tiling_data<type>(tiling, #type)
+#define GET_TILING_DATA(name, tiling) GET_TILING_DATA_WITH_STRUCT(OphookDefaultTiling, name, tiling)
+#define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
+  const auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
+#define REGISTER_TILING_DEFAULT(type) using OphookDefaultTiling = type
+#define REGISTER_TILING_FOR_TILINGKEY(condition, type)
+#define TILING_KEY_IS(key) (::ophook::rt::tiling_key() == static_cast<uint64_t>(key))
+#define KERNEL_TASK_TYPE_DEFAULT(type)
+#define KERNEL_TASK_TYPE(key, type)

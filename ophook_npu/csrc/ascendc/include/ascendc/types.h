@@ -1,0 +1,84 @@
+// What Ascend C adds to C++: address-space and function qualifiers, half and bfloat16_t.
+//
+// On the device the qualifiers choose an address space; here all memory is the host's and the checks are the runtime's.
+// half converts to and from float by itself, as on the device. bfloat16_t does not: it has no arithmetic there, and a
+// kernel that adds two of them does not compile here either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#define __aicore__
+#define __gm__
+#define __ubuf__
+#define __cbuf__
+#define __ca__
+#define __cb__
+#define __cc__
+#define __sync_noalias__
+#define __global__ __attribute__((visibility("default")))
+#define __inout_pipe__(pipe)
+#define __force_inline__ inline
+
+using GM_ADDR = uint8_t*;
+
+namespace ophook::rt {
+
+// Round to nearest even. Subnormals are kept.
+constexpr uint16_t half_bits(float value) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to 65536 or more
+  if (magnitude < 0x38800000u) {                                                // below the smallest normal number
+    if (magnitude < 0x33000000u) return static_cast<uint16_t>(sign);
+    const uint32_t shift = 126u - (magnitude >> 23);
+    const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+    const uint32_t kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1), middle = 1u << (shift - 1);
+    return static_cast<uint16_t>(sign | (kept + (rest > middle || (rest == middle && (kept & 1)))));
+  }
+  const uint32_t rebased = magnitude - 0x38000000u;
+  return static_cast<uint16_t>(sign | ((rebased + 0xfffu + ((rebased >> 13) & 1u)) >> 13));
+}
+constexpr float half_value(uint16_t bits) {
+  const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, mantissa = bits & 0x3ffu;
+  if (exponent == 0x1f) return __builtin_bit_cast(float, sign | 0x7f800000u | (mantissa << 13));
+  if (exponent) return __builtin_bit_cast(float, sign | ((exponent + 112) << 23) | (mantissa << 13));
+  const float small = static_cast<float>(mantissa) * 5.9604644775390625e-8f;  // 2^-24
+  return sign ? -small : small;
+}
+constexpr uint16_t bfloat16_bits(float value) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+constexpr float bfloat16_value(uint16_t bits) { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
+
+}  // namespace ophook::rt
+
+struct half {
+  half() = default;
+  constexpr half(float value) : bits(ophook::rt::half_bits(value)) {}
+  constexpr half(double value) : half(static_cast<float>(value)) {}
+  template <typename T, typename = std::enable_if_t<std::is_integral_v<T>>>
+  constexpr half(T value) : half(static_cast<float>(value)) {}
+  constexpr operator float() const { return ophook::rt::half_value(bits); }
+  constexpr half& operator+=(half other) { return *this = half(float(*this) + float(other)); }
+  constexpr half& operator-=(half other) { return *this = half(float(*this) - float(other)); }
+  constexpr half& operator*=(half other) { return *this = half(float(*this) * float(other)); }
+  constexpr half& operator/=(half other) { return *this = half(float(*this) / float(other)); }
+  uint16_t bits;
+};
+
+struct bfloat16_t {
+  bfloat16_t() = default;
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  constexpr explicit bfloat16_t(T value) : bits(ophook::rt::bfloat16_bits(static_cast<float>(value))) {}
+  uint16_t bits;
+};
+
+struct int4b_t {
+  int8_t bits;
+};

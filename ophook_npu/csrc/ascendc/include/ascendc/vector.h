@@ -1,0 +1,197 @@
+// Elementwise vector instructions, each in its three forms: a count, a mask as a number of elements, a mask as bits.
+#pragma once
+
+#include "tensor.h"
+
+namespace AscendC {
+
+namespace cover {
+using ophook::rt::Cover;
+inline Cover count(int32_t elements) { return {Cover::kCount, elements < 0 ? 0 : uint64_t(elements), 0, 1}; }
+inline Cover lanes(uint64_t mask, uint32_t repeat) { return {Cover::kLanes, mask, 0, repeat}; }
+inline Cover bits(const uint64_t* mask, uint32_t repeat) { return {Cover::kBits, mask[0], mask[1], repeat}; }
+inline Cover preset(uint32_t repeat) { return {Cover::kPreset, 0, 0, repeat}; }  // what SetVectorMask set
+}  // namespace cover
+
+// Passed as the mask of a call with isSetMask = false.
+constexpr uint64_t MASK_PLACEHOLDER = 0;
+inline uint64_t MASK_PLACEHOLDER_LIST[2] = {0, 0};
+
+#define OPHOOK_BINARY(name)                                                                                                \
+  template <typename T>                                                                                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              const int32_t& count, ophook::rt::At at = ophook::rt::At::here()) {                          \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(), cover::count(count), {}, {}, {}, at);   \
+  }                                                                                                                        \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& p,                        \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                         \
+                       isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                             \
+                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                               \
+                       {p.src1BlkStride, p.src1RepStride}, at);                                                            \
+  }                                                                                                                        \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& p,                      \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::binary(ophook::rt::Op::name, dst.view(), src0.view(), src1.view(),                                         \
+                       isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                              \
+                       {p.dstBlkStride, p.dstRepStride}, {p.src0BlkStride, p.src0RepStride},                               \
+                       {p.src1BlkStride, p.src1RepStride}, at);                                                            \
+  }
+OPHOOK_BINARY(Add)
+OPHOOK_BINARY(Sub)
+OPHOOK_BINARY(Mul)
+OPHOOK_BINARY(Div)
+OPHOOK_BINARY(Max)
+OPHOOK_BINARY(Min)
+OPHOOK_BINARY(And)
+OPHOOK_BINARY(Or)
+OPHOOK_BINARY(AddRelu)
+OPHOOK_BINARY(SubRelu)
+OPHOOK_BINARY(MulAddDst)
+OPHOOK_BINARY(FusedMulAdd)
+OPHOOK_BINARY(FusedMulAddRelu)
+#undef OPHOOK_BINARY
+
+#define OPHOOK_UNARY(name)                                                                                                 \
+  template <typename T>                                                                                                    \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,                  \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(), cover::count(count), {}, {}, at);                      \
+  }                                                                                                                        \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, const uint8_t repeatTime, \
+                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {                    \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                        \
+                      isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                              \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                             \
+  }                                                                                                                        \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[], const uint8_t repeatTime, \
+                              const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {                    \
+    ophook::rt::unary(ophook::rt::Op::name, dst.view(), src.view(),                                                        \
+                      isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                               \
+                      {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                             \
+  }
+OPHOOK_UNARY(Abs)
+OPHOOK_UNARY(Exp)
+OPHOOK_UNARY(Ln)
+OPHOOK_UNARY(Sqrt)
+OPHOOK_UNARY(Rsqrt)
+OPHOOK_UNARY(Reciprocal)
+OPHOOK_UNARY(Relu)
+OPHOOK_UNARY(Not)
+#undef OPHOOK_UNARY
+
+#define OPHOOK_SCALAR(name)                                                                                                \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, const int32_t& count, \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),                   \
+                            cover::count(count), {}, {}, at);                                                              \
+  }                                                                                                                        \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask,        \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                        \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),                   \
+                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),                        \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                       \
+  }                                                                                                                        \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalar, uint64_t mask[],      \
+                              const uint8_t repeatTime, const UnaryRepeatParams& p,                                        \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::with_scalar(ophook::rt::Op::name, dst.view(), src.view(), ophook::rt::scalar_of(scalar),                   \
+                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),                         \
+                            {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);                       \
+  }
+OPHOOK_SCALAR(Adds)
+OPHOOK_SCALAR(Muls)
+OPHOOK_SCALAR(Maxs)
+OPHOOK_SCALAR(Mins)
+OPHOOK_SCALAR(ShiftLeft)
+OPHOOK_SCALAR(ShiftRight)
+OPHOOK_SCALAR(LeakyRelu)
+#undef OPHOOK_SCALAR
+
+// dst += src * scalar; a float dst may have a half src.
+template <typename T, typename U>
+__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, const int32_t& count,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar), cover::count(count),
+                          {}, {}, at);
+}
+template <typename T, typename U, bool isSetMask = true>
+__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalar, uint64_t mask,
+                            const uint8_t repeatTime, const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::with_scalar(ophook::rt::Op::Axpy, dst.view(), src.view(), ophook::rt::scalar_of(scalar),
+                          isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
+                          {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
+}
+
+template <typename T>
+__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, const int32_t& count,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value), cover::count(count), {}, at);
+}
+template <typename T, bool isSetMask = true>
+__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, uint64_t mask, const uint8_t repeatTime,
+                                 const uint16_t dstBlockStride, const uint8_t dstRepeatStride,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value),
+                        isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
+                        {dstBlockStride, dstRepeatStride}, at);
+}
+template <typename T, bool isSetMask = true>
+__aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& value, uint64_t mask[], const uint8_t repeatTime,
+                                 const uint16_t dstBlockStride, const uint8_t dstRepeatStride,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::duplicate(dst.view(), ophook::rt::scalar_of(value),
+                        isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
+                        {dstBlockStride, dstRepeatStride}, at);
+}
+
+template <typename T, typename U>
+__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, const uint32_t count,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::cast(dst.view(), src.view(), int(mode), cover::count(int32_t(count)), {}, {}, at);
+}
+template <typename T, typename U, bool isSetMask = true>
+__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, const uint64_t mask,
+                            const uint8_t repeatTime, const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::cast(dst.view(), src.view(), int(mode), isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime),
+                   {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
+}
+template <typename T, typename U, bool isSetMask = true>
+__aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode, const uint64_t mask[],
+                            const uint8_t repeatTime, const UnaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::cast(dst.view(), src.view(), int(mode), isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
+                   {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
+}
+
+// ---- the mask as a state of the core ----
+__aicore__ inline void SetMaskCount() { ophook::rt::set_mask(true, 0, 0, true); }
+__aicore__ inline void SetMaskNorm() { ophook::rt::set_mask(false, 0, 0, true); }
+template <typename T, MaskMode mode = MaskMode::NORMAL>
+__aicore__ inline void SetVectorMask(const uint64_t high, const uint64_t low) {
+  ophook::rt::set_mask(mode == MaskMode::COUNTER, high, low, false);
+}
+template <typename T, MaskMode mode = MaskMode::NORMAL>
+__aicore__ inline void SetVectorMask(int32_t length) {
+  if constexpr (mode == MaskMode::COUNTER) {
+    ophook::rt::set_mask(true, 0, uint64_t(length), false);
+  } else {
+    auto ones = [](int32_t n) { return n <= 0 ? 0 : n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; };
+    ophook::rt::set_mask(false, ones(length - 64), ones(length), false);
+  }
+}
+__aicore__ inline void ResetMask() { ophook::rt::set_mask(false, ~uint64_t{0}, ~uint64_t{0}, false); }
+
+__aicore__ inline float ToFloat(const bfloat16_t& value) { return ophook::rt::bfloat16_value(value.bits); }
+__aicore__ inline bfloat16_t ToBfloat16(const float& value) { return bfloat16_t(value); }
+
+}  // namespace AscendC

@@ -1,0 +1,13 @@
+// Ascend C for the CPU: what an operator's kernel includes. Written from the vendor's public documentation of the interface.
+// A call that is not here does not compile, and the compiler names it.
+#pragma once
+
+#include "ascendc/copy.h"
+#include "ascendc/enums.h"
+#include "ascendc/pipe.h"
+#include "ascendc/reduce.h"
+#include "ascendc/sync.h"
+#include "ascendc/tensor.h"
+#include "ascendc/tiling.h"
+#include "ascendc/types.h"
+#include "ascendc/vector.h"

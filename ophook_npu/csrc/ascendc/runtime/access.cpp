@@ -1,0 +1,161 @@
+#include "access.h"
+
+namespace ophook::rt {
+
+Operation::Operation(Core& c, Pipe p, const char* name, At where)
+    : core(c), pipe(p), call(name), at(where), seq(c.begin(p, name, where)) {
+  limit();
+}
+
+void Operation::limit() {
+  const Clock& mine = core.known[int(pipe)];
+  for (int q = 0; q < kPipes; ++q) limits[q] = mine.at[q];
+  // A pipe runs in order; whether the next instruction waits for the last one's result is the compiler's business.
+  limits[int(pipe)] = core.launch.options.strict && pipe == Pipe::V ? core.fence[int(pipe)] : seq;
+}
+
+bool Operation::inside(const Local& tensor, uint64_t first, uint64_t bytes, const char* role) {
+  const uint64_t end = uint64_t(tensor.offset) + first + bytes;
+  if (first + bytes <= tensor.bytes && end <= core.memory->at(tensor.memory).size()) return true;
+  core.report(Kind::local_bounds, call, at,
+              text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first,
+                   (unsigned long long)(first + bytes), tensor.bytes),
+              core.describe(tensor));
+  return false;
+}
+
+bool Operation::aligned(const Local& tensor, uint32_t to, const char* role) {
+  if (!core.launch.checks() || tensor.offset % to == 0) return true;
+  core.report(Kind::alignment, call, at, text("%s begins at byte %u of local memory, no multiple of %u", role, tensor.offset, to),
+              core.describe(tensor));
+  return false;
+}
+
+void Operation::conflict(const Local& tensor, const Conflict& with, bool write) {
+  const bool scalar = with.pipe == Pipe::S || pipe == Pipe::S;
+  const Kind kind = with.pipe == pipe ? Kind::missing_barrier : scalar ? Kind::missing_scalar_sync : Kind::missing_sync;
+  core.report(kind, call, at,
+              text("pipe %s %s what pipe %s %s (%s), and does not wait for it", name_of(pipe), write ? "overwrites" : "reads",
+                   name_of(with.pipe), with.wrote ? "writes" : "still reads", core.where(with.seq).c_str()),
+              core.describe(tensor));
+}
+
+void Operation::reads(const Local& tensor, uint64_t first, uint64_t bytes) {
+  if (!core.launch.checks() || !bytes) return;
+  Conflict found;
+  if (!core.memory->at(tensor.memory).read(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
+    conflict(tensor, found, false);
+}
+void Operation::writes(const Local& tensor, uint64_t first, uint64_t bytes) {
+  if (!core.launch.checks() || !bytes) return;
+  Conflict found;
+  if (!core.memory->at(tensor.memory).write(uint32_t(tensor.offset + first), uint32_t(bytes), pipe, seq, limits, &found))
+    conflict(tensor, found, true);
+}
+
+uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argument** out) {
+  Argument* a = core.launch.memory.find(data);
+  *out = a;
+  if (!a) {
+    // Just before the argument that is nearest, or nowhere.
+    std::string near;
+    for (const Argument& each : core.launch.memory.arguments)
+      if (data < each.data && data + bytes > each.data - 4096)
+        near = text(", %llu bytes before %s", (unsigned long long)(each.data - data), each.name.c_str());
+      else if (data >= each.data + each.allocated && data < each.data + each.allocated + (1 << 20))
+        near = text(", %llu bytes after the end of %s", (unsigned long long)(data - each.data - each.bytes), each.name.c_str());
+    core.report(Kind::global_bounds, call, at,
+                text("%s %llu bytes of device memory that belong to no argument%s", write ? "writes" : "reads",
+                     (unsigned long long)bytes, near.c_str()));
+    return 0;
+  }
+  const uint64_t first = uint64_t(data - a->data);
+  if (first + bytes <= a->bytes) return bytes;
+  const uint64_t last = first + bytes;
+  const bool padded = last <= a->allocated && last <= (a->bytes + 31) / 32 * 32;
+  core.report(padded ? Kind::global_padding : Kind::global_bounds, call, at,
+              text("%s elements %llu to %llu of %s, which has %llu", write ? "writes" : "reads",
+                   (unsigned long long)(first / uint64_t(a->element)),
+                   (unsigned long long)((last + uint64_t(a->element) - 1) / uint64_t(a->element)), a->name.c_str(),
+                   (unsigned long long)(a->bytes / uint64_t(a->element))),
+              a->name);
+  if (padded) return bytes;
+  return first >= a->bytes ? 0 : a->bytes - first;
+}
+
+uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes) {
+  if (!bytes) return 0;
+  Argument* a;
+  const uint64_t usable = device(data, bytes, false, &a);
+  if (!usable || !core.launch.checks() || !a->tracked()) return usable;
+  const uint64_t first = uint64_t(data - a->data);
+  a->writes.meet(first, first + usable, [&](uint64_t, const Touch& old) {
+    if (old.core != core.index && old.phase == core.phase)
+      core.report(Kind::missing_sync_all, call, at,
+                  text("core %d reads what core %d writes at line %d, without SyncAll between them", core.index, old.core, old.at.line),
+                  a->name);
+    else if (old.core == core.index && old.phase == core.phase && !old.merged && old.seq > limits[int(old.pipe)] && old.pipe != pipe)
+      core.report(old.pipe == Pipe::S || pipe == Pipe::S ? Kind::missing_scalar_sync : Kind::missing_sync, call, at,
+                  text("pipe %s reads device memory that pipe %s writes (%s), and does not wait for it", name_of(pipe),
+                       name_of(old.pipe), core.where(old.seq).c_str()),
+                  a->name);
+  });
+  Touch touch;
+  touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.seq = seq, touch.pipe = pipe, touch.at = at;
+  a->reads.add(first, touch, true, [](uint64_t, const Touch&) {});
+  return usable;
+}
+
+uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
+  if (!bytes) return 0;
+  Argument* a;
+  const uint64_t usable = device(data, bytes, true, &a);
+  if (!usable) return 0;
+  if (a->role == 0 || a->role == 4) {
+    core.report(Kind::input_written, call, at, text("%s is an input", a->name.c_str()), a->name);
+    return 0;
+  }
+  if (!core.launch.checks()) return usable;
+  const uint64_t first = uint64_t(data - a->data);
+  const bool atomic = core.atomic_kind != 0;
+  Touch touch;
+  touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
+  touch.seq = seq, touch.pipe = pipe, touch.at = at;
+  a->reads.meet(first, first + usable, [&](uint64_t, const Touch& old) {
+    if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic))
+      core.report(Kind::missing_sync_all, call, at,
+                  text("core %d writes what core %d reads at line %d, without SyncAll between them", core.index, old.core, old.at.line),
+                  a->name);
+    else if (old.core == core.index && old.phase == core.phase && !old.merged && old.seq > limits[int(old.pipe)] && old.pipe != pipe &&
+             old.pipe != Pipe::S && pipe != Pipe::S)
+      core.report(Kind::missing_sync, call, at,
+                  text("pipe %s overwrites device memory that pipe %s still reads (%s)", name_of(pipe), name_of(old.pipe),
+                       core.where(old.seq).c_str()),
+                  a->name);
+  });
+  a->writes.add(first, touch, a->role != 3, [&](uint64_t begin, const Touch& old) {
+    if (old.phase != core.phase || (atomic && old.atomic)) return;
+    const uint64_t from = std::max(begin, first) / uint64_t(a->element), to = std::min(old.end, first + usable) / uint64_t(a->element);
+    if (old.core != core.index)
+      core.report(Kind::cores_overlap, call, at,
+                  text("cores %d and %d both write elements %llu to %llu of %s", old.core, core.index, (unsigned long long)from,
+                       (unsigned long long)to, a->name.c_str()),
+                  a->name);
+    else if (a->role != 3 && !atomic)
+      core.report(Kind::written_twice, call, at,
+                  text("elements %llu to %llu of %s are written a second time", (unsigned long long)from, (unsigned long long)to,
+                       a->name.c_str()),
+                  a->name);
+  });
+  return usable;
+}
+
+bool Operation::initialized(const uint8_t* data, uint64_t bytes) const {
+  if (!core.launch.checks()) return true;
+  Argument* a = core.launch.memory.find(data);
+  if (!a || a->role == 0 || a->role == 2 || a->role == 4) return true;
+  const uint64_t first = uint64_t(data - a->data);
+  return a->writes.covers(first, first + bytes);
+}
+
+}  // namespace ophook::rt

@@ -1,0 +1,40 @@
+// One access of an operation to local or device memory, with everything that is checked about it.
+#pragma once
+
+#include "core.h"
+
+namespace ophook::rt {
+
+struct Operation {
+  Core& core;
+  Pipe pipe;
+  const char* call;
+  At at;
+  uint32_t seq;
+  uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over
+
+  Operation(Core& c, Pipe p, const char* name, At where);
+
+  // Whether bytes [first, first + bytes) of the tensor exist; a finding where not.
+  bool inside(const Local& tensor, uint64_t first, uint64_t bytes, const char* role);
+  bool aligned(const Local& tensor, uint32_t to, const char* role);
+  void reads(const Local& tensor, uint64_t first, uint64_t bytes);
+  void writes(const Local& tensor, uint64_t first, uint64_t bytes);
+  uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data() + tensor.offset; }
+  uint8_t* written(const Local& tensor) const { return core.memory->at(tensor.memory).written() + tensor.offset; }
+
+  // Device memory: how much of [data, data + bytes) may be touched, 0 where nothing may.
+  uint64_t from_device(const uint8_t* data, uint64_t bytes);
+  uint64_t to_device(uint8_t* data, uint64_t bytes);
+  // Whether [data, data + bytes) holds values; marks, for each byte, which ones do.
+  bool initialized(const uint8_t* data, uint64_t bytes) const;
+  void limit();
+
+ private:
+  void conflict(const Local& tensor, const Conflict& with, bool write);
+  uint64_t device(const uint8_t* data, uint64_t bytes, bool write, Argument** argument);
+};
+
+inline bool all_written(const uint8_t* written, uint64_t bytes) { return !bytes || !std::memchr(written, 0, bytes); }
+
+}  // namespace ophook::rt

@@ -1,0 +1,20 @@
+// What the instructions compute, over runs of elements in a row.
+#pragma once
+
+#include <cstddef>
+
+#include "ascendc/runtime.h"
+
+namespace ophook::rt {
+
+// dst, a, b, number of elements; an operation with a scalar finds it in `scalar`. NULL: there is no such function.
+using Function = void (*)(void* dst, const void* a, const void* b, const Scalar& scalar, size_t count);
+Function function_of(Op op, Dtype dtype);
+void axpy_half_to_float(void* dst, const void* src, const Scalar& scalar, size_t count);
+
+void to_float(const uint16_t* half_values, float* values, size_t count);
+void to_half(const float* values, uint16_t* half_values, size_t count);
+void wide(Dtype dtype, const void* from, float* to, size_t count);    // f16, bf16 or f32 as float
+void narrow(Dtype dtype, const float* from, void* to, size_t count);  // rounded to nearest even
+
+}  // namespace ophook::rt

@@ -1,0 +1,217 @@
+// DataCopy, DataCopyPad and scalar access.
+#include <vector>
+
+#include "access.h"
+
+namespace ophook::rt {
+
+void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes);  // arithmetic.cpp
+
+namespace {
+
+// Runs a copy now, or when somebody waits for it.
+template <typename F>
+void when_due(Operation& op, F run) {
+  if (!op.core.launch.options.on_wait) return run();
+  op.core.pending.push_back({op.seq, op.pipe, run});
+}
+
+void number_tile(Core& c, At at) {
+  if (!c.tile_at.file) c.tile_at = at;
+  if (c.tile_at.line == at.line && c.tile_at.file == at.file) ++c.tile;
+}
+
+bool block_aligned(Operation& op, const char* what, uint64_t bytes) {
+  if (!op.core.launch.checks() || bytes % kBlock == 0) return true;
+  op.core.report(Kind::alignment, op.call, op.at,
+                 text("%s of %llu bytes is no multiple of 32", what, (unsigned long long)bytes));
+  return false;
+}
+
+bool counts(Operation& op, const Blocks& b, bool padded) {
+  if (!op.core.launch.checks()) return true;
+  const uint64_t longest = padded ? (1u << 21) - 1 : 65535ull * 32;
+  if (b.count > 4095)
+    op.core.report(Kind::parameter, op.call, op.at, text("blockCount is %u; allowed: 1 to 4095", b.count));
+  if (b.length > longest)
+    op.core.report(Kind::parameter, op.call, op.at,
+                   text("a piece has %llu bytes; allowed: up to %llu", (unsigned long long)b.length, (unsigned long long)longest));
+  return true;
+}
+
+}  // namespace
+
+void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* pad, At at) {
+  Core& c = core();
+  number_tile(c, at);
+  const bool to_l1 = to.memory == Memory::l1;
+  Operation op(c, Pipe::MTE2, call, at);
+  if (!c.usable(to, call, at)) return;
+  if (to.memory != Memory::ub && !to_l1) {
+    c.report(Kind::position, call, at, "a copy from device memory goes to UB or L1", c.describe(to));
+    return;
+  }
+  ++c.launch.counters.copies;
+  if (!b.length || !b.count) return;
+  counts(op, b, pad != nullptr);
+  if (!op.aligned(to, kBlock, "the destination")) return;
+  const uint32_t element = size_of(to.dtype);
+  const uint64_t left = pad && pad->is_pad ? uint64_t(pad->left) * element : 0;
+  const uint64_t right = pad && pad->is_pad ? uint64_t(pad->right) * element : 0;
+  if (!pad && !block_aligned(op, "a length", b.length)) {
+    ++c.launch.counters.unaligned;
+    b.length = b.length / kBlock * kBlock;
+    if (!b.length) return;
+  }
+  if (pad && (left > kBlock || right > kBlock))
+    c.report(Kind::parameter, call, at, text("padding of %u and %u elements; allowed: up to 32 bytes on each side", pad->left, pad->right));
+  if (b.length % kBlock) ++c.launch.counters.unaligned;
+  // In local memory every piece takes whole blocks.
+  const uint64_t piece = (left + b.length + right + kBlock - 1) / kBlock * kBlock;
+  const uint64_t step = piece + b.to_gap, span = (b.count - 1) * step + piece;
+  if (!op.inside(to, 0, span, "the destination")) return;
+  for (uint32_t i = 0; i < b.count; ++i) {
+    const uint8_t* source = from.data + i * (b.length + b.from_gap);
+    const uint64_t usable = op.from_device(source, b.length);
+    op.writes(to, i * step, piece);
+    c.launch.counters.copied_in += usable;
+    const bool known = op.initialized(source, usable);
+    const uint64_t value = pad ? pad->value : 0;
+    const bool filled = pad && pad->is_pad;
+    uint8_t* target = op.data(to) + i * step;
+    uint8_t* written = op.written(to) + i * step;
+    const uint64_t length = b.length;
+    when_due(op, [=] {
+      std::memcpy(target + left, source, usable);
+      std::memset(written, 0, piece);
+      std::memset(written + left, known, usable);
+      if (!filled) return;
+      for (uint64_t e = 0; e < piece; e += element) {
+        if (e >= left && e < left + length) continue;
+        if (e >= left + length + right) break;
+        std::memcpy(target + e, &value, element);
+        std::memset(written + e, 1, element);
+      }
+    });
+  }
+}
+
+void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At at) {
+  Core& c = core();
+  const bool from_cube = from.memory == Memory::l0c;
+  Operation op(c, from_cube ? Pipe::FIX : Pipe::MTE3, call, at);
+  if (!c.usable(from, call, at)) return;
+  if (from.memory != Memory::ub && from.memory != Memory::l1) {
+    c.report(Kind::position, call, at, "a copy to device memory comes from UB or L1", c.describe(from));
+    return;
+  }
+  ++c.launch.counters.copies;
+  if (!b.length || !b.count) return;
+  counts(op, b, padded);
+  if (!op.aligned(from, kBlock, "the source")) return;
+  if (!padded && !block_aligned(op, "a length", b.length)) {
+    ++c.launch.counters.unaligned;
+    b.length = b.length / kBlock * kBlock;
+    if (!b.length) return;
+  }
+  if (b.length % kBlock) ++c.launch.counters.unaligned;
+  const uint64_t piece = (b.length + kBlock - 1) / kBlock * kBlock;
+  const uint64_t step = piece + b.from_gap, span = (b.count - 1) * step + piece;
+  if (!op.inside(from, 0, span, "the source")) return;
+  for (uint32_t i = 0; i < b.count; ++i) {
+    uint8_t* target = to.data + i * (b.length + b.to_gap);
+    op.reads(from, i * step, b.length);
+    if (c.atomic_kind && !op.initialized(target, b.length))
+      c.report(Kind::uninitialized, call, at, "an atomic operation on device memory that was never written");
+    const uint64_t usable = op.to_device(target, b.length);
+    c.launch.counters.copied_out += usable;
+    const uint8_t* source = op.data(from) + i * step;
+    const uint8_t* written = op.written(from) + i * step;
+    Core* owner = &c;
+    const int kind = c.atomic_kind;
+    const Dtype dtype = c.atomic_dtype;
+    const Local tensor = from;
+    when_due(op, [=] {
+      if (owner->launch.checks() && usable && !all_written(written, usable)) {
+        const auto* hole = static_cast<const uint8_t*>(std::memchr(written, 0, usable));
+        owner->report(Kind::uninitialized, call, at,
+                      text("copies out values that were never computed, first element %llu of this piece",
+                           (unsigned long long)((hole - written) / size_of(tensor.dtype))),
+                      owner->describe(tensor));
+      }
+      if (kind == 0) std::memcpy(target, source, usable);
+      else combine(kind, dtype, target, source, usable);
+    });
+  }
+}
+
+void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
+  Core& c = core();
+  Pipe pipe = Pipe::V;
+  if (from.memory == Memory::l1) pipe = Pipe::MTE1;
+  if (from.memory == Memory::ub && to.memory == Memory::l1) pipe = Pipe::MTE3;
+  Operation op(c, pipe, call, at);
+  if (!c.usable(to, call, at) || !c.usable(from, call, at)) return;
+  if (!b.length || !b.count) return;
+  if (!op.aligned(to, kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
+  if (!block_aligned(op, "a length", b.length)) return;
+  const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
+  if (!op.inside(to, 0, (b.count - 1) * to_step + b.length, "the destination")) return;
+  if (!op.inside(from, 0, (b.count - 1) * from_step + b.length, "the source")) return;
+  for (uint32_t i = 0; i < b.count; ++i) {
+    op.reads(from, i * from_step, b.length);
+    op.writes(to, i * to_step, b.length);
+    std::memmove(op.data(to) + i * to_step, op.data(from) + i * from_step, b.length);
+    std::memmove(op.written(to) + i * to_step, op.written(from) + i * from_step, b.length);
+  }
+}
+
+void atomic(int kind, Dtype dtype) {
+  core().atomic_kind = kind;
+  core().atomic_dtype = dtype;
+}
+
+void read_local(const char* call, Local tensor, uint64_t index, uint32_t size, void* out, At at) {
+  Core& c = core();
+  std::memset(out, 0, size);
+  if (!c.usable(tensor, call, at)) return;
+  Operation op(c, Pipe::S, call, at);
+  const uint64_t first = index * size;
+  if (!op.inside(tensor, first, size, "the element")) return;
+  op.reads(tensor, first, size);
+  c.settle();
+  if (c.launch.checks() && !all_written(op.written(tensor) + first, size))
+    c.report(Kind::uninitialized, call, at, text("element %llu was never written", (unsigned long long)index), c.describe(tensor));
+  std::memcpy(out, op.data(tensor) + first, size);
+}
+
+void write_local(const char* call, Local tensor, uint64_t index, uint32_t size, const void* value, At at) {
+  Core& c = core();
+  if (!c.usable(tensor, call, at)) return;
+  Operation op(c, Pipe::S, call, at);
+  const uint64_t first = index * size;
+  if (!op.inside(tensor, first, size, "the element")) return;
+  op.writes(tensor, first, size);
+  std::memcpy(op.data(tensor) + first, value, size);
+  std::memset(op.written(tensor) + first, 1, size);
+}
+
+void read_global(const char* call, Global tensor, uint64_t index, uint32_t size, void* out, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::S, call, at);
+  const uint8_t* data = tensor.data + index * size;
+  std::memset(out, 0, size);
+  const uint64_t usable = op.from_device(data, size);
+  if (usable && !op.initialized(data, usable))
+    c.report(Kind::uninitialized, call, at, "reads device memory that was never written");
+  std::memcpy(out, data, usable);
+}
+
+void write_global(const char* call, Global tensor, uint64_t index, uint32_t size, const void* value, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::S, call, at);
+  uint8_t* data = tensor.data + index * size;
+  std::memcpy(data, value, op.to_device(data, size));
+}
+
+}  // namespace ophook::rt

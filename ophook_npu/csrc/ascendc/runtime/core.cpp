@@ -1,0 +1,160 @@
+// What a core knows: numbering of operations, what each pipe waits for, findings.
+#include "core.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace ophook::rt {
+
+namespace {
+thread_local Core* running = nullptr;
+
+struct Row {
+  const char* name;
+  Severity severity;
+  const char* todo;
+};
+constexpr Row kRows[] = {
+#define FINDING(kind, severity, todo) {#kind, Severity::severity, todo},
+#include "findings.inc"
+#undef FINDING
+};
+
+const char* base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+constexpr const char* kMemories[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB", "device memory"};
+constexpr const char* kPositions[] = {"GM", "A1", "A2", "B1", "B2", "C1", "C2", "CO1", "CO2", "VECIN", "VECOUT", "VECCALC",
+                                      "SPM", "TSCM", "C2PIPE2GM", "C2PIPE2LOCAL"};
+}  // namespace
+
+Severity severity_of(Kind kind) { return kRows[int(kind)].severity; }
+const char* name_of(Kind kind) { return kRows[int(kind)].name; }
+const char* advice_of(Kind kind) { return kRows[int(kind)].todo; }
+
+const char* name_of(Dtype dtype) {
+  constexpr const char* names[] = {"half", "float", "bfloat16_t", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t",
+                                   "uint32_t", "int64_t", "uint64_t", "double", "bool", "int4b_t", "another type"};
+  return names[int(dtype)];
+}
+const char* name_of(Pipe pipe) {
+  constexpr const char* names[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "ALL"};
+  return names[int(pipe)];
+}
+uint32_t size_of(Dtype dtype) {
+  constexpr uint32_t sizes[] = {2, 4, 2, 1, 1, 2, 2, 4, 4, 8, 8, 8, 1, 1, 1};
+  return sizes[int(dtype)];
+}
+
+std::string text(const char* format, ...) {
+  char buffer[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+Core& core() { return *running; }
+Core* core_or_null() { return running; }
+void set_core(Core* now) { running = now; }
+
+Core::Core(Launch& owner, int number, int block_number, int sub_number, bool vector)
+    : launch(owner), index(number), block(block_number), sub(sub_number), is_vector(vector) {}
+
+uint32_t Core::begin(Pipe pipe, const char* call, At at) {
+  ++seq;
+  Site& slot = sites[seq % std::size(sites)];
+  slot.seq = seq, slot.call = call, slot.at = at;
+  // The scalar unit issues everything: what it waited for, every later instruction comes after.
+  if (pipe != Pipe::S) join(pipe, known[int(Pipe::S)]);
+  newest[int(pipe)] = seq;
+  known[int(pipe)].at[int(pipe)] = seq;
+  ++launch.counters.instructions;
+  return seq;
+}
+
+void Core::join(Pipe pipe, const Clock& clock) {
+  Clock& mine = known[int(pipe)];
+  for (int q = 0; q < kPipes; ++q)
+    if (clock.at[q] > mine.at[q]) mine.at[q] = clock.at[q];
+}
+
+Clock Core::snapshot(Pipe pipe) const {
+  Clock clock = known[int(pipe)];
+  const Clock& issued = known[int(Pipe::S)];  // an instruction is issued after what the scalar unit waited for
+  for (int q = 0; q < kPipes; ++q) clock.at[q] = std::max(clock.at[q], issued.at[q]);
+  clock.at[int(pipe)] = newest[int(pipe)];
+  return clock;
+}
+
+void Core::settle() {
+  if (pending.empty()) return;
+  size_t kept = 0;
+  std::vector<Pending> now;
+  for (Pending& copy : pending) {
+    bool over = false;
+    for (int p = 0; p < kPipes; ++p) over |= p != int(copy.pipe) && known[p].at[int(copy.pipe)] >= copy.seq;
+    over |= fence[int(copy.pipe)] >= copy.seq;
+    if (over) now.push_back(std::move(copy));
+    else pending[kept++] = std::move(copy);
+  }
+  pending.resize(kept);
+  for (Pending& copy : now) copy.run();
+}
+
+void Core::settle_all() {
+  std::vector<Pending> now = std::move(pending);
+  pending.clear();
+  for (Pending& copy : now) copy.run();
+}
+
+const Site* Core::site(uint32_t number) const {
+  const Site& slot = sites[number % std::size(sites)];
+  return slot.seq == number && number ? &slot : nullptr;
+}
+std::string Core::where(uint32_t number) const {
+  const Site* found = site(number);
+  return found ? text("%s at %s:%d", found->call, base_name(found->at.file), found->at.line) : "an earlier call";
+}
+
+std::string Core::describe(const Local& tensor) const {
+  const char* memory = kMemories[int(tensor.memory)];
+  if (tensor.buffer < 0 || size_t(tensor.buffer) >= buffers.size())
+    return text("%s [%u, %u)", memory, tensor.offset, tensor.offset + tensor.bytes);
+  const Buffer& b = buffers[size_t(tensor.buffer)];
+  return text("%s buffer of %u bytes at %s %u (InitBuffer at %s:%d)", kPositions[b.position], b.bytes, memory, b.offset,
+              base_name(b.at.file), b.at.line);
+}
+
+void Core::report(Kind kind, const char* call, At at, std::string what, std::string buffer) {
+  if (!launch.checks() && severity_of(kind) != Severity::error) return;
+  if (!launch.wanted(severity_of(kind))) return;
+  if (severity_of(kind) == Severity::error) launch.failed = true;
+  const char* file = at.file ? at.file : "";
+  const std::string key = text("%d|%s|%d|%s", int(kind), file, at.line, call);
+  auto [it, fresh] = launch.known.emplace(key, launch.findings.size());
+  if (!fresh) {
+    ++launch.findings[it->second].count;
+    return;
+  }
+  launch.findings.push_back({kind, call, file, std::move(buffer), std::move(what), at.line, index, tile});
+}
+
+bool Core::usable(const Local& tensor, const char* call, At at) {
+  if (tensor.buffer < 0) {
+    if (tensor.bytes) return true;
+    report(Kind::local_bounds, call, at, "the tensor is empty: nothing was taken from a queue or buffer for it");
+    return false;
+  }
+  const Buffer& b = buffers[size_t(tensor.buffer)];
+  if (b.state != Buffer::kPlain && (b.generation != tensor.generation || b.state == Buffer::kFree)) {
+    report(Kind::use_after_free, call, at, "the tensor was given back by FreeTensor before", describe(tensor));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ophook::rt

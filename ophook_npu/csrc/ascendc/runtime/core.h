@@ -1,0 +1,164 @@
+// One run of a kernel: the launch, its cores, and what each of them knows.
+#pragma once
+
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ascendc/runtime.h"
+#include "device_memory.h"
+#include "launch.h"
+#include "local_memory.h"
+
+namespace ophook::rt {
+
+enum class Kind : uint8_t {
+#define FINDING(kind, severity, todo) kind,
+#include "findings.inc"
+#undef FINDING
+  kCount
+};
+enum class Severity : uint8_t { error, strict, note };
+Severity severity_of(Kind kind);
+const char* name_of(Kind kind);
+const char* advice_of(Kind kind);
+const char* name_of(Dtype dtype);
+const char* name_of(Pipe pipe);
+uint32_t size_of(Dtype dtype);
+std::string text(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+struct Finding {
+  Kind kind;
+  std::string call, file, buffer, what;
+  int line;
+  int core;
+  int64_t tile;
+  uint64_t count = 1;
+};
+
+// Which call a sequence number belongs to, for messages about two calls. Old ones are forgotten.
+struct Site {
+  uint32_t seq = 0;
+  const char* call = nullptr;
+  At at{nullptr, 0};
+};
+
+struct Buffer {
+  enum State : uint8_t { kFree, kTaken, kQueued, kOut, kPlain } state = kFree;
+  Memory memory = Memory::ub;
+  uint32_t offset = 0, bytes = 0, generation = 0;
+  int32_t queue = -1;
+  int position = 0;
+  At at{nullptr, 0};        // of InitBuffer
+  At taken{nullptr, 0};     // of the last AllocTensor, EnQue or DeQue
+  Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
+};
+struct QueueState {
+  int from = 0, to = 0, depth = 0;
+  std::vector<int32_t> buffers;
+  std::deque<int32_t> waiting;
+  size_t next = 0;  // the buffer that AllocTensor looks at first
+  At at{nullptr, 0};
+};
+struct Flag {
+  bool set = false;
+  Clock clock{};
+  At at{nullptr, 0};
+};
+// A copy that has not taken effect yet (--dma on-wait).
+struct Pending {
+  uint32_t seq;
+  Pipe pipe;
+  std::function<void()> run;
+};
+
+struct Launch;
+class Core {
+ public:
+  Core(Launch& launch, int index, int block, int sub, bool vector);
+  Launch& launch;
+  const int index, block, sub;
+  const bool is_vector;
+  enum State : uint8_t { kReady, kSyncAll, kDone } state = kReady;
+  int phase = 0;  // how many SyncAll lie behind it
+  At waits_at{nullptr, 0};
+
+  std::unique_ptr<LocalMemories> memory;
+  std::vector<Buffer> buffers;
+  std::vector<QueueState> queues;
+  uint32_t used[8] = {};     // bytes of each local memory that InitBuffer gave away
+  void* pipe_object = nullptr;
+  std::vector<void*> pipes;  // TPipe objects, newest last
+
+  uint32_t seq = 0;
+  Clock known[kPipes] = {};   // known[p][q]: the newest operation of q that p's next one comes after
+  uint32_t newest[kPipes] = {};
+  uint32_t fence[kPipes] = {};  // PipeBarrier
+  Flag flags[kPipes][kPipes][8];
+  uint8_t held_events[kPipes][kPipes] = {};
+  std::vector<Pending> pending;
+  Site sites[4096];
+
+  bool mask_by_count = false;
+  uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
+  int atomic_kind = 0;
+  Dtype atomic_dtype = Dtype::other;
+  At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
+  int64_t tile = -1;
+
+  ucontext_t context;
+  std::unique_ptr<uint8_t[], void (*)(uint8_t*)> stack{nullptr, [](uint8_t*) {}};
+
+  // The next operation of `pipe`; `call` must live as long as the process.
+  uint32_t begin(Pipe pipe, const char* call, At at);
+  void join(Pipe pipe, const Clock& clock);
+  Clock snapshot(Pipe pipe) const;
+  void settle();  // runs the pending copies that somebody has waited for
+  void settle_all();
+  const Site* site(uint32_t number) const;
+  std::string where(uint32_t number) const;  // "DataCopy at line 12"
+
+  void report(Kind kind, const char* call, At at, std::string what, std::string buffer = {});
+  [[noreturn]] void stop();  // ends this core
+  std::string describe(const Local& tensor) const;
+  // False, after a finding, where the tensor cannot be used at all.
+  bool usable(const Local& tensor, const char* call, At at);
+};
+
+struct Launch {
+  Launch(const Options& chosen, const LocalSizes& local) : options(chosen), sizes(local) {}
+  const Options& options;
+  const LocalSizes sizes;
+  std::vector<std::unique_ptr<Core>> cores;
+  DeviceMemory memory;
+  std::vector<Finding> findings;
+  std::map<std::string, size_t> known;  // finding by kind, place and text
+  uint64_t tiling_key = 0;
+  const uint8_t* tiling = nullptr;
+  uint64_t tiling_bytes = 0;
+  uint8_t* workspace = nullptr;
+  int blocks = 1, subs = 1;
+  bool failed = false;
+  std::string output;  // of printf and DumpTensor
+  std::vector<std::unique_ptr<LocalMemories>> spare;
+  ucontext_t scheduler{};
+  Counters counters{};
+
+  bool checks() const { return options.checks; }
+  bool wanted(Severity severity) const { return severity != Severity::strict || options.strict; }
+};
+
+Core& core();                // that runs now
+Core* core_or_null();
+void set_core(Core* now);
+void yield_core();           // lets another core run
+
+}  // namespace ophook::rt

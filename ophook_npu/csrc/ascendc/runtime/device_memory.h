@@ -1,0 +1,132 @@
+// Device memory as a kernel may use it: its arguments, and who wrote and read which part of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ascendc/runtime.h"
+#include "launch.h"
+
+namespace ophook::rt {
+
+struct Touch {
+  uint64_t end = 0;
+  int core = -1, phase = 0;
+  bool atomic = false;
+  uint32_t seq = 0;  // of the newest operation
+  Pipe pipe = Pipe::S;
+  bool merged = false;
+  At at{nullptr, 0};
+};
+
+class Spans {
+ public:
+  // Adds [begin, touch.end) and calls visit for every older span that it meets.
+  template <typename F>
+  void add(uint64_t begin, const Touch& touch, bool merge, F visit);
+  template <typename F>
+  void meet(uint64_t begin, uint64_t end, F visit) const;
+  bool covers(uint64_t begin, uint64_t end) const;
+  // Calls visit(begin, end) for every part of [0, end) that no span covers.
+  template <typename F>
+  void gaps(uint64_t end, F visit) const;
+  bool empty() const { return spans_.empty(); }
+
+ private:
+  std::map<uint64_t, Touch> spans_;
+};
+
+struct Argument {
+  std::string name;
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0, allocated = 0;
+  int role = 0, element = 1;
+  Spans writes, reads;
+  bool tracked() const { return role >= 1 && role <= 3; }
+};
+
+class DeviceMemory {
+ public:
+  std::vector<Argument> arguments;
+  // The argument that [data, data + bytes) begins in, or NULL.
+  Argument* find(const void* data);
+
+ private:
+  size_t last_ = 0;
+};
+
+template <typename F>
+void Spans::meet(uint64_t begin, uint64_t end, F visit) const {
+  auto it = spans_.upper_bound(begin);
+  if (it != spans_.begin()) --it;
+  for (; it != spans_.end() && it->first < end; ++it)
+    if (it->second.end > begin) visit(it->first, it->second);
+}
+
+template <typename F>
+void Spans::add(uint64_t begin, const Touch& touch, bool merge, F visit) {
+  const uint64_t end = touch.end;
+  auto it = spans_.upper_bound(begin);
+  if (it != spans_.begin()) {
+    auto before = std::prev(it);
+    Touch& old = before->second;
+    const bool nothing_after = it == spans_.end() || it->first >= end;
+    if (merge && old.end == begin && nothing_after && old.core == touch.core && old.phase == touch.phase &&
+        old.atomic == touch.atomic && old.pipe == touch.pipe) {
+      old.end = end, old.seq = touch.seq, old.at = touch.at, old.merged = true;
+      return;
+    }
+    if (old.end > begin) it = before;
+  }
+  while (it != spans_.end() && it->first < end) {
+    const uint64_t old_begin = it->first;
+    const Touch old = it->second;
+    visit(old_begin, old);
+    it = spans_.erase(it);
+    if (old_begin < begin) {
+      Touch left = old;
+      left.end = begin;
+      spans_.emplace(old_begin, left);
+    }
+    if (old.end > end) it = spans_.emplace(end, old).first;
+  }
+  spans_.insert_or_assign(begin, touch);
+}
+
+template <typename F>
+void Spans::gaps(uint64_t end, F visit) const {
+  uint64_t at = 0;
+  for (const auto& [begin, touch] : spans_) {
+    if (begin >= end) break;
+    if (begin > at) visit(at, begin);
+    at = std::max(at, touch.end);
+  }
+  if (at < end) visit(at, end);
+}
+
+inline bool Spans::covers(uint64_t begin, uint64_t end) const {
+  auto it = spans_.upper_bound(begin);
+  if (it == spans_.begin()) return begin >= end;
+  --it;
+  while (begin < end) {
+    if (it == spans_.end() || it->first > begin || it->second.end <= begin) return false;
+    begin = it->second.end;
+    ++it;
+  }
+  return true;
+}
+
+inline Argument* DeviceMemory::find(const void* data) {
+  const auto* p = static_cast<const uint8_t*>(data);
+  auto holds = [p](const Argument& a, uint64_t bytes) { return p >= a.data && p < a.data + bytes; };
+  if (last_ < arguments.size() && holds(arguments[last_], arguments[last_].bytes)) return &arguments[last_];
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (holds(arguments[i], arguments[i].bytes)) return &arguments[last_ = i];
+  for (Argument& a : arguments)  // in its padding
+    if (holds(a, std::max<uint64_t>(a.allocated, 1))) return &a;
+  return nullptr;
+}
+
+}  // namespace ophook::rt

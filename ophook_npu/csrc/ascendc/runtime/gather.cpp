@@ -1,0 +1,144 @@
+// Instructions that move elements within local memory.
+#include "ascendc/reduce.h"
+#include "vector.h"
+
+namespace ophook::rt {
+namespace {
+
+// One element of `size` bytes, with what is known about it.
+void move(Operation& op, const Local& dst, uint64_t to, const Local& src, uint64_t from, uint32_t size) {
+  std::memmove(op.data(dst) + to, op.data(src) + from, size);
+  std::memmove(op.written(dst) + to, op.written(src) + from, size);
+}
+bool ready(Operation& op, const Local& dst, const Local& src) {
+  return op.core.usable(dst, op.call, op.at) && op.core.usable(src, op.call, op.at) && op.aligned(dst, kBlock, "the destination") &&
+         op.aligned(src, kBlock, "the source");
+}
+
+}  // namespace
+
+void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Gather", at);
+  const uint32_t size = size_of(dst.dtype);
+  if (!ready(op, dst, src) || !c.usable(offsets, "Gather", at)) return;
+  if (!op.inside(dst, 0, uint64_t(count) * size, "the destination") || !op.inside(offsets, 0, uint64_t(count) * 4, "the offsets")) return;
+  op.reads(offsets, 0, uint64_t(count) * 4);
+  if (c.launch.checks() && !all_written(op.written(offsets), uint64_t(count) * 4))
+    c.report(Kind::uninitialized, "Gather", at, "the offsets were never computed", c.describe(offsets));
+  op.writes(dst, 0, uint64_t(count) * size);
+  for (uint32_t e = 0; e < count; ++e) {
+    uint32_t offset;
+    std::memcpy(&offset, op.data(offsets) + e * 4, 4);
+    const uint64_t from = uint64_t(base) + offset;
+    if (!op.inside(src, from, size, "the source")) return;
+    if (from % size) {
+      c.report(Kind::alignment, "Gather", at, text("offset %u is no multiple of the element's %u bytes", offset, size));
+      return;
+    }
+    op.reads(src, from, size);
+    move(op, dst, uint64_t(e) * size, src, from, size);
+  }
+}
+
+void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask, uint32_t block,
+                 uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "GatherMask", at);
+  const uint32_t size = size_of(dst.dtype), per_block = kBlock / size;
+  *count = 0;
+  if (!ready(op, dst, src) || (pattern && !c.usable(*pattern, "GatherMask", at))) return;
+  if (!pattern && (builtin < 1 || builtin > 7)) {
+    c.report(Kind::parameter, "GatherMask", at, text("pattern %d; allowed: 1 to 7", builtin));
+    return;
+  }
+  const uint32_t lanes = reduce_mode ? mask : 256 / size;
+  uint64_t bit = 0;
+  for (uint32_t repeat = 0; repeat < repeats; ++repeat) {
+    for (uint32_t e = 0; e < lanes; ++e, ++bit) {
+      bool keep;
+      if (pattern) {
+        if (!op.inside(*pattern, bit / 8, 1, "the pattern")) return;
+        op.reads(*pattern, bit / 8, 1);
+        keep = op.data(*pattern)[bit / 8] >> bit % 8 & 1;
+      } else if (builtin <= 2) {
+        keep = e % 2 == uint32_t(builtin - 1);
+      } else if (builtin <= 6) {
+        keep = e % 4 == uint32_t(builtin - 3);
+      } else {
+        keep = true;
+      }
+      if (!keep) continue;
+      const uint64_t from = uint64_t(repeat) * repeat_stride * kBlock + uint64_t(e / per_block) * block * kBlock + e % per_block * size;
+      if (!op.inside(src, from, size, "the source") || !op.inside(dst, *count * size, size, "the destination")) return;
+      op.reads(src, from, size);
+      op.writes(dst, *count * size, size);
+      move(op, dst, *count * size, src, from, size);
+      ++*count;
+    }
+  }
+}
+
+void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block, uint32_t dst_repeat, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Brcb", at);
+  const uint32_t size = size_of(dst.dtype);
+  if (!ready(op, dst, src)) return;
+  for (uint32_t r = 0; r < repeat; ++r)
+    for (uint32_t b = 0; b < 8; ++b) {
+      const uint64_t from = (uint64_t(r) * 8 + b) * size, to = (uint64_t(r) * dst_repeat + uint64_t(b) * dst_block) * kBlock;
+      if (!op.inside(src, from, size, "the source") || !op.inside(dst, to, kBlock, "the destination")) return;
+      op.reads(src, from, size);
+      op.writes(dst, to, kBlock);
+      for (uint32_t e = 0; e < kBlock; e += size) move(op, dst, to + e, src, from, size);
+    }
+}
+
+void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at) {
+  Operation op(core(), Pipe::V, "Copy", at);
+  const uint32_t size = size_of(dst.dtype);
+  const Operand operands[] = {{&dst, d, size, true, "the destination"}, {&src, s, size, false, "the source"}};
+  Walk walk(op, operands, 2, cover);
+  walk.each([&](const Run& run) { move(op, dst, run.offsets[0], src, run.offsets[1], run.count * size); });
+}
+
+void ramp(Local dst, Scalar first, Scalar step, int32_t count, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "ArithProgression", at);
+  const uint32_t size = size_of(dst.dtype);
+  const uint64_t bytes = uint64_t(std::max(count, 0)) * size;
+  if (!c.usable(dst, "ArithProgression", at) || !op.inside(dst, 0, bytes, "the destination")) return;
+  op.writes(dst, 0, bytes);
+  std::memset(op.written(dst), 1, bytes);
+  for (int32_t i = 0; i < count; ++i) {
+    uint8_t* to = op.data(dst) + uint64_t(i) * size;
+    const int64_t whole = first.whole + i * step.whole;
+    const float value = float(first.real + i * step.real);
+    const uint16_t bits = half_bits(value);
+    if (dst.dtype == Dtype::f32) std::memcpy(to, &value, 4);
+    else if (dst.dtype == Dtype::f16) std::memcpy(to, &bits, 2);
+    else std::memcpy(to, &whole, size);
+  }
+}
+
+// A square of 16 by 16 elements of 2 bytes.
+void transpose16(Local dst, Local src, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Transpose", at);
+  if (size_of(dst.dtype) != 2) {
+    c.report(Kind::data_type, "Transpose", at, text("%s; allowed: int16_t, uint16_t, half", name_of(dst.dtype)));
+    c.stop();
+  }
+  if (!ready(op, dst, src) || !op.inside(dst, 0, 512, "the destination") || !op.inside(src, 0, 512, "the source")) return;
+  op.reads(src, 0, 512);
+  op.writes(dst, 0, 512);
+  uint8_t values[512], known[512];
+  std::memcpy(values, op.data(src), 512), std::memcpy(known, op.written(src), 512);
+  for (uint32_t i = 0; i < 16; ++i)
+    for (uint32_t j = 0; j < 16; ++j) {
+      std::memcpy(op.data(dst) + (j * 16 + i) * 2, values + (i * 16 + j) * 2, 2);
+      std::memcpy(op.written(dst) + (j * 16 + i) * 2, known + (i * 16 + j) * 2, 2);
+    }
+}
+
+}  // namespace ophook::rt

@@ -1,0 +1,55 @@
+// The C interface of libophook_ascendc.so: how Python and vendor packages run a kernel.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ascendc_memory {  // one argument of the kernel
+  const char* name;
+  void* data;
+  uint64_t bytes;
+  uint64_t allocated;  // from data on; more than bytes where the allocation is padded
+  int32_t role;        // 0 input, 1 output, 2 read and written, 3 workspace, 4 tiling
+  int32_t element;     // size of an element in bytes
+} ascendc_memory;
+
+typedef struct ascendc_options {
+  int32_t checks;        // 0: bounds of local memory only
+  int32_t strict;        // findings of the level `strict`, too
+  int32_t on_wait;       // copies take effect when something waits for them
+  int32_t architecture;  // 220: Atlas A2 and A3; 310: Ascend950
+  int32_t kind;          // 0 vector cores only, 1 one cube with two vector cores, 2 one cube with one, 3 cubes only
+  uint64_t ub, l1, l0a, l0b, l0c, bt, fb;  // sizes of the local memories in bytes
+} ascendc_options;
+
+typedef struct ascendc_launch {
+  void* entry;  // the kernel's function
+  const ascendc_memory* arguments;
+  int32_t argument_count;
+  int32_t block_dim;
+  uint64_t tiling_key;
+  ascendc_options options;
+  char* summary;             // NULL, or where the first errors go as text
+  size_t summary_capacity;
+} ascendc_launch;
+
+typedef struct ascendc_counters {
+  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned, ub_used;
+} ascendc_counters;
+
+// Runs the kernel on every core. Returns 0; 1 where an error was found. *report is JSON, the caller's to free() with
+// ascendc_release.
+__attribute__((visibility("default"))) int ascendc_run(const ascendc_launch* launch, char** report);
+__attribute__((visibility("default"))) void ascendc_release(char* report);
+
+#ifdef __cplusplus
+}
+namespace ophook::rt {
+using Options = ascendc_options;
+using Counters = ascendc_counters;
+}
+#endif

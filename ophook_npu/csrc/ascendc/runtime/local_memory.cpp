@@ -1,0 +1,85 @@
+#include "local_memory.h"
+
+#include <cstring>
+
+namespace ophook::rt {
+
+void LocalMemory::allocate(uint32_t bytes) {
+  bytes_.assign(bytes, 0xff);  // NaN in every floating-point type
+  written_.assign(bytes, 0);
+  const uint32_t blocks = (bytes + kBlock - 1) / kBlock;
+  writer_.assign(blocks, 0);
+  writer_pipe_.assign(blocks, 0);
+  for (auto& readers : reader_) readers.assign(blocks, 0);
+}
+
+void LocalMemory::reset() {
+  if (!touched_) return;
+  touched_ = false;
+  std::memset(bytes_.data(), 0xff, bytes_.size());
+  std::memset(written_.data(), 0, written_.size());
+  std::fill(writer_.begin(), writer_.end(), 0);
+  std::fill(writer_pipe_.begin(), writer_pipe_.end(), uint8_t{0});
+  for (auto& readers : reader_) std::fill(readers.begin(), readers.end(), 0);
+}
+
+bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
+  touched_ = true;
+  const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
+  uint32_t* readers = reader_[static_cast<int>(pipe)].data();
+  const uint32_t* writer = writer_.data();
+  const uint8_t* writer_pipe = writer_pipe_.data();
+  bool bad = false;
+  for (uint32_t b = first; b < last; ++b) {
+    bad |= writer[b] > limits[writer_pipe[b]] && writer[b] != seq;
+    readers[b] = seq;
+  }
+  if (!bad) return true;
+  for (uint32_t b = first; b < last; ++b)
+    if (writer[b] > limits[writer_pipe[b]] && writer[b] != seq) {
+      *conflict = {writer[b], Pipe(writer_pipe[b]), true, b * kBlock};
+      break;
+    }
+  return false;
+}
+
+bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
+  touched_ = true;
+  const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
+  bool bad = false;
+  for (uint32_t b = first; b < last; ++b) {
+    if (writer_[b] > limits[writer_pipe_[b]] && writer_[b] != seq) {
+      if (!bad) *conflict = {writer_[b], Pipe(writer_pipe_[b]), true, b * kBlock};
+      bad = true;
+    }
+    writer_[b] = seq;
+    writer_pipe_[b] = static_cast<uint8_t>(pipe);
+  }
+  for (int q = 0; q < kPipes; ++q) {
+    const uint32_t* readers = reader_[q].data();
+    const uint32_t limit = limits[q];
+    bool late = false;
+    for (uint32_t b = first; b < last; ++b) late |= readers[b] > limit && readers[b] != seq;
+    if (!late || bad) continue;
+    for (uint32_t b = first; b < last && !bad; ++b)
+      if (readers[b] > limit && readers[b] != seq) {
+        *conflict = {readers[b], Pipe(q), false, b * kBlock};
+        bad = true;
+      }
+  }
+  return !bad;
+}
+
+void LocalMemory::forget(uint32_t offset, uint32_t bytes) {
+  std::memset(written_.data() + offset, 0, bytes);
+  std::memset(bytes_.data() + offset, 0xff, bytes);
+}
+
+LocalMemories::LocalMemories(const LocalSizes& sizes) {
+  for (size_t i = 0; i < 7; ++i) memories_[i].allocate(sizes.bytes[i]);
+}
+void LocalMemories::reset() {
+  for (LocalMemory& memory : memories_) memory.reset();
+}
+
+}  // namespace ophook::rt

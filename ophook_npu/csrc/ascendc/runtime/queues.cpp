@@ -1,0 +1,270 @@
+// Buffers and queues: TPipe, TQue, TBuf.
+#include "ascendc/enums.h"
+#include "core.h"
+
+namespace ophook::rt {
+namespace {
+
+using AscendC::TPosition;
+
+Memory memory_of(int position) {
+  switch (TPosition(position)) {
+    case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Memory::l1;
+    case TPosition::A2: return Memory::l0a;
+    case TPosition::B2: return Memory::l0b;
+    case TPosition::C2: return Memory::bt;
+    case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Memory::fb;
+    case TPosition::CO1: return Memory::l0c;
+    default: return Memory::ub;
+  }
+}
+
+// The pipe that fills a position, and the one that empties it.
+Pipe fills(int position) {
+  switch (TPosition(position)) {
+    case TPosition::VECIN: case TPosition::A1: case TPosition::B1: case TPosition::C1: return Pipe::MTE2;
+    case TPosition::A2: case TPosition::B2: case TPosition::C2: return Pipe::MTE1;
+    case TPosition::CO1: return Pipe::M;
+    case TPosition::CO2: return Pipe::FIX;
+    case TPosition::TSCM: return Pipe::MTE2;
+    case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Pipe::FIX;
+    case TPosition::GM: return Pipe::MTE3;
+    default: return Pipe::V;
+  }
+}
+Pipe empties(int position) {
+  switch (TPosition(position)) {
+    case TPosition::VECOUT: return Pipe::MTE3;
+    case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Pipe::MTE1;
+    case TPosition::A2: case TPosition::B2: case TPosition::C2: return Pipe::M;
+    case TPosition::CO1: return Pipe::FIX;
+    case TPosition::GM: return Pipe::MTE2;
+    default: return Pipe::V;
+  }
+}
+
+constexpr int kMaxBuffers = 64;
+
+int32_t take(Core& c, int position, uint32_t bytes, const char* call, At at) {
+  bytes = (bytes + kBlock - 1) / kBlock * kBlock;
+  const Memory memory = memory_of(position);
+  const uint32_t have = c.launch.sizes.bytes[int(memory)];
+  uint32_t& used = c.used[int(memory)];
+  Buffer buffer;
+  buffer.memory = memory, buffer.offset = used, buffer.bytes = bytes, buffer.position = position, buffer.at = at;
+  c.buffers.push_back(buffer);
+  used += bytes;
+  if (memory == Memory::ub) c.launch.counters.ub_used = std::max<uint64_t>(c.launch.counters.ub_used, used);
+  const int32_t id = static_cast<int32_t>(c.buffers.size() - 1);
+  if (used > have) {
+    constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
+    c.report(Kind::local_capacity, call, at,
+             text("%s has %u bytes and InitBuffer has given away %u", names[int(memory)], have, used));
+    c.stop();
+  }
+  // What an earlier TPipe left there is nobody's value.
+  if (c.launch.checks()) c.memory->at(memory).forget(buffer.offset, buffer.bytes);
+  if (c.buffers.size() == kMaxBuffers + 1)
+    c.report(Kind::pipe_buffers, call, at, text("this is buffer number %d of the TPipe", kMaxBuffers + 1));
+  return id;
+}
+
+QueueState* state_of(Queue& queue, const char* call, At at) {
+  Core& c = core();
+  if (queue.id >= 0 && size_t(queue.id) < c.queues.size()) return &c.queues[size_t(queue.id)];
+  c.report(Kind::queue_not_ready, call, at, "InitBuffer was not called for this queue");
+  c.stop();
+}
+
+Local view_of(const Core& c, int32_t id) {
+  const Buffer& b = c.buffers[size_t(id)];
+  Local view;
+  view.offset = b.offset, view.bytes = b.bytes, view.buffer = id, view.generation = b.generation;
+  view.memory = b.memory, view.position = static_cast<uint8_t>(b.position);
+  return view;
+}
+
+// The buffer that a tensor of this queue was taken from; NULL, after a finding, where it is none of the queue's.
+Buffer* own(Queue& queue, const Local& tensor, const char* call, At at) {
+  Core& c = core();
+  QueueState* q = state_of(queue, call, at);
+  if (tensor.buffer < 0 || std::find(q->buffers.begin(), q->buffers.end(), tensor.buffer) == q->buffers.end()) {
+    c.report(Kind::queue_foreign, call, at, "the tensor belongs to another queue or buffer", c.describe(tensor));
+    return nullptr;
+  }
+  Buffer& b = c.buffers[size_t(tensor.buffer)];
+  if (b.generation != tensor.generation) {
+    c.report(Kind::use_after_free, call, at, text("the tensor was given back by FreeTensor at line %d", b.taken.line),
+             c.describe(tensor));
+    return nullptr;
+  }
+  return &b;
+}
+
+}  // namespace
+
+void pipe_begin(void* pipe, At) {
+  Core& c = core();
+  c.pipes.push_back(pipe);
+}
+void pipe_end(void* pipe) {
+  Core* c = core_or_null();
+  if (!c) return;
+  auto it = std::find(c->pipes.begin(), c->pipes.end(), pipe);
+  if (it == c->pipes.end()) return;
+  c->pipes.erase(it);
+  pipe_reset(pipe);
+}
+void* pipe_current() {
+  Core& c = core();
+  return c.pipes.empty() ? nullptr : c.pipes.back();
+}
+// Everything that was given away is free again, after all that was begun.
+void pipe_reset(void*) {
+  Core& c = core();
+  barrier(Pipe::ALL, At{nullptr, 0});
+  for (Buffer& b : c.buffers) {
+    if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
+      c.report(Kind::not_freed, "FreeTensor", b.taken, "the tensor taken here is never given back");
+    if (b.state == Buffer::kQueued)
+      c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
+    ++b.generation;
+    b.state = Buffer::kFree;
+  }
+  c.queues.clear();
+  c.buffers.clear();
+  std::fill(std::begin(c.used), std::end(c.used), 0);
+  std::memset(c.held_events, 0, sizeof c.held_events);
+}
+
+void init_queue(Queue& queue, int from, int to, int depth, uint32_t count, uint32_t bytes, At at) {
+  Core& c = core();
+  QueueState q;
+  q.from = from, q.to = to, q.depth = depth, q.at = at;
+  for (uint32_t i = 0; i < count; ++i) q.buffers.push_back(take(c, to, bytes, "InitBuffer", at));
+  if (count == 0) c.report(Kind::parameter, "InitBuffer", at, "the queue gets no buffer");
+  c.queues.push_back(std::move(q));
+  queue.id = static_cast<int32_t>(c.queues.size() - 1);
+  for (int32_t id : c.queues.back().buffers) c.buffers[size_t(id)].queue = queue.id;
+}
+
+void init_buffer(Queue& buffer, int position, uint32_t bytes, At at) {
+  Core& c = core();
+  buffer.id = take(c, position, bytes, "InitBuffer", at);
+  c.buffers[size_t(buffer.id)].state = Buffer::kPlain;
+}
+
+Local queue_alloc(Queue& queue, At at) {
+  Core& c = core();
+  QueueState* q = state_of(queue, "AllocTensor", at);
+  for (size_t i = 0; i < q->buffers.size(); ++i) {
+    const int32_t id = q->buffers[(q->next + i) % q->buffers.size()];
+    Buffer& b = c.buffers[size_t(id)];
+    if (b.state != Buffer::kFree) continue;
+    q->next = (q->next + i + 1) % q->buffers.size();
+    b.state = Buffer::kTaken;
+    b.taken = at;
+    c.join(fills(q->from), b.emptied);
+    c.settle();
+    if (c.launch.checks()) c.memory->at(b.memory).forget(b.offset, b.bytes);
+    return view_of(c, id);
+  }
+  std::string held;
+  for (int32_t id : q->buffers) {
+    const Buffer& b = c.buffers[size_t(id)];
+    constexpr const char* states[] = {"free", "taken", "enqueued", "dequeued", "plain"};
+    held += text("%s%s at line %d", held.empty() ? "" : ", ", states[b.state], b.taken.line);
+  }
+  c.report(Kind::queue_full, "AllocTensor", at,
+           text("none of the queue's %zu buffers is free (%s): the core would wait for ever", q->buffers.size(), held.c_str()));
+  c.stop();
+}
+
+void queue_enque(Queue& queue, Local tensor, int from, int, At at) {
+  Core& c = core();
+  QueueState* q = state_of(queue, "EnQue", at);
+  Buffer* b = own(queue, tensor, "EnQue", at);
+  if (!b) return;
+  if (b->state == Buffer::kQueued) {
+    c.report(Kind::queue_order, "EnQue", at, text("the tensor is in the queue already, since line %d", b->taken.line));
+    return;
+  }
+  if (int(q->waiting.size()) >= std::max(q->depth, 1))
+    c.report(Kind::queue_depth, "EnQue", at,
+             text("%zu tensors wait in the queue, whose depth is %d", q->waiting.size(), q->depth));
+  b->state = Buffer::kQueued;
+  b->taken = at;
+  c.begin(fills(from), "EnQue", at);
+  b->ready = c.snapshot(fills(from));
+  q->waiting.push_back(tensor.buffer);
+}
+
+Local queue_deque(Queue& queue, int, int to, At at) {
+  Core& c = core();
+  QueueState* q = state_of(queue, "DeQue", at);
+  if (q->waiting.empty()) {
+    c.report(Kind::queue_empty, "DeQue", at, "nothing is in the queue: the core would wait for ever");
+    c.stop();
+  }
+  const int32_t id = q->waiting.front();
+  q->waiting.pop_front();
+  Buffer& b = c.buffers[size_t(id)];
+  b.state = Buffer::kOut;
+  b.taken = at;
+  c.begin(empties(to), "DeQue", at);
+  c.join(empties(to), b.ready);
+  c.settle();
+  return view_of(c, id);
+}
+
+void queue_free(Queue& queue, Local tensor, At at) {
+  Core& c = core();
+  QueueState* q = state_of(queue, "FreeTensor", at);
+  Buffer* b = own(queue, tensor, "FreeTensor", at);
+  if (!b) return;
+  if (b->state == Buffer::kQueued) {
+    c.report(Kind::queue_order, "FreeTensor", at, text("the tensor is still in the queue, since line %d", b->taken.line));
+    return;
+  }
+  c.begin(empties(q->to), "FreeTensor", at);
+  b->emptied = c.snapshot(empties(q->to));
+  // A tensor that was never enqueued is still the filling pipe's.
+  if (b->state == Buffer::kTaken) {
+    const Clock filled = c.snapshot(fills(q->from));
+    for (int p = 0; p < kPipes; ++p) b->emptied.at[p] = std::max(b->emptied.at[p], filled.at[p]);
+  }
+  b->state = Buffer::kFree;
+  b->taken = at;
+  ++b->generation;
+}
+
+bool queue_vacant(const Queue& queue, bool free_buffer) {
+  Core& c = core();
+  const QueueState& q = c.queues.at(size_t(queue.id));
+  if (!free_buffer) return int(q.waiting.size()) < q.depth;
+  return std::any_of(q.buffers.begin(), q.buffers.end(), [&](int32_t id) { return c.buffers[size_t(id)].state == Buffer::kFree; });
+}
+int queue_held(const Queue& queue) { return int(core().queues.at(size_t(queue.id)).waiting.size()); }
+
+Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at) {
+  Core& c = core();
+  if (buffer.id < 0 || size_t(buffer.id) >= c.buffers.size()) {
+    c.report(Kind::queue_not_ready, "TBuf::Get", at, "InitBuffer was not called for this buffer");
+    c.stop();
+  }
+  Local view = view_of(c, buffer.id);
+  if (bytes == ~uint64_t{0}) bytes = view.bytes - std::min<uint64_t>(offset, view.bytes);
+  if (offset + bytes > view.bytes) {
+    c.report(Kind::local_bounds, "TBuf::Get", at,
+             text("bytes %llu to %llu asked for; the buffer has %u", (unsigned long long)offset,
+                  (unsigned long long)(offset + bytes), view.bytes), c.describe(view));
+    bytes = view.bytes - std::min<uint64_t>(offset, view.bytes);
+  }
+  view.offset += static_cast<uint32_t>(offset);
+  view.bytes = static_cast<uint32_t>(bytes);
+  return view;
+}
+
+void* local_address(Local tensor) { return core().memory->at(tensor.memory).data() + tensor.offset; }
+
+}  // namespace ophook::rt

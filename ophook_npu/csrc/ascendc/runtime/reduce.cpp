@@ -1,0 +1,207 @@
+// Reductions and comparisons. The order in which a device adds is not documented: here it is from left to right in float, so
+// the last bits may differ from an NPU's.
+#include "ascendc/reduce.h"
+
+#include <cmath>
+
+#include "arithmetic.h"
+#include "vector.h"
+
+namespace ophook::rt {
+namespace {
+
+bool real(Operation& op, const Local& tensor, bool integers = false) {
+  const Dtype d = tensor.dtype;
+  if (d == Dtype::f16 || d == Dtype::f32 || (integers && (d == Dtype::i32 || d == Dtype::i16))) return true;
+  op.core.report(Kind::data_type, op.call, op.at, text("%s has no %s on this SoC; it has half and float", op.call, name_of(d)));
+  op.core.stop();
+}
+
+double number(Dtype dtype, const uint8_t* at) {
+  if (dtype == Dtype::i32) return *reinterpret_cast<const int32_t*>(at);
+  if (dtype == Dtype::i16) return *reinterpret_cast<const int16_t*>(at);
+  float value;
+  wide(dtype, at, &value, 1);
+  return value;
+}
+void put(Dtype dtype, double value, uint8_t* at) {
+  if (dtype == Dtype::i32) *reinterpret_cast<int32_t*>(at) = int32_t(value);
+  else if (dtype == Dtype::i16) *reinterpret_cast<int16_t*>(at) = int16_t(value);
+  else {
+    const float narrowed = float(value);
+    narrow(dtype, &narrowed, at, 1);
+  }
+}
+
+struct Folded {
+  float value = 0;
+  uint32_t index = 0, seen = 0;
+  void add(Fold fold, float next, uint32_t at) {
+    const bool first = seen++ == 0;
+    if (fold == Fold::sum) value = first ? next : value + next;
+    else if (first || (fold == Fold::max ? next > value : next < value)) value = next, index = at;
+  }
+};
+
+// An index is stored in the bits of an element.
+void put_index(Dtype dtype, uint32_t index, uint8_t* at) {
+  if (dtype == Dtype::f32) std::memcpy(at, &index, 4);
+  else {
+    const auto low = static_cast<uint16_t>(index);
+    std::memcpy(at, &low, 2);
+  }
+}
+
+void known(Operation& op, const Local& src, uint64_t first, uint64_t bytes) {
+  if (op.core.launch.checks() && !all_written(op.written(src) + first, bytes))
+    op.core.report(Kind::uninitialized, op.call, op.at, "reduces values that were never computed", op.core.describe(src));
+}
+void store(Operation& op, const Local& dst, uint64_t first, uint64_t bytes) {
+  op.writes(dst, first, bytes);
+  std::memset(op.written(dst) + first, 1, bytes);
+}
+
+}  // namespace
+
+void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat, bool index, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  real(op, src);
+  if (!c.usable(work, call, at)) return;
+  const uint32_t size = size_of(src.dtype);
+  const Operand operands[] = {{&src, {1, src_repeat}, size, false, "the source"}};
+  Walk walk(op, operands, 1, cover);
+  Folded folded;
+  walk.each([&](const Run& run) {
+    known(op, src, run.offsets[0], uint64_t(run.count) * size);
+    for (uint32_t e = 0; e < run.count; ++e) {
+      const uint64_t offset = run.offsets[0] + uint64_t(e) * size;
+      folded.add(fold, float(number(src.dtype, op.data(src) + offset)), uint32_t(offset / size));
+    }
+  });
+  if (!folded.seen) return;
+  const uint32_t results = index ? 2 : 1;
+  if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;
+  store(op, dst, 0, results * size);
+  put(dst.dtype, folded.value, op.data(dst));
+  if (index) put_index(dst.dtype, folded.index, op.data(dst) + size);
+}
+
+void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover, uint32_t dst_repeat,
+                   uint32_t src_block, uint32_t src_repeat, int order, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  real(op, src);
+  const uint32_t size = size_of(src.dtype), lanes = 256 / size;
+  if (cover.kind == Cover::kLanes && cover.low > lanes) {
+    c.report(Kind::mask, call, at, text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover.low, lanes));
+    return;
+  }
+  if (cover.repeat > 255) {
+    c.report(Kind::repeat, call, at, text("repeat is %u; allowed: up to 255", cover.repeat));
+    return;
+  }
+  if (cover.kind == Cover::kPreset) cover.low = c.mask_by_count ? c.mask_low : lanes;
+  if (!c.usable(src, call, at) || !c.usable(dst, call, at) || !op.aligned(src, kBlock, "the source")) return;
+  const uint32_t groups = lanes / group;
+  // dst's repeat stride counts results: those of one repeat for pairs and blocks, single ones for a whole repeat.
+  const bool pairs = order == 0 || order == 1;  // value and index
+  const uint32_t per_repeat = group == lanes ? (pairs ? 2 : 1) : groups;
+  for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
+    for (uint32_t g = 0; g < groups; ++g) {
+      Folded folded;
+      for (uint32_t e = g * group; e < (g + 1) * group && e < cover.low; ++e) {
+        const uint32_t per_block = kBlock / size;
+        const uint64_t offset = uint64_t(repeat) * src_repeat * kBlock + uint64_t(e / per_block) * src_block * kBlock + e % per_block * size;
+        if (!op.inside(src, offset, size, "the source")) return;
+        op.reads(src, offset, size);
+        known(op, src, offset, size);
+        folded.add(fold, float(number(src.dtype, op.data(src) + offset)), e);
+      }
+      if (!folded.seen) continue;
+      const uint64_t first = (uint64_t(repeat) * dst_repeat * per_repeat + (group == lanes ? 0 : g)) * size;
+      const uint32_t results = group == lanes && pairs ? 2 : 1;
+      if (!op.inside(dst, first, results * size, "the destination")) return;
+      store(op, dst, first, results * size);
+      uint8_t* to = op.data(dst) + first;
+      if (order == 3) put_index(dst.dtype, folded.index, to);
+      else put(dst.dtype, folded.value, order == 1 ? to + size : to);
+      if (order == 0) put_index(dst.dtype, folded.index, to + size);
+      if (order == 1) put_index(dst.dtype, folded.index, to);
+    }
+}
+
+void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  real(op, a, mode == 2);
+  if (dst.dtype != Dtype::u8 && dst.dtype != Dtype::i8) {
+    c.report(Kind::data_type, call, at, text("the destination has %s; allowed: int8_t, uint8_t", name_of(dst.dtype)));
+    c.stop();
+  }
+  const uint32_t size = size_of(a.dtype);
+  if (cover.kind == Cover::kCount && c.launch.checks() && cover.low * size % 256)
+    c.report(Kind::alignment, call, at, text("%llu elements are no multiple of 256 bytes", (unsigned long long)cover.low));
+  Operand operands[2] = {{&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
+  Walk walk(op, operands, b ? 2 : 1, cover);
+  const uint64_t bytes = (walk.elements() + 7) / 8;
+  if (!c.usable(dst, call, at) || !op.inside(dst, 0, bytes, "the destination")) return;
+  op.writes(dst, 0, bytes);
+  const double right = a.dtype == Dtype::i32 || a.dtype == Dtype::i16 ? double(scalar.whole) : a.dtype == Dtype::f16 ? double(half_value(half_bits(float(scalar.real)))) : double(float(scalar.real));
+  uint64_t bit = 0;
+  uint8_t* to = op.data(dst);
+  uint8_t* written = op.written(dst);
+  walk.each([&](const Run& run) {
+    bool all = all_written(op.written(a) + run.offsets[0], uint64_t(run.count) * size);
+    if (b) all &= all_written(op.written(*b) + run.offsets[1], uint64_t(run.count) * size);
+    for (uint32_t e = 0; e < run.count; ++e, ++bit) {
+      const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size);
+      const double y = b ? number(b->dtype, op.data(*b) + run.offsets[1] + e * size) : right;
+      bool result = false;
+      switch (mode) {
+        case 0: result = x < y; break;
+        case 1: result = x > y; break;
+        case 2: result = x == y; break;
+        case 3: result = x <= y; break;
+        case 4: result = x >= y; break;
+        default: result = x != y;
+      }
+      if (bit % 8 == 0) to[bit / 8] = 0, written[bit / 8] = 1;
+      to[bit / 8] = static_cast<uint8_t>(to[bit / 8] | (result ? 1u << bit % 8 : 0));
+      if (!all) written[bit / 8] = 0;
+    }
+  });
+}
+
+void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa, Step sb, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Select", at);
+  real(op, dst);
+  if ((b != nullptr) == (mode == 1)) {
+    c.report(Kind::parameter, "Select", at, "VSEL_TENSOR_SCALAR_MODE goes with a scalar, the other modes with a tensor");
+    return;
+  }
+  const uint32_t size = size_of(dst.dtype);
+  Operand operands[3] = {{&dst, d, size, true, "the destination"}, {&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
+  Walk walk(op, operands, b ? 3 : 2, cover);
+  const uint64_t bytes = (walk.elements() + 7) / 8;
+  if (!c.usable(mask, "Select", at) || !op.inside(mask, 0, bytes, "the mask")) return;
+  op.reads(mask, 0, bytes);
+  if (c.launch.checks() && !all_written(op.written(mask), bytes))
+    c.report(Kind::uninitialized, "Select", at, "the mask was never computed", c.describe(mask));
+  uint8_t value[8] = {};
+  put(dst.dtype, scalar.real, value);
+  uint64_t bit = 0;
+  walk.each([&](const Run& run) {
+    for (uint32_t e = 0; e < run.count; ++e, ++bit) {
+      const bool first = op.data(mask)[bit / 8] >> bit % 8 & 1;
+      const Local* from = first ? &a : b;
+      uint8_t* to = op.data(dst) + run.offsets[0] + e * size;
+      const uint64_t offset = from ? run.offsets[first ? 1 : 2] + e * size : 0;
+      std::memmove(to, from ? op.data(*from) + offset : value, size);
+      std::memset(op.written(dst) + run.offsets[0] + e * size, from ? op.written(*from)[offset] : 1, size);
+    }
+  });
+}
+
+}  // namespace ophook::rt

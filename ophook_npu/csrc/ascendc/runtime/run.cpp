@@ -1,0 +1,304 @@
+// Runs a kernel: one fiber a core, one after the other, each until it ends or waits for the others.
+#include <sys/mman.h>
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core.h"
+
+namespace ophook::rt {
+namespace {
+
+constexpr size_t kStack = 1 << 20;
+
+struct Stopped {};  // thrown through the kernel to end a core
+
+std::unique_ptr<uint8_t[], void (*)(uint8_t*)> new_stack() {
+  void* memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  return {static_cast<uint8_t*>(memory), [](uint8_t* p) { munmap(p, kStack); }};
+}
+
+void call(void* entry, uint8_t* const* a, int n) {
+  using B = uint8_t*;
+  switch (n) {
+#define ARG(i) a[i]
+    case 1: return reinterpret_cast<void (*)(B)>(entry)(a[0]);
+    case 2: return reinterpret_cast<void (*)(B, B)>(entry)(a[0], a[1]);
+    default: break;
+  }
+  // Integer arguments beyond what a function takes are harmless in the C calling conventions of x86-64 and aarch64.
+  using F = void (*)(B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B);
+  B b[32] = {};
+  std::copy(a, a + n, b);
+  reinterpret_cast<F>(entry)(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15],
+                             b[16], b[17], b[18], b[19], b[20], b[21], b[22], b[23], b[24], b[25], b[26], b[27], b[28], b[29], b[30],
+                             b[31]);
+#undef ARG
+}
+
+struct Job {
+  void* entry;
+  std::vector<uint8_t*> arguments;
+};
+thread_local const Job* job = nullptr;
+
+void ended(Core& c) {
+  c.settle_all();
+  if (!c.launch.checks()) return;
+  for (const Buffer& b : c.buffers) {
+    if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
+      c.report(Kind::not_freed, b.state == Buffer::kTaken ? "AllocTensor" : "DeQue", b.taken, "the tensor taken here is never given back",
+               text("queue of %zu buffers", c.queues[size_t(b.queue)].buffers.size()));
+    if (b.state == Buffer::kQueued) c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
+  }
+  for (int p = 0; p < kPipes; ++p)
+    for (int q = 0; q < kPipes; ++q)
+      for (int id = 0; id < 8; ++id)
+        if (const Flag& flag = c.flags[p][q][id]; flag.set)
+          c.report(Kind::set_without_wait, "SetFlag", flag.at,
+                   text("nobody waits for event %d of %s_%s: it stays set for the next kernel", id, name_of(Pipe(p)), name_of(Pipe(q))));
+}
+
+void fiber_main() {
+  Core& c = core();
+  try {
+    call(job->entry, job->arguments.data(), int(job->arguments.size()));
+    ended(c);
+  } catch (const Stopped&) {
+  }
+  c.state = Core::kDone;
+  swapcontext(&c.context, &c.launch.scheduler);
+}
+
+void start(Core& c) {
+  if (c.launch.spare.empty()) {
+    c.memory = std::make_unique<LocalMemories>(c.launch.sizes);
+  } else {
+    c.memory = std::move(c.launch.spare.back());
+    c.launch.spare.pop_back();
+  }
+  c.stack = new_stack();
+  getcontext(&c.context);
+  c.context.uc_stack.ss_sp = c.stack.get();
+  c.context.uc_stack.ss_size = kStack;
+  c.context.uc_link = nullptr;
+  makecontext(&c.context, fiber_main, 0);
+}
+
+void schedule(Launch& launch) {
+  std::vector<std::unique_ptr<uint8_t[], void (*)(uint8_t*)>> stacks;
+  while (true) {
+    bool ran = false;
+    for (auto& each : launch.cores) {
+      Core& c = *each;
+      if (c.state != Core::kReady) continue;
+      if (!c.memory) start(c);
+      set_core(&c);
+      swapcontext(&launch.scheduler, &c.context);
+      set_core(nullptr);
+      ran = true;
+      if (c.state == Core::kDone) {
+        c.memory->reset();
+        launch.spare.push_back(std::move(c.memory));
+        c.stack.reset();
+      }
+    }
+    if (ran) continue;
+    int waiting = 0, done = 0;
+    for (auto& each : launch.cores) (each->state == Core::kSyncAll ? waiting : done) += 1;
+    if (!waiting) return;
+    if (done) {
+      Core* ended_core = nullptr;
+      for (auto& each : launch.cores)
+        if (each->state == Core::kDone && !ended_core) ended_core = each.get();
+      for (auto& each : launch.cores) {
+        if (each->state != Core::kSyncAll) continue;
+        each->report(Kind::deadlock, "SyncAll", each->waits_at,
+                     text("core %d waits for all cores; core %d has ended after %d SyncAll calls", each->index, ended_core->index,
+                          ended_core->phase));
+      }
+      return;  // their fibers are dropped
+    }
+    for (auto& each : launch.cores) each->state = Core::kReady, ++each->phase;
+  }
+}
+
+void quote(std::string& out, const std::string& value) {
+  out += '"';
+  for (const char ch : value) {
+    const auto u = static_cast<unsigned char>(ch);
+    if (ch == '"' || ch == '\\') out += '\\', out += ch;
+    else if (u < 0x20) out += text("\\u%04x", u);
+    else out += ch;
+  }
+  out += '"';
+}
+
+void coverage(Launch& launch) {
+  for (const Argument& a : launch.memory.arguments) {
+    if (a.role != 1 || !a.bytes) continue;
+    uint64_t missing = 0, first = 0;
+    a.writes.gaps(a.bytes, [&](uint64_t begin, uint64_t end) {
+      if (!missing) first = begin;
+      missing += end - begin;
+    });
+    if (!missing) continue;
+    const auto e = uint64_t(a.element);
+    launch.findings.push_back({Kind::unwritten, "kernel", "", a.name,
+                               text("%llu of the %llu elements of %s were never written, the first at %llu", (unsigned long long)((missing + e - 1) / e),
+                                    (unsigned long long)(a.bytes / e), a.name.c_str(), (unsigned long long)(first / e)),
+                               0, -1, -1});
+    launch.failed = true;
+  }
+}
+
+std::string report_of(const Launch& launch) {
+  std::string out = "{\"findings\":[";
+  for (size_t i = 0; i < launch.findings.size(); ++i) {
+    const Finding& f = launch.findings[i];
+    constexpr const char* severities[] = {"error", "strict", "note"};
+    out += i ? ",{" : "{";
+    auto field = [&](const char* name, const std::string& value) {
+      out += text("\"%s\":", name);
+      quote(out, value);
+      out += ',';
+    };
+    field("kind", name_of(f.kind)), field("severity", severities[int(severity_of(f.kind))]), field("call", f.call);
+    field("file", f.file), field("what", f.what), field("buffer", f.buffer), field("todo", advice_of(f.kind));
+    out += text("\"line\":%d,\"core\":%d,\"tile\":%lld,\"count\":%llu}", f.line, f.core, (long long)f.tile, (unsigned long long)f.count);
+  }
+  const Counters& n = launch.counters;
+  out += text("],\"counters\":{\"copied_in\":%llu,\"copied_out\":%llu,\"copies\":%llu,\"elements\":%llu,\"instructions\":%llu,"
+              "\"unaligned\":%llu,\"ub_used\":%llu},\"output\":",
+              (unsigned long long)n.copied_in, (unsigned long long)n.copied_out, (unsigned long long)n.copies, (unsigned long long)n.elements,
+              (unsigned long long)n.instructions, (unsigned long long)n.unaligned, (unsigned long long)n.ub_used);
+  quote(out, launch.output);
+  return out + "}";
+}
+
+}  // namespace
+
+void yield_core() {
+  Core& c = core();
+  swapcontext(&c.context, &c.launch.scheduler);
+}
+void Core::stop() {
+  state = kDone;
+  throw Stopped{};
+}
+
+void print(const char* format, va_list arguments) {
+  char buffer[2048];
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  core().launch.output += buffer;
+}
+
+namespace {
+std::string element(Dtype dtype, const uint8_t* data) {
+  auto as = [&](auto value) {
+    std::memcpy(&value, data, sizeof value);
+    return value;
+  };
+  switch (dtype) {
+    case Dtype::f16: return text("%g", half_value(as(uint16_t{})));
+    case Dtype::bf16: return text("%g", bfloat16_value(as(uint16_t{})));
+    case Dtype::f32: return text("%g", as(float{}));
+    case Dtype::i8: return text("%d", as(int8_t{}));
+    case Dtype::i16: return text("%d", as(int16_t{}));
+    case Dtype::u16: return text("%u", as(uint16_t{}));
+    case Dtype::i32: return text("%d", as(int32_t{}));
+    case Dtype::u32: return text("%u", as(uint32_t{}));
+    case Dtype::i64: return text("%lld", (long long)as(int64_t{}));
+    case Dtype::u64: return text("%llu", (unsigned long long)as(uint64_t{}));
+    default: return text("%u", unsigned(*data));
+  }
+}
+void dump_values(Dtype dtype, const uint8_t* data, uint32_t tag, uint32_t count) {
+  std::string& out = core().launch.output;
+  out += text("DumpTensor %u, core %d: [", tag, core().index);
+  for (uint32_t i = 0; i < count; ++i) out += (i ? ", " : "") + element(dtype, data + i * size_of(dtype));
+  out += "]\n";
+}
+}  // namespace
+
+void dump(Local tensor, uint32_t tag, uint32_t count) {
+  const uint32_t have = tensor.bytes / size_of(tensor.dtype);
+  dump_values(tensor.dtype, core().memory->at(tensor.memory).data() + tensor.offset, tag, std::min(count, have));
+}
+void dump(Global tensor, uint32_t tag, uint32_t count) {
+  const Argument* a = core().launch.memory.find(tensor.data);
+  const uint64_t left = a ? (a->bytes - std::min(a->bytes, uint64_t(tensor.data - a->data))) / size_of(tensor.dtype) : 0;
+  dump_values(tensor.dtype, tensor.data, tag, uint32_t(std::min<uint64_t>(count, left)));
+}
+
+void assertion(const char* condition, At at) {
+  core().report(Kind::assertion, "assert", at, text("%s does not hold", condition));
+  core().stop();
+}
+void trap(At at) {
+  core().report(Kind::trap, "Trap", at, "the kernel calls Trap");
+  core().stop();
+}
+void beyond(Local tensor, uint64_t first, const char* what, At at) {
+  core().report(Kind::local_bounds, what, at, text("element %llu", (unsigned long long)first), core().describe(tensor));
+}
+
+}  // namespace ophook::rt
+
+using namespace ophook::rt;
+
+int ascendc_run(const ascendc_launch* request, char** report) {
+  const ascendc_options& o = request->options;
+  LocalSizes sizes;
+  const uint64_t given[] = {o.ub, o.l1, o.l0a, o.l0b, o.l0c, o.bt, o.fb};
+  for (int i = 0; i < 7; ++i) sizes.bytes[i] = static_cast<uint32_t>(given[i]);
+  Launch launch{o, sizes};
+  launch.tiling_key = request->tiling_key;
+  Job now{request->entry, {}};
+  for (int i = 0; i < request->argument_count; ++i) {
+    const ascendc_memory& m = request->arguments[i];
+    Argument a;
+    a.name = m.name, a.data = static_cast<uint8_t*>(m.data), a.bytes = m.bytes, a.allocated = std::max(m.bytes, m.allocated);
+    a.role = m.role, a.element = m.element > 0 ? m.element : 1;
+    // One tensor given twice, as x + x or in place: its first appearance stands for it.
+    for (Argument& before : launch.memory.arguments)
+      if (a.bytes && before.data == a.data && (before.role == 0) != (a.role == 0)) before.role = a.role = 2;
+    if (m.role == 4) launch.tiling = a.data, launch.tiling_bytes = a.bytes;
+    if (m.role == 3) launch.workspace = a.data;
+    launch.memory.arguments.push_back(std::move(a));
+    now.arguments.push_back(static_cast<uint8_t*>(m.data));
+  }
+  launch.blocks = request->block_dim;
+  launch.subs = o.kind == 1 ? 2 : 1;
+  int index = 0;
+  for (int block = 0; block < request->block_dim; ++block) {
+    if (o.kind != 0) launch.cores.push_back(std::make_unique<Core>(launch, index++, block, 0, false));
+    for (int sub = 0; o.kind != 3 && sub < launch.subs; ++sub)
+      launch.cores.push_back(std::make_unique<Core>(launch, index++, block, sub, true));
+  }
+  const Job* outer = job;
+  job = &now;
+  schedule(launch);
+  job = outer;
+  if (o.checks) coverage(launch);
+  if (request->summary) {
+    std::string summary;
+    int told = 0;
+    for (const Finding& f : launch.findings) {
+      if (severity_of(f.kind) != Severity::error || told++ == 3) continue;
+      const size_t slash = f.file.rfind('/');
+      summary += text("%s%s:%d: %s: %s [%s]", told > 1 ? "\n" : "", f.file.substr(slash + 1).c_str(), f.line, f.call.c_str(), f.what.c_str(), name_of(f.kind));
+    }
+    std::snprintf(request->summary, request->summary_capacity, "%s", summary.c_str());
+  }
+  if (report) {
+    const std::string json = report_of(launch);
+    *report = static_cast<char*>(std::malloc(json.size() + 1));
+    std::memcpy(*report, json.c_str(), json.size() + 1);
+  }
+  return launch.failed ? 1 : 0;
+}
+void ascendc_release(char* report) { std::free(report); }

@@ -1,0 +1,237 @@
+#include "vector.h"
+
+#include "arithmetic.h"
+#include "cast.h"
+
+namespace ophook::rt {
+namespace {
+
+struct Rule {
+  const char* name;
+  char kind;
+  const char* types_220;
+  const char* types_310;
+};
+constexpr Rule kRules[] = {
+#define VECTOR_OP(name, kind, a2, a5) {#name, kind, a2, a5},
+#include "ascendc/vector_ops.inc"
+#undef VECTOR_OP
+};
+constexpr const char* kShort[] = {"f16", "f32", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f64", "b8", "i4", "?"};
+
+bool listed(const char* list, Dtype dtype) {
+  const std::string padded = std::string(" ") + list + " ";
+  return padded.find(std::string(" ") + kShort[int(dtype)] + " ") != std::string::npos;
+}
+std::string long_names(const char* list) {
+  std::string names;
+  for (int d = 0; d < int(Dtype::other); ++d)
+    if (listed(list, Dtype(d))) names += (names.empty() ? "" : ", ") + std::string(name_of(Dtype(d)));
+  return names;
+}
+
+bool has_type(const Rule& rule, Dtype dtype, At at) {
+  Core& c = core();
+  const char* types = c.launch.options.architecture == 310 ? rule.types_310 : rule.types_220;
+  if (listed(types, dtype)) return true;
+  c.report(Kind::data_type, rule.name, at,
+           text("%s has no %s on this SoC; it has %s", rule.name, name_of(dtype), long_names(types).c_str()));
+  return false;
+}
+
+void elementwise(Op code, Local dst, const Local* sources, int source_count, const Step* steps, Scalar scalar, Cover cover, At at) {
+  Core& c = core();
+  const Rule& rule = kRules[int(code)];
+  Operation op(c, Pipe::V, rule.name, at);
+  if (!has_type(rule, dst.dtype, at)) return c.stop();
+  const bool mixed = source_count == 1 && sources[0].dtype != dst.dtype;  // Axpy: float += half
+  Function function = mixed ? nullptr : function_of(code, dst.dtype);
+  if (!mixed && !function) {
+    c.report(Kind::no_checks, rule.name, at, text("%s of %s is not computed here", rule.name, name_of(dst.dtype)));
+    return c.stop();
+  }
+  Operand operands[4];
+  int n = 0;
+  operands[n++] = {&dst, steps[0], size_of(dst.dtype), true, "the destination"};
+  for (int i = 0; i < source_count; ++i)
+    operands[n++] = {&sources[i], steps[i + 1], size_of(sources[i].dtype), false, i ? "the second source" : "the source"};
+  if (rule.kind == 'x' || rule.kind == 'y') operands[n++] = {&dst, steps[0], size_of(dst.dtype), false, "the destination"};
+  Walk walk(op, operands, n, cover);
+  walk.each([&](const Run& run) {
+    const uint8_t* a = op.data(sources[0]) + run.offsets[1];
+    const uint8_t* b = source_count > 1 ? op.data(sources[1]) + run.offsets[2] : nullptr;
+    carry(op, operands, n, run);
+    if (mixed) axpy_half_to_float(op.data(dst) + run.offsets[0], a, scalar, run.count);
+    else function(op.data(dst) + run.offsets[0], a, b, scalar, run.count);
+  });
+}
+
+}  // namespace
+
+Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover) : op_(op), operands_(operands), count_(count), cover_(cover) {
+  good_ = check();
+}
+
+bool Walk::check() {
+  Core& c = op_.core;
+  for (int i = 0; i < count_; ++i) {
+    const Operand& o = operands_[i];
+    widest_ = std::max(widest_, o.size);
+    if (!c.usable(*o.tensor, op_.call, op_.at)) return false;
+    if (o.tensor->memory != Memory::ub) {
+      c.report(Kind::position, op_.call, op_.at, text("%s is not in UB", o.role), c.describe(*o.tensor));
+      return false;
+    }
+    if (!op_.aligned(*o.tensor, kBlock, o.role)) return false;
+  }
+  c.settle();
+  if (cover_.kind == Cover::kPreset) {
+    cover_.kind = c.mask_by_count ? Cover::kCount : Cover::kBits;
+    cover_.low = c.mask_low, cover_.high = c.mask_high;
+  }
+  if (cover_.kind == Cover::kCount) {
+    total_ = cover_.low;
+    one_.count = static_cast<uint32_t>(cover_.low);
+    for (int i = 0; i < count_; ++i)
+      if (!op_.inside(*operands_[i].tensor, 0, cover_.low * operands_[i].size, operands_[i].role)) return false;
+    c.launch.counters.elements += total_;
+    return true;
+  }
+  const uint32_t lanes = 256 / widest_;
+  if (cover_.kind == Cover::kLanes) {
+    if (cover_.low > lanes) {
+      c.report(Kind::mask, op_.call, op_.at, text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover_.low, lanes));
+      return false;
+    }
+    if (cover_.low == 0) return true;
+  } else if (lanes <= 64) {
+    if (lanes < 64) cover_.low &= (uint64_t{1} << lanes) - 1;
+    cover_.high = 0;
+  }
+  collect();
+  return true;
+}
+
+void Walk::collect() {
+  const uint32_t lanes = 256 / widest_, unit = kBlock / widest_;  // units of the widest type's block
+  auto on = [&](uint32_t lane) {
+    if (cover_.kind == Cover::kLanes) return lane < cover_.low;
+    return bool((lane < 64 ? cover_.low >> lane : cover_.high >> (lane - 64)) & 1);
+  };
+  auto place = [&](const Operand& o, uint32_t repeat, uint32_t lane) {
+    const uint32_t per_block = kBlock / o.size;
+    return uint64_t(repeat) * o.step.repeat * kBlock + uint64_t(lane / per_block) * o.step.block * kBlock + lane % per_block * o.size;
+  };
+  for (uint32_t repeat = 0; repeat < cover_.repeat; ++repeat)
+    for (uint32_t lane = 0; lane < lanes;) {
+      if (!on(lane)) {
+        ++lane;
+        continue;
+      }
+      uint32_t end = lane + 1;
+      while (end < lanes && end % unit != 0 && on(end)) ++end;
+      Run run{};
+      run.count = end - lane;
+      for (int i = 0; i < count_; ++i) run.offsets[i] = place(operands_[i], repeat, lane);
+      bool joined = !runs_.empty();
+      for (int i = 0; joined && i < count_; ++i)
+        joined = runs_.back().offsets[i] + uint64_t(runs_.back().count) * operands_[i].size == run.offsets[i];
+      if (joined) runs_.back().count += run.count;
+      else runs_.push_back(run);
+      total_ += run.count;
+      lane = end;
+    }
+  op_.core.launch.counters.elements += total_;
+  for (const Run& run : runs_)
+    for (int i = 0; i < count_; ++i)
+      if (!op_.inside(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size, operands_[i].role)) {
+        runs_.clear();
+        return;
+      }
+}
+
+void carry(Operation& op, const Operand* operands, int count, const Run& run) {
+  if (!op.core.launch.checks()) return;
+  const uint32_t size = operands[0].size;
+  uint8_t* to = op.written(*operands[0].tensor) + run.offsets[0];
+  bool all = true;
+  for (int i = 1; i < count; ++i)
+    all &= all_written(op.written(*operands[i].tensor) + run.offsets[i], uint64_t(run.count) * operands[i].size);
+  if (all) {
+    std::memset(to, 1, uint64_t(run.count) * size);
+    return;
+  }
+  std::vector<uint8_t> known(run.count, 1);
+  for (int i = 1; i < count; ++i) {
+    const uint8_t* from = op.written(*operands[i].tensor) + run.offsets[i];
+    for (uint32_t e = 0; e < run.count; ++e)
+      for (uint32_t byte = 0; byte < operands[i].size; ++byte) known[e] &= from[e * operands[i].size + byte];
+  }
+  for (uint32_t e = 0; e < run.count; ++e) std::memset(to + e * size, known[e], size);
+}
+
+void unary(Op code, Local dst, Local src, Cover cover, Step d, Step s, At at) {
+  const Step steps[] = {d, s};
+  elementwise(code, dst, &src, 1, steps, {}, cover, at);
+}
+void binary(Op code, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at) {
+  const Step steps[] = {d, sa, sb};
+  const Local sources[] = {a, b};
+  elementwise(code, dst, sources, 2, steps, {}, cover, at);
+}
+void with_scalar(Op code, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at) {
+  const Step steps[] = {d, s};
+  elementwise(code, dst, &src, 1, steps, scalar, cover, at);
+}
+
+void duplicate(Local dst, Scalar value, Cover cover, Step d, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Duplicate", at);
+  constexpr Rule rule{"Duplicate", 's', "f16 bf16 i16 u16 i32 u32 f32", "b8 i8 u8 f16 bf16 i16 u16 i32 u32 f32 i64 u64"};
+  if (!has_type(rule, dst.dtype, at)) return c.stop();
+  const uint32_t size = size_of(dst.dtype);
+  uint64_t bits = 0;
+  const float real = static_cast<float>(value.real);
+  switch (dst.dtype) {
+    case Dtype::f32: std::memcpy(&bits, &real, 4); break;
+    case Dtype::f16: bits = half_bits(real); break;
+    case Dtype::bf16: bits = bfloat16_bits(real); break;
+    default: std::memcpy(&bits, &value.whole, 8);
+  }
+  const Operand operands[] = {{&dst, d, size, true, "the destination"}};
+  Walk walk(op, operands, 1, cover);
+  walk.each([&](const Run& run) {
+    uint8_t* to = op.data(dst) + run.offsets[0];
+    if (size == 4) std::fill_n(reinterpret_cast<uint32_t*>(to), run.count, uint32_t(bits));
+    else if (size == 2) std::fill_n(reinterpret_cast<uint16_t*>(to), run.count, uint16_t(bits));
+    else
+      for (uint32_t e = 0; e < run.count; ++e) std::memcpy(to + e * size, &bits, size);
+    carry(op, operands, 1, run);
+  });
+}
+
+void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Cast", at);
+  const Convert convert = conversion(src.dtype, dst.dtype, mode, c.launch.options.architecture);
+  if (!convert.run) {
+    c.report(convert.known ? Kind::rounding : Kind::data_type, "Cast", at,
+             text("%s to %s%s; allowed: %s", name_of(src.dtype), name_of(dst.dtype),
+                  convert.known ? text(" with %s", rounding_name(mode)).c_str() : "", convert.allowed.c_str()));
+    return c.stop();
+  }
+  const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"}, {&src, s, size_of(src.dtype), false, "the source"}};
+  Walk walk(op, operands, 2, cover);
+  walk.each([&](const Run& run) {
+    carry(op, operands, 2, run);
+    convert.run(op.data(src) + run.offsets[1], op.data(dst) + run.offsets[0], run.count, mode);
+  });
+}
+
+void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only) {
+  Core& c = core();
+  c.mask_by_count = by_count;
+  if (!mode_only) c.mask_high = high, c.mask_low = low;
+}
+
+}  // namespace ophook::rt

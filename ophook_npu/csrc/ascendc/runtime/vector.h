@@ -1,0 +1,64 @@
+// How a vector instruction walks over its operands.
+#pragma once
+
+#include "access.h"
+
+namespace ophook::rt {
+
+struct Operand {
+  const Local* tensor;
+  Step step;
+  uint32_t size;      // of an element in bytes
+  bool writes;
+  const char* role;
+};
+
+// A piece of an instruction: `count` elements in a row, and where they begin in each operand.
+struct Run {
+  uint64_t offsets[4];
+  uint32_t count;
+};
+
+// Checks the operands and calls visit for every run. False: a finding, and nothing was visited.
+class Walk {
+ public:
+  Walk(Operation& op, const Operand* operands, int count, Cover cover);
+  template <typename F>
+  void each(F visit);
+  uint64_t elements() const { return total_; }
+
+ private:
+  bool check();
+  void collect();
+  Operation& op_;
+  const Operand* operands_;
+  const int count_;
+  Cover cover_;
+  uint32_t widest_ = 1;
+  uint64_t total_ = 0;
+  bool good_ = false;
+  std::vector<Run> runs_;
+  Run one_{};
+};
+
+template <typename F>
+void Walk::each(F visit) {
+  if (!good_) return;
+  auto touch = [&](const Run& run) {
+    for (int i = 0; i < count_; ++i)
+      if (!operands_[i].writes) op_.reads(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
+    for (int i = 0; i < count_; ++i)
+      if (operands_[i].writes) op_.writes(*operands_[i].tensor, run.offsets[i], uint64_t(run.count) * operands_[i].size);
+    visit(run);
+  };
+  if (runs_.empty()) {
+    if (one_.count) touch(one_);
+    return;
+  }
+  for (const Run& run : runs_) touch(run);
+}
+
+// The result holds a value where all sources do.
+void carry(Operation& op, const Operand* operands, int count, const Run& run);
+
+}  // namespace ophook::rt

@@ -1,0 +1,135 @@
+"""Compile Ascend C: the runtime once, an operator's host side, and its kernel once for each choice of data types.
+
+Each library is cached by the content of everything that it is made of.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ophook_npu import cache, toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.sim.build import CSRC
+
+ROOT = CSRC / "ascendc"
+_COMMON = ("-fPIC", "-fvisibility=hidden", "-fno-gnu-unique")
+RUNTIME = "libophook_ascendc.so"
+
+# What g++ says, and what it means in an Ascend C project.
+_HINTS = (
+    (re.compile(r"DTYPE_(\w+). was not declared"), "DTYPE_{0} is the type of the OpDef's parameter {0}"),
+    (re.compile(r"OphookDefaultTiling"), "GET_TILING_DATA needs REGISTER_TILING_DATA_CLASS on the host side or "
+     "REGISTER_TILING_DEFAULT in the kernel"),
+    (re.compile(r".(\w+). is not a member of .AscendC"), "AscendC::{0} is not implemented here: see docs/ascend-c.md"),
+    (re.compile(r"no match for .operator.*bfloat16_t"), "bfloat16_t has no arithmetic: Cast to float and back"),
+    (re.compile(r"no matching function for call to .(?:Adds|Muls|Maxs|Mins|Duplicate)"),
+     "the scalar must have the tensor's type: static_cast<T>(…)"),
+)  # fmt: skip
+
+
+def hint(message: str) -> str | None:
+    """What to do about a compiler's message, where it is an idiom of Ascend C."""
+    for pattern, text in _HINTS:
+        found = pattern.search(message)
+        if found:
+            return text.format(*found.groups())
+    return None
+
+
+def _library(folder: str, soname: str, sources: Sequence[Path], flags: tuple[str, ...], roots: list[Path],
+             link: tuple[str, ...] = ()) -> Path:  # fmt: skip
+    """One call of the compiler: these libraries are small, and starting it twice costs more than it saves."""
+    # Findings name the source by its path, so two checkouts share nothing.
+    keys = [toolchain.object_key(source, flags, roots, "ascendc") for source in sources]
+    root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([soname, *link, *keys, *map(str, sources)])
+
+    def make(staging: Path) -> None:
+        command = [
+            *toolchain.compiler(), *flags, "-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}", *map(str, sources),
+            "-o", str(staging / soname), *link,
+        ]  # fmt: skip
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        if result.returncode:
+            raise OphookError("kernel", _failure(result.stderr, sources, command), todo=hint(result.stderr))
+
+    return cache.publish(root, make) / soname
+
+
+def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> str:
+    """The compiler's own words, from the first error on; notes about our headers are left out."""
+    lines = output.splitlines()
+    errors = [i for i, line in enumerate(lines) if " error: " in line or "undefined reference" in line]
+    kept: list[str] = []
+    for i in errors[:5]:
+        kept.append(lines[i])
+        for line in lines[i + 1 : i + 3]:
+            if re.match(r"\s*\d* \|", line):
+                kept.append(line)
+        # An error inside our headers: the kernel's own line is in the notes after it.
+        if str(ROOT) in lines[i]:
+            kept += [line for line in lines[i + 1 : i + 12] if any(str(s) in line for s in sources)][:1]
+    text = "\n    ".join(kept or lines[-3:]) or "the compiler said nothing (killed for lack of memory?)"
+    names = ", ".join(source.name for source in sources)
+    return f"{names} does not compile:\n    {text}\n  command: {shlex.join(command)}"
+
+
+@functools.cache
+def runtime() -> Path:
+    """libophook_ascendc.so: local memory, checks, arithmetic and the launch."""
+    flags = (
+        "-std=c++20",
+        "-O2",
+        "-ftree-vectorize",
+        "-fvect-cost-model=dynamic",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-ffp-contract=off",
+        *_COMMON,
+    )
+    sources = sorted((ROOT / "runtime").glob("*.cpp"))
+    return _library(
+        "runtime",
+        RUNTIME,
+        sources,
+        (*flags, f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}"),
+        [ROOT / "include", ROOT],
+    )
+
+
+def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
+    """The operator's host side: prototype, tiling and inference.
+
+    Raises:
+        OphookError: it does not compile; with the compiler's lines.
+    """
+    flags = ("-std=c++17", "-O1", "-g", *_COMMON, f"-I{ROOT / 'host'}", *(f"-I{root}" for root in roots))
+    return _library(
+        "host", "libophook_op_host.so", [ROOT / "host" / "host.cpp", *sources], flags, [ROOT / "host", *roots]
+    )
+
+
+def kernel(source: Path, macros: dict[str, str], prelude: str, roots: Sequence[Path], debug: bool = False) -> Path:
+    """The kernel in ``source`` with these macros; ``prelude`` is C++ that goes before it.
+
+    Raises:
+        OphookError: it does not compile; with the compiler's lines and a hint.
+    """
+    key = toolchain.digest([prelude])
+    folder = cache.cache_dir() / "ascendc" / "prelude" / key
+
+    def write(staging: Path) -> None:
+        (staging / "prelude.h").write_text(prelude)
+
+    cache.publish(folder, write)
+    lib = runtime()
+    include = [f"-I{root}" for root in (ROOT / "include", *roots)]
+    defines = [f"-D{name}={value}" for name, value in macros.items()]
+    optimize = "-O0" if debug else "-O2"
+    flags = ("-std=c++17", optimize, "-g", *_COMMON, *include, *defines, "-include", str(folder / "prelude.h"))
+    link = (f"-L{lib.parent}", f"-l:{RUNTIME}", f"-Wl,-rpath,{lib.parent}", "-Wl,-Bsymbolic")
+    return _library("kernel", f"lib{source.stem}.so", [source], flags, [ROOT / "include", *roots], link)

@@ -1,0 +1,114 @@
+"""Inputs to check a kernel with: from a declaration here, from the user's file, from .npy files, or made up."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel.memory import name_of
+from ophook_npu.kernel.project import OPTIONAL, Prototype
+
+# Dense and odd shapes: tails that are no multiple of 32 bytes, fewer elements than cores, more than one tile a core.
+SHAPES = ((8, 2048), (1, 7), (33, 257), (1, 32), (64, 4096), (3, 5, 11))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments of one call, and what it should give where that is known."""
+
+    label: str
+    inputs: tuple[Any, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    expected: Callable[[], Any] | None = None
+
+
+def cases(prototype: Prototype, given: Sequence[Path] = ()) -> list[Case]:
+    """
+    Raises:
+        OphookError: a file that is not there or has no ``inputs``.
+    """
+    for path in given:
+        if not path.is_file():
+            raise OphookError("kernel check", f"no such file: {path}", allowed="a .py file or .npy files")
+    if given and given[0].suffix == ".py":
+        return _from_file(given[0])
+    if given:
+        arrays = tuple(np.load(path, allow_pickle=False) for path in given)
+        return [Case(", ".join(path.name for path in given), arrays)]
+    return _declared(prototype) or _made_up(prototype)
+
+
+def _from_file(path: Path) -> list[Case]:
+    """``inputs()`` gives tuples of arguments; ``reference(*arguments)``, if there, what the kernel should give."""
+    names = runpy.run_path(str(path))
+    if not callable(names.get("inputs")):
+        raise OphookError("kernel check", f"{path.name} has no function inputs()", allowed="inputs() -> list of tuples")
+    reference = names.get("reference")
+    found = []
+    for number, arguments in enumerate(names["inputs"]()):
+        expected = None
+        if callable(reference):
+            expected = (lambda r, a: lambda: r(*a))(reference, arguments)
+        found.append(Case(f"inputs()[{number}]", tuple(arguments), {}, expected))
+    return found
+
+
+def _declared(prototype: Prototype) -> list[Case]:
+    """The examples of the operator that ships here under this GE type, in every data type, against its CPU kernel."""
+    from ophook_npu.ops import declaration, shipped
+
+    found = []
+    for op in map(declaration, shipped()):
+        if op.ge != prototype.type:
+            continue
+        for number, example in enumerate(op.examples()):
+            label = f"{op.name} example {number}: {_describe(example)}"
+            found.append(Case(label, example, {}, (lambda o, e: lambda: _run_cpu(o, e))(op, example)))
+    return found
+
+
+def _run_cpu(op: Any, example: tuple[Any, ...]) -> Any:
+    import torch
+
+    copies = [value.detach().clone() if isinstance(value, torch.Tensor) else value for value in example]
+    result = op.cpu(*copies)
+    # An operator that works in place returns nothing: its result is its first argument.
+    return copies[0] if result is None else result
+
+
+def _describe(values: Sequence[Any]) -> str:
+    return ", ".join(
+        f"{str(v.dtype).removeprefix('torch.')}{list(v.shape)}" if hasattr(v, "shape") else repr(v) for v in values
+    )
+
+
+def _made_up(prototype: Prototype) -> list[Case]:
+    found = []
+    for choice in prototype.combinations():
+        for shape in SHAPES:
+            random = np.random.default_rng(0)
+            inputs = tuple(
+                None if p.kind == OPTIONAL else _values(random, shape, choice[p.name]) for p in prototype.inputs
+            )
+            found.append(Case(_describe([v for v in inputs if v is not None]), inputs))
+    return found
+
+
+def _values(random: np.random.Generator, shape: tuple[int, ...], dtype: int) -> Any:
+    name = name_of(dtype)
+    if name == "bool":
+        return random.integers(0, 2, shape).astype(bool)
+    if name.startswith(("int", "uint")):
+        return random.integers(0, 100, shape).astype(name)
+    values = random.standard_normal(shape).astype("float32")
+    if name == "bfloat16":
+        import torch
+
+        return torch.from_numpy(values).bfloat16()
+    return values.astype(name)

@@ -1,0 +1,134 @@
+"""``ophook-npu kernel check``: every case in a process of its own, findings merged, results compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import isolated
+from ophook_npu.kernel.cases import Case, cases
+from ophook_npu.kernel.findings import Finding, Report
+from ophook_npu.kernel.memory import is_tensor
+from ophook_npu.kernel.operator import Kernel, load
+
+# How far a result may be from the reference, by the data type of the result: (relative, absolute).
+_CLOSE = {"float32": (1e-4, 1e-5), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2, 1e-2), "float64": (1e-7, 1e-9)}
+
+
+@dataclass
+class Outcome:
+    """One case: what was found, how far off the result is, or why there is none."""
+
+    label: str
+    status: str  # pass, fail or error
+    reason: str = ""
+    report: Report = field(default_factory=Report)
+
+
+@dataclass
+class Checked:
+    operator: str
+    outcomes: list[Outcome]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Each once, the most severe first, with the number of times over all cases."""
+        merged: dict[tuple[str, str, int, str], Finding] = {}
+        for outcome in self.outcomes:
+            for f in outcome.report.findings:
+                key = (f.kind, f.file, f.line, f.call)
+                merged[key] = replace(merged[key], count=merged[key].count + f.count) if key in merged else f
+        order = {"error": 0, "strict": 1, "note": 2}
+        return sorted(merged.values(), key=lambda f: (order[f.severity], f.file, f.line, f.kind))
+
+    @property
+    def failed(self) -> bool:
+        return any(o.status != "pass" for o in self.outcomes) or any(f.severity != "note" for f in self.findings)
+
+
+def check(
+    path: Path, operator: str | None = None, inputs: Sequence[Path] = (), *, timeout: float = 60, **settings: Any
+) -> list[Checked]:
+    """Check every operator of a project, or the one named.
+
+    Raises:
+        OphookError: the project does not compile, or the inputs cannot be read.
+    """
+    first = load(path, operator, **settings) if operator else None
+    kernels = [first] if first else [
+        load(path, name, **settings) for name in sorted(load_types(path))
+    ]  # fmt: skip
+    return [_check(kernel, cases(kernel.prototype, inputs), timeout) for kernel in kernels]
+
+
+def load_types(path: Path) -> list[str]:
+    from ophook_npu.kernel.project import Project
+
+    return list(Project(path).prototypes)
+
+
+def _check(kernel: Kernel, todo: Sequence[Case], timeout: float) -> Checked:
+    return Checked(kernel.prototype.type, [_one(kernel, case, timeout) for case in todo])
+
+
+def _one(kernel: Kernel, case: Case, timeout: float) -> Outcome:
+    try:
+        kernel.prepare(*case.inputs)  # a child's build would be lost
+        report, difference = isolated.call(lambda: _run(kernel, case), timeout)
+    except OphookError as error:
+        status = "fail" if error.where in ("crash", "timeout") else "error"
+        return Outcome(case.label, status, f"{error.what}" + (f"; allowed: {error.allowed}" if error.allowed else ""))
+    status = "fail" if difference or report.errors else "pass"
+    return Outcome(case.label, status, difference, report)
+
+
+def _run(kernel: Kernel, case: Case) -> tuple[Report, str]:
+    inputs = tuple(_own(value) for value in case.inputs)
+    result = kernel(*inputs, **case.attributes)
+    if result == ():
+        result = inputs[0]  # written in place
+    if case.expected is None:
+        return kernel.report, ""
+    got = result if isinstance(result, tuple) else (result,)
+    wanted = case.expected()
+    wanted = tuple(wanted) if isinstance(wanted, tuple | list) else (wanted,)
+    differences = [compare(g, w) for g, w in zip(got, wanted, strict=True)]
+    return kernel.report, "; ".join(
+        f"output {i}: {text}" if len(differences) > 1 else text for i, text in enumerate(differences) if text
+    )
+
+
+def _own(value: Any) -> Any:
+    if is_tensor(value):
+        return value.detach().clone()
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def compare(got: Any, wanted: Any) -> str:
+    """ "" where they agree as well as the type allows, else what differs."""
+    name = str(got.dtype).removeprefix("torch.")
+    if tuple(got.shape) != tuple(wanted.shape):
+        return f"the shape is {list(got.shape)}, the reference has {list(wanted.shape)}"
+    a, b = (_numbers(value) for value in (got, wanted))
+    relative, absolute = _CLOSE.get(name, (0.0, 0.0))
+    with np.errstate(invalid="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= absolute + relative * np.abs(b))
+    wrong = int(a.size - np.count_nonzero(same))
+    if not wrong:
+        return ""
+    at = np.unravel_index(int(np.argmin(same)), a.shape) if a.shape else ()
+    where = [int(i) for i in at]
+    return f"{wrong} of {a.size} elements differ from the CPU's, first at {where}: {a[at]} and {b[at]}"
+
+
+def _numbers(value: Any) -> Any:
+    if is_tensor(value):
+        value = value.detach().cpu()
+        return value.double().numpy() if value.is_floating_point() else value.numpy()
+    array = np.asarray(value)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array

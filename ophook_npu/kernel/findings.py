@@ -1,0 +1,61 @@
+"""What a run of a kernel found, and how it reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mistake: what, where in the kernel's source, on which core first, and how often."""
+
+    kind: str
+    severity: str  # error, strict or note
+    call: str
+    file: str
+    line: int
+    what: str
+    core: int = -1
+    tile: int = -1
+    buffer: str = ""
+    todo: str = ""
+    count: int = 1
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.file else ""
+        where = [f"core {self.core}"] if self.core >= 0 else []
+        where += [f"tile {self.tile}"] if self.tile >= 0 else []
+        where += [self.buffer] if self.buffer else []
+        where += [f"{self.count} times"] if self.count > 1 else []
+        text = f"{place}{self.severity}: {self.call}: {self.what} [{self.kind}]"
+        if where:
+            text += f"\n    {', '.join(where)}"
+        return f"{text}\n    next: {self.todo}" if self.todo else text
+
+    def short(self) -> str:
+        """One line, with the file's name only."""
+        place = f"{Path(self.file).name}:{self.line}: " if self.file else ""
+        return f"{place}{self.severity}: {self.call}: {self.what} [{self.kind}]"
+
+
+@dataclass
+class Report:
+    """One run: findings, counters (bytes, elements, instructions), what the kernel printed, and the tiling."""
+
+    findings: list[Finding] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+    output: str = ""
+    block_dim: int = 0
+    tiling_key: int = 0
+
+    @classmethod
+    def parse(cls, text: str, block_dim: int, tiling_key: int) -> Report:
+        data: dict[str, Any] = json.loads(text)
+        return cls([Finding(**f) for f in data["findings"]], data["counters"], data["output"], block_dim, tiling_key)
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity == "error"]

@@ -1,0 +1,84 @@
+"""Run something in a process of its own: a crash or an endless loop in it is a result."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import select
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ophook_npu.errors import OphookError
+
+
+def call(function: Callable[[], Any], timeout: float) -> Any:
+    """What ``function()`` returns, from a fork of this process.
+
+    Args:
+        timeout: seconds.
+
+    Raises:
+        OphookError: the process crashed (which signal) or did not end in time; and what ``function`` raised.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _serve(function, writer)
+    os.close(writer)
+    data = bytearray()
+    late = False
+    end = time.monotonic() + timeout
+    try:
+        while True:
+            left = end - time.monotonic()
+            ready, _, _ = select.select([reader], [], [], max(0.0, left))
+            if not ready:
+                late = True
+                os.kill(child, signal.SIGKILL)
+                break
+            piece = os.read(reader, 1 << 20)
+            if not piece:
+                break
+            data += piece
+    finally:
+        os.close(reader)
+        status = os.waitpid(child, 0)[1]
+    if late:
+        raise OphookError("timeout", f"the kernel did not end within {timeout:g} s: an endless loop?", todo="--timeout")
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        raise OphookError(
+            "crash", f"the kernel ends its process: {name}", todo="`--debug` tells how to run it under gdb"
+        )
+    kind, value = pickle.loads(bytes(data))
+    if kind == "raised":
+        raise value
+    return value
+
+
+def _serve(function: Callable[[], Any], writer: int) -> None:
+    """In the child: never returns."""
+    faulthandler.disable()  # the parent tells of a crash
+    try:
+        try:
+            answer = ("value", function())
+        except OphookError as error:
+            answer = ("raised", _Carried(error.where, error.what, error.allowed, error.todo))
+        with os.fdopen(writer, "wb") as pipe:
+            pickle.dump(answer, pipe)
+    finally:
+        os._exit(0)
+
+
+class _Carried(OphookError):
+    """An OphookError that can be pickled."""
+
+    def __init__(self, where: str, what: str, allowed: str | None, todo: str | None) -> None:
+        super().__init__(where, what, allowed=allowed, todo=todo)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Carried, (self.where, self.what, self.allowed, self.todo)

@@ -1,0 +1,148 @@
+"""An operator project as msopgen lays it out: ``op_host`` and ``op_kernel``."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import build, native
+from ophook_npu.kernel.memory import DTYPES
+
+_ADD = re.compile(r"^\s*(?:OP_ADD|IMPL_OP_OPTILING)\s*\(\s*(\w+)", re.MULTILINE)
+REQUIRED, OPTIONAL, DYNAMIC = 2, 1, 3
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    kind: int
+    dtypes: tuple[int, ...]
+    initial: int | None = None
+
+
+@dataclass(frozen=True)
+class Attribute:
+    name: str
+    type: str
+    required: bool
+    default: Any
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """What the project's OpDef declares."""
+
+    type: str
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+    attrs: tuple[Attribute, ...]
+    socs: tuple[str, ...]
+    infers: bool
+
+    @property
+    def snake(self) -> str:
+        """AddCustom → add_custom: the names of the kernel's file and function."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.type).lower()
+
+    def combinations(self) -> list[dict[str, int]]:
+        """Every choice of data types, one for each column of the OpDef's lists."""
+        parameters = [*self.inputs, *self.outputs]
+        columns = max((len(p.dtypes) for p in parameters), default=0)
+        return [
+            {p.name: p.dtypes[min(i, len(p.dtypes) - 1)] for p in parameters if p.dtypes} for i in range(columns)
+        ]  # fmt: skip
+
+
+class Project:
+    """The sources of a project.
+
+    Args:
+        path: the project's folder, or a folder above whose only project it is.
+
+    Raises:
+        OphookError: there is no op_host or op_kernel.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).resolve()
+        self.hosts = sorted((self.path / "op_host").glob("*.cpp"))
+        self.kernels = sorted((self.path / "op_kernel").glob("*.cpp"))
+        if not self.hosts or not self.kernels:
+            missing = [name for name, found in (("op_host", self.hosts), ("op_kernel", self.kernels)) if not found]
+            raise OphookError(
+                "kernel", f"{self.path} has no C++ in {' and '.join(missing)}",
+                allowed="an operator project with op_host/*.cpp and op_kernel/*.cpp",
+            )  # fmt: skip
+
+    @property
+    def roots(self) -> list[Path]:
+        return [self.path / "op_host", self.path / "op_kernel", self.path]
+
+    def host_library(self) -> Path:
+        return build.host(self.hosts, self.roots)
+
+    @functools.cached_property
+    def host(self) -> Any:
+        return native.host(str(self.host_library()))
+
+    @functools.cached_property
+    def prototypes(self) -> dict[str, Prototype]:
+        """By operator type. Builds the host side."""
+
+        def parameters(rows: list[dict[str, Any]]) -> tuple[Parameter, ...]:
+            return tuple(Parameter(r["name"], r["kind"], tuple(r["dtypes"]), r["initial"]) for r in rows)
+
+        return {
+            row["type"]: Prototype(
+                row["type"], parameters(row["inputs"]), parameters(row["outputs"]),
+                tuple(Attribute(a["name"], a["type"], a["required"], a["default"]) for a in row["attrs"]),
+                tuple(row["socs"]), row["infer"],
+            )
+            for row in json.loads(self.host.ascendc_describe())
+        }  # fmt: skip
+
+    def prototype(self, type: str | None = None) -> Prototype:
+        """The operator ``type``, or the project's only one.
+
+        Raises:
+            OphookError: there is none, or several and none was named.
+        """
+        if type is None and len(self.prototypes) == 1:
+            return next(iter(self.prototypes.values()))
+        if type not in self.prototypes:
+            what = f"no operator {type}" if type else f"{len(self.prototypes)} operators, and none was named"
+            raise OphookError(
+                "kernel", f"{self.path}: {what}", allowed=", ".join(self.prototypes) or "OP_ADD in op_host"
+            )
+        return self.prototypes[type]
+
+    def kernel_source(self, prototype: Prototype) -> Path:
+        named = self.path / "op_kernel" / f"{prototype.snake}.cpp"
+        if named in self.kernels:
+            return named
+        function = re.compile(rf"\bvoid\s+{prototype.snake}\s*\(")
+        for source in self.kernels:
+            if function.search(source.read_text(errors="replace")):
+                return source
+        raise OphookError(
+            "kernel",
+            f"no kernel for {prototype.type}",
+            allowed=f"op_kernel/{prototype.snake}.cpp with {prototype.snake}(…)",
+        )
+
+    def macros(self, prototype: Prototype, choice: dict[str, int]) -> dict[str, str]:
+        """What the kernel is compiled with for one choice of data types."""
+        macros: dict[str, str] = {}
+        for name, dtype in choice.items():
+            label, cpp, _ = DTYPES[dtype]
+            macros[f"DTYPE_{name.upper()}"] = cpp
+            macros[f"ORIG_DTYPE_{name.upper()}"] = label
+            macros[f"FORMAT_{name.upper()}"] = "FORMAT_ND"
+        macros |= {label: str(number) for number, (label, _, _) in DTYPES.items()}
+        macros["FORMAT_ND"] = "2"
+        return macros

@@ -1,0 +1,127 @@
+"""One kernel function in one source file, run directly: what an operator's call comes down to."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import build, native
+from ophook_npu.kernel.findings import Report
+from ophook_npu.kernel.memory import Block, size_of
+from ophook_npu.kernel.socs import Soc, find
+
+INPUT, OUTPUT, BOTH, WORKSPACE, TILING = range(5)
+_KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
+_TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
+_ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run: with or without checks, which findings, when copies take effect, on which SoC."""
+
+    soc: str | None = None
+    checks: bool = True
+    strict: bool = False
+    on_wait: bool = False
+    cores: int | None = None  # None: as many as the tiling asks for
+
+
+@functools.cache
+def _runtime() -> Any:
+    return native.runtime(str(build.runtime()))
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    block: Block
+    role: int
+
+
+@dataclass
+class Entry:
+    """The kernel function of ``source``.
+
+    Args:
+        source: the file; its ``__global__`` function is the kernel.
+        macros: such as ``{"DTYPE_X": "half"}``.
+        prelude: C++ to go before it, for example the structure of its tiling data.
+        name: the function, where the file has several.
+    """
+
+    source: Path
+    macros: dict[str, str] = field(default_factory=dict)
+    prelude: str = ""
+    name: str = ""
+    roots: Sequence[Path] = ()
+    debug: bool = False
+    _address: int = 0
+
+    def build(self) -> Path:
+        """The library with the kernel in it. Raises OphookError where it does not compile."""
+        if not self.source.is_file():
+            raise OphookError("kernel", f"no such file: {self.source}")
+        roots = list(self.roots) or [self.source.parent]
+        return build.kernel(self.source, self.macros, self.prelude, roots, self.debug)
+
+    @functools.cached_property
+    def function(self) -> str:
+        if self.name:
+            return self.name
+        names = _ENTRY.findall(self.source.read_text(errors="replace"))
+        if len(names) != 1:
+            raise OphookError(
+                "kernel", f"{self.source.name} has {len(names)} kernel functions",
+                allowed=", ".join(names) or 'a function declared extern "C" __global__ __aicore__',
+            )  # fmt: skip
+        return str(names[0])
+
+    @functools.cached_property
+    def kind(self) -> int:
+        found = _TASK_TYPE.search(self.source.read_text(errors="replace"))
+        return _KINDS.get(found.group(1), 0) if found else 0
+
+    def address(self) -> int:
+        if not self._address:
+            _runtime()
+            library = ctypes.CDLL(str(self.build()))
+            if not hasattr(library, self.function):
+                raise OphookError(
+                    "kernel", f"{self.source.name} has no kernel function {self.function}",
+                    allowed=f'extern "C" __global__ __aicore__ void {self.function}(…)',
+                )  # fmt: skip
+            self._address = ctypes.cast(getattr(library, self.function), ctypes.c_void_p).value or 0
+        return self._address
+
+    def run(
+        self, arguments: Sequence[Argument], block_dim: int, *, tiling: bytes = b"", tiling_key: int = 0,
+        settings: Settings | None = None, soc: Soc | None = None,
+    ) -> Report:  # fmt: skip
+        """Runs the kernel on ``block_dim`` cores over the arguments, in the order of its parameters."""
+        settings = settings or Settings()
+        soc = soc or find(settings.soc)
+        memories = (native.Memory * len(arguments))()
+        for slot, argument in zip(memories, arguments, strict=True):
+            block = argument.block
+            slot.name, slot.data = argument.name.encode(), block.address
+            slot.bytes, slot.allocated = block.bytes, block.allocated
+            slot.role, slot.element = argument.role, size_of(block.dtype)
+        launch = native.Launch(
+            self.address(), memories, len(arguments), block_dim, tiling_key,
+            native.options(
+                soc, kind=self.kind, checks=settings.checks, strict=settings.strict, on_wait=settings.on_wait,
+            ),
+        )  # fmt: skip
+        text = ctypes.c_void_p()
+        _runtime().ascendc_run(ctypes.byref(launch), ctypes.byref(text))
+        try:
+            return Report.parse(ctypes.string_at(text.value or 0).decode(errors="replace"), block_dim, tiling_key)
+        finally:
+            _runtime().ascendc_release(text)

@@ -1,0 +1,101 @@
+// Vector instructions: data types, masks, bounds.
+#include "common.h"
+
+template <bool wrong>
+void type_that_add_has_not(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  using T = std::conditional_t<wrong, bfloat16_t, half>;
+  LocalTensor<T> t = a.Get<T>();
+  Duplicate(t, T(1.0f), 64);
+  Add(t, t, t, 64);  // FAULT data_type
+}
+EXPORT(type_that_add_has_not)
+
+template <bool wrong>
+void conversion_that_is_none(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a, b;
+  pipe.InitBuffer(a, kBytes);
+  pipe.InitBuffer(b, kBytes);
+  using T = std::conditional_t<wrong, int16_t, int32_t>;
+  LocalTensor<bfloat16_t> t = a.Get<bfloat16_t>();
+  Duplicate(t, bfloat16_t(1.0f), 64);
+  Cast(b.Get<T>(), t, RoundMode::CAST_RINT, 64);  // FAULT data_type
+}
+EXPORT(conversion_that_is_none)
+
+template <bool wrong>
+void rounding_that_is_none(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a, b;
+  pipe.InitBuffer(a, kBytes);
+  pipe.InitBuffer(b, kBytes);
+  Duplicate(a.Get<float>(), 1.5f, 64);
+  Cast(b.Get<bfloat16_t>(), a.Get<float>(), wrong ? RoundMode::CAST_NONE : RoundMode::CAST_RINT, 64);  // FAULT rounding
+}
+EXPORT(rounding_that_is_none)
+
+template <bool wrong>
+void mask_larger_than_256_bytes(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  LocalTensor<float> t = a.Get<float>();
+  Duplicate(t, 1.0f, kCount);
+  Adds(t, t, 1.0f, uint64_t(wrong ? 128 : 64), uint8_t(1), UnaryRepeatParams(1, 1, 8, 8));  // FAULT mask
+}
+EXPORT(mask_larger_than_256_bytes)
+
+template <bool wrong>
+void repeats_beyond_the_buffer(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  LocalTensor<float> t = a.Get<float>();
+  Duplicate(t, 1.0f, kCount);
+  Adds(t, t, 1.0f, uint64_t(64), uint8_t(wrong ? 17 : 16), UnaryRepeatParams(1, 1, 8, 8));  // FAULT local_bounds
+}
+EXPORT(repeats_beyond_the_buffer)
+
+template <bool wrong>
+void count_beyond_the_buffer(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, 1024);
+  Duplicate(a.Get<float>(), 1.0f, wrong ? 257 : 256);  // FAULT local_bounds
+}
+EXPORT(count_beyond_the_buffer)
+
+template <bool wrong>
+void operand_unaligned(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  LocalTensor<float> t = a.Get<float>();
+  Duplicate(t, 1.0f, kCount);
+  Adds(t[256], t[wrong ? 1 : 8], 1.0f, 64);  // FAULT alignment
+}
+EXPORT(operand_unaligned)
+
+template <bool wrong>
+void condition_that_does_not_hold(ARGUMENTS) {
+  fill(x, z);
+  assert(GetBlockNum() == (wrong ? 0 : 2));  // FAULT assertion
+}
+EXPORT(condition_that_does_not_hold)
+
+template <bool wrong>
+void ends_itself(ARGUMENTS) {
+  fill(x, z);
+  if (wrong) Trap();  // FAULT trap
+}
+EXPORT(ends_itself)

@@ -1,0 +1,186 @@
+// Order: what one pipe does before another is ready. Each of these computes the right numbers here.
+#include "common.h"
+
+template <bool wrong>
+void reads_before_the_copy_is_over(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(buffer, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  if (!wrong) in.EnQue(t), t = in.DeQue<float>();
+  Adds(buffer.Get<float>(), t, 1.0f, kCount);  // FAULT missing_sync
+  in.FreeTensor(t);
+}
+EXPORT(reads_before_the_copy_is_over)
+
+template <bool wrong>
+void copies_out_before_the_result_is_there(ARGUMENTS) {
+  TPipe pipe;
+  In in;
+  Out out;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(out, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  LocalTensor<float> r = out.AllocTensor<float>();
+  Adds(r, t, 1.0f, kCount);
+  if (!wrong) out.EnQue(r), r = out.DeQue<float>();
+  DataCopy(part(z), r, kCount);  // FAULT missing_sync
+  in.FreeTensor(t);
+  out.FreeTensor(r);
+}
+EXPORT(copies_out_before_the_result_is_there)
+
+template <bool wrong>
+void no_wait_for_the_copy(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> from, to;
+  pipe.InitBuffer(from, kBytes);
+  pipe.InitBuffer(to, kBytes);
+  DataCopy(from.Get<float>(), part(x), kCount);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  if (!wrong) WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  Adds(to.Get<float>(), from.Get<float>(), 1.0f, kCount);  // FAULT missing_sync
+  if (wrong) WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+}
+EXPORT(no_wait_for_the_copy)
+
+template <bool wrong>
+void overwrites_what_is_still_read(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> from, to;
+  pipe.InitBuffer(from, kBytes);
+  pipe.InitBuffer(to, kBytes);
+  for (int tile = 0; tile < 2; ++tile) {
+    DataCopy(from.Get<float>(), part(x), kCount);  // FAULT missing_sync
+    SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+    Adds(to.Get<float>(), from.Get<float>(), 1.0f, kCount);
+    if (wrong) continue;
+    SetFlag<HardEvent::V_MTE2>(EVENT_ID0);
+    WaitFlag<HardEvent::V_MTE2>(EVENT_ID0);
+  }
+}
+EXPORT(overwrites_what_is_still_read)
+
+template <bool wrong>
+void wrong_direction(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> from, to;
+  pipe.InitBuffer(from, kBytes);
+  pipe.InitBuffer(to, kBytes);
+  DataCopy(from.Get<float>(), part(x), kCount);
+  constexpr HardEvent event = wrong ? HardEvent::MTE2_MTE3 : HardEvent::MTE2_V;
+  SetFlag<event>(EVENT_ID0);
+  WaitFlag<event>(EVENT_ID0);
+  Adds(to.Get<float>(), from.Get<float>(), 1.0f, kCount);  // FAULT missing_sync
+}
+EXPORT(wrong_direction)
+
+template <bool wrong>
+void reads_back_too_early(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a, b;
+  pipe.InitBuffer(a, kBytes);
+  pipe.InitBuffer(b, kBytes);
+  Duplicate(a.Get<float>(), 1.0f, kCount);
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  DataCopy(part(workspace), a.Get<float>(), kCount);
+  if (!wrong) {
+    SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID0);
+  }
+  DataCopy(b.Get<float>(), part(workspace), kCount);  // FAULT missing_sync
+}
+EXPORT(reads_back_too_early)
+
+template <bool wrong>
+void vector_instructions_without_a_barrier(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  Duplicate(a.Get<float>(), 1.0f, kCount);
+  if (!wrong) PipeBarrier<PIPE_V>();
+  Adds(a.Get<float>(), a.Get<float>(), 1.0f, kCount);  // FAULT missing_barrier
+}
+EXPORT(vector_instructions_without_a_barrier)
+
+template <bool wrong>
+void scalar_reads_too_early(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  Duplicate(a.Get<float>(), 1.0f, kCount);
+  if (!wrong) {
+    SetFlag<HardEvent::V_S>(EVENT_ID0);
+    WaitFlag<HardEvent::V_S>(EVENT_ID0);
+  }
+  if (a.Get<float>().GetValue(0) != 1.0f) Trap();  // FAULT missing_scalar_sync
+}
+EXPORT(scalar_reads_too_early)
+
+template <bool wrong>
+void waits_for_what_nobody_sets(ARGUMENTS) {
+  fill(x, z);
+  if (!wrong) SetFlag<HardEvent::MTE2_V>(EVENT_ID3);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID3);  // FAULT wait_without_set
+}
+EXPORT(waits_for_what_nobody_sets)
+
+template <bool wrong>
+void nobody_waits(ARGUMENTS) {
+  fill(x, z);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID3);  // FAULT set_without_wait
+  if (!wrong) WaitFlag<HardEvent::MTE2_V>(EVENT_ID3);
+}
+EXPORT(nobody_waits)
+
+template <bool wrong>
+void set_again_before_the_wait(ARGUMENTS) {
+  fill(x, z);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID3);
+  if (wrong) SetFlag<HardEvent::MTE2_V>(EVENT_ID3);  // FAULT set_twice
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID3);
+}
+EXPORT(set_again_before_the_wait)
+
+template <bool wrong>
+void event_that_is_none(ARGUMENTS) {
+  fill(x, z);
+  SetFlag<HardEvent::MTE2_V>(wrong ? 8 : 7);  // FAULT event_id
+  WaitFlag<HardEvent::MTE2_V>(wrong ? 8 : 7);
+}
+EXPORT(event_that_is_none)
+
+template <bool wrong>
+void reads_another_cores_result(ARGUMENTS) {
+  fill(x, z);
+  if (!wrong) SyncAll();
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  const uint64_t next = (GetBlockIdx() + GetBlockNum() - 1) % GetBlockNum();
+  DataCopy(a.Get<float>(), whole(z)[next * kCount], kCount);  // FAULT missing_sync_all
+}
+EXPORT(reads_another_cores_result)
+
+template <bool wrong>
+void one_core_ends_early(ARGUMENTS) {
+  fill(x, z);
+  if (wrong && GetBlockIdx() == 1) return;
+  SyncAll();  // FAULT deadlock
+}
+EXPORT(one_core_ends_early)

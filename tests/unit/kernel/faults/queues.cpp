@@ -1,0 +1,176 @@
+// Queues and buffers: order, balance, size.
+#include "common.h"
+
+template <bool wrong>
+void more_local_memory_than_there_is(ARGUMENTS) {
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 2, wrong ? 100 * 1024 : 64 * 1024);  // FAULT local_capacity
+  fill(x, z);
+}
+EXPORT(more_local_memory_than_there_is)
+
+template <bool wrong>
+void never_freed(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();  // FAULT not_freed
+  if (!wrong) in.FreeTensor(t);
+}
+EXPORT(never_freed)
+
+template <bool wrong>
+void left_in_the_queue(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);  // FAULT left_in_queue
+  if (wrong) return;
+  t = in.DeQue<float>();
+  in.FreeTensor(t);
+}
+EXPORT(left_in_the_queue)
+
+template <bool wrong>
+void no_free_buffer(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  for (int tile = 0; tile < 2; ++tile) {
+    LocalTensor<float> t = in.AllocTensor<float>();  // FAULT queue_full
+    DataCopy(t, part(x), kCount);
+    in.EnQue(t);
+    t = in.DeQue<float>();
+    if (!wrong) in.FreeTensor(t);
+  }
+}
+EXPORT(no_free_buffer)
+
+template <bool wrong>
+void dequeues_nothing(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  if (!wrong) in.EnQue(t);
+  t = in.DeQue<float>();  // FAULT queue_empty
+  in.FreeTensor(t);
+}
+EXPORT(dequeues_nothing)
+
+template <bool wrong>
+void deeper_than_declared(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 2, kBytes);
+  LocalTensor<float> a = in.AllocTensor<float>();
+  LocalTensor<float> b = in.AllocTensor<float>();
+  DataCopy(a, part(x), kCount);
+  DataCopy(b, part(y), kCount);
+  in.EnQue(a);
+  if (!wrong) a = in.DeQue<float>();
+  in.EnQue(b);  // FAULT queue_depth
+  if (wrong) a = in.DeQue<float>();
+  b = in.DeQue<float>();
+  in.FreeTensor(a);
+  in.FreeTensor(b);
+}
+EXPORT(deeper_than_declared)
+
+template <bool wrong>
+void enqueued_twice(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  if (wrong) in.EnQue(t);  // FAULT queue_order
+  t = in.DeQue<float>();
+  in.FreeTensor(t);
+}
+EXPORT(enqueued_twice)
+
+template <bool wrong>
+void freed_into_another_queue(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In one, other;
+  pipe.InitBuffer(one, 1, kBytes);
+  pipe.InitBuffer(other, 1, kBytes);
+  LocalTensor<float> t = one.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  one.EnQue(t);
+  t = one.DeQue<float>();
+  if (wrong) other.FreeTensor(t);  // FAULT queue_foreign
+  one.FreeTensor(t);
+}
+EXPORT(freed_into_another_queue)
+
+template <bool wrong>
+void used_after_free(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(buffer, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  if (wrong) in.FreeTensor(t);
+  Adds(buffer.Get<float>(), t, 1.0f, kCount);  // FAULT use_after_free
+  if (!wrong) in.FreeTensor(t);
+}
+EXPORT(used_after_free)
+
+template <bool wrong>
+void freed_twice(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  in.FreeTensor(t);
+  if (wrong) in.FreeTensor(t);  // FAULT use_after_free
+}
+EXPORT(freed_twice)
+
+template <bool wrong>
+void queue_without_a_buffer(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  if (!wrong) pipe.InitBuffer(in, 1, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();  // FAULT queue_not_ready
+  in.FreeTensor(t);
+}
+EXPORT(queue_without_a_buffer)
+
+template <bool wrong>
+void more_than_the_buffer_has(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 1024);
+  LocalTensor<float> t = buffer.Get<float>(wrong ? 264 : 256);  // FAULT local_bounds
+  Duplicate(t, 1.0f, 256);
+}
+EXPORT(more_than_the_buffer_has)

@@ -1,0 +1,55 @@
+"""A run in a process of its own: results, errors, crashes and endless loops all come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import isolated
+from ophook_npu.kernel.build import hint
+from ophook_npu.kernel.check import compare
+
+
+def test_value_comes_back() -> None:
+    assert isolated.call(lambda: {"a": np.arange(3).tolist()}, 30) == {"a": [0, 1, 2]}
+
+
+def test_error_comes_back_with_its_parts() -> None:
+    def refuse() -> None:
+        raise OphookError("tiling", "no", allowed="yes", todo="ask")
+
+    with pytest.raises(OphookError, match=r"^\[tiling\] no; allowed: yes; next: ask$"):
+        isolated.call(refuse, 30)
+
+
+def test_crash_is_named() -> None:
+    with pytest.raises(OphookError, match="SIGSEGV"):
+        isolated.call(lambda: os.kill(os.getpid(), signal.SIGSEGV), 30)
+
+
+def test_endless_loop_is_ended() -> None:
+    def loop() -> None:
+        while True:
+            pass
+
+    with pytest.raises(OphookError, match="did not end within"):
+        isolated.call(loop, 0.3)
+
+
+def test_compare_names_the_first_difference() -> None:
+    a = np.array([[1.0, 2.0], [3.0, float("nan")]], np.float32)
+    assert compare(a, a.copy()) == ""
+    b = a.copy()
+    b[1, 0] = 4
+    assert compare(a, b) == "1 of 4 elements differ from the CPU's, first at [1, 0]: 3.0 and 4.0"
+    assert compare(a, a[0]) == "the shape is [2, 2], the reference has [2]"
+
+
+def test_hints() -> None:
+    assert "not implemented here" in (hint("error: ‘Mmad’ is not a member of ‘AscendC’") or "")
+    assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
+    assert hint("error: expected ‘;’") is None
