@@ -10,7 +10,8 @@ namespace sim::hccl {
 namespace {
 
 void reducible_by(HcclDataType dtype, HcclReduceOp op) {
-  need(reducible(dtype), HCCL_E_NOT_SUPPORT, dtype_name(dtype) + " is not reduced; allowed: int8, int16, int32, int64, float16, float32, bfloat16");
+  need(reducible(dtype), HCCL_E_NOT_SUPPORT,
+       dtype_name(dtype) + " is not reduced; allowed: int8, int16, int32, int64, float16, float32, bfloat16");
   need(op >= 0 && op < 4, HCCL_E_PARA, reduction_name(uint32_t(op)) + "; allowed: sum, prod, max, min");
 }
 
@@ -50,7 +51,8 @@ void all_to_all(Communicator& comm, const Tag& tag, char* from, const Parts& sen
   comm.link.exchange(std::move(sends), std::move(receives), comm.timeout);
 }
 
-// Reduces each rank's part `rank` of `from` into `into`: in the order of the ranks, rounded to the type after each step.
+// Reduces each rank's part `rank` of `from` into `into`: in the order of the ranks, rounded to the type after each
+// step.
 void reduce_part(Communicator& comm, const Tag& tag, char* from, const Parts& parts, char* into) {
   const uint64_t size = parts[comm.rank].size;
   std::vector<char> pieces(size * comm.ranks);
@@ -76,7 +78,8 @@ using namespace sim::hccl;
 
 extern "C" {
 
-SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op,
+                                 HcclComm handle, aclrtStream stream) {
   return entry("HcclAllReduce", handle, [&](const Comm& comm) {
     const size_t size = sized(dtype);
     reducible_by(dtype, op);
@@ -95,65 +98,75 @@ SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataT
   });
 }
 
-SIM_API HcclResult HcclReduce(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, uint32_t root, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclReduce(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, uint32_t root,
+                              HcclComm handle, aclrtStream stream) {
   return entry("HcclReduce", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     reducible_by(dtype, op);
     in_group(comm, root, "root");
-    char *in = device_memory(from, bytes, "sendBuf"), *out = comm->rank == root ? device_memory(to, bytes, "recvBuf") : nullptr;
+    char *in = device_memory(from, bytes, "sendBuf"),
+         *out = comm->rank == root ? device_memory(to, bytes, "recvBuf") : nullptr;
     Parts parts(comm->ranks, {0, 0});
     parts[root] = {0, bytes};
-    return launch(comm, stream, "HcclReduce",
-                  [=](Communicator& c) { reduce_part(c, numbered(c, {HCCL_CMD_REDUCE, uint32_t(dtype), uint32_t(op), root}), in, parts, out); });
+    return launch(comm, stream, "HcclReduce", [=](Communicator& c) {
+      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE, uint32_t(dtype), uint32_t(op), root}), in, parts, out);
+    });
   });
 }
 
-SIM_API HcclResult HcclReduceScatter(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclReduceScatter(void* from, void* to, uint64_t count, HcclDataType dtype, HcclReduceOp op,
+                                     HcclComm handle, aclrtStream stream) {
   return entry("HcclReduceScatter", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     reducible_by(dtype, op);
     char *in = device_memory(from, bytes * comm->ranks, "sendBuf"), *out = device_memory(to, bytes, "recvBuf");
     return launch(comm, stream, "HcclReduceScatter", [=](Communicator& c) {
-      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}), in, equal_parts(c.ranks, bytes), out);
+      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}), in,
+                  equal_parts(c.ranks, bytes), out);
     });
   });
 }
 
-SIM_API HcclResult HcclReduceScatterV(void* from, const void* counts, const void* offsets, void* to, uint64_t count, HcclDataType dtype,
-                                      HcclReduceOp op, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclReduceScatterV(void* from, const void* counts, const void* offsets, void* to, uint64_t count,
+                                      HcclDataType dtype, HcclReduceOp op, HcclComm handle, aclrtStream stream) {
   return entry("HcclReduceScatterV", handle, [&](const Comm& comm) {
     const size_t size = sized(dtype);
     reducible_by(dtype, op);
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "recvCount is not sendCounts at the own rank");
     char *in = device_memory(from, end_of(parts), "sendBuf"), *out = device_memory(to, count * size, "recvBuf");
-    return launch(comm, stream, "HcclReduceScatterV",
-                  [=](Communicator& c) { reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER_V, uint32_t(dtype), uint32_t(op)}), in, parts, out); });
+    return launch(comm, stream, "HcclReduceScatterV", [=](Communicator& c) {
+      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER_V, uint32_t(dtype), uint32_t(op)}), in, parts, out);
+    });
   });
 }
 
-SIM_API HcclResult HcclAllGather(void* from, void* to, uint64_t count, HcclDataType dtype, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclAllGather(void* from, void* to, uint64_t count, HcclDataType dtype, HcclComm handle,
+                                 aclrtStream stream) {
   return entry("HcclAllGather", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     char *in = device_memory(from, bytes, "sendBuf"), *out = device_memory(to, bytes * comm->ranks, "recvBuf");
-    return launch(comm, stream, "HcclAllGather",
-                  [=](Communicator& c) { gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER, uint32_t(dtype)}), in, out, equal_parts(c.ranks, bytes)); });
+    return launch(comm, stream, "HcclAllGather", [=](Communicator& c) {
+      gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER, uint32_t(dtype)}), in, out, equal_parts(c.ranks, bytes));
+    });
   });
 }
 
-SIM_API HcclResult HcclAllGatherV(void* from, uint64_t count, void* to, const void* counts, const void* offsets, HcclDataType dtype, HcclComm handle,
-                                  aclrtStream stream) {
+SIM_API HcclResult HcclAllGatherV(void* from, uint64_t count, void* to, const void* counts, const void* offsets,
+                                  HcclDataType dtype, HcclComm handle, aclrtStream stream) {
   return entry("HcclAllGatherV", handle, [&](const Comm& comm) {
     const size_t size = sized(dtype);
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "sendCount is not recvCounts at the own rank");
     char *in = device_memory(from, count * size, "sendBuf"), *out = device_memory(to, end_of(parts), "recvBuf");
-    return launch(comm, stream, "HcclAllGatherV",
-                  [=](Communicator& c) { gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER_V, uint32_t(dtype)}), in, out, parts); });
+    return launch(comm, stream, "HcclAllGatherV", [=](Communicator& c) {
+      gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER_V, uint32_t(dtype)}), in, out, parts);
+    });
   });
 }
 
-SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtype, uint32_t root, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtype, uint32_t root, HcclComm handle,
+                                 aclrtStream stream) {
   return entry("HcclBroadcast", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, root, "root");
@@ -169,11 +182,13 @@ SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtyp
   });
 }
 
-SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataType dtype, uint32_t root, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataType dtype, uint32_t root, HcclComm handle,
+                               aclrtStream stream) {
   return entry("HcclScatter", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, root, "root");
-    char *in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : nullptr, *out = device_memory(to, bytes, "recvBuf");
+    char *in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : nullptr,
+         *out = device_memory(to, bytes, "recvBuf");
     return launch(comm, stream, "HcclScatter", [=](Communicator& c) {
       const Tag tag = numbered(c, {HCCL_CMD_SCATTER, uint32_t(dtype), 0, root});
       std::vector<Piece> sends;
@@ -183,35 +198,42 @@ SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataTyp
   });
 }
 
-SIM_API HcclResult HcclAlltoAll(const void* from, uint64_t send_count, HcclDataType send_type, const void* to, uint64_t receive_count,
-                                HcclDataType receive_type, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclAlltoAll(const void* from, uint64_t send_count, HcclDataType send_type, const void* to,
+                                uint64_t receive_count, HcclDataType receive_type, HcclComm handle,
+                                aclrtStream stream) {
   return entry("HcclAlltoAll", handle, [&](const Comm& comm) {
     const uint64_t sent = send_count * sized(send_type), received = receive_count * sized(receive_type);
-    need(send_type == receive_type && sent == received, HCCL_E_PARA, "what is sent and received differs in count or data type");
-    char *in = device_memory(from, sent * comm->ranks, "sendBuf"), *out = device_memory(to, received * comm->ranks, "recvBuf");
+    need(send_type == receive_type && sent == received, HCCL_E_PARA,
+         "what is sent and received differs in count or data type");
+    char *in = device_memory(from, sent * comm->ranks, "sendBuf"),
+         *out = device_memory(to, received * comm->ranks, "recvBuf");
     return launch(comm, stream, "HcclAlltoAll", [=](Communicator& c) {
-      all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALL, uint32_t(send_type)}), in, equal_parts(c.ranks, sent), out, equal_parts(c.ranks, received));
+      all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALL, uint32_t(send_type)}), in, equal_parts(c.ranks, sent), out,
+                 equal_parts(c.ranks, received));
     });
   });
 }
 
-SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, const void* send_offsets, HcclDataType send_type, const void* to,
-                                 const void* receive_counts, const void* receive_offsets, HcclDataType receive_type, HcclComm handle,
+SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, const void* send_offsets,
+                                 HcclDataType send_type, const void* to, const void* receive_counts,
+                                 const void* receive_offsets, HcclDataType receive_type, HcclComm handle,
                                  aclrtStream stream) {
   return entry("HcclAlltoAllV", handle, [&](const Comm& comm) {
     need(send_type == receive_type, HCCL_E_PARA, "what is sent and received differs in data type");
     const Parts sent = listed_parts(comm->ranks, send_counts, send_offsets, sized(send_type));
     const Parts received = listed_parts(comm->ranks, receive_counts, receive_offsets, sized(receive_type));
     char *in = device_memory(from, end_of(sent), "sendBuf"), *out = device_memory(to, end_of(received), "recvBuf");
-    return launch(comm, stream, "HcclAlltoAllV",
-                  [=](Communicator& c) { all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}), in, sent, out, received); });
+    return launch(comm, stream, "HcclAlltoAllV", [=](Communicator& c) {
+      all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}), in, sent, out, received);
+    });
   });
 }
 
 SIM_API HcclResult HcclBarrier(HcclComm handle, aclrtStream stream) {
   return entry("HcclBarrier", handle, [&](const Comm& comm) {
     return launch(comm, stream, "HcclBarrier", [](Communicator& c) {
-      all_to_all(c, numbered(c, {HCCL_CMD_BARRIER, 0}), nullptr, equal_parts(c.ranks, 0), nullptr, equal_parts(c.ranks, 0));
+      all_to_all(c, numbered(c, {HCCL_CMD_BARRIER, 0}), nullptr, equal_parts(c.ranks, 0), nullptr,
+                 equal_parts(c.ranks, 0));
     });
   });
 }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kDeviceFailure = 507015;  // what a failed kernel gives at the next synchronization
 constexpr char kMagic[] = "ophook-hccl";
+constexpr size_t kSecretAt = 64;  // in HcclRootInfo, after the communicator's name
 
 // The names and defaults are CANN's.
 std::chrono::seconds seconds_from(const char* variable, int otherwise) {
@@ -63,11 +64,11 @@ int run(void* argument) {
 
 }  // namespace
 
-Communicator::Communicator(const std::string& id, uint32_t ranks_, uint32_t rank_)
+Communicator::Communicator(const Secret& secret, uint32_t ranks_, uint32_t rank_)
     : ranks(ranks_),
       rank(rank_),
       timeout(seconds_from("HCCL_EXEC_TIMEOUT", 1836)),
-      link(id, ranks_, rank_, seconds_from("HCCL_CONNECT_TIMEOUT", 120)) {}
+      link(secret, ranks_, rank_, seconds_from("HCCL_CONNECT_TIMEOUT", 120)) {}
 
 HcclResult refuse(HcclResult code, const char* function, const std::string& what) {
   sim_fail(int(code), "%s: %s", function, what.c_str());
@@ -94,7 +95,8 @@ HcclResult entry(const char* name, HcclComm handle, const std::function<HcclResu
   }
 }
 
-// ---- checks that one rank can make alone -----------------------------------------------------------------------------
+// ---- checks that one rank can make alone
+// -----------------------------------------------------------------------------
 void need(bool holds, HcclResult code, const std::string& what) {
   if (!holds) throw Refused{code, what};
 }
@@ -106,7 +108,8 @@ size_t sized(HcclDataType dtype) {
 }
 
 void in_group(const Comm& comm, uint32_t rank, const char* what) {
-  need(rank < comm->ranks, HCCL_E_PARA, std::string(what) + " " + std::to_string(rank) + " of " + std::to_string(comm->ranks) + " ranks");
+  need(rank < comm->ranks, HCCL_E_PARA,
+       std::string(what) + " " + std::to_string(rank) + " of " + std::to_string(comm->ranks) + " ranks");
 }
 
 char* device_memory(const void* pointer, uint64_t bytes, const char* what) {
@@ -115,20 +118,27 @@ char* device_memory(const void* pointer, uint64_t bytes, const char* what) {
   need(pointer, HCCL_E_PTR, std::string(what) + " is null");
   if (run_here) return static_cast<char*>(const_cast<void*>(pointer));
   need(sim_memory_device(pointer, &left) >= 0, HCCL_E_PARA, std::string(what) + " is no device memory");
-  need(bytes <= left, HCCL_E_PARA, std::string(what) + " holds " + std::to_string(left) + " bytes, " + std::to_string(bytes) + " are needed");
+  need(bytes <= left, HCCL_E_PARA,
+       std::string(what) + " holds " + std::to_string(left) + " bytes, " + std::to_string(bytes) + " are needed");
   return static_cast<char*>(const_cast<void*>(pointer));
 }
 
 namespace {
 
-HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* root, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
+HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* root, uint32_t rank, const HcclCommConfig* config,
+                HcclComm* out) {
   if (!root || !out) return refuse(HCCL_E_PTR, name, "a pointer is null");
-  if (!ranks || rank >= ranks) return refuse(HCCL_E_PARA, name, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
-  const std::string id(root->internal, strnlen(root->internal, 64));
+  if (!ranks || rank >= ranks)
+    return refuse(HCCL_E_PARA, name, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
+  const std::string id(root->internal, strnlen(root->internal, kSecretAt));
   if (id.rfind(kMagic, 0)) return refuse(HCCL_E_PARA, name, "the root info is not one that HcclGetRootInfo made");
   try {
-    auto comm = std::make_shared<Communicator>(id.substr(sizeof kMagic), ranks, rank);
-    comm->name = config && config->hcclCommName[0] ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1)) : id;
+    Secret secret;
+    std::memcpy(secret.data(), root->internal + kSecretAt, secret.size());
+    auto comm = std::make_shared<Communicator>(secret, ranks, rank);
+    comm->name = config && config->hcclCommName[0]
+                     ? std::string(config->hcclCommName, strnlen(config->hcclCommName, COMM_NAME_MAX_LENGTH - 1))
+                     : id;
     if (config && config->hcclExecTimeOut > 0) comm->timeout = std::chrono::seconds(config->hcclExecTimeOut);
     *out = comm.get();
     std::lock_guard lock(registry().mutex);
@@ -148,17 +158,24 @@ extern "C" {
 
 SIM_API HcclResult HcclGetRootInfo(HcclRootInfo* info) {
   if (!info) return refuse(HCCL_E_PTR, "HcclGetRootInfo", "a pointer is null");
-  std::random_device random;
-  std::memset(info, 0, sizeof *info);
-  std::snprintf(info->internal, sizeof info->internal, "%s-%08x%08x%08x", kMagic, random(), random(), random());
-  return HCCL_SUCCESS;
+  try {
+    std::random_device random;
+    const Secret secret = new_secret();
+    std::memset(info, 0, sizeof *info);
+    std::snprintf(info->internal, kSecretAt, "%s-%08x%08x%08x", kMagic, random(), random(), random());
+    std::memcpy(info->internal + kSecretAt, secret.data(), secret.size());
+    return HCCL_SUCCESS;
+  } catch (const std::exception& problem) {
+    return refuse(HCCL_E_INTERNAL, "HcclGetRootInfo", problem.what());
+  }
 }
 
 SIM_API HcclResult HcclCommInitRootInfo(uint32_t ranks, const HcclRootInfo* root, uint32_t rank, HcclComm* out) {
   return make("HcclCommInitRootInfo", ranks, root, rank, nullptr, out);
 }
 
-SIM_API HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo* root, uint32_t rank, const HcclCommConfig* config, HcclComm* out) {
+SIM_API HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo* root, uint32_t rank,
+                                              const HcclCommConfig* config, HcclComm* out) {
   return make("HcclCommInitRootInfoConfig", ranks, root, rank, config, out);
 }
 
@@ -179,10 +196,12 @@ SIM_API HcclResult HcclGetRankId(HcclComm handle, uint32_t* out) {
 }
 
 SIM_API HcclResult HcclGetCommName(HcclComm handle, char* out) {
-  return entry("HcclGetCommName", handle, [&](const Comm& comm) { return std::strcpy(out, comm->name.c_str()), HCCL_SUCCESS; });
+  return entry("HcclGetCommName", handle,
+               [&](const Comm& comm) { return std::strcpy(out, comm->name.c_str()), HCCL_SUCCESS; });
 }
 
-// A wrong call is reported at the next synchronization, with its reason; torch_npu ends the process for what it hears here.
+// A wrong call is reported at the next synchronization, with its reason; torch_npu ends the process for what it hears
+// here.
 SIM_API HcclResult HcclGetCommAsyncError(HcclComm handle, HcclResult* out) {
   return entry("HcclGetCommAsyncError", handle, [&](const Comm& comm) {
     std::unique_lock lock(comm->mutex, std::try_to_lock);  // held by a collective under way: nothing has failed yet

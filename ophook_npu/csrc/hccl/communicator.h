@@ -14,7 +14,7 @@
 namespace sim::hccl {
 
 struct Communicator {
-  Communicator(const std::string& id, uint32_t ranks, uint32_t rank);
+  Communicator(const Secret& secret, uint32_t ranks, uint32_t rank);
   const uint32_t ranks, rank;
   std::string name;
   std::chrono::seconds timeout;  // of one collective

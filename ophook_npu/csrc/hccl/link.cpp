@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include "hccl/hccl_types.h"
 #include "types.h"
@@ -18,14 +20,8 @@
 namespace sim::hccl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr uint32_t kFailure = 0xffffffff;  // command of a rank that says why it failed
 constexpr uint64_t kLongestReason = 1024;
-
-struct Hello {
-  uint32_t ranks, rank;
-};
 
 struct Header {
   Tag tag;
@@ -33,15 +29,6 @@ struct Header {
 };
 
 std::string reason_of(int error) { return std::strerror(error); }
-
-// Abstract: nothing is left behind in any folder, and the name dies with the process.
-socklen_t address_of(const std::string& id, uint32_t rank, sockaddr_un* address) {
-  const std::string name = "ophook-hccl-" + id + "-" + std::to_string(rank);
-  *address = {};
-  address->sun_family = AF_UNIX;
-  std::memcpy(address->sun_path + 1, name.data(), name.size());
-  return socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-}
 
 int left_ms(Clock::time_point deadline) {
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -54,47 +41,102 @@ std::string listed(const std::vector<uint32_t>& ranks) {
   return out;
 }
 
-// For the few bytes of a greeting.
-void whole(bool sending, int socket, void* data, size_t size, Clock::time_point deadline) {
+// The few bytes of a reason.
+void receive(int socket, void* data, size_t size, Clock::time_point deadline) {
   auto at = static_cast<char*>(data);
   while (size) {
-    pollfd one{socket, short(sending ? POLLOUT : POLLIN), 0};
-    if (poll(&one, 1, left_ms(deadline)) == 0) throw std::runtime_error("a rank connected and then said nothing");
-    ssize_t done = sending ? send(socket, at, size, MSG_NOSIGNAL) : recv(socket, at, size, 0);
+    pollfd one{socket, POLLIN, 0};
+    if (poll(&one, 1, left_ms(deadline)) == 0) throw std::runtime_error("a rank failed and does not say why");
+    const ssize_t done = recv(socket, at, size, 0);
     if (done < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (done <= 0) throw std::runtime_error("a rank connected and then went away");
+    if (done <= 0) throw std::runtime_error("a rank failed and went away before it said why");
     at += done;
     size -= size_t(done);
   }
 }
 
+// Abstract: nothing is left behind in any folder, and the name dies with the process.
 struct Listener {
-  explicit Listener(const std::string& id, uint32_t rank, uint32_t ranks) : socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address;
-    const socklen_t size = address_of(id, rank, &address);
-    if (socket < 0 || bind(socket, reinterpret_cast<sockaddr*>(&address), size) || listen(socket, int(ranks))) {
+  Listener(const Secret& secret, uint32_t rank)
+      : socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    const std::string name = address_of(secret, rank);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const auto size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    if (socket < 0 || bind(socket, reinterpret_cast<sockaddr*>(&address), size) || listen(socket, SOMAXCONN)) {
       const int error = errno;
       if (socket >= 0) close(socket);
-      throw std::runtime_error(error == EADDRINUSE ? "rank " + std::to_string(rank) + " is taken: two ranks have this number"
-                                                   : "no socket to listen on: " + reason_of(error));
+      throw std::runtime_error(error == EADDRINUSE
+                                   ? "rank " + std::to_string(rank) + " is taken: two ranks have this number"
+                                   : "no socket to listen on: " + reason_of(error));
     }
   }
   ~Listener() { close(socket); }
   const int socket;
 };
 
-int connect_to(const std::string& id, uint32_t rank, Clock::time_point deadline) {
-  sockaddr_un address;
-  const socklen_t size = address_of(id, rank, &address);
-  while (true) {
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) throw std::runtime_error("no socket: " + reason_of(errno));
-    if (!connect(socket, reinterpret_cast<sockaddr*>(&address), size)) return socket;
-    close(socket);
-    if (Clock::now() >= deadline) throw std::runtime_error(listed({rank}) + " did not come in time");
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+constexpr auto kHandshake = std::chrono::seconds(10);  // a rank that was only slow comes again
+constexpr size_t kVisitors = 64;                       // at a time, besides as many as there are ranks
+constexpr int kMessages = 5;                           // a line each; after so many, nothing more
+
+// Lets in whoever proves to be a rank, and turns away all others, whatever they say or do not say.
+class Door {
+ public:
+  Door(const Secret& secret, uint32_t rank, uint32_t ranks)
+      : listener_(secret, rank), secret_(secret), rank_(rank), most_(kVisitors + ranks) {}
+
+  // The next that has proven itself; null where none came before `deadline`.
+  std::unique_ptr<Visitor> next(Clock::time_point deadline) {
+    for (bool fresh = false;;) {
+      std::vector<pollfd> waiting{{listener_.socket, POLLIN, 0}};
+      auto until = deadline;
+      for (const auto& visitor : visitors_) {
+        waiting.push_back({visitor->socket(), POLLIN, 0});
+        until = std::min(until, visitor->until());
+      }
+      if (poll(waiting.data(), waiting.size(), fresh ? 0 : left_ms(until)) < 0 && errno != EINTR)
+        throw std::runtime_error("poll: " + reason_of(errno));
+      for (size_t i = 0; i < visitors_.size();) {
+        const auto state = visitors_[i]->proceed(secret_, rank_);
+        if (state == Visitor::State::waits) {
+          ++i;
+          continue;
+        }
+        auto visitor = std::move(visitors_[i]);
+        visitors_.erase(visitors_.begin() + ptrdiff_t(i));
+        if (state == Visitor::State::proven) return visitor;
+        turn_away(*visitor, visitor->why());
+      }
+      if (Clock::now() >= deadline) return nullptr;
+      fresh = false;
+      // A few at a time, so that a crowd at the door does not keep those inside from being heard.
+      for (int i = 0; i < 16; ++i) {
+        const int socket = accept4(listener_.socket, nullptr, nullptr, SOCK_CLOEXEC);
+        if (socket < 0) break;
+        fresh = true;
+        visitors_.push_back(std::make_unique<Visitor>(socket, Clock::now() + kHandshake));
+        if (visitors_.size() <= most_) continue;
+        turn_away(*visitors_.front(), "too many came at once");
+        visitors_.pop_front();
+      }
+    }
   }
-}
+
+ private:
+  void turn_away(const Visitor& visitor, const std::string& why) {
+    if (++turned_away_ > kMessages) return;
+    std::fprintf(stderr, "[simulated Ascend] HCCL: rank %u turned away %s, which is no rank: %s%s\n", rank_,
+                 visitor.who().c_str(), why.c_str(), turned_away_ == kMessages ? " (others are not told of)" : "");
+  }
+
+  Listener listener_;
+  const Secret secret_;
+  const uint32_t rank_;
+  const size_t most_;
+  std::deque<std::unique_ptr<Visitor>> visitors_;
+  int turned_away_ = 0;
+};
 
 // "HcclAllReduce (sum) of float32, call 3"
 std::string describe(const Tag& tag) {
@@ -102,7 +144,8 @@ std::string describe(const Tag& tag) {
   if (tag.command == HCCL_CMD_ALLREDUCE || tag.command == HCCL_CMD_REDUCE_SCATTER || tag.command == HCCL_CMD_REDUCE)
     out += " (" + reduction_name(tag.op) + ")";
   if (tag.command != HCCL_CMD_BARRIER) out += " of " + dtype_name(tag.dtype);
-  if (tag.command == HCCL_CMD_BROADCAST || tag.command == HCCL_CMD_SCATTER) out += " from rank " + std::to_string(tag.root);
+  if (tag.command == HCCL_CMD_BROADCAST || tag.command == HCCL_CMD_SCATTER)
+    out += " from rank " + std::to_string(tag.root);
   if (tag.command == HCCL_CMD_REDUCE) out += " to rank " + std::to_string(tag.root);
   if (tag.serial) out += ", call " + std::to_string(tag.serial);
   return out;
@@ -110,41 +153,28 @@ std::string describe(const Tag& tag) {
 
 }  // namespace
 
-Link::Link(const std::string& id, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout)
+Link::Link(const Secret& secret, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout)
     : ranks_(ranks), rank_(rank), sockets_(ranks, -1), inside_(ranks, false) {
   const auto deadline = Clock::now() + timeout;
   try {
-    Listener listener(id, rank, ranks);
-    for (uint32_t lower = 0; lower < rank; ++lower) {
-      sockets_[lower] = connect_to(id, lower, deadline);
-      Hello hello{ranks, rank};
-      whole(true, sockets_[lower], &hello, sizeof hello, deadline);
-    }
+    Door door(secret, rank, ranks);
+    for (uint32_t lower = 0; lower < rank; ++lower) sockets_[lower] = join(secret, ranks, rank, lower, deadline);
     for (uint32_t missing = ranks - 1 - rank; missing; --missing) {
-      pollfd one{listener.socket, POLLIN, 0};
-      int ready;
-      while ((ready = poll(&one, 1, left_ms(deadline))) < 0 && errno == EINTR) {}
-      if (ready == 0) {
+      auto visitor = door.next(deadline);
+      if (!visitor) {
         std::vector<uint32_t> absent;
         for (uint32_t higher = rank + 1; higher < ranks; ++higher)
           if (sockets_[higher] < 0) absent.push_back(higher);
         throw std::runtime_error(listed(absent) + " did not come within " + std::to_string(timeout.count()) + " s");
       }
-      const int socket = accept4(listener.socket, nullptr, nullptr, SOCK_CLOEXEC);
-      if (socket < 0) throw std::runtime_error("no connection: " + reason_of(errno));
-      Hello hello{};
-      try {
-        whole(false, socket, &hello, sizeof hello, deadline);
-        if (hello.ranks != ranks)
-          throw std::runtime_error("rank " + std::to_string(hello.rank) + " says " + std::to_string(hello.ranks) + " ranks, rank " +
-                                   std::to_string(rank) + " says " + std::to_string(ranks));
-        if (hello.rank <= rank || hello.rank >= ranks || sockets_[hello.rank] >= 0)
-          throw std::runtime_error("rank " + std::to_string(hello.rank) + " came to rank " + std::to_string(rank) + " of " + std::to_string(ranks));
-      } catch (...) {
-        close(socket);
-        throw;
-      }
-      sockets_[hello.rank] = socket;
+      const Hello hello = visitor->hello();
+      const std::string them = "rank " + std::to_string(hello.rank), me = "rank " + std::to_string(rank);
+      if (hello.ranks != ranks)
+        throw std::runtime_error(them + " says " + std::to_string(hello.ranks) + " ranks, " + me + " says " +
+                                 std::to_string(ranks));
+      if (hello.rank <= rank || hello.rank >= ranks || sockets_[hello.rank] >= 0)
+        throw std::runtime_error(them + " came to " + me + " of " + std::to_string(ranks));
+      sockets_[hello.rank] = visitor->release();
     }
   } catch (...) {
     for (int socket : sockets_)
@@ -167,7 +197,8 @@ void Link::die(const std::string& reason, bool gone) {
       const Header header{{kFailure, 0}, text.size()};
       std::string message(reinterpret_cast<const char*>(&header), sizeof header);
       message += text;
-      (void)!send(sockets_[peer], message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);  // it may be gone as well
+      (void)!send(sockets_[peer], message.data(), message.size(),
+                  MSG_DONTWAIT | MSG_NOSIGNAL);  // it may be gone as well
     }
     shutdown(sockets_[peer], SHUT_WR);
   }
@@ -177,7 +208,7 @@ void Link::die(const std::string& reason, bool gone) {
 
 void Link::heard_of_failure(uint64_t size, uint32_t peer) {
   std::string text(std::min(size, kLongestReason), '\0');
-  whole(false, sockets_[peer], text.data(), text.size(), Clock::now() + std::chrono::seconds(5));
+  receive(sockets_[peer], text.data(), text.size(), Clock::now() + std::chrono::seconds(5));
   die(text.find(" failed: ") == std::string::npos ? "rank " + std::to_string(peer) + " failed: " + text : text);
 }
 
@@ -192,14 +223,16 @@ void Link::copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives) {
     std::memmove(piece.data, given.front().data, piece.size);
     given.pop_front();
   }
-  if (!given.empty()) die("rank " + std::to_string(rank_) + " sends to itself what it does not receive in the same group");
+  if (!given.empty())
+    die("rank " + std::to_string(rank_) + " sends to itself what it does not receive in the same group");
   std::erase_if(sends, own);
   std::erase_if(receives, own);
 }
 
 // One piece under way: its header, then its bytes.
 struct Link::Transfer {
-  explicit Transfer(const Piece& piece) : tag(piece.tag), header{piece.tag, piece.size}, data(static_cast<char*>(piece.data)), size(piece.size) {}
+  explicit Transfer(const Piece& piece)
+      : tag(piece.tag), header{piece.tag, piece.size}, data(static_cast<char*>(piece.data)), size(piece.size) {}
   bool in_header() const { return done < sizeof header; }
   bool finished() const { return done == sizeof header + size; }
   char* at() { return in_header() ? reinterpret_cast<char*>(&header) + done : data + (done - sizeof header); }
@@ -265,10 +298,11 @@ void Link::check(const Transfer& transfer, uint32_t peer) {
   if (theirs.command == kFailure) heard_of_failure(transfer.header.size, peer);
   if (mine.command == HCCL_CMD_RECEIVE && theirs.command == HCCL_CMD_SEND)
     die(me + " and " + them + " send to each other and neither receives: put send and receive into one group");
-  if (std::memcmp(&mine, &theirs, sizeof mine)) die(me + " is in " + describe(mine) + ", " + them + " in " + describe(theirs));
+  if (std::memcmp(&mine, &theirs, sizeof mine))
+    die(me + " is in " + describe(mine) + ", " + them + " in " + describe(theirs));
   if (transfer.header.size != transfer.size)
-    die(describe(mine) + ": " + them + " sends " + std::to_string(transfer.header.size) + " bytes, " + me + " expects " +
-        std::to_string(transfer.size));
+    die(describe(mine) + ": " + them + " sends " + std::to_string(transfer.header.size) + " bytes, " + me +
+        " expects " + std::to_string(transfer.size));
 }
 
 }  // namespace sim::hccl

@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "handshake.h"
+
 namespace sim::hccl {
 
 // What a rank announces with everything that it sends. A rank that is in another call than its peer finds out at once.
 struct Tag {
-  uint32_t command;     // HcclCMDType; HCCL_CMD_SEND also for what is sent in a group
-  uint32_t dtype;       // HcclDataType
-  uint32_t op = 0;      // HcclReduceOp
+  uint32_t command;  // HcclCMDType; HCCL_CMD_SEND also for what is sent in a group
+  uint32_t dtype;    // HcclDataType
+  uint32_t op = 0;   // HcclReduceOp
   uint32_t root = 0;
   uint32_t serial = 0;  // which collective of this communicator; 0 between two ranks
 };
@@ -32,8 +34,9 @@ struct Gone : std::runtime_error {
 
 class Link {
  public:
-  // Waits until all ranks are there. Throws std::runtime_error, after `timeout` at the latest.
-  Link(const std::string& id, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout);
+  // Waits until all ranks are there; who else comes is turned away (handshake.h). Throws std::runtime_error, after
+  // `timeout` at the latest.
+  Link(const Secret& secret, uint32_t ranks, uint32_t rank, std::chrono::seconds timeout);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -51,9 +54,9 @@ class Link {
   [[noreturn]] void die(const std::string& reason, bool gone = false);
 
   const uint32_t ranks_, rank_;
-  std::vector<int> sockets_;         // by rank; -1 for the own
-  std::vector<bool> inside_;         // by rank: a piece is sent in part
-  std::string dead_;                 // why
+  std::vector<int> sockets_;  // by rank; -1 for the own
+  std::vector<bool> inside_;  // by rank: a piece is sent in part
+  std::string dead_;          // why
 };
 
 }  // namespace sim::hccl

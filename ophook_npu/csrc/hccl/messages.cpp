@@ -26,7 +26,8 @@ void exchange_messages(Communicator& comm, const std::vector<Message>& messages)
 
 HcclResult launch_messages(const Comm& comm, aclrtStream stream, std::vector<Message> messages) {
   const char* name = messages.size() > 1 ? "HcclBatchSendRecv" : messages[0].sending ? "HcclSend" : "HcclRecv";
-  return launch(comm, stream, name, [messages = std::move(messages)](Communicator& c) { exchange_messages(c, messages); });
+  return launch(comm, stream, name,
+                [messages = std::move(messages)](Communicator& c) { exchange_messages(c, messages); });
 }
 
 struct Group {
@@ -40,12 +41,14 @@ struct Group {
 };
 thread_local Group group;
 
-HcclResult message(const char* name, bool sending, void* buffer, uint64_t count, HcclDataType dtype, uint32_t peer, HcclComm handle,
-                   aclrtStream stream) {
+HcclResult message(const char* name, bool sending, void* buffer, uint64_t count, HcclDataType dtype, uint32_t peer,
+                   HcclComm handle, aclrtStream stream) {
   return entry(name, handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, peer, sending ? "destRank" : "srcRank");
-    Message one{sending, {{HCCL_CMD_SEND, uint32_t(dtype)}, peer, device_memory(buffer, bytes, sending ? "sendBuf" : "recvBuf"), bytes}};
+    Message one{
+        sending,
+        {{HCCL_CMD_SEND, uint32_t(dtype)}, peer, device_memory(buffer, bytes, sending ? "sendBuf" : "recvBuf"), bytes}};
     if (!group.depth) return launch_messages(comm, stream, {one});
     for (auto& waiting : group.entries)
       if (waiting.comm == comm && waiting.stream == stream) {
@@ -64,11 +67,13 @@ using namespace sim::hccl;
 
 extern "C" {
 
-SIM_API HcclResult HcclSend(void* buffer, uint64_t count, HcclDataType dtype, uint32_t peer, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclSend(void* buffer, uint64_t count, HcclDataType dtype, uint32_t peer, HcclComm handle,
+                            aclrtStream stream) {
   return message("HcclSend", true, buffer, count, dtype, peer, handle, stream);
 }
 
-SIM_API HcclResult HcclRecv(void* buffer, uint64_t count, HcclDataType dtype, uint32_t peer, HcclComm handle, aclrtStream stream) {
+SIM_API HcclResult HcclRecv(void* buffer, uint64_t count, HcclDataType dtype, uint32_t peer, HcclComm handle,
+                            aclrtStream stream) {
   return message("HcclRecv", false, buffer, count, dtype, peer, handle, stream);
 }
 
@@ -89,8 +94,8 @@ SIM_API HcclResult HcclBatchSendRecv(HcclSendRecvItem* items, uint32_t count, Hc
   ophook_hccl_group_start();
   HcclResult code = HCCL_SUCCESS;
   for (uint32_t i = 0; i < count && !code; ++i)
-    code = message("HcclBatchSendRecv", items[i].sendRecvType == HCCL_SEND, items[i].buf, items[i].count, items[i].dataType, items[i].remoteRank,
-                   handle, stream);
+    code = message("HcclBatchSendRecv", items[i].sendRecvType == HCCL_SEND, items[i].buf, items[i].count,
+                   items[i].dataType, items[i].remoteRank, handle, stream);
   if (code) group.entries.clear();
   const HcclResult ended = ophook_hccl_group_end();
   return code ? code : ended;

@@ -1,0 +1,61 @@
+"""Processes of the same machine that are no ranks: the ranks turn them away and finish right."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from test_hccl import PROGRAMS, launch
+
+KINDS = ["silent", "garbage", "guess", "mirror", "crowd"]
+NOBODY = 65534
+
+
+def attacker(kind: str, *user: str) -> subprocess.Popen[str]:
+    started = subprocess.Popen(
+        [sys.executable, str(PROGRAMS / "attack_hccl.py"), kind, *user],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert started.stdout is not None and started.stdout.readline() == "ready\n"
+    return started
+
+
+def ended(started: subprocess.Popen[str]) -> dict[str, int]:
+    said, _ = started.communicate("", timeout=60)
+    return json.loads(said)
+
+
+def test_ranks_finish_right_whoever_else_comes() -> None:
+    started = {kind: attacker(kind) for kind in KINDS}
+    if os.geteuid() == 0:
+        started["stranger"] = attacker("stranger", str(NOBODY))
+    try:
+        done = launch("attacked_collectives.py", 2)
+        found = {kind: ended(process) for kind, process in started.items()}
+    finally:
+        for process in started.values():
+            process.kill()
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(2):
+        for turn in range(3):
+            assert f"rank {rank}: turn {turn} passed" in done.stdout
+    for kind, result in found.items():
+        assert result["reached"] > 0, f"{kind} found no socket: nothing was tested"
+        # At most the answer to a greeting, which proves the rank and tells nothing; to another user not even that.
+        assert result["most"] <= (0 if kind == "stranger" else 32), (kind, result)
+    assert "turned away process" in done.stderr and "which is no rank" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_another_user_is_named() -> None:
+    stranger = attacker("stranger", str(NOBODY))
+    try:
+        done = launch("attacked_collectives.py", 2)
+        assert ended(stranger)["most"] == 0
+    finally:
+        stranger.kill()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"of user {NOBODY}, which is no rank: it is another user's" in done.stderr
