@@ -13,7 +13,7 @@ FILES = (
     "unit/observe/test_compare.py",
     "unit/observe/test_compiled_graphs.py",
     "unit/observe/test_digest.py",
-    "unit/observe/test_native.py",
+    "unit/observe/test_record_function.py",
     "unit/observe/test_npu_formulas.py",
     "unit/ops/test_add_custom.py",
     "unit/ops/test_compiled_training.py",

@@ -23,7 +23,7 @@ from ophook_npu import OphookError, observe
 from ophook_npu.observe.capture import load, write_test
 
 CANARY = "canary-of-the-hostile-captures"
-CODE = f"open({CANARY!r}, 'w')"
+CODE = f"open({CANARY!r}, 'w').close()"
 PAYLOADS = [
     f'"""\n{CODE}\n"""',
     f"'''\n{CODE}\n'''",
