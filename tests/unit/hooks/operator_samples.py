@@ -96,7 +96,7 @@ def run(case: Case, device: str = "cpu", compiled: bool = False) -> Outcome:
     except RecursionError:
         return Outcome(["RecursionError"], [])  # its text depends on where it was too deep
     except Exception as error:
-        return Outcome([f"{type(error).__name__}: {error}"], [])
+        return Outcome([_told(error)], [])
     leaves = pytree.tree_leaves(result)
     outputs = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     facts = [str(pytree.tree_structure(result))]
@@ -121,6 +121,11 @@ def _fact(leaf: Any, others: list[torch.Tensor]) -> str:
     return " · ".join(facts)
 
 
+def _told(error: Exception) -> str:
+    """Kind and first line: further down torch may print the values of arguments, also those nobody has written."""
+    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
+
+
 def _same_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
     with contextlib.suppress(Exception):  # tensors without storage
         return a.numel() > 0 and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
@@ -135,7 +140,7 @@ def _gradients(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> list[
         total = sum((root.abs() if root.is_complex() else root).sum() for root in roots)
         found = torch.autograd.grad(total, inputs, allow_unused=True)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return _told(error)
     return [g for g in found if g is not None]
 
 
