@@ -26,7 +26,7 @@ Builds the AddCustom operator for torch_npu and runs it in eager mode, in torcha
   -h, --help              this text
 
 source route only: --torch-npu-dir DIR, --branch B, --url URL, --python 3.11, --until STEP, --dry-run, --autograd,
---fast, --allow-dirty; scripts/source_route.sh -h explains them
+--fast, --undo, --allow-dirty; scripts/source_route.sh -h explains them
 
 environment:
   ASCEND_HOME_DIR         CANN's folder (default /usr/local/Ascend/ascend-toolkit/latest)
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
             esac
             shift 2
             ;;
-        --dry-run | --autograd | --fast | --allow-dirty) source_only+=("$1"); shift ;;
+        --dry-run | --autograd | --fast | --undo | --allow-dirty) source_only+=("$1"); shift ;;
         --clean) clean=1; shift ;;
         -h | --help) usage; exit 0 ;;
         *) usage_error "unknown option $1" ;;

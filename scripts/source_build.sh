@@ -32,6 +32,11 @@ fi
 log="$tree/build/ophook-build.log"
 echo "DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs _GLIBCXX_USE_CXX11_ABI=$abi; log: $log"
 echo "CMAKE_TOOLCHAIN_FILE=$CMAKE_TOOLCHAIN_FILE OPHOOK_PRECOMPILE=$OPHOOK_PRECOMPILE OPHOOK_OPTIMIZE=$OPHOOK_OPTIMIZE"
+if [ "${DRY_RUN:-0}" = 0 ]; then
+    # What this leaves in the tree is recorded, so that --undo can take it out.
+    "$python" -m ophook_npu.patch.traces begin "$tree"
+    trap '"$python" -m ophook_npu.patch.traces end "$tree" --build' EXIT
+fi
 run mkdir -p -- "$tree/build"
 # A wheel of an earlier build must not be taken for the result of this one.
 run rm -f -- "$tree"/dist/*.whl

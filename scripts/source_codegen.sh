@@ -19,6 +19,11 @@ run "${check[@]}" --jobs "$jobs" || die "the tree cannot be built here" "see the
 torch=$(ask "$python" 'import importlib.metadata; print(importlib.metadata.version("torch").split("+")[0])' TORCH-VERSION)
 name=$(ask "$python" 'import sys; print("python%d.%d" % sys.version_info[:2])' python3.X)
 log="$tree/build/ophook-codegen.log"
+if [ "${DRY_RUN:-0}" = 0 ]; then
+    # What this leaves in the tree is recorded, so that --undo can take it out.
+    "$python" -m ophook_npu.patch.traces begin "$tree"
+    trap '"$python" -m ophook_npu.patch.traces end "$tree"' EXIT
+fi
 run mkdir -p -- "$tree/build"
 if [ "${DRY_RUN:-0}" = 1 ]; then
     run bash "$tree/generate_code.sh" "$name" "$torch"

@@ -26,3 +26,6 @@ die() { # WHAT NEXT
 
 # Nothing of the build may load an installed torch_npu: it may be the one that is about to be replaced.
 export TORCH_DEVICE_BACKEND_AUTOLOAD=0
+# Upstream's code generation writes sets in the order of their hashes: another one at every run, and the largest file of
+# the build compiled again.
+export PYTHONHASHSEED=0

@@ -24,17 +24,18 @@ Takes hours where nothing is built yet. Steps: clone, patch, codegen, build, ins
   --allow-dirty         keep uncommitted changes of yours in op-plugin
   --device auto|sim|npu where to test (default auto)
   --venv DIR            the virtual environment (default .venv)
+  --undo                put the replaced torch_npu back and take patch, generated files and build out of the tree
   --dry-run             show the change and every command, do nothing
   -h, --help            this text
 
-Undo: python -m ophook_npu patch revert --op-plugin DIR/third_party/op-plugin
-      scripts/source_restore.sh VENV/bin/python VENV/ophook-previous
+Only a part of the undo: python -m ophook_npu patch revert --op-plugin DIR/third_party/op-plugin
+                         scripts/source_restore.sh VENV/bin/python VENV/ophook-previous
 exit status: 0 done; 1 a step failed (its name, log and next thing to try are printed); 2 wrong use
 TEXT
 }
 
 tree="$root/build/source/pytorch" branch='' url='' version='' jobs=${MAX_JOBS:-} until=test device=auto
-venv="$root/.venv" apply=() dry=0 fast=()
+venv="$root/.venv" apply=() dry=0 fast=() undo=0
 while [ $# -gt 0 ]; do
     case $1 in
         --torch-npu-dir | --branch | --url | --python | --jobs | --until | --device | --venv)
@@ -53,6 +54,7 @@ while [ $# -gt 0 ]; do
             ;;
         --autograd | --allow-dirty) apply+=("$1"); shift ;;
         --fast) fast=(--fast); shift ;;
+        --undo) undo=1; shift ;;
         --dry-run) dry=1; shift ;;
         -h | --help) usage; exit 0 ;;
         *) usage_error "unknown option $1" ;;
@@ -97,6 +99,14 @@ lock_tree() {
     flock --nonblock 8 || { echo "source_route.sh: another run is working on $tree; next: wait until it has ended" >&2; exit 1; }
 }
 
+if [ "$undo" = 1 ]; then
+    [ -f "$tree/generate_code.sh" ] || { echo "source_route.sh: no torch_npu tree at $tree; next: --torch-npu-dir" >&2; exit 1; }
+    lock_tree
+    [ "$dry" = 1 ] || begin_steps "$venv" 1
+    take "undo" "read the log" bash "$scripts/source_undo.sh" "$tree" "$python" "$venv/ophook-previous"
+    [ "$dry" = 1 ] || cat "$logs/1.log"
+    exit 0
+fi
 exec 3>&1 # the build's progress goes past its log
 lock_tree
 [ "$dry" = 1 ] || begin_steps "$venv" $((last + 1))

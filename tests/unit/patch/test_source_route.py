@@ -185,6 +185,80 @@ def test_until_install_and_back(tree: Path, venv: Path) -> None:
     assert {path: after[path] for path in before} == before
 
 
+def committed(tree: Path) -> None:
+    """Make repositories of tree and op-plugin, as upstream's are.
+
+    Some generated files are ignored, the code generation changes a tracked one, and one is the user's own.
+    """
+    plugin = tree / "third_party/op-plugin"
+    (plugin / "test").mkdir()
+    (plugin / "test/unsupported_ops_info.yaml").write_text("base:\n")
+    (tree / ".gitignore").write_text("build\ndist\ntorch_npu/csrc/aten/RegisterNPU.cpp\n")
+    with (tree / "generate_code.sh").open("a") as file:
+        file.write("echo more >>third_party/op-plugin/test/unsupported_ops_info.yaml\nchmod +x setup.py\n")
+    for folder in (plugin, tree):
+        git(folder, "init", "--quiet")
+        git(folder, "add", "-A")
+        git(folder, "commit", "--quiet", "-m", "all")
+    (tree / "notes.txt").write_text("mine")
+
+
+def undo(tree: Path, venv: Path) -> subprocess.CompletedProcess[str]:
+    return route(venv, "--torch-npu-dir", tree, "--undo")
+
+
+def test_undo_puts_everything_back(tree: Path, venv: Path) -> None:
+    committed(tree)
+    before = trees.snapshot(tree)
+    for _ in range(2):
+        done = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", "install")
+        assert done.returncode == 0, done.stdout + done.stderr + logs(venv)
+    assert torch_npu_version(venv) == "99.0"
+    assert trees.snapshot(tree) != before
+    back = undo(tree, venv)
+    assert back.returncode == 0, back.stdout + back.stderr
+    assert "restored byte for byte" in back.stdout
+    assert torch_npu_version(venv) == "2.13.0"
+    assert trees.snapshot(tree) == before
+    assert git(tree, "status", "--porcelain", "--ignored").split() == ["??", "notes.txt"]
+    assert undo(tree, venv).returncode == 0, "nothing to do is no failure"
+
+
+def test_undo_after_a_failed_and_a_killed_run(tree: Path, venv: Path) -> None:
+    committed(tree)
+    before = trees.snapshot(tree)
+    assert route(venv, "--torch-npu-dir", tree, "--until", "build", mode="compile-fails").returncode == 1
+    command = ["bash", str(SCRIPTS / "source_route.sh"), "--venv", str(venv), "--torch-npu-dir", str(tree)]
+    with subprocess.Popen(
+        [*command, "--until", "build"], env=environment("hangs"), stdout=subprocess.PIPE, start_new_session=True
+    ) as running:
+        until = time.monotonic() + 60
+        while not (tree / "build/hanging").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert (tree / "build/hanging").exists()
+        os.killpg(running.pid, signal.SIGKILL)
+    back = undo(tree, venv)
+    assert back.returncode == 0, back.stdout + back.stderr
+    assert trees.snapshot(tree) == before
+
+
+def test_undo_leaves_what_others_changed_and_names_it(tree: Path, venv: Path) -> None:
+    committed(tree)
+    assert route(venv, "--torch-npu-dir", tree, "--until", "codegen").returncode == 0
+    schema = tree / "torch_npu/csrc/aten/CustomRegisterSchema.cpp"
+    schema.write_text(schema.read_text() + "// mine\n")
+    information = tree / "third_party/op-plugin/test/unsupported_ops_info.yaml"
+    information.write_text("mine\n")
+    (tree / "torch_npu/mine.cpp").write_text("int mine;\n")
+    back = undo(tree, venv)
+    assert back.returncode == 1
+    assert "left in place: torch_npu/csrc/aten/CustomRegisterSchema.cpp: changed since it was generated" in back.stdout
+    assert "unsupported_ops_info.yaml: changed since the build changed it" in back.stdout
+    assert schema.read_text().endswith("// mine\n") and information.read_text() == "mine\n"
+    assert (tree / "torch_npu/mine.cpp").exists()
+    assert not (tree / "torch_npu/csrc/aten/RegisterNPU.cpp").exists()
+
+
 @pytest.mark.parametrize(
     ("mode", "until", "texts"),
     [
@@ -316,9 +390,10 @@ def test_two_runs_on_one_tree(tree: Path, venv: Path) -> None:
 # ---- clone ----------------------------------------------------------------------------------------------------------
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"]
-    subprocess.run(["git", *identity, "-C", str(folder), *arguments], check=True, capture_output=True)
+    command = ["git", *identity, "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
