@@ -127,3 +127,20 @@ def test_set_env_under_sh_needs_to_be_told_where_it_is(root: Path) -> None:
     if Path("/bin/sh").resolve().name == "dash":
         lost = subprocess.run(command, capture_output=True, text=True, env=PLAIN, cwd="/")
         assert lost.stdout == "1 \n" and "no simulated Ascend at '/'" in lost.stderr
+
+
+def test_on_an_ascend_host_it_is_canns_own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ophook_npu.cli import run
+    from ophook_npu.npu import place
+
+    script = f'export ASCEND_HOME_PATH={tmp_path} ASCEND_OPP_PATH="{tmp_path}/opp 1"\n'
+    (tmp_path / "set_env.sh").write_text(script + f'export LD_LIBRARY_PATH="{tmp_path}/lib64:$LD_LIBRARY_PATH"\n')
+    monkeypatch.setattr(place, "detect", lambda *_: place.Host(tmp_path, (), ("/dev/davinci0",), None, None))
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
+    monkeypatch.delenv("ASCEND_OPP_PATH", raising=False)
+    text = run._exports("auto", None, None, None, False)
+    found = evaluated(text, LD_LIBRARY_PATH="/mine")
+    assert found["ASCEND_OPP_PATH"] == f"{tmp_path}/opp 1" and found["LD_LIBRARY_PATH"] == f"{tmp_path}/lib64:/mine"
+    assert not any(name.startswith("OPHOOK_SIM") for name in found) and "PATH=" not in text.replace("_PATH=", "")
+    with pytest.raises(OphookError, match="--soc describes a simulated device, and this is for the npu"):
+        run._exports("auto", "Ascend910B1", None, None, False)
