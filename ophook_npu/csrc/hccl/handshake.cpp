@@ -16,6 +16,12 @@
 #include <utility>
 
 namespace sim::hccl {
+
+int left_ms(Clock::time_point deadline) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return int(std::clamp<int64_t>(left, 0, 3600 * 1000));
+}
+
 namespace {
 
 void fill_with_random(void* bytes, size_t size) {
@@ -90,11 +96,6 @@ struct Answer {
   Nonce nonce;
   Proof proof;
 };
-
-int left_ms(Clock::time_point deadline) {
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return int(std::clamp<int64_t>(left, 0, 3600 * 1000));
-}
 
 ucred peer_of(int socket) {
   ucred peer{0, uid_t(-1), gid_t(-1)};

@@ -14,6 +14,9 @@ using Secret = std::array<uint8_t, 32>;
 using Nonce = std::array<uint8_t, 16>;
 using Proof = std::array<uint8_t, 16>;
 
+// Until `deadline`, as poll() takes it: 0 where it has passed.
+int left_ms(Clock::time_point deadline);
+
 Secret new_secret();
 
 // The abstract socket that a rank listens on. Nobody can take the name before the rank does: it follows from the

@@ -30,11 +30,6 @@ struct Header {
 
 std::string reason_of(int error) { return std::strerror(error); }
 
-int left_ms(Clock::time_point deadline) {
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return int(std::clamp<int64_t>(left, 0, 3600 * 1000));
-}
-
 std::string listed(const std::vector<uint32_t>& ranks) {
   std::string out = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size(); ++i) out += (i ? ", " : "") + std::to_string(ranks[i]);
