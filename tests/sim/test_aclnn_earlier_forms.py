@@ -32,6 +32,8 @@ def argument(value: Any) -> Any:
     if isinstance(value, list):
         members = (ctypes.c_void_p * len(value))(*(acl_tensor(item) for item in value))
         return handle("aclCreateTensorList", members, ctypes.c_uint64(len(value)))
+    if isinstance(value, ctypes._SimpleCData):
+        return value
     kinds = {bool: ctypes.c_bool, int: ctypes.c_int64, float: ctypes.c_double, bytes: ctypes.c_char_p}
     return kinds[type(value)](value) if value is not None else ctypes.c_void_p()
 
@@ -108,3 +110,44 @@ def test_routing() -> None:
     got = torch.empty_like(want)
     run("MoeFinalizeRouting", results, x, x, results, scales, order, experts, got)
     assert torch.equal(got, want)
+
+
+def test_one_number_may_go_into_a_tensor_of_one_element() -> None:
+    """CANN makes no difference between the shapes ``[]`` and ``[1]`` where an output is one number."""
+    x = torch.tensor([3.0, -1.0, 2.0]).npu()
+    for shape in ((), (1,)):
+        out, other = torch.empty(shape).npu(), torch.empty(shape).npu()
+        for name, expected in (("Max", 3.0), ("Min", -1.0), ("Median", 2.0), ("NanMedian", 2.0)):
+            run(name, x, out)
+            assert out.cpu().tolist() in (expected, [expected])
+        run("Prod", x, ctypes.c_int(0), out)
+        assert out.sum().item() == -6
+        run("AminmaxAll", x, out, other)
+        assert (out.sum().item(), other.sum().item()) == (-1, 3)
+        target = torch.tensor([0.5, 0.25, 0.25]).npu()
+        run("KlDiv", x, target, 2, False, out)
+        want = torch.nn.functional.kl_div(x.cpu(), target.cpu(), reduction="sum")
+        torch.testing.assert_close(out.cpu().sum(), want)
+        value = torch.full(shape, 7.0).npu()
+        run("InplaceFillTensor", other, value)
+        assert other.sum().item() == 7
+
+
+def test_unique_values_without_their_places() -> None:
+    x = torch.tensor([[1, 1], [1, 1], [2, 3]]).npu()
+    nowhere = torch.empty(0, dtype=torch.int64).npu()
+    values, flat, counts = torch.empty_like(x), torch.empty(6, dtype=torch.int64).npu(), torch.empty(6).long().npu()
+    run("UniqueConsecutive", x, False, False, 1000, flat, nowhere, nowhere)
+    assert flat[:3].tolist() == [1, 2, 3]
+    run("UniqueDim", x, True, False, 0, values, torch.empty(7, dtype=torch.int64).npu(), counts)
+    assert values[:2].tolist() == [[1, 1], [2, 3]] and counts[:2].tolist() == [2, 1]
+
+
+def test_tensors_without_dimensions() -> None:
+    number = torch.tensor(2.0).npu()
+    assert torch.nn.functional.normalize(number, p=1.2, dim=0).item() == 1
+    scale, got = torch.tensor([3.0]).half().npu(), torch.empty((), dtype=torch.int8).npu()
+    run("AscendQuant", number.half(), scale, None, False, b"round", 2, got)
+    assert got.item() == 6
+    run("AscendQuantV3", number.half(), scale, None, False, b"round", 2, ctypes.c_int32(-1), got)
+    assert got.item() == 6

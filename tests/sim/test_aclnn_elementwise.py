@@ -139,6 +139,45 @@ def test_complex(same) -> None:
     same(lambda a, b: torch.complex(a, b).abs(), real, imaginary)
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64], ids=str)
+def test_a_remainder_of_whole_numbers_by_zero_is_the_number(dtype: torch.dtype) -> None:
+    """CANN's formula gives it: self - floor(self / other) * other."""
+    x, y = torch.tensor([5, -7, 0, 9], dtype=dtype), torch.tensor([0, 3, 0, -4], dtype=dtype)
+    expected = torch.tensor([5, 2, 0, -3], dtype=dtype)
+    assert torch.equal(torch.remainder(x.npu(), y.npu()).cpu(), expected)
+    assert torch.equal(x.npu().remainder_(y.npu()).cpu(), expected)
+    assert torch.equal(torch.remainder(x.npu(), 0).cpu(), x)
+    assert torch.equal(torch.remainder(7, y.npu()).cpu(), torch.tensor([7, 1, 7, -1], dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.expm1(torch.ones(3, dtype=torch.complex64).npu()),
+        lambda: torch.erf(torch.ones(3, dtype=torch.uint8).npu()),
+        lambda: torch.erfc(torch.ones(3, dtype=torch.uint8).npu()),
+        lambda: torch.logit(torch.ones(3, dtype=torch.int64).npu()),
+    ],
+    ids=["expm1", "erf", "erfc", "logit"],
+)
+def test_a_result_that_its_output_cannot_hold_is_refused_in_phase_1(call) -> None:
+    with pytest.raises(RuntimeError, match=r"the result of \w+ is \w+, the output has dtype") as error:
+        call()
+        torch.npu.synchronize()
+    assert "161002" in str(error.value) and "507015" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [torch.norm, torch.linalg.vector_norm, torch.std, torch.var, torch.var_mean, lambda x: torch.vdot(x, x)],
+    ids=["norm", "vector_norm", "std", "var", "var_mean", "vdot"],
+)
+def test_complex_numbers_are_refused_where_the_device_has_none(call) -> None:
+    with pytest.raises(RuntimeError, match="complex numbers are not supported"):
+        call(torch.ones(3, dtype=torch.complex64).npu())
+        torch.npu.synchronize()
+
+
 @pytest.mark.parametrize(
     "dtype", [torch.float16, torch.bfloat16, torch.int32, torch.int64, torch.bool, torch.uint8], ids=str
 )

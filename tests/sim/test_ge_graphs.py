@@ -134,6 +134,49 @@ def test_a_dynamic_graph_gives_what_the_host_computes() -> None:
     assert torch.equal(full.cpu(), torch.full((2, 3), 5.0)) and torch.equal(ones.cpu(), torch.ones(4))
 
 
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_norms_and_deviations(dynamic: bool) -> None:
+    norm, x = torch.linalg.vector_norm, randn(4, 8)
+    functions: list[Callable[[torch.Tensor], list[torch.Tensor]]] = [
+        lambda x: [norm(x), norm(x, 2, 1), norm(x, 2, (0, 1)), norm(x, 3, None, True), norm(x, 0.5, 1, True)],
+        lambda x: [norm(x, float("inf")), norm(x, float("inf"), 1), norm(x, float("inf"), None, True)],
+        lambda x: [norm(x, float("-inf")), norm(x, float("-inf"), 1), norm(x, float("-inf"), 0, True)],
+        lambda x: [torch.std(x), torch.std(x, None, keepdim=True), torch.std(x, 1), torch.std(x, (0, 1))],
+    ]
+    for function in functions:
+        for result, expected in zip(compiled(function, dynamic)(x.npu()), function(x), strict=True):
+            torch.testing.assert_close(result.cpu(), expected)
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_what_an_operator_does_not_take_is_refused(dynamic: bool) -> None:
+    with pytest.raises(RuntimeError, match=r"\(Erf\): its input must be a floating-point number, it is int64\[-?\d\]"):
+        compiled(torch.erf, dynamic)(torch.arange(3).npu())
+    with pytest.raises(RuntimeError, match=r"\(GatherV2\): it gathers along an axis, its input x is float32\[\]"):
+        compiled(lambda x, i: torch.index_select(x, 0, i), dynamic)(torch.tensor(1.0).npu(), torch.tensor([0]).npu())
+
+
+def test_a_graph_that_is_gone_ends_no_process(run_sim) -> None:
+    """The engine gives memory back when the kernels in the queue are done with it."""
+    code = """
+import torch, torch_npu, torchair
+from torchair.core._backend import finalize_graph_engine
+x = torch.full((1024, 1024), 0.25).npu()
+graph = torch.compile(lambda x: x @ x @ x @ x + torch.tensor([1.5]).npu() + torch.arange(x.shape[0], device=x.device),
+                      backend=torchair.get_npu_backend(), dynamic=True)
+results = [graph(x) for _ in range(6)]
+finalize_graph_engine()
+results += [graph(x) for _ in range(6)]
+print({result[0, 0].item() for result in results})
+for _ in range(6):
+    graph(x)  # nobody keeps the result
+torch.npu.synchronize()
+"""
+    done = run_sim(code)
+    assert done.stdout.split() == [f"{{{2.0**22 + 1.5}}}"], done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+
+
 def test_inputs_that_the_program_writes() -> None:
     def accumulate(total: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         total.add_(x)

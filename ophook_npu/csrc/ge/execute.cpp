@@ -259,7 +259,7 @@ class Run {
         break;
       }
       case Place::kOutput:
-        problem = output_memory(location.index, tensor, size);
+        problem = output_memory(location.index, tensor, size, slot.owner);
         break;
       default:
         if (graph_->is_static && memory_.features.base) {
@@ -302,11 +302,10 @@ class Run {
     return "";
   }
 
-  // The caller's memory for an output, or new memory that the output then owns.
-  std::string output_memory(size_t position, ge_tensor& tensor, size_t size) {
+  // The caller's memory for an output, or new memory that the output then owns, together with the kernels that write it.
+  std::string output_memory(size_t position, ge_tensor& tensor, size_t size, Keep& owner) {
     ge::Tensor& output = outputs_[position];
     if (!output.GetData()) {
-      Keep owner;
       std::string problem = allocate(size, tensor.data, owner);
       if (!problem.empty()) return problem;
       auto held = std::make_shared<Keep>(owner);
@@ -338,10 +337,12 @@ class Run {
     if (location.place == Place::kOutput && location.index == position && slot.on_device) return "";
     ge_tensor tensor = slot.tensor;
     auto size = static_cast<size_t>(byte_size(tensor));
-    std::string problem = output_memory(position, tensor, size);
+    Keep owner;
+    std::string problem = output_memory(position, tensor, size, owner);
     if (!problem.empty()) return "graph " + graph_->graph.name + ": " + problem;
     std::vector<Keep> keep = regions();
     keep.push_back(graph_);
+    if (owner && !memory_.allocator) keep.push_back(owner);
     if (slot.owner && !stream_ordered(slot)) keep.push_back(slot.owner);
     return launch_copy(stream_, "NetOutput", tensor.data, slot.tensor.data, size, std::move(keep));
   }

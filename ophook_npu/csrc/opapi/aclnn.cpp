@@ -1,6 +1,7 @@
 #include "opapi/aclnn.h"
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/WrapDimUtils.h>
 
 #include <algorithm>
 
@@ -38,6 +39,8 @@ int explain(const char* name, int unexpected) {
     return sim_fail(kInner, "%s: the host is out of memory", name);
   } catch (const std::exception& error) {
     return sim_fail(unexpected, "%s: %s", name, error.what());
+  } catch (...) {
+    return sim_fail(kInner, "%s: an exception of an unknown type", name);
   }
 }
 
@@ -113,17 +116,17 @@ at::Scalar convert(const aclScalar* scalar) {
   return scalar->value;
 }
 Space convert(Resized space) { return {convert(static_cast<const aclTensor*>(space.tensor)), space.tensor}; }
-std::vector<int64_t> convert(const aclIntArray* array) { return array ? array->values : std::vector<int64_t>{}; }
-std::vector<float> convert(const aclFloatArray* array) { return array ? array->values : std::vector<float>{}; }
-std::vector<bool> convert(const aclBoolArray* array) { return array ? array->values : std::vector<bool>{}; }
-std::vector<at::Tensor> convert(const aclTensorList* list) {
-  std::vector<at::Tensor> tensors;
+Dims convert(const aclIntArray* array) { return array ? array->values : Dims{}; }
+Checked<float> convert(const aclFloatArray* array) { return array ? array->values : Checked<float>{}; }
+Checked<bool> convert(const aclBoolArray* array) { return array ? array->values : Checked<bool>{}; }
+Tensors convert(const aclTensorList* list) {
+  Tensors tensors;
   if (list)
     for (const auto& tensor : list->tensors) tensors.push_back(convert(tensor.get()));
   return tensors;
 }
-std::vector<at::Scalar> convert(const aclScalarList* list) {
-  std::vector<at::Scalar> scalars;
+Checked<at::Scalar> convert(const aclScalarList* list) {
+  Checked<at::Scalar> scalars;
   if (list)
     for (const auto& scalar : list->scalars) scalars.push_back(convert(scalar.get()));
   return scalars;
@@ -133,12 +136,18 @@ void shape(const at::Tensor& out, Shape expected) {
   SIM_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
 }
 void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
+static bool is_single(at::IntArrayRef sizes) { return sizes.empty() || (sizes.size() == 1 && sizes[0] == 1); }
+void one_element(const at::Tensor& out) {
+  if (!out.defined() || !is_single(out.sizes())) shape(out, {});
+}
+
+int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, of.dim()); }
 
 void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {
   bool alike = true;  // the usual case, kept cheap
   for (const at::Tensor& tensor : in) alike &= tensor.sizes() == out.sizes();
   if (alike) return;
-  std::vector<int64_t> sizes;
+  Dims sizes;
   for (const at::Tensor& tensor : in)
     if (tensor.defined()) sizes = at::infer_size(sizes, tensor.sizes());
   shape(out, sizes);
@@ -172,9 +181,9 @@ void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 }
 
 void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims) {
-  std::vector<int64_t> sizes;
+  Dims sizes;
   for (int64_t i = 0; i < in.dim(); ++i) {
-    bool gone = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return (d + in.dim()) % in.dim() == i; });
+    bool gone = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return wrap(d, in) == i; });
     if (!gone) sizes.push_back(in.size(i));
     else if (keep_dims) sizes.push_back(1);
   }
@@ -196,6 +205,14 @@ void same_dtype(std::initializer_list<at::Tensor> tensors) {
                 " and ", tensor.scalar_type());
 }
 
+void function_of(const at::Tensor& out, const at::Tensor& self) {
+  like(out, self);
+  const auto result = at::isIntegralType(self.scalar_type(), true) ? at::kFloat : self.scalar_type();
+  SIM_CHECK(at::canCast(result, out.scalar_type()), "the result of ", self.scalar_type(), " is ", result, ", the output has dtype ",
+              out.scalar_type());
+}
+void not_complex(const at::Tensor& self) { SIM_CHECK(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported"); }
+
 // An output may be narrower than the result, but not of a kind that loses what the result is.
 static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
   SIM_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ", out.scalar_type());
@@ -205,9 +222,10 @@ static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
 
 void write(const at::Tensor& out, const at::Tensor& value) {
   if (!out.defined()) return;
-  SIM_CHECK(out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
+  const bool single = is_single(out.sizes()) && is_single(value.sizes());
+  SIM_CHECK(single || out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
   keeps_value(out, value);
-  out.copy_(value);
+  out.copy_(single ? value.reshape(out.sizes()) : value);
 }
 
 void write_asked(const at::Tensor& out, const at::Tensor& value) {

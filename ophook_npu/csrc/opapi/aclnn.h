@@ -28,6 +28,7 @@
 #include "acl/acl_base.h"
 #include "core/sim.h"
 #include "opapi/check.h"
+#include "opapi/checked.h"
 
 // A call between its two phases: made by the first, handed to the stream by the second.
 struct aclOpExecutor {
@@ -51,13 +52,13 @@ struct aclScalar {
   at::Scalar value;
 };
 struct aclIntArray {
-  std::vector<int64_t> values;
+  sim::Dims values;
 };
 struct aclFloatArray {
-  std::vector<float> values;
+  sim::Checked<float> values;
 };
 struct aclBoolArray {
-  std::vector<bool> values;
+  sim::Checked<bool> values;
 };
 struct aclTensorList {
   std::vector<std::unique_ptr<const aclTensor>> tensors;  // a null entry is an absent tensor
@@ -67,6 +68,8 @@ struct aclScalarList {
 };
 
 namespace sim::aclnn {
+
+using sim::Checked, sim::Dims, sim::divided, sim::remainder_of, sim::Tensors;
 
 // CANN's error codes of the operator interface (aclnn/aclnn_base.h).
 enum Status : int { kNullPointer = 161001, kInvalid = 161002, kInner = 561000 };
@@ -78,11 +81,11 @@ using Ref = aclTensor*;             // read and written
 using Num = const aclScalar*;       // at::Scalar
 struct MaybeNum { const aclScalar* scalar; };  // std::optional<at::Scalar>
 struct Resized { aclTensor* tensor; };         // space for a result whose shape is known only when it is there
-using Ints = const aclIntArray*;    // std::vector<int64_t>
+using Ints = const aclIntArray*;    // Dims
 using Floats = const aclFloatArray*;
-using Bools = const aclBoolArray*;  // std::vector<bool>
-using List = const aclTensorList*;  // std::vector<at::Tensor>
-using Nums = const aclScalarList*;  // std::vector<at::Scalar>
+using Bools = const aclBoolArray*;  // Checked<bool>
+using List = const aclTensorList*;  // Tensors
+using Nums = const aclScalarList*;  // Checked<at::Scalar>
 using Dtype = aclDataType;          // at::ScalarType
 using Text = const char*;           // std::string
 using Cube = int8_t;                // cubeMathType: how a matrix unit may round its inputs; ATen's result is exact in any mode
@@ -102,11 +105,11 @@ struct Space {
   aclTensor* tensor;
 };
 SIM_API Space convert(Resized space);
-SIM_API std::vector<int64_t> convert(const aclIntArray* array);
-SIM_API std::vector<float> convert(const aclFloatArray* array);
-SIM_API std::vector<bool> convert(const aclBoolArray* array);
-SIM_API std::vector<at::Tensor> convert(const aclTensorList* list);
-SIM_API std::vector<at::Scalar> convert(const aclScalarList* list);
+SIM_API Dims convert(const aclIntArray* array);
+SIM_API Checked<float> convert(const aclFloatArray* array);
+SIM_API Checked<bool> convert(const aclBoolArray* array);
+SIM_API Tensors convert(const aclTensorList* list);
+SIM_API Checked<at::Scalar> convert(const aclScalarList* list);
 inline at::ScalarType convert(aclDataType dtype) { return to_scalar_type(dtype); }
 inline std::string convert(const char* text) { return text ? text : ""; }
 template <typename T>
@@ -116,6 +119,7 @@ T convert(T value) { return value; }
 // ---- checks (phase 1). Each throws c10::Error that names what is wrong ---------------------------------------------
 using Shape = at::IntArrayRef;
 SIM_API void shape(const at::Tensor& out, Shape expected);                            // out has exactly this shape
+SIM_API void one_element(const at::Tensor& out);                                      // out is a scalar: [] or [1]
 SIM_API void like(const at::Tensor& out, const at::Tensor& other);                    // out has other's shape
 SIM_API void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
 SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> others);  // others broadcast into self
@@ -127,11 +131,15 @@ SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor
 SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims);
 SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
 SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);
+// out has self's shape, and a data type that holds the function's result: that of whole numbers is float.
+SIM_API void function_of(const at::Tensor& out, const at::Tensor& self);
+SIM_API void not_complex(const at::Tensor& self);
 // For operators whose output shape depends on much: write() compares it when the result is there.
 inline void when_run() {}
 
 // ---- results (phase 2) -----------------------------------------------------------------------------------------
-// Copies a result to where the caller wants it; the shapes must agree. An undefined `out` was not asked for.
+// Copies a result to where the caller wants it; the shapes must agree, where [] and [1] are one. An undefined `out` was not
+// asked for.
 SIM_API void write(const at::Tensor& out, const at::Tensor& value);
 // The same for an output that is absent or empty where the caller has no use for it; dimensions of size 1 may differ.
 SIM_API void write_asked(const at::Tensor& out, const at::Tensor& value);
@@ -144,6 +152,8 @@ template <typename... T>
 void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& values) {
   write_all(values, outs, std::index_sequence_for<T...>{});
 }
+// The dimension that `dim` names; refuses one that is not there. A tensor without dimensions counts as one of rank 1.
+SIM_API int64_t wrap(int64_t dim, const at::Tensor& of);
 // Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
 SIM_API at::Tensor wide(const at::Tensor& tensor);
 // a + alpha * b. ATen's CPU kernel first rounds alpha to the tensors' dtype; the device keeps it for bfloat16.
@@ -209,6 +219,7 @@ SIM_API int prepare(const Row& row, std::initializer_list<Given> parameters, uin
     if (sim_phase == sim::aclnn::Phase::first) { check; return; } \
     __VA_ARGS__; \
   } \
+  extern "C" SIM_API const char* function##Parameters() { return #parameters; }  /* for tests of every function */ \
   extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
     static constexpr sim::aclnn::Row row{#function, op##_row}; \

@@ -6,10 +6,10 @@ using namespace sim::aclnn;
 namespace {
 
 // CANN also takes two numbers for each dimension, before and behind.
-std::vector<int64_t> both_sides(const std::vector<int64_t>& padding, const at::Tensor& weight) {
+Dims both_sides(const Dims& padding, const at::Tensor& weight) {
   const size_t dims = size_t(weight.dim()) - 2;
   if (padding.size() != 2 * dims || dims == 0) return padding;
-  std::vector<int64_t> once;
+  Dims once;
   for (size_t i = 0; i < dims; ++i) {
     SIM_CHECK(padding[2 * i] == padding[2 * i + 1], "padding ", at::IntArrayRef(padding), " with unequal sides is not simulated");
     once.push_back(padding[2 * i]);
@@ -17,14 +17,14 @@ std::vector<int64_t> both_sides(const std::vector<int64_t>& padding, const at::T
   return once;
 }
 
-void backward_arguments(const std::vector<bool>& mask, const std::vector<int64_t>& padding, const at::Tensor& weight) {
+void backward_arguments(const Checked<bool>& mask, const Dims& padding, const at::Tensor& weight) {
   SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
   both_sides(padding, weight);
 }
 
-void convolution_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, const std::vector<int64_t>& bias_sizes,
+void convolution_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, const Dims& bias_sizes,
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
-                          int64_t groups, const std::vector<bool>& mask, const at::Tensor& grad_self, const at::Tensor& grad_weight,
+                          int64_t groups, const Checked<bool>& mask, const at::Tensor& grad_self, const at::Tensor& grad_weight,
                           const at::Tensor& grad_bias) {
   auto [to_self, to_weight, to_bias] =
       at::convolution_backward(grad, self, weight, bias_sizes.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(bias_sizes), stride,

@@ -6,17 +6,17 @@ using namespace sim::aclnn;
 namespace {
 
 // Each output has the shape of its input.
-void alike(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
+void alike(const Tensors& out, const Tensors& in) {
   SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
   for (size_t i = 0; i < in.size(); ++i) like(out[i], in[i]);
 }
 
-void norms(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in) {
+void norms(const Tensors& out, const Tensors& in) {
   SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
 }
 
 template <typename F>
-void each(std::vector<at::Tensor>& out, F compute) {
+void each(Tensors& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
 }
 

@@ -59,11 +59,11 @@ void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) 
 
 // ---- groups of rows ------------------------------------------------------------------------------------------------
 struct Lists {
-  const std::vector<at::Tensor>&bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &row_scale;
+  const Tensors&bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &row_scale;
 };
 
 // Of the tensors for all experts: one a list entry, or the rows of the only one.
-at::Tensor of_expert(const std::vector<at::Tensor>& list, int64_t expert, bool stacked) {
+at::Tensor of_expert(const Tensors& list, int64_t expert, bool stacked) {
   if (list.empty() || !list[0].defined() || list[0].numel() == 0) return {};
   if (stacked) return list[0][expert];
   SIM_CHECK(expert < int64_t(list.size()), "expert ", expert, " of ", list.size());
@@ -78,8 +78,8 @@ const char* activation_of(int64_t act_type) {
 
 enum GroupType : int64_t { kNoGroups = -1, kRows = 0, kInner = 2 };
 
-void grouped_product(const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& weight, const Lists& lists, const std::vector<Group>& groups,
-                     int64_t group_type, const std::string& activation, const std::vector<at::Tensor>& out) {
+void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists, const std::vector<Group>& groups,
+                     int64_t group_type, const std::string& activation, const Tensors& out) {
   const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
   const bool apart = x.size() > 1 || (groups.empty() && !stacked);  // an x each
   const bool out_apart = out.size() > 1 || apart && x.size() == 1;
@@ -110,18 +110,18 @@ void grouped_product(const std::vector<at::Tensor>& x, const std::vector<at::Ten
   }
 }
 
-std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const std::vector<at::Tensor>& x, int64_t group_type) {
+std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, int64_t group_type) {
   if (!list.defined() || x.size() > 1) return {};
   return groups_of(list, kind, x[0].size(group_type == kInner ? 1 : 0));
 }
 
-void grouped(const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& weight, const std::vector<at::Tensor>& out, int64_t split_item) {
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item) {
   SIM_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
   SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
 }
 
-void grouped(const std::vector<at::Tensor>& x, const std::vector<at::Tensor>& weight, const std::vector<at::Tensor>& out, int64_t split_item,
-             int64_t group_type, int64_t act_type, std::initializer_list<std::vector<at::Tensor>> absent) {
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item,
+             int64_t group_type, int64_t act_type, std::initializer_list<Tensors> absent) {
   grouped(x, weight, out, split_item);
   SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type, "; allowed: -1, 0, 2");
   activation_of(act_type);
@@ -139,7 +139,7 @@ struct Layer {
   }
 };
 
-void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const std::vector<int64_t>& tokens, const at::Tensor& scale,
+void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens, const at::Tensor& scale,
                        const at::Tensor& scale1, const std::string& activation, const at::Tensor& out) {
   const int64_t dims = tokens.empty() ? 2 : 3;
   SIM_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ", weight1.sizes(), " and ", weight2.sizes());
@@ -147,12 +147,12 @@ void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at:
   SIM_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(), " (activations that halve are not simulated)");
   SIM_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()), "int8 needs scale, deq_scale1 and deq_scale2");
   known_activation(activation);
-  auto sizes = x.sizes().vec();
+  Dims sizes = x.sizes().vec();
   sizes.back() = weight2.size(-1);
   shape(out, sizes);
 }
 
-void feed_forward(const at::Tensor& x, const std::vector<int64_t>& tokens, bool ends, const Layer& first, const Layer& second, const at::Tensor& scale,
+void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second, const at::Tensor& scale,
                   const at::Tensor& offset, const std::string& activation, bool fast, const at::Tensor& out) {
   const bool experts = !tokens.empty(), quantized = x.scalar_type() == at::kChar;
   auto rows = x.reshape({-1, x.size(-1)}), result = out.reshape({-1, out.size(-1)});
@@ -194,7 +194,7 @@ void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const 
 at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& zero, const at::Tensor& row_scale) {
   auto numbers = whole_numbers(weight).to(at::kFloat);
   auto zeros = zero.defined() ? std::optional<at::Tensor>(wide(zero)) : std::nullopt;
-  const int64_t each = numbers.size(0) / scale.size(0);
+  const int64_t each = divided(numbers.size(0), scale.size(0));
   if (zeros) numbers = numbers.sub(zeros->repeat_interleave(each, 0));
   auto value = at::matmul(whole_numbers(x).to(at::kFloat), numbers.mul(scale_of(scale).repeat_interleave(each, 0)));
   return row_scale.defined() ? value.mul(row_scale.reshape({-1, 1})) : value;

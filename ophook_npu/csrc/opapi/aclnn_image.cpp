@@ -8,8 +8,19 @@ namespace {
 // A scale that was not given arrives as some number (0, -1, 1): one that does not make the output's size was not given.
 // axis counts from the last dimension.
 std::optional<double> scale(double value, at::IntArrayRef input, at::IntArrayRef output, size_t axis) {
+  SIM_CHECK(input.size() > axis + 2 && output.size() > axis, "an image of shape ", input, " and sizes ", output,
+              " do not belong together");
   const double size = double(input[input.size() - 1 - axis]);
   return value > 0 && int64_t(size * value) == output[output.size() - 1 - axis] ? std::optional<double>(value) : std::nullopt;
+}
+
+// grad has the shape that self has after padding, two numbers for each of the last `axes` dimensions, the last one first.
+void padded_like(const at::Tensor& grad, const at::Tensor& self, const Dims& pad, int64_t axes) {
+  SIM_CHECK(int64_t(pad.size()) == 2 * axes && (self.dim() == axes + 1 || self.dim() == axes + 2), "a tensor of shape ",
+              self.sizes(), " and paddings ", at::IntArrayRef(pad), " do not belong together");
+  Dims sizes = self.sizes().vec();
+  for (size_t i = 0; i < pad.size(); ++i) sizes[sizes.size() - 1 - i / 2] += pad[i];
+  shape(grad, sizes);
 }
 
 }  // namespace
@@ -60,10 +71,10 @@ ACLNN(ReflectionPad3d,          (In,self, Ints,pad, Out,out),              when_
 ACLNN(ReplicationPad1d,         (In,self, Ints,pad, Out,out),              when_run(),      write(out, at::replication_pad1d(self, pad)))
 ACLNN(ReplicationPad2d,         (In,self, Ints,pad, Out,out),              when_run(),      write(out, at::replication_pad2d(self, pad)))
 ACLNN(ReplicationPad3d,         (In,self, Ints,pad, Out,out),              when_run(),      write(out, at::replication_pad3d(self, pad)))
-ACLNN(ReflectionPad1dBackward,  (In,grad, In,self, Ints,pad, Out,out),     like(out, self), write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad2dBackward,  (In,grad, In,self, Ints,pad, Out,out),     like(out, self), write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad3dBackward,  (In,grad, In,self, Ints,pad, Out,out),     like(out, self), write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad1dBackward, (In,grad, In,self, Ints,pad, Out,out),     like(out, self), write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad2dBackward, (In,grad, In,self, Ints,pad, Out,out),     like(out, self), write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad3dBackward, (In,grad, In,self, Ints,pad, Out,out),     like(out, self), write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReflectionPad1dBackward,  (In,grad, In,self, Ints,pad, Out,out),     (like(out, self), padded_like(grad, self, pad, 1)), write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReflectionPad2dBackward,  (In,grad, In,self, Ints,pad, Out,out),     (like(out, self), padded_like(grad, self, pad, 2)), write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReflectionPad3dBackward,  (In,grad, In,self, Ints,pad, Out,out),     (like(out, self), padded_like(grad, self, pad, 3)), write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReplicationPad1dBackward, (In,grad, In,self, Ints,pad, Out,out),     (like(out, self), padded_like(grad, self, pad, 1)), write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReplicationPad2dBackward, (In,grad, In,self, Ints,pad, Out,out),     (like(out, self), padded_like(grad, self, pad, 2)), write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReplicationPad3dBackward, (In,grad, In,self, Ints,pad, Out,out),     (like(out, self), padded_like(grad, self, pad, 3)), write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))
 // clang-format on

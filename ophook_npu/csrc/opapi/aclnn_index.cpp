@@ -8,7 +8,7 @@ using namespace sim::aclnn;
 namespace {
 
 // A dimension that is not indexed arrives as an empty tensor.
-c10::List<std::optional<at::Tensor>> indices_of(const std::vector<at::Tensor>& given) {
+c10::List<std::optional<at::Tensor>> indices_of(const Tensors& given) {
   c10::List<std::optional<at::Tensor>> indices;
   for (const at::Tensor& index : given) {
     const bool absent = !index.defined() || (index.dim() == 1 && index.numel() == 0);
@@ -17,12 +17,12 @@ c10::List<std::optional<at::Tensor>> indices_of(const std::vector<at::Tensor>& g
   return indices;
 }
 
-void index(const at::Tensor& self, const std::vector<at::Tensor>& given, const at::Tensor& out) {
+void index(const at::Tensor& self, const Tensors& given, const at::Tensor& out) {
   if (out.numel()) write(out, at::index(self, indices_of(given)));
 }
 
 // Where every index is empty there is nothing to put.
-void index_put(at::Tensor& self, const std::vector<at::Tensor>& given, const at::Tensor& values, bool accumulate) {
+void index_put(at::Tensor& self, const Tensors& given, const at::Tensor& values, bool accumulate) {
   auto indices = indices_of(given);
   for (const std::optional<at::Tensor>& index : indices) {
     if (!index) continue;
@@ -33,9 +33,9 @@ void index_put(at::Tensor& self, const std::vector<at::Tensor>& given, const at:
 
 // The indices' dimensions stand where the one they index stood.
 at::Tensor taken(const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
-  const int64_t at = dim < 0 ? dim + self.dim() : dim;
-  auto sizes = self.sizes().vec();
-  sizes.erase(sizes.begin() + at);
+  const int64_t at = wrap(dim, self);
+  Dims sizes = self.sizes().vec();
+  sizes.erase(at);
   sizes.insert(sizes.begin() + at, indices.sizes().begin(), indices.sizes().end());
   return at::index_select(self, at, indices.flatten().to(at::kLong)).reshape(sizes);
 }
@@ -61,7 +61,7 @@ at::Tensor scatter_reduce(const at::Tensor& self, int64_t dim, const at::Tensor&
   return at::scatter_reduce(self, dim, index.to(at::kLong), source, kNames[reduction], include_self);
 }
 
-at::Tensor index_fill(const at::Tensor& self, int64_t dim, const std::vector<int64_t>& index, const at::Scalar& value) {
+at::Tensor index_fill(const at::Tensor& self, int64_t dim, const Dims& index, const at::Scalar& value) {
   return at::index_fill(self, dim, at::tensor(index, at::kLong), value);
 }
 
@@ -78,7 +78,7 @@ void scatter_update(const at::Tensor& self, const at::Tensor& indices, const at:
   auto starts = indices.to(at::kLong).contiguous();
   for (int64_t batch = 0; batch < updates.size(0); ++batch) {
     auto rows = updates.select(0, batch);
-    const int64_t along = (axis + self.dim()) % self.dim() - 1;
+    const int64_t along = wrap(axis, self) - 1;
     self.select(0, batch).narrow(along, starts.reshape({-1})[batch].item<int64_t>(), rows.size(along)).copy_(rows);
   }
 }
@@ -124,8 +124,8 @@ void embedding_renorm(at::Tensor& self, const at::Tensor& indices, double max, d
 }
 
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {
-  auto sizes = grad.sizes().vec();
-  sizes[dim] = repeats.size(0);
+  Dims sizes = grad.sizes().vec();
+  sizes[wrap(dim, grad)] = repeats.size(0);
   auto owners = at::repeat_interleave(repeats.to(at::kLong));
   return at::zeros(sizes, wide(grad).scalar_type()).index_add_(dim, owners, wide(grad));
 }
@@ -134,12 +134,14 @@ at::Tensor confusion_transpose(const at::Tensor& self, at::IntArrayRef perm, at:
   return transpose_first ? self.permute(perm).reshape(sizes) : self.reshape(sizes).permute(perm);
 }
 
-void split(const at::Tensor& self, at::IntArrayRef sizes, int64_t dim, const std::vector<at::Tensor>& out) {
-  auto parts = at::split_with_sizes(self, sizes, dim);
+void split(const at::Tensor& self, at::IntArrayRef sizes, int64_t dim, const Tensors& out) {
+  Tensors parts = at::split_with_sizes(self, sizes, dim);
   for (size_t i = 0; i < out.size(); ++i) write(out[i], parts[i]);
 }
 
-at::Tensor chunk_cat(const std::vector<at::Tensor>& tensors, int64_t dim, int64_t chunks, const at::Tensor& out) {
+at::Tensor chunk_cat(const Tensors& tensors, int64_t dim, int64_t chunks, const at::Tensor& out) {
+  for (const at::Tensor& tensor : tensors)
+    SIM_CHECK(tensor.dim() > wrap(dim, tensors.front()) && tensor.dim() > 0, "a tensor of shape ", tensor.sizes(), " has no dimension ", dim);
   return at::_chunk_cat(tensors, dim, chunks).to(out.scalar_type());
 }
 
@@ -147,7 +149,7 @@ void masks_zero(std::initializer_list<int64_t> masks) {
   for (int64_t mask : masks) SIM_CHECK(mask == 0, "begin, end, ellipsis, new-axis and shrink-axis masks are not simulated");
 }
 
-at::Tensor strided_slice(at::Tensor self, const std::vector<int64_t>& begin, const std::vector<int64_t>& end, const std::vector<int64_t>& strides) {
+at::Tensor strided_slice(at::Tensor self, const Dims& begin, const Dims& end, const Dims& strides) {
   for (size_t i = 0; i < begin.size(); ++i) self = self.slice(int64_t(i), begin[i], end[i], strides[i]);
   return self;
 }

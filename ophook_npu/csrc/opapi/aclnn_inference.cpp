@@ -35,7 +35,7 @@ at::Tensor sequence(const at::Tensor& x, const std::string& layout, int64_t head
 // Pages are (rows, heads * depth) or (heads, rows, depth).
 at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, int64_t heads, int64_t length) {
   const int64_t rows = cache.size(-2);
-  auto used = cache.index_select(0, pages.narrow(0, 0, (length + rows - 1) / rows).to(at::kLong));
+  auto used = cache.index_select(0, pages.narrow(0, 0, divided(length + rows - 1, rows)).to(at::kLong));
   if (cache.dim() == 4) return used.transpose(0, 1).flatten(1, 2).narrow(1, 0, length);
   return used.flatten(0, 1).narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
 }
@@ -52,14 +52,14 @@ at::Tensor mask_of(const at::Tensor& mask, int64_t item, int64_t batch, int64_t 
 }
 
 // Without lengths every sequence is whole; one behind the other they arrive as their running sum.
-int64_t length_of(const std::vector<int64_t>& lengths, bool running, int64_t item, int64_t all) {
+int64_t length_of(const Dims& lengths, bool running, int64_t item, int64_t all) {
   if (lengths.empty()) return all;
   if (running) return lengths[item] - (item ? lengths[item - 1] : 0);
   return lengths.size() == 1 ? lengths[0] : lengths.at(item);
 }
 
-void check_inference(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values, const std::string& layout,
-                     const std::vector<int64_t>& query_lengths, const std::vector<int64_t>& key_lengths, const at::Tensor& pages, int64_t heads,
+void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
+                     const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages, int64_t heads,
                      int64_t key_heads, const Settings& how) {
   const auto in = layouts_of(layout).in;
   const bool running = packed_sequences(in);
@@ -84,7 +84,7 @@ void check_inference(const at::Tensor& query, const std::vector<at::Tensor>& key
 }
 
 void inference(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& query_rope, const at::Tensor& key_rope,
-               const at::Tensor& mask, const std::string& layout, const std::vector<int64_t>& query_lengths, const std::vector<int64_t>& key_lengths,
+               const at::Tensor& mask, const std::string& layout, const Dims& query_lengths, const Dims& key_lengths,
                const at::Tensor& pages, int64_t heads, int64_t key_heads, const Settings& how, const at::Tensor& out, const at::Tensor& log_sum) {
   const auto [in, to] = layouts_of(layout);
   const bool running = packed_sequences(in), paged = given(pages), fixed_mask = how.sparse_mode >= 2;

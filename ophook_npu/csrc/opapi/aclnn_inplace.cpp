@@ -18,8 +18,6 @@ ACLNN(InplaceDivMod,          (Ref,self, In,other, int,mode),     arithmetic(sel
 ACLNN(InplaceDivMods,         (Ref,self, Num,other, int,mode),    arithmetic(self, other, mode == 0), mode == 0 ? self.div_(other) : self.div_(other, mode == 1 ? "trunc" : "floor"))
 ACLNN(InplaceFloorDivide,     (Ref,self, In,other),               arithmetic(self, other), self.floor_divide_(other))
 ACLNN(InplaceFloorDivides,    (Ref,self, Num,other),              arithmetic(self, other), self.floor_divide_(other))
-ACLNN(InplaceRemainderTensorTensor, (Ref,self, In,other),         arithmetic(self, other), self.remainder_(other))
-ACLNN(InplaceRemainderTensorScalar, (Ref,self, Num,other),        arithmetic(self, other), self.remainder_(other))
 ACLNN(InplaceFmodTensor,      (Ref,self, In,other),               arithmetic(self, other), self.fmod_(other))
 ACLNN(InplaceFmodScalar,      (Ref,self, Num,other),              arithmetic(self, other), self.fmod_(other))
 ACLNN(InplacePowTensorTensor, (Ref,self, In,exponent),            arithmetic(self, exponent), self.pow_(exponent))

@@ -49,9 +49,9 @@ void svd(const at::Tensor& self, bool full, bool vectors, const at::Tensor& s, c
 // ATen renormalizes by positive norms only.
 at::Tensor renormalized(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
   if (p.toDouble() > 0) return at::renorm(self, p, dim, max);
-  std::vector<int64_t> others;
+  Dims others;
   for (int64_t i = 0; i < self.dim(); ++i)
-    if (i != (dim + self.dim()) % self.dim()) others.push_back(i);
+    if (i != wrap(dim, self)) others.push_back(i);
   auto norm = at::linalg_vector_norm(wide(self), p, others, true);
   auto factor = at::mul(at::reciprocal(at::add(norm, 1e-7)), max).masked_fill(at::le(norm, max), 1);
   return at::mul(wide(self), factor);
@@ -73,7 +73,7 @@ ACLNN(Mm,           (In,self, In,mat2, Out,out, Cube,mode),                     
 ACLNN(Matmul,       (In,self, In,mat2, Out,out, Cube,mode),                                when_run(),              write(out, at::matmul(self, mat2)))
 ACLNN(BatchMatMul,  (In,self, In,mat2, Out,out, Cube,mode),                                matrix(out, self, mat2), batch_product(out, self, mat2))
 ACLNN(Mv,           (In,self, In,vec, Out,out, Cube,mode),                                 vector_product(out, self, vec), at::mv_out(out, self, vec))
-ACLNN(Dot,          (In,self, In,other, Out,out),                                          shape(out, {}),          write(out, at::dot(self, other)))
+ACLNN(Dot,          (In,self, In,other, Out,out),                                          (not_complex(self), one_element(out)), write(out, at::dot(self, other)))
 ACLNN(Addmm,        (In,self, In,mat1, In,mat2, Num,beta, Num,alpha, Out,out, Cube,mode),  (matrix(out, mat1, mat2), into(out, {self})), at::addmm_out(out, self, mat1, mat2, beta, alpha))
 ACLNN(Baddbmm,      (In,self, In,mat1, In,mat2, Num,beta, Num,alpha, Out,out, Cube,mode),  (matrix(out, mat1, mat2), into(out, {self})), at::baddbmm_out(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm,       (In,self, In,mat1, In,mat2, Num,beta, Num,alpha, Out,out, Cube,mode),  (batch_sum(out, mat1, mat2), into(out, {self})), write(out, at::addbmm(self, mat1, mat2, beta, alpha)))

@@ -7,7 +7,7 @@ namespace {
 
 void loss_shape(const at::Tensor& out, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
   if (reduction == at::Reduction::None) broadcast(out, {self, target});
-  else shape(out, {});
+  else one_element(out);
 }
 
 at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {

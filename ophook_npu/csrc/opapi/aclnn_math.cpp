@@ -11,6 +11,13 @@ std::optional<std::string_view> rounding(int mode) {
   return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
+// By CANN's formula, self - floor(self / other) * other: a product with 0 is 0, and a whole number by zero leaves self.
+at::Tensor floored_remainder(const at::Tensor& self, const at::Tensor& other) {
+  if (at::isFloatingType(at::result_type(self, other))) return at::remainder(self, other);
+  const at::Tensor none = at::eq(other, 0);
+  return at::where(none, self, at::remainder(self, at::where(none, 1, other)));
+}
+
 }  // namespace
 
 // clang-format off
@@ -22,7 +29,9 @@ ACLNN(Mul,              (In,self, In,other, Out,out),             broadcast(out,
 ACLNN(Div,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::div_out(out, self, other))
 ACLNN(DivMod,           (In,self, In,other, int,mode, Out,out),   (rounding(mode), broadcast(out, {self, other})), write(out, at::div(self, other, rounding(mode))))
 ACLNN(FloorDivide,      (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::floor_divide_out(out, self, other))
-ACLNN(RemainderTensorTensor, (In,self, In,other, Out,out),        broadcast(out, {self, other}),  write(out, at::remainder(self, other)))
+ACLNN(RemainderTensorTensor, (In,self, In,other, Out,out),        broadcast(out, {self, other}),  write(out, floored_remainder(self, other)))
+ACLNN(InplaceRemainderTensorTensor, (Ref,self, In,other),         arithmetic(self, other),        self.copy_(floored_remainder(self, other)))
+ACLNN(InplaceRemainderTensorScalar, (Ref,self, Num,other),        arithmetic(self, other),        self.copy_(floored_remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
 ACLNN(FmodTensor,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  write(out, at::fmod(self, other)))
 ACLNN(PowTensorTensor,  (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::pow_out(out, self, other))
 ACLNN(Maximum,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::maximum_out(out, self, other))
@@ -50,8 +59,8 @@ ACLNN(Muls,             (In,self, Num,other, Out,out),            like(out, self
 ACLNN(Divs,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::div(self, other)))
 ACLNN(DivMods,          (In,self, Num,other, int,mode, Out,out),  (rounding(mode), like(out, self)), write(out, at::div(self, other, rounding(mode))))
 ACLNN(FloorDivides,     (In,self, Num,other, Out,out),            like(out, self),                write(out, at::floor_divide(self, other)))
-ACLNN(RemainderTensorScalar, (In,self, Num,other, Out,out),       like(out, self),                write(out, at::remainder(self, other)))
-ACLNN(RemainderScalarTensor, (Num,self, In,other, Out,out),       like(out, other),               write(out, at::remainder(self, other)))
+ACLNN(RemainderTensorScalar, (In,self, Num,other, Out,out),       like(out, self),                write(out, floored_remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
+ACLNN(RemainderScalarTensor, (Num,self, In,other, Out,out),       like(out, other),               write(out, floored_remainder(at::scalar_tensor(self, at::result_type(self, other)), other)))
 ACLNN(FmodScalar,       (In,self, Num,other, Out,out),            like(out, self),                write(out, at::fmod(self, other)))
 ACLNN(PowTensorScalar,  (In,self, Num,exponent, Out,out),         like(out, self),                at::pow_out(out, self, exponent))
 ACLNN(PowScalarTensor,  (Num,self, In,exponent, Out,out),         like(out, exponent),            at::pow_out(out, self, exponent))

@@ -64,13 +64,13 @@ void unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, cons
 at::Tensor tokens_of_experts(const at::Tensor& map, int64_t rows, bool padded) {
   auto by_expert = map.to(at::kBool).t();
   if (!padded) return by_expert.nonzero().select(1, 1);
-  return at::argsort(by_expert.to(at::kByte), true, 1, true).narrow(1, 0, rows / map.size(1)).flatten();
+  return at::argsort(by_expert.to(at::kByte), true, 1, true).narrow(1, 0, divided(rows, map.size(1))).flatten();
 }
 
 // The place in (tokens, experts), flattened, of each row.
 at::Tensor places_in_map(const at::Tensor& tokens, const at::Tensor& map, bool padded) {
   const int64_t experts = map.size(1);
-  auto expert = padded ? at::arange(experts, at::kLong).repeat_interleave(tokens.numel() / experts) : map.to(at::kBool).t().nonzero().select(1, 0);
+  auto expert = padded ? at::arange(experts, at::kLong).repeat_interleave(divided(tokens.numel(), experts)) : map.to(at::kBool).t().nonzero().select(1, 0);
   return tokens.mul(experts).add(expert);
 }
 
@@ -125,7 +125,7 @@ void unpermute_by_map(const at::Tensor& permuted, const at::Tensor& sorted, cons
       value = at::mul(value, wide(each).unsqueeze(1));
       write(out_probs, each);
     }
-    value = sum_of_experts(value, permuted.size(0) / out.size(0));
+    value = sum_of_experts(value, divided(permuted.size(0), out.size(0)));
   }
   write(out, value.to(out.scalar_type()));
 }
@@ -134,10 +134,10 @@ void unpermute_by_map_backward(const at::Tensor& grad, const at::Tensor& rows, c
                                const at::Tensor& probs, bool padded, const at::Tensor& out, const at::Tensor& out_probs) {
   const int64_t count = out.size(0);
   auto row = rows.to(at::kLong);  // of each choice, token by token
-  auto token = padded ? tokens.to(at::kLong) : at::arange(count, at::kLong).div(count / grad.size(0), "floor");
+  auto token = padded ? tokens.to(at::kLong) : at::arange(count, at::kLong).div(divided(count, grad.size(0)), "floor");
   auto each = wide(grad).index_select(0, token);
   if (probs.defined()) {
-    auto place = padded ? token.mul(probs.size(1)).add(row.div(count / probs.size(1), "floor")) : map.to(at::kBool).flatten().nonzero().squeeze(1);
+    auto place = padded ? token.mul(probs.size(1)).add(row.div(divided(count, probs.size(1)), "floor")) : map.to(at::kBool).flatten().nonzero().squeeze(1);
     as_many(place, count);
     auto to_probs = at::mul(each, wide(permuted).index_select(0, row)).sum(1);
     auto all = at::zeros({probs.numel()}, to_probs.options()).index_add_(0, place, to_probs);
@@ -153,7 +153,7 @@ void unpermute_by_map_backward(const at::Tensor& grad, const at::Tensor& rows, c
 ACLNN(MoeTokenPermute,       (In,tokens, In,indices, int64_t,kept, bool,padded, Out,permuted, Out,sorted),
       (not_padded(padded), choices(indices, tokens, kept), shape(permuted, {kept, tokens.size(1)}), shape(sorted, {indices.numel()})), permute(tokens, indices, kept, permuted, sorted))
 ACLNN(MoeTokenPermuteGrad,   (In,grad, In,sorted, int64_t,topk, bool,padded, Out,out),
-      (not_padded(padded), matrix("permutedOutputGrad", grad), shape(out, {sorted.numel() / topk, grad.size(1)})), write(out, sum_of_experts(in_order(grad, sorted), topk).to(out.scalar_type())))
+      (not_padded(padded), matrix("permutedOutputGrad", grad), shape(out, {divided(sorted.numel(), topk), grad.size(1)})), write(out, sum_of_experts(in_order(grad, sorted), topk).to(out.scalar_type())))
 ACLNN(MoeTokenUnpermute,     (In,permuted, In,sorted, In,probs, bool,padded, Ints,restore, Out,out),
       (not_padded(padded), matrix("permutedTokens", permuted), fit(sorted, probs, out.size(0))), unpermute(permuted, sorted, probs, out))
 ACLNN(MoeTokenUnpermuteGrad, (In,permuted, In,grad, In,sorted, In,probs, bool,padded, Ints,restore, Out,grad_permuted, Out,grad_probs),

@@ -28,7 +28,7 @@ at::Tensor log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& self) 
 // One weight for each channel (dimension 1), or one for all.
 at::Tensor per_channel(const at::Tensor& weight, const at::Tensor& self) {
   if (weight.numel() == 1 || self.dim() < 2) return weight.reshape({-1});
-  std::vector<int64_t> sizes(self.dim(), 1);
+  Dims sizes(self.dim(), 1);
   sizes[1] = weight.numel();
   return weight.reshape(sizes);
 }
@@ -39,7 +39,7 @@ void prelu_backward(const at::Tensor& grad, const at::Tensor& self, const at::Te
   auto [to_self, to_weight] = at::_prelu_kernel_backward(grad, self, fitted.expand_as(self));
   write(grad_self, to_self);
   if (fitted.numel() == 1) return write(grad_weight, to_weight.sum().reshape(grad_weight.sizes()));
-  std::vector<int64_t> others;
+  Dims others;
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != 1) others.push_back(i);
   write(grad_weight, to_weight.sum(others).reshape(grad_weight.sizes()));
@@ -49,13 +49,13 @@ const char* approximation(int64_t mode) { return mode == 1 ? "tanh" : "none"; }
 
 void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
   SIM_CHECK(self.dim() && self.size(dim) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
-  auto sizes = self.sizes().vec();
-  sizes[(dim + self.dim()) % self.dim()] /= 2;
+  Dims sizes = self.sizes().vec();
+  sizes[wrap(dim, self)] /= 2;
   shape(out, sizes);
 }
 
 std::pair<at::Tensor, at::Tensor> halves(const at::Tensor& self, int64_t dim) {
-  auto parts = at::chunk(wide(self), 2, dim);
+  Tensors parts = at::chunk(wide(self), 2, dim);
   return {parts[0], parts[1]};
 }
 
@@ -179,7 +179,7 @@ ACLNN(PreluBackward,     (In,grad, In,self, In,weight, Out,out, Out,out_weight),
 ACLNN(GluBackward,       (In,grad, In,self, int64_t,dim, Out,out),              like(out, self),      write(out, at::glu_backward(grad, self, dim)))
 ACLNN(SwiGluGrad,        (In,grad, In,self, int64_t,dim, Out,out),              like(out, self),      write(out, swiglu_backward(grad, self, dim)))
 ACLNN(GeGluV3Backward,   (In,grad, In,self, In,gelu, int64_t,dim, int64_t,approximate, bool,left, Out,out), like(out, self), write(out, geglu_backward(grad, self, gelu, dim, approximate, left)))
-ACLNN(SoftmaxBackward,   (In,grad, In,output, int64_t,dim, Out,out),            like(out, output),    write(out, at::_softmax_backward_data(wide(grad), wide(output), dim, wide(output).scalar_type())))
-ACLNN(LogSoftmaxBackward,(In,grad, In,output, int64_t,dim, Out,out),            like(out, output),    write(out, at::_log_softmax_backward_data(wide(grad), wide(output), dim, wide(output).scalar_type())))
+ACLNN(SoftmaxBackward,   (In,grad, In,output, int64_t,dim, Out,out),            (like(out, output), like(grad, output)), write(out, at::_softmax_backward_data(wide(grad), wide(output), dim, wide(output).scalar_type())))
+ACLNN(LogSoftmaxBackward,(In,grad, In,output, int64_t,dim, Out,out),            (like(out, output), like(grad, output)), write(out, at::_log_softmax_backward_data(wide(grad), wide(output), dim, wide(output).scalar_type())))
 ACLNN(ScaledMaskedSoftmaxBackward, (In,grad, In,output, In,mask, double,scale, bool,triangle, Out,out), like(out, output), write(out, masked_softmax_backward(grad, output, mask, scale, triangle)))
 // clang-format on

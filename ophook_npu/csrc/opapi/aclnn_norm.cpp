@@ -30,8 +30,23 @@ void batch_norm(const at::Tensor& self, const at::Tensor& weight, const at::Tens
   }
 }
 
+// What ATen's kernel reads for each channel must be there.
+void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& var,
+                         const at::Tensor& saved_mean, const at::Tensor& saved_invstd, bool training, const Checked<bool>& mask) {
+  SIM_CHECK(mask.size() == 3, "three flags expected");
+  SIM_CHECK(self.dim() > 1 && self.size(1) > 0, "self has channels in dimension 1, its shape is ", self.sizes());
+  like(grad, self);
+  auto channels = [&](const at::Tensor& value) {
+    SIM_CHECK(value.defined() && value.numel() == self.size(1), self.size(1), " channels, and a statistic of them of shape ",
+                value.defined() ? value.sizes() : at::IntArrayRef());
+  };
+  if (weight.defined()) channels(weight);
+  channels(training ? saved_mean : mean);
+  channels(training ? saved_invstd : var);
+}
+
 void batch_norm_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& var,
-                         const at::Tensor& saved_mean, const at::Tensor& saved_invstd, bool training, double eps, const std::vector<bool>& mask,
+                         const at::Tensor& saved_mean, const at::Tensor& saved_invstd, bool training, double eps, const Checked<bool>& mask,
                          const at::Tensor& grad_self, const at::Tensor& grad_weight, const at::Tensor& grad_bias) {
   auto [to_self, to_weight, to_bias] = at::native_batch_norm_backward(
       wide(grad), wide(self), optional(wide(weight)), optional(wide(mean)), optional(wide(var)), optional(wide(saved_mean)),
@@ -42,15 +57,15 @@ void batch_norm_backward(const at::Tensor& grad, const at::Tensor& self, const a
 }
 
 // ---- batch normalization over several processes: local sums here, all-gather between the calls --------------------
-std::vector<int64_t> all_but_channels(const at::Tensor& self) {
-  std::vector<int64_t> dims;
+Dims all_but_channels(const at::Tensor& self) {
+  Dims dims;
   for (int64_t i = 0; i < self.dim(); ++i)
     if (i != 1) dims.push_back(i);
   return dims;
 }
 
 at::Tensor by_channel(const at::Tensor& value, const at::Tensor& self) {
-  std::vector<int64_t> sizes(self.dim(), 1);
+  Dims sizes(self.dim(), 1);
   sizes[1] = self.size(1);
   return wide(value).reshape(sizes);
 }
@@ -137,7 +152,7 @@ void layer_norm(const at::Tensor& self, at::IntArrayRef normalized, const at::Te
 }
 
 void layer_norm_backward(const at::Tensor& grad, const at::Tensor& self, at::IntArrayRef normalized, const at::Tensor& mean, const at::Tensor& rstd,
-                         const at::Tensor& weight, const at::Tensor& bias, const std::vector<bool>& mask, const at::Tensor& grad_self,
+                         const at::Tensor& weight, const at::Tensor& bias, const Checked<bool>& mask, const at::Tensor& grad_self,
                          const at::Tensor& grad_weight, const at::Tensor& grad_bias) {
   auto input = wide(self);
   auto [to_self, to_weight, to_bias] = at::native_layer_norm_backward(
@@ -148,8 +163,8 @@ void layer_norm_backward(const at::Tensor& grad, const at::Tensor& self, at::Int
   write_asked(grad_bias, to_bias);
 }
 
-std::vector<int64_t> last_dims(int64_t count) {
-  std::vector<int64_t> dims(count);
+Dims last_dims(int64_t count) {
+  Dims dims(count);
   for (int64_t i = 0; i < count; ++i) dims[i] = i - count;
   return dims;
 }
@@ -169,7 +184,7 @@ void rms_norm_backward(const at::Tensor& grad, const at::Tensor& self, const at:
   auto input = wide(self), to = wide(grad);
   auto inverse = inverse_rms(input, gamma.dim(), 0);
   if (rstd.defined()) {
-    auto sizes = input.sizes().vec();
+    Dims sizes = input.sizes().vec();
     std::fill(sizes.end() - gamma.dim(), sizes.end(), 1);
     inverse = wide(rstd).reshape(sizes);
   }
@@ -233,13 +248,13 @@ at::Tensor group_norm(const at::Tensor& self, const at::Tensor& gamma, const at:
 
 at::Tensor group_norm_of(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups, double eps, const at::Tensor& mean,
                          const at::Tensor& rstd) {
-  return group_norm(self, gamma, beta, self.size(0), self.size(1), self.numel() / (self.size(0) * self.size(1)), groups, eps, mean, rstd);
+  return group_norm(self, gamma, beta, self.size(0), self.size(1), self.numel() / std::max<int64_t>(self.size(0) * self.size(1), 1), groups, eps, mean, rstd);
 }
 
 at::Tensor swish(const at::Tensor& self, double scale) { return at::mul(self, at::sigmoid(at::mul(self, scale))); }
 
 void group_norm_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& gamma,
-                         int64_t n, int64_t c, int64_t area, int64_t groups, const std::vector<bool>& mask, const at::Tensor& grad_self,
+                         int64_t n, int64_t c, int64_t area, int64_t groups, const Checked<bool>& mask, const at::Tensor& grad_self,
                          const at::Tensor& grad_gamma, const at::Tensor& grad_beta) {
   auto [to_self, to_gamma, to_beta] =
       at::native_group_norm_backward(wide(grad).contiguous(), wide(self).contiguous(), wide(mean).contiguous(), wide(rstd).contiguous(),
@@ -252,7 +267,7 @@ void group_norm_backward(const at::Tensor& grad, const at::Tensor& self, const a
 void group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& self, const at::Tensor& gamma,
                                const at::Tensor& beta, int64_t groups, double scale, bool gamma_too, bool beta_too, const at::Tensor& out,
                                const at::Tensor& out_gamma, const at::Tensor& out_beta) {
-  const int64_t n = self.size(0), c = self.size(1), area = self.numel() / (n * c);
+  const int64_t n = self.size(0), c = self.size(1), area = self.numel() / std::max<int64_t>(n * c, 1);
   auto grouped = wide(self).reshape({n, groups, -1});
   auto norm = at::mul(at::sub(grouped, wide(mean).reshape({n, groups, 1})), wide(rstd).reshape({n, groups, 1})).reshape({n, c, area});
   auto value = at::add(at::mul(norm, wide(gamma).unsqueeze(-1)), wide(beta).unsqueeze(-1)).reshape(self.sizes());
@@ -265,7 +280,7 @@ void group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& mean, c
 
 // clang-format off
 ACLNN(BatchNorm,         (In,self, In,weight, In,bias, In,running_mean, In,running_var, bool,training, double,momentum, double,eps, Out,out, Out,mean, Out,invstd), like(out, self), batch_norm(self, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd))
-ACLNN(BatchNormBackward, (In,grad, In,self, In,weight, In,running_mean, In,running_var, In,mean, In,invstd, bool,training, double,eps, Bools,mask, Out,out, Out,out_weight, Out,out_bias), SIM_CHECK(mask.size() == 3, "three flags expected"), batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd, training, eps, mask, out, out_weight, out_bias))
+ACLNN(BatchNormBackward, (In,grad, In,self, In,weight, In,running_mean, In,running_var, In,mean, In,invstd, bool,training, double,eps, Bools,mask, Out,out, Out,out_weight, Out,out_bias), batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask), batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd, training, eps, mask, out, out_weight, out_bias))
 ACLNN(BatchNormStats,    (In,self, double,eps, Out,mean, Out,invstd),                            shape(mean, {self.size(1)}), batch_norm_stats(self, eps, mean, invstd))
 ACLNN(BatchNormReduce,   (In,self, Out,sum, Out,square_sum),                                     shape(sum, {self.size(1)}),  batch_norm_reduce(self, sum, square_sum))
 ACLNN(BatchNormElemt,    (In,self, In,weight, In,bias, In,mean, In,invstd, double,eps, Out,out), like(out, self),             write(out, batch_norm_elemt(self, weight, bias, mean, invstd)))

@@ -6,7 +6,7 @@ using namespace sim::aclnn;
 namespace {
 
 // A gradient that is not finite leaves 1 in found; all are unscaled.
-void check_and_unscale(const std::vector<at::Tensor>& grads, const at::Tensor& found, const at::Tensor& inverse_scale) {
+void check_and_unscale(const Tensors& grads, const at::Tensor& found, const at::Tensor& inverse_scale) {
   for (const at::Tensor& grad : grads) {
     if (!at::isfinite(grad).all().item<bool>()) found.fill_(1);
     grad.copy_(at::mul(wide(grad), inverse_scale.reshape({})));
@@ -43,7 +43,7 @@ void adamw(const at::Tensor& parameter, const at::Tensor& average, const at::Ten
   parameter.copy_(at::addcdiv(value, mean, denominator, -double(rate) / (1 - std::pow(double(beta1), count))));
 }
 
-void sgd(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& grads, const std::vector<at::Tensor>& buffers,
+void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers,
          const at::Tensor& grad_scale, float decay, float momentum, float rate, float dampening, bool nesterov, bool maximize, bool first) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     auto slope = wide(grads[i]);

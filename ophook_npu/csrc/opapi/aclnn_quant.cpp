@@ -16,8 +16,8 @@ at::Tensor rounded(const at::Tensor& value, const std::string& mode) {
 // Values for one dimension of self, so that they broadcast.
 at::Tensor along(const at::Tensor& values, const at::Tensor& self, int64_t axis) {
   if (values.dim() > 1 || values.numel() == 1) return wide(values);
-  std::vector<int64_t> sizes(self.dim(), 1);
-  sizes[(axis + self.dim()) % self.dim()] = values.numel();
+  Dims sizes(self.dim(), 1);
+  sizes[wrap(axis, self)] = values.numel();
   return wide(values).reshape(sizes);
 }
 
@@ -30,8 +30,8 @@ at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Ten
 
 void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out) {
   quantized_like(out, self);
-  SIM_CHECK(axis >= -2 && axis < self.dim(), "axis ", axis, "; the last two dimensions are allowed");
-  const int64_t size = self.size(axis);
+  SIM_CHECK(axis >= -2 && axis < std::max<int64_t>(self.dim(), 1), "axis ", axis, "; the last two dimensions are allowed");
+  const int64_t size = self.dim() ? self.size(axis) : 1;
   SIM_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
 }
 
@@ -63,7 +63,7 @@ void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Te
 
 void write_dynamic(const Dynamic& result, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
   write_quantized(out, result.value.reshape([&] {
-    auto sizes = scale.sizes().vec();
+    Dims sizes = scale.sizes().vec();
     sizes.push_back(result.value.size(-1));
     return sizes;
   }()));
@@ -90,7 +90,7 @@ struct Swiglu {
 
   at::Tensor operator()(const at::Tensor& x) const {
     if (!pairs) {
-      auto parts = x.chunk(2, -1);
+      Tensors parts = x.chunk(2, -1);
       return at::silu(parts[left ? 0 : 1]).mul(parts[left ? 1 : 0]);
     }
     auto both = x.unflatten(-1, {-1, 2});
@@ -179,7 +179,7 @@ at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor
 }
 
 void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1, const at::Tensor& smooth2,
-                          const at::Tensor& beta, double eps, std::vector<bool> mask, const at::Tensor& out1, const at::Tensor& out2,
+                          const at::Tensor& beta, double eps, Checked<bool> mask, const at::Tensor& out1, const at::Tensor& out2,
                           const at::Tensor& sum, const at::Tensor& scale1, const at::Tensor& scale2) {
   if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
   auto value = normalized(a, b, gamma, beta, eps, sum);

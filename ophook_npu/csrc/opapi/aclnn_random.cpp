@@ -20,7 +20,12 @@ at::Tensor draw_kept(int64_t elements, double keep_probability, uint64_t seed, u
   return at::empty({elements}, at::kBool).bernoulli_(keep_probability, generator(seed, offset));
 }
 
+static void holds(const at::Tensor& mask, int64_t bits) {
+  SIM_CHECK(mask.is_contiguous() && mask.numel() >= (bits + 7) / 8, "a mask of shape ", mask.sizes(), " does not hold ", bits, " bits");
+}
+
 void pack_bits(const at::Tensor& mask, const at::Tensor& kept) {
+  holds(mask, kept.numel());
   auto bits = mask.mutable_data_ptr<uint8_t>();
   auto flags = kept.const_data_ptr<bool>();
   std::fill_n(bits, mask.numel(), 0);
@@ -28,6 +33,7 @@ void pack_bits(const at::Tensor& mask, const at::Tensor& kept) {
 }
 
 at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements) {
+  holds(mask, first + elements);
   auto kept = at::empty({elements}, at::kBool);
   auto flags = kept.mutable_data_ptr<bool>();
   auto bits = mask.const_data_ptr<uint8_t>();
@@ -51,7 +57,7 @@ at::Generator captured(const at::Tensor& seed, const at::Tensor& offset, uint64_
   return generator(seed.item<int64_t>(), offset.item<int64_t>() + offset_in_graph);
 }
 
-void gen_mask(const std::vector<int64_t>& sizes, double drop, uint64_t seed, uint64_t offset, const at::Tensor& mask) {
+void gen_mask(const Dims& sizes, double drop, uint64_t seed, uint64_t offset, const at::Tensor& mask) {
   pack_bits(mask, draw_kept(c10::multiply_integers(sizes), 1 - drop, seed, offset));
 }
 

@@ -49,7 +49,7 @@ at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& finished,
 }
 
 void chosen_like(const at::Tensor& x, int64_t k, const at::Tensor& out) {
-  auto sizes = x.sizes().vec();
+  Dims sizes = x.sizes().vec();
   sizes.back() = k;
   shape(out, sizes);
 }
@@ -177,7 +177,7 @@ void write_counts(const Routing& routing, int64_t kind, int64_t first, const at:
 }
 
 void init_routing_v3(const at::Tensor& x, const at::Tensor& expert_idx, const at::Tensor& scale, const at::Tensor& offset, int64_t capacity, int64_t experts,
-                     int64_t kind, bool counts_asked, int64_t quantization, const std::vector<int64_t>& range, bool by_row, const at::Tensor& rows,
+                     int64_t kind, bool counts_asked, int64_t quantization, const Dims& range, bool by_row, const at::Tensor& rows,
                      const at::Tensor& places, const at::Tensor& counts, const at::Tensor& row_scale) {
   const int64_t first = range.empty() ? 0 : range[0], last = range.empty() ? experts : range[1];
   auto routing = route(expert_idx, first, last);
@@ -202,7 +202,7 @@ void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::
   SIM_CHECK(mode >= 0 && mode <= 3, "drop_pad_mode ", mode, "; allowed: 0 to 3");
   SIM_CHECK(!bias.defined() || experts.defined(), "a bias needs the experts of the rows");
   const int64_t k = scales.defined() ? scales.size(1) : 1;
-  shape(out, {places.numel() / k, rows.size(-1)});
+  shape(out, {divided(places.numel(), k), rows.size(-1)});
 }
 
 // places: of the first choice of all tokens, then of the second; or by_row of each token in turn. -1 was dropped.

@@ -37,19 +37,19 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ------------------------
 void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& chosen, const at::Tensor& mask, const std::string& layout,
-              const std::vector<int64_t>& ends, const std::vector<int64_t>& key_ends, int64_t block_size, int64_t blocks, const at::Tensor& out) {
+              const Dims& ends, const Dims& key_ends, int64_t block_size, int64_t blocks, const at::Tensor& out) {
   SIM_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
   SIM_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
-  SIM_CHECK(query.dim() == 3 && key.dim() == 3 && query.size(1) % key.size(1) == 0, "query (tokens, heads, depth) and key expected, got ", query.sizes(),
+  SIM_CHECK(query.dim() == 3 && key.dim() == 3 && remainder_of(query.size(1), key.size(1)) == 0, "query (tokens, heads, depth) and key expected, got ", query.sizes(),
               " and ", key.sizes());
   SIM_CHECK(chosen.sizes() == at::IntArrayRef({query.size(0), key.size(1), blocks}), "topk_indices ", chosen.sizes(), " for ", blocks, " blocks");
   SIM_CHECK(!ends.empty() && ends.size() == key_ends.size(), ends.size(), " lengths of queries, ", key_ends.size(), " of keys");
-  for (int64_t end : key_ends) SIM_CHECK(end % block_size == 0, "keys that end at ", end, ", within a block of ", block_size, ", are not simulated");
+  for (int64_t end : key_ends) SIM_CHECK(remainder_of(end, block_size) == 0, "keys that end at ", end, ", within a block of ", block_size, ", are not simulated");
   shape(out.select(-1, 0), {query.size(0), query.size(1)});
 }
 
-void attend_selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen, const std::vector<int64_t>& ends,
-                     const std::vector<int64_t>& key_ends, double scale, int64_t block_size, const at::Tensor& top, const at::Tensor& sum,
+void attend_selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen, const Dims& ends,
+                     const Dims& key_ends, double scale, int64_t block_size, const at::Tensor& top, const at::Tensor& sum,
                      const at::Tensor& out) {
   const int64_t heads = key.size(1);
   auto head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(block_size, at::kLong);

@@ -9,8 +9,8 @@ namespace {
 at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis, const at::Tensor& out) {
   SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
   auto along = [&](const at::Tensor& values) {
-    std::vector<int64_t> sizes(self.dim(), 1);
-    if (values.numel() > 1) sizes[(axis + self.dim()) % self.dim()] = values.numel();
+    Dims sizes(self.dim(), 1);
+    if (values.numel() > 1) sizes[wrap(axis, self)] = values.numel();
     return wide(values).reshape(sizes);
   };
   // In place: such tensors are large. Float holds every step of a type of 8 bits.
@@ -29,36 +29,40 @@ at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at:
 #define UNARY(Op, fn) \
   ACLNN(Op,          (In,self, Out,out), like(out, self), at::fn##_out(out, self)) \
   ACLNN(Inplace##Op, (Ref,self),         when_run(),      self.fn##_())
+// One whose result is a floating-point number.
+#define FUNCTION(Op, fn) \
+  ACLNN(Op,          (In,self, Out,out), function_of(out, self),  at::fn##_out(out, self)) \
+  ACLNN(Inplace##Op, (Ref,self),         function_of(self, self), self.fn##_())
 
-UNARY(Acos, acos)
-UNARY(Acosh, acosh)
-UNARY(Asin, asin)
-UNARY(Asinh, asinh)
-UNARY(Atan, atan)
-UNARY(Atanh, atanh)
+FUNCTION(Acos, acos)
+FUNCTION(Acosh, acosh)
+FUNCTION(Asin, asin)
+FUNCTION(Asinh, asinh)
+FUNCTION(Atan, atan)
+FUNCTION(Atanh, atanh)
 UNARY(Ceil, ceil)
-UNARY(Cos, cos)
-UNARY(Cosh, cosh)
-UNARY(Erf, erf)
-UNARY(Erfc, erfc)
-UNARY(Erfinv, erfinv)
-UNARY(Exp, exp)
-UNARY(Exp2, exp2)
-UNARY(Expm1, expm1)
+FUNCTION(Cos, cos)
+FUNCTION(Cosh, cosh)
+FUNCTION(Erf, erf)
+FUNCTION(Erfc, erfc)
+FUNCTION(Erfinv, erfinv)
+FUNCTION(Exp, exp)
+FUNCTION(Exp2, exp2)
+FUNCTION(Expm1, expm1)
 UNARY(Floor, floor)
 UNARY(Frac, frac)
-UNARY(Log, log)
-UNARY(Log10, log10)
-UNARY(Log1p, log1p)
-UNARY(Log2, log2)
+FUNCTION(Log, log)
+FUNCTION(Log10, log10)
+FUNCTION(Log1p, log1p)
+FUNCTION(Log2, log2)
 UNARY(LogicalNot, logical_not)
-UNARY(Reciprocal, reciprocal)
-UNARY(Rsqrt, rsqrt)
-UNARY(Sin, sin)
-UNARY(Sinc, sinc)
-UNARY(Sinh, sinh)
-UNARY(Sqrt, sqrt)
-UNARY(Tan, tan)
+FUNCTION(Reciprocal, reciprocal)
+FUNCTION(Rsqrt, rsqrt)
+FUNCTION(Sin, sin)
+FUNCTION(Sinc, sinc)
+FUNCTION(Sinh, sinh)
+FUNCTION(Sqrt, sqrt)
+FUNCTION(Tan, tan)
 
 ACLNN(Abs,              (In,self, Out,out),                       like(out, self),                at::abs_out(out, self))
 ACLNN(AngleV2,          (In,self, Out,out),                       like(out, self),                at::angle_out(out, self))
@@ -72,7 +76,7 @@ ACLNN(RoundDecimals,    (In,self, int64_t,decimals, Out,out),     like(out, self
 ACLNN(Sign,             (In,self, Out,out),                       like(out, self),                self.is_complex() ? at::sgn_out(out, self) : at::sign_out(out, self))
 ACLNN(Signbit,          (In,self, Out,out),                       like(out, self),                at::signbit_out(out, self))
 ACLNN(Trunc,            (In,self, Out,out),                       like(out, self),                at::trunc_out(out, self))
-ACLNN(Logit,            (In,self, double,eps, Out,out),           like(out, self),                write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(Logit,            (In,self, double,eps, Out,out),           function_of(out, self),         write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
 ACLNN(LogitGrad,        (In,self, In,grad, double,eps, Out,out),  like(out, self),                write(out, at::logit_backward(grad, self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
 ACLNN(Quantize,         (In,self, In,scales, In,zero_points, Dtype,dtype, int64_t,axis, Out,out), like(out, self), write(out, quantized(self, scales, zero_points, axis, out)))
 ACLNN(Cast,             (In,self, Dtype,dtype, Out,out),          like(out, self),                out.copy_(self))
@@ -82,7 +86,7 @@ ACLNN(InplaceNanToNum,  (Ref,self, float,nan, float,posinf, float,neginf), when_
 
 // fills, and tensors made of nothing
 ACLNN(InplaceFillScalar,(Ref,self, Num,value),                    when_run(),                     self.fill_(value))
-ACLNN(InplaceFillTensor,(Ref,self, In,value),                     when_run(),                     self.fill_(value))
+ACLNN(InplaceFillTensor,(Ref,self, In,value),                     one_element(value),             self.fill_(value.reshape({})))
 ACLNN(InplaceFillDiagonal, (Ref,self, Num,value, bool,wrap),      when_run(),                     self.fill_diagonal_(value, wrap))
 ACLNN(InplaceZero,      (Ref,self),                               when_run(),                     self.zero_())
 ACLNN(InplaceOne,       (Ref,self),                               when_run(),                     self.fill_(1))

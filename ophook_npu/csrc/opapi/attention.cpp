@@ -18,7 +18,7 @@ at::Tensor split_heads(const at::Tensor& tensor, const std::string& layout, int6
   auto x = wide(tensor);
   if (layout == "BNSD") return x;
   if (layout == "BSND") return x.transpose(1, 2);
-  const int64_t heads = x.size(-1) / depth;
+  const int64_t heads = divided(x.size(-1), depth);
   if (layout == "BSH") return x.reshape({x.size(0), x.size(1), heads, depth}).transpose(1, 2);
   return x.reshape({x.size(0), x.size(1), heads, depth}).permute({1, 2, 0, 3});  // SBH
 }
@@ -37,13 +37,13 @@ void known_layout(const std::string& layout, std::initializer_list<const char*> 
 }
 
 int64_t depth_of(const at::Tensor& query, const std::string& layout, int64_t heads) {
-  return layout == "BNSD" || layout == "BSND" ? query.size(-1) : query.size(-1) / heads;
+  return layout == "BNSD" || layout == "BSND" ? query.size(-1) : divided(query.size(-1), heads);
 }
 
 Heads heads_of(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads) {
   const int64_t depth = depth_of(query, layout, heads);
   auto keys = split_heads(key, layout, depth);
-  const int64_t value_depth = layout == "BNSD" || layout == "BSND" ? value.size(-1) : value.size(-1) / keys.size(1);
+  const int64_t value_depth = layout == "BNSD" || layout == "BSND" ? value.size(-1) : divided(value.size(-1), keys.size(1));
   return {split_heads(query, layout, depth), keys, split_heads(value, layout, value_depth)};
 }
 
@@ -75,12 +75,12 @@ at::Tensor hidden(const at::Tensor& mask, const Settings& how, int64_t batch, in
 }
 
 at::Tensor for_all_heads(const at::Tensor& x, int64_t heads) {
-  return x.size(1) == heads ? x : x.repeat_interleave(heads / x.size(1), 1);
+  return x.size(1) == heads ? x : x.repeat_interleave(divided(heads, x.size(1)), 1);
 }
 
 at::Tensor for_own_heads(const at::Tensor& grad, int64_t heads) {
   if (grad.size(1) == heads) return grad;
-  return grad.reshape({grad.size(0), heads, grad.size(1) / heads, grad.size(2), grad.size(3)}).sum(2);
+  return grad.reshape({grad.size(0), heads, divided(grad.size(1), heads), grad.size(2), grad.size(3)}).sum(2);
 }
 
 struct Scores {
@@ -179,7 +179,7 @@ void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
               const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
   auto split = heads_of(query, key, value, layout, heads);
   auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
-  auto to = split_heads(grad, layout, grad.size(-1) / (layout == "BSH" || layout == "SBH" ? heads : 1));
+  auto to = split_heads(grad, layout, divided(grad.size(-1), layout == "BSH" || layout == "SBH" ? heads : 1));
   Forward forward;
   if (given(how.max) && given(how.sum)) forward = {how.max.narrow(-1, 0, 1), how.sum.narrow(-1, 0, 1), {}};
   if (given(how.out)) forward.out = split_heads(how.out, layout, to.size(-1));
@@ -192,7 +192,7 @@ void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
 
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
 template <typename F>
-void each_sequence(const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads, F run) {
+void each_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads, F run) {
   int64_t query = 0, key = 0, bits = 0;
   for (size_t i = 0; i < query_ends.size(); ++i) {
     const int64_t queries = query_ends[i] - query, keys = key_ends[i] - key;
@@ -225,7 +225,7 @@ at::Tensor statistics_of(const at::Tensor& all, int64_t first, int64_t length, b
 }
 
 void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& drop_mask, const at::Tensor& mask,
-                         const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads, const Settings& how,
+                         const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
                          const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
   out.zero_();  // a sequence without keys
   each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
@@ -240,7 +240,7 @@ void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const a
 }
 
 void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& drop_mask,
-                          const at::Tensor& mask, const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads,
+                          const at::Tensor& mask, const Dims& query_ends, const Dims& key_ends, int64_t heads,
                           const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
   for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
   each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
@@ -267,7 +267,7 @@ at::Tensor drawn(const at::Tensor& drop_mask, int64_t scores, double keep, int64
   return mask;
 }
 
-int64_t scores_by_sequence(const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads) {
+int64_t scores_by_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads) {
   int64_t count = 0;
   for (size_t i = 0; i < query_ends.size(); ++i)
     count += heads * (query_ends[i] - (i ? query_ends[i - 1] : 0)) * (key_ends[i] - (i ? key_ends[i - 1] : 0));
@@ -280,8 +280,8 @@ int64_t scores_of_batch(const at::Tensor& query, const at::Tensor& key, const st
 }
 
 void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
-                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const std::vector<int64_t>& query_ends,
-                 const std::vector<int64_t>& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
+                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
+                 const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
                  const at::Tensor& out) {
   if (layout == "TND") {
     auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
@@ -294,7 +294,7 @@ void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tenso
 
 void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
                   const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
-                  const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t seed, int64_t offset,
+                  const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
                   const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
   if (layout == "TND") {
     auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
@@ -311,7 +311,7 @@ void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
   if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
 }
 
-void whole(const std::vector<int64_t>& query_lengths, const std::vector<int64_t>& key_lengths) {
+void whole(const Dims& query_lengths, const Dims& key_lengths) {
   SIM_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
 }
 
@@ -322,8 +322,8 @@ void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Ten
 }
 
 // One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
-void one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values, const at::Tensor& pse,
-               const at::Tensor& mask, const std::vector<int64_t>& lengths, const std::string& layout, int64_t heads, double scale,
+void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const at::Tensor& pse,
+               const at::Tensor& mask, const Dims& lengths, const std::string& layout, int64_t heads, double scale,
                const at::Tensor& out) {
   const auto split = heads_of(query, keys[0], values[0], layout, heads);
   const int64_t batch = split.query.size(0), count = split.key.size(2);
@@ -337,7 +337,7 @@ void one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, con
   forward(query, keys[0], values[0], pse, {}, unseen, layout, heads, Settings{.scale = scale}, {}, {}, out);
 }
 
-void check_one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values,
+void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values,
                      const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out) {
   SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
   check(query, keys[0], values[0], layout, heads, {}, out);
@@ -349,7 +349,7 @@ void check_one_token(const at::Tensor& query, const std::vector<at::Tensor>& key
 // ---- rotary position embedding: x cos + rotated(x) sin --------------------------------------------------------------
 at::Tensor rotated(const at::Tensor& x, int64_t mode) {
   if (mode == 0) {
-    auto halves = at::chunk(x, 2, -1);
+    Tensors halves = at::chunk(x, 2, -1);
     return at::cat({at::neg(halves[1]), halves[0]}, -1);
   }
   auto pairs = x.unflatten(-1, {-1, 2});

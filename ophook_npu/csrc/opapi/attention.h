@@ -15,7 +15,7 @@ struct Settings {
   double scale = 1, keep = 1;
   int64_t before = INT32_MAX, after = INT32_MAX;  // sparse mode 4: keys seen before and after the query's own position
   int64_t sparse_mode = 0;
-  std::vector<int64_t> prefix = {};
+  Dims prefix = {};
   int64_t pse_type = 1;  // 1: the position encoding is added before scaling, 0: after
   bool by_rows = false;  // layout TND: the statistics lie as the query does, (T, N, 8); else (N, S, 8) of one sequence behind the other
   at::Tensor max = {}, sum = {}, out = {};  // backward: what the forward gave; computed anew where it is absent
@@ -25,7 +25,7 @@ inline bool by_rows(const std::string& softmax_layout) { return softmax_layout =
 
 inline bool given(const at::Tensor& tensor) { return tensor.defined() && tensor.numel(); }
 void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what);
-void whole(const std::vector<int64_t>& query_lengths, const std::vector<int64_t>& key_lengths);  // no lengths of single sequences
+void whole(const Dims& query_lengths, const Dims& key_lengths);  // no lengths of single sequences
 void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads,
                    int64_t key_heads);
 
@@ -41,29 +41,29 @@ void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
 
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
 void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& drop_mask, const at::Tensor& mask,
-                         const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads, const Settings& how,
+                         const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
                          const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
 void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& drop_mask,
-                          const at::Tensor& mask, const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t heads,
+                          const at::Tensor& mask, const Dims& query_ends, const Dims& key_ends, int64_t heads,
                           const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
 
 // Any of these layouts; the dropout mask is drawn where none is given.
 void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const std::string& layout,
                int64_t heads, const Settings& how, const at::Tensor& out);
 void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
-                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const std::vector<int64_t>& query_ends,
-                 const std::vector<int64_t>& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
+                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
+                 const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
                  const at::Tensor& out);
 void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
                   const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
-                  const std::vector<int64_t>& query_ends, const std::vector<int64_t>& key_ends, int64_t seed, int64_t offset,
+                  const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
                   const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse);
 
 // ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys -----------------
-void check_one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values,
+void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values,
                      const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out);
-void one_token(const at::Tensor& query, const std::vector<at::Tensor>& keys, const std::vector<at::Tensor>& values, const at::Tensor& pse,
-               const at::Tensor& mask, const std::vector<int64_t>& lengths, const std::string& layout, int64_t heads, double scale,
+void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const at::Tensor& pse,
+               const at::Tensor& mask, const Dims& lengths, const std::string& layout, int64_t heads, double scale,
                const at::Tensor& out);
 
 // ---- rotary position embedding: x cos + rotated(x) sin; mode 0 turns halves, mode 1 neighbours ------------------------

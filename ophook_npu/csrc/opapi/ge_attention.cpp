@@ -56,7 +56,7 @@ void flash_rule(Shaper& s) {
   s.out(3, s.dtype(0), out);
 }
 
-std::vector<int64_t> lengths(const Call& call, size_t input) { return call.has(input) ? call.need(input) : std::vector<int64_t>(); }
+Dims lengths(const Call& call, size_t input) { return call.has(input) ? call.need(input) : Dims(); }
 
 Results flash(const Args& a) {
   const Settings how = settings(a, 7, INT32_MAX);
@@ -155,7 +155,7 @@ Results any_inference(const Args& a) {
     return {a.output(0), a.output(1)};
   }
   at::Tensor mask = a[4];
-  if (const std::vector<int64_t> seen = lengths(a, 6); !seen.empty()) {
+  if (const Dims seen = lengths(a, 6); !seen.empty()) {
     if (how.sparse_mode != 0) throw Refused("lengths of keys with sparse mode " + std::to_string(how.sparse_mode) + " are not simulated");
     if (seen.size() != 1 && static_cast<int64_t>(seen.size()) != a[0].size(0)) throw Refused(std::to_string(seen.size()) + " lengths for " + a.describe(0));
     const at::Tensor unseen = at::arange(keys, at::kLong).ge(at::tensor(seen, at::kLong).reshape({-1, 1, 1, 1}));
@@ -220,12 +220,12 @@ void halved(Shaper& s) {
 void like_second(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 
 at::Tensor swiglu(const Args& a) {
-  const std::vector<at::Tensor> halves = wide(a[0]).chunk(2, a.integer("dim", -1));
+  const Tensors halves = wide(a[0]).chunk(2, a.integer("dim", -1));
   return at::silu(halves[0]) * halves[1];
 }
 at::Tensor swiglu_grad(const Args& a) {
   const int64_t dim = a.integer("dim", -1);
-  const std::vector<at::Tensor> halves = wide(a[1]).chunk(2, dim);
+  const Tensors halves = wide(a[1]).chunk(2, dim);
   const at::Tensor grad = wide(a[0]);
   return at::cat({at::silu_backward(grad * halves[1], halves[0]), grad * at::silu(halves[0])}, dim);
 }
@@ -241,7 +241,7 @@ void geglu_rule(Shaper& s) {
   s.out(1, s.dtype(0), shape);
 }
 Results geglu(const Args& a) {
-  const std::vector<at::Tensor> halves = wide(a[0]).chunk(2, a.integer("dim", -1));
+  const Tensors halves = wide(a[0]).chunk(2, a.integer("dim", -1));
   const bool left = a.flag("activate_left");
   at::Tensor gelu = at::gelu(halves[left ? 0 : 1], a.integer("approximate", 1) ? "tanh" : "none");
   return {halves[left ? 1 : 0] * gelu, gelu};

@@ -30,9 +30,9 @@ void iou_rule(Shaper& s) {
 }
 at::Tensor iou(const Args& a) {   // every step is rounded to the boxes' data type, as on the device
   at::Tensor eps = at::scalar_tensor(a.real("eps", 1.0), a[0].scalar_type());
-  auto sides = [&](const at::Tensor& boxes) { return boxes.t().unbind(0); };
+  auto sides = [&](const at::Tensor& boxes) -> Tensors { return boxes.t().unbind(0); };
   auto box = sides(a[0]), truth = sides(a[1]);
-  auto area = [&](const std::vector<at::Tensor>& of) { return (of[2] - of[0] + eps) * (of[3] - of[1] + eps); };
+  auto area = [&](const Tensors& of) { return (of[2] - of[0] + eps) * (of[3] - of[1] + eps); };
   auto shared = [&](size_t low, size_t high) {
     return (at::minimum(truth[high].unsqueeze(1), box[high]) - at::maximum(truth[low].unsqueeze(1), box[low])).clamp_min(0);
   };
@@ -101,7 +101,7 @@ struct Centred {
   at::Tensor x, y, width, height;
 };
 Centred centred(const at::Tensor& boxes) {
-  std::vector<at::Tensor> side = wide(boxes).unbind(1);
+  Tensors side = wide(boxes).unbind(1);
   at::Tensor width = side[2] - side[0] + 1, height = side[3] - side[1] + 1;
   return {(side[0] + side[2]) * 0.5, (side[1] + side[3]) * 0.5, width, height};
 }
@@ -115,12 +115,12 @@ at::Tensor encode_boxes(const Args& a) {
 
 at::Tensor decode_boxes(const Args& a) {
   Centred from = centred(a[0]);
-  std::vector<at::Tensor> delta = (wide(a[1]) * four(a, "stds", 1) + four(a, "means", 0)).unbind(1);
+  Tensors delta = (wide(a[1]) * four(a, "stds", 1) + four(a, "means", 0)).unbind(1);
   double ratio = std::abs(std::log(a.real("wh_ratio_clip", 0.016)));
   at::Tensor x = from.x + from.width * delta[0], y = from.y + from.height * delta[1];
   at::Tensor width = from.width * at::exp(delta[2].clamp(-ratio, ratio)), height = from.height * at::exp(delta[3].clamp(-ratio, ratio));
   at::Tensor out = at::stack({x - width * 0.5 + 0.5, y - height * 0.5 + 0.5, x + width * 0.5 - 0.5, y + height * 0.5 - 0.5}, 1);
-  std::vector<int64_t> limits = a.integers("max_shape");   // height, width
+  Dims limits = a.integers("max_shape");   // height, width
   if (limits.size() == 2) {
     at::Tensor most = at::tensor({limits[1] - 1, limits[0] - 1, limits[1] - 1, limits[0] - 1}).to(out.scalar_type());
     out = at::minimum(out.clamp_min(0), most);

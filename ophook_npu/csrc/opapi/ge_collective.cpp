@@ -96,7 +96,7 @@ at::Tensor all_to_all(const Args& a) {
 at::Tensor all_to_all_v(const Args& a) {
   at::Tensor x = a[0], out = a.output(0);
   auto unsigned_values = [&](size_t input) {
-    const std::vector<int64_t> values = a.need(input);
+    const Dims values = a.need(input);
     return std::vector<uint64_t>(values.begin(), values.end());
   };
   const auto send_counts = unsigned_values(1), send_offsets = unsigned_values(2), counts = unsigned_values(3), offsets = unsigned_values(4);
@@ -134,7 +134,7 @@ void received(Shaper& s) {
     total = 0;
     for (int64_t count : *counts) total += count;
   }
-  s.out(s.dtype(0), std::vector<int64_t>{total});
+  s.out(s.dtype(0), Dims{total});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 using aclnn::wide;
 
 struct Geometry {
-  std::vector<int64_t> strides, pads, dilations, output_padding;
+  Dims strides, pads, dilations, output_padding;
   int64_t groups;
 };
 
@@ -27,11 +27,11 @@ void forward_rule(Shaper& s) {
   if (x->size() != axes + 2 || filter->size() != axes + 2 ||
       ((*x)[1] >= 0 && (*filter)[1] >= 0 && (*x)[1] != (*filter)[1] * g.groups))
     throw Refused("a filter " + s.describe(1) + " with " + std::to_string(g.groups) + " groups does not fit " + s.describe(0));
-  std::vector<int64_t> out = {(*x)[0], (*filter)[0]};
+  Dims out = {(*x)[0], (*filter)[0]};
   for (size_t i = 0; i < axes; ++i) {
     const int64_t size = (*x)[i + 2], kernel = (*filter)[i + 2];
     const bool known = size >= 0 && kernel >= 0;
-    out.push_back(known ? (size + 2 * g.pads[i] - g.dilations[i] * (kernel - 1) - 1) / g.strides[i] + 1 : int64_t(ge_unknown_dim));
+    out.push_back(known ? divided(size + 2 * g.pads[i] - g.dilations[i] * (kernel - 1) - 1, g.strides[i]) + 1 : int64_t(ge_unknown_dim));
   }
   s.out(s.dtype(0), out);
 }
@@ -52,7 +52,7 @@ void shape_is_given(Shaper& s) {
 at::Tensor backward(const Args& a, size_t axes, const at::Tensor& grad, const at::Tensor& x, const at::Tensor& filter, bool of_input) {
   Geometry g = geometry(a, axes);
   auto grads = at::convolution_backward(wide(grad), wide(x), wide(filter), std::nullopt, g.strides, g.pads, g.dilations, false,
-                                        std::vector<int64_t>(axes, 0), g.groups, {of_input, !of_input, false});
+                                        Dims(axes, 0), g.groups, {of_input, !of_input, false});
   return of_input ? std::get<0>(grads) : std::get<1>(grads);
 }
 at::Tensor input_gradient(const Args& a, size_t axes) { return backward(a, axes, a[2], at::zeros(a.output(0).sizes()), a[1], true); }

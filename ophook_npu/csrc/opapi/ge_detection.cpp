@@ -22,6 +22,7 @@ Pooling pooling(const Call& call) {
 // The mean of bilinear samples is a product with one matrix an axis: row i holds what cell i takes of each pixel.
 at::Tensor cells(double start, double end, int64_t count, int64_t samples, int64_t pixels) {
   at::Tensor out = at::zeros({count, pixels});
+  if (!pixels) return out;
   auto weight = out.accessor<float, 2>();
   double size = (end - start) / static_cast<double>(count);
   int64_t taken = samples > 0 ? samples : static_cast<int64_t>(std::ceil(size));
@@ -116,13 +117,13 @@ void rotated_rule(Shaper& s) {
 }
 constexpr double kDegree = M_PI / 180;
 at::Tensor encode_rotated(const Args& a) {
-  auto from = wide(a[0]).unbind(1), to = wide(a[1]).unbind(1);
+  Tensors from = wide(a[0]).unbind(1), to = wide(a[1]).unbind(1);
   at::Tensor width = from[2] - from[0], height = from[3] - from[1];
   return at::stack({(to[0] + to[2] - from[0] - from[2]) / 2 / width, (to[1] + to[3] - from[1] - from[3]) / 2 / height,
                     at::log((to[2] - to[0]) / width), at::log((to[3] - to[1]) / height), at::tan(to[4] * kDegree) - at::tan(from[4] * kDegree)}, 1);
 }
 at::Tensor decode_rotated(const Args& a) {
-  auto from = wide(a[0]).unbind(1), delta = wide(a[1]).unbind(1);
+  Tensors from = wide(a[0]).unbind(1), delta = wide(a[1]).unbind(1);
   at::Tensor width = from[2] - from[0], height = from[3] - from[1];
   at::Tensor x = (from[0] + from[2]) / 2 + delta[0] * width, y = (from[1] + from[3]) / 2 + delta[1] * height;
   width = width * at::exp(delta[2]) / 2;
@@ -132,7 +133,7 @@ at::Tensor decode_rotated(const Args& a) {
 
 void yolo_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 at::Tensor encode_yolo(const Args& a) {
-  auto from = wide(a[0]).unbind(1), to = wide(a[1]).unbind(1);
+  Tensors from = wide(a[0]).unbind(1), to = wide(a[1]).unbind(1);
   at::Tensor stride = a[2].to(at::kFloat);
   const double eps = 1e-6;
   auto centre = [&](size_t low) { return (((to[low] + to[low + 2] - from[low] - from[low + 2]) / 2) / stride + 0.5).clamp(eps, 1 - eps); };

@@ -10,6 +10,14 @@ void compare(Shaper& s) {
   s.out(kBool, shape);
 }
 
+// What has no values for whole numbers.
+void floating(Shaper& s) {
+  const int32_t dtype = s.dtype(0);
+  if (dtype != kFloat && dtype != kHalf && dtype != kBfloat16 && dtype != kDouble && dtype != kComplex64 && dtype != kComplex128)
+    throw Refused("its input must be a floating-point number, it is " + s.describe(0));
+  same(s);
+}
+
 void logical(Shaper& s) {
   for (size_t i = 0; i < s.count(); ++i)
     if (s.dtype(i) != kBool) throw Refused("its inputs must be bool, input " + std::to_string(i) + " is " + s.describe(i));
@@ -121,7 +129,7 @@ void arithmetic(Shaper& s) {
 
 // ---- a slope for every channel (dimension 1), or one for all ----------------------------------------------------------
 at::Tensor slope(const Args& a, size_t weight) {
-  std::vector<int64_t> shape(static_cast<size_t>(std::max<int64_t>(a[0].dim(), 1)), 1);
+  Dims shape(static_cast<size_t>(std::max<int64_t>(a[0].dim(), 1)), 1);
   if (a[weight].numel() > 1) shape.at(1) = a[weight].numel();
   return a[weight].reshape(shape);
 }
@@ -197,25 +205,25 @@ const Table& elementwise_rows() {
       ROW(OnesLike,   UNARY, same, at::ones_like(a[0]))
       ROW(Abs,        UNARY, same, at::abs(a[0]))
       ROW(Neg,        UNARY, same, at::neg(a[0]))
-      ROW(Exp,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", same, exponential(a))
-      ROW(Log,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", same, logarithm(a))
-      ROW(Log1p,      UNARY, same, at::log1p(a[0]))
-      ROW(Expm1,      UNARY, same, at::expm1(a[0]))
-      ROW(Sqrt,       UNARY, same, at::sqrt(a[0]))
-      ROW(Rsqrt,      UNARY, same, at::rsqrt(a[0]))
+      ROW(Exp,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, exponential(a))
+      ROW(Log,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, logarithm(a))
+      ROW(Log1p,      UNARY, floating, at::log1p(a[0]))
+      ROW(Expm1,      UNARY, floating, at::expm1(a[0]))
+      ROW(Sqrt,       UNARY, floating, at::sqrt(a[0]))
+      ROW(Rsqrt,      UNARY, floating, at::rsqrt(a[0]))
       ROW(Reciprocal, UNARY, same, at::reciprocal(a[0]))
       ROW(Square,     UNARY, same, at::square(a[0]))
-      ROW(Sin,        UNARY, same, at::sin(a[0]))
-      ROW(Cos,        UNARY, same, at::cos(a[0]))
+      ROW(Sin,        UNARY, floating, at::sin(a[0]))
+      ROW(Cos,        UNARY, floating, at::cos(a[0]))
       ROW(Tan,        UNARY, same, at::tan(a[0]))
       ROW(Asin,       UNARY, same, at::asin(a[0]))
       ROW(Acos,       UNARY, same, at::acos(a[0]))
       ROW(Atan,       UNARY, same, at::atan(a[0]))
-      ROW(Sinh,       UNARY, same, at::sinh(a[0]))
-      ROW(Cosh,       UNARY, same, at::cosh(a[0]))
-      ROW(Tanh,       UNARY, same, at::tanh(a[0]))
-      ROW(Erf,        UNARY, same, at::erf(a[0]))
-      ROW(Erfc,       UNARY, same, at::erfc(a[0]))
+      ROW(Sinh,       UNARY, floating, at::sinh(a[0]))
+      ROW(Cosh,       UNARY, floating, at::cosh(a[0]))
+      ROW(Tanh,       UNARY, floating, at::tanh(a[0]))
+      ROW(Erf,        UNARY, floating, at::erf(a[0]))
+      ROW(Erfc,       UNARY, floating, at::erfc(a[0]))
       ROW(Floor,      UNARY, same, at::floor(a[0]))
       ROW(Ceil,       UNARY, same, at::ceil(a[0]))
       ROW(Round,      UNARY, same, at::round(a[0]))
@@ -256,7 +264,7 @@ const Table& elementwise_rows() {
       ROW(Asinh,  UNARY, same, at::asinh(a[0]))
       ROW(Acosh,  UNARY, same, at::acosh(a[0]))
       ROW(Atanh,  UNARY, same, at::atanh(a[0]))
-      ROW(Erfinv, "input_x -> output_y", same, at::erfinv(a[0]))
+      ROW(Erfinv, "input_x -> output_y", floating, at::erfinv(a[0]))
       ROW(RightShift, "x y -> z", integral, at::bitwise_right_shift(a[0], a[1]))
       ROW(NanToNum,   "x -> y | nan:Float=0.0 posinf:Float=0.0 neginf:Float=0.0", same, at::nan_to_num(a[0], a.real("nan", 0), a.real("posinf", 0), a.real("neginf", 0)))
       ROW(ThresholdV2,    "x threshold value? -> y", same, at::where(a[0].gt(a[1]), a[0], a.has(2) ? a[2].to(a[0].scalar_type()) : at::zeros({}, a[0].options())))

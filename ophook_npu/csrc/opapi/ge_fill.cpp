@@ -7,9 +7,9 @@ namespace {
 void shape_of(Shaper& s) {
   Shape shape = s.shape(0);
   s.out(static_cast<int32_t>(s.integer("dtype", kInt32)),
-        std::vector<int64_t>{shape ? rank_of(shape) : static_cast<int64_t>(ge_unknown_dim)});
+        Dims{shape ? rank_of(shape) : static_cast<int64_t>(ge_unknown_dim)});
 }
-void scalar_int(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt32)), std::vector<int64_t>{}); }
+void scalar_int(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt32)), Dims{}); }
 
 // Reads only the shape of its input, whose values need not be there.
 at::Tensor dims(const Args& a) { return at::tensor(*a.shape(0), at::kLong).to(a.out_dtype()); }
@@ -50,7 +50,7 @@ void range(Shaper& s) {
     if (*delta == 0) throw Refused("a step of 0");
     count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((*limit - *start) / *delta)));
   }
-  s.out(dtype, std::vector<int64_t>{count});
+  s.out(dtype, Dims{count});
 }
 void pad(Shaper& s) {
   Shape shape = s.shape(0);
@@ -67,7 +67,7 @@ void pad(Shaper& s) {
 }
 at::Tensor padded(const Args& a) {
   if (a.text("mode", "constant") != "constant") throw Refused("mode '" + a.text("mode", "") + "' is not simulated");
-  std::vector<int64_t> given = a.need(1), reversed;   // ATen starts at the last dimension
+  Dims given = a.need(1), reversed;   // ATen starts at the last dimension
   for (size_t i = given.size() / 2; i-- > 0;) reversed.insert(reversed.end(), {given[2 * i], given[2 * i + 1]});
   return at::constant_pad_nd(a[0], reversed, a.has(2) ? a[2].item() : at::Scalar(0));
 }
@@ -84,8 +84,8 @@ void lin_space(Shaper& s) {
 at::Tensor mirrored(const Args& a) {
   const std::string mode = a.text("mode", "REFLECT");
   if (mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
-  const std::vector<int64_t> given = a.need(1);
-  std::vector<int64_t> reversed;
+  const Dims given = a.need(1);
+  Dims reversed;
   size_t last = given.size() / 2, first = 0;
   while (first < last && !given[2 * first] && !given[2 * first + 1]) ++first;
   if (first == last) return a[0];

@@ -15,7 +15,7 @@ void norms_rule(Shaper& s) {
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(i), known({}));
 }
 
-using Operands = std::vector<at::Tensor>;
+using Operands = Tensors;
 
 // Calls f with the i-th tensors of `lists` lists and the number behind them: one for all, or the i-th of as many.
 template <typename F>

@@ -16,9 +16,9 @@ void refuse_masks(const Call& call) {
 }
 
 // The slices that begin, end, axes and strides describe; inputs axes and strides may be absent.
-std::vector<Slice> slices(const Call& call, const std::vector<int64_t>& shape, bool with_axes) {
+std::vector<Slice> slices(const Call& call, const Dims& shape, bool with_axes) {
   refuse_masks(call);
-  std::vector<int64_t> begin = call.need(1), end = call.need(2), axes, steps;
+  Dims begin = call.need(1), end = call.need(2), axes, steps;
   size_t strides_at = with_axes ? 4 : 3;
   if (with_axes && call.has(3)) axes = call.need(3);
   if (call.has(strides_at)) steps = call.need(strides_at);
@@ -37,8 +37,8 @@ std::vector<Slice> slices(const Call& call, const std::vector<int64_t>& shape, b
   return out;
 }
 
-std::vector<int64_t> shrunk(const Call& call, const std::vector<Slice>& all) {
-  std::vector<int64_t> out;
+Dims shrunk(const Call& call, const std::vector<Slice>& all) {
+  Dims out;
   for (size_t i = 0; i < all.size(); ++i)
     if (call.integer("shrink_axis_mask", 0) >> i & 1) out.push_back(all[i].axis);
   std::sort(out.rbegin(), out.rend());
@@ -54,12 +54,12 @@ void strided(Shaper& s, bool with_axes) {
     return;
   }
   std::vector<Slice> all = slices(s, *shape, with_axes);
-  std::vector<int64_t> out = *shape;
+  Dims out = *shape;
   for (const Slice& one : all) {
     int64_t& dim = out[static_cast<size_t>(one.axis)];
     dim = dim < 0 ? dim : (one.end - one.begin + one.step - 1) / one.step;
   }
-  for (int64_t axis : shrunk(s, all)) out.erase(out.begin() + axis);
+  for (int64_t axis : shrunk(s, all)) out.erase(axis);
   s.out(s.dtype(0), out);
 }
 void strided_slice(Shaper& s) { strided(s, false); }
@@ -89,7 +89,7 @@ void slice_rule(Shaper& s) {
 
 at::Tensor slice_of(const Args& a) {
   at::Tensor out = a[0];
-  std::vector<int64_t> offsets = a.need(1);
+  Dims offsets = a.need(1);
   for (size_t i = 0; i < offsets.size(); ++i)
     out = out.narrow(static_cast<int64_t>(i), offsets[i], a.output(0).size(static_cast<int64_t>(i)));
   return out;
@@ -102,13 +102,14 @@ void gather_along(Shaper& s, const Values& axis) {
   Shape out;
   if (data && indices && axis) {
     int64_t at = wrap(axis->at(0), rank_of(data));
+    if (data->empty()) throw Refused("it gathers along an axis, its input x is " + s.describe(0));
     out = data;
-    out->erase(out->begin() + at);
+    out->erase(at);
     out->insert(out->begin() + at, indices->begin(), indices->end());
   }
   s.out(s.dtype(0), out);
 }
-void gather(Shaper& s) { gather_along(s, std::vector<int64_t>{0}); }
+void gather(Shaper& s) { gather_along(s, Dims{0}); }
 void gather_v2(Shaper& s) { gather_along(s, s.values(2)); }
 
 at::Tensor gathered(const Args& a, int64_t axis) {
@@ -136,12 +137,12 @@ at::Tensor scattered(const Args& a) {
 // indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices stand
 // where the first indexed dimension was, or in front where indexed dimensions are not neighbours.
 void index_by_tensor(Shaper& s) {
-  Shape x = s.shape(0), index = std::vector<int64_t>{};
+  Shape x = s.shape(0), index = Dims{};
   for (size_t i = 1; i < s.count(); ++i) index = broadcast_shapes(index, s.shape(i), s);
   if (!x || !index) return s.out(s.dtype(0), std::nullopt);
-  std::vector<int64_t> mask = s.integers("indices_mask");
+  Dims mask = s.integers("indices_mask");
   mask.resize(x->size(), 0);
-  std::vector<int64_t> out;
+  Dims out;
   size_t first = 0, last = 0, indexed = 0;
   for (size_t i = 0; i < mask.size(); ++i) {
     if (!mask[i]) {
@@ -157,7 +158,7 @@ void index_by_tensor(Shaper& s) {
   s.out(s.dtype(0), out);
 }
 at::Tensor indexed_by_tensor(const Args& a) {
-  std::vector<int64_t> mask = a.integers("indices_mask");
+  Dims mask = a.integers("indices_mask");
   c10::List<std::optional<at::Tensor>> indices;
   size_t next = 1;
   for (int64_t taken : mask) indices.push_back(taken ? std::optional<at::Tensor>(a[next++].to(at::kLong)) : std::nullopt);
@@ -166,7 +167,7 @@ at::Tensor indexed_by_tensor(const Args& a) {
 
 void embedding_grad(Shaper& s) {
   Shape grad = s.shape(0);
-  s.out(s.dtype(0), std::vector<int64_t>{s.integer("num_weights", 0), grad ? grad->back() : static_cast<int64_t>(ge_unknown_dim)});
+  s.out(s.dtype(0), Dims{s.integer("num_weights", 0), grad ? grad->back() : static_cast<int64_t>(ge_unknown_dim)});
 }
 
 // The on and off values are inputs `values` and the one behind it.
@@ -179,7 +180,7 @@ void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
   s.out(s.dtype(values), shape);
 }
 void one_hot(Shaper& s) { one_hot_rule(s, s.values(1), 2); }
-void one_hot_attr(Shaper& s) { one_hot_rule(s, std::vector<int64_t>{s.integer("depth", 0)}, 1); }
+void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth", 0)}, 1); }
 at::Tensor hot(const Args& a, int64_t depth, size_t values) {
   at::Tensor is = a[0].to(at::kLong).unsqueeze(-1).eq(at::arange(depth, at::kLong));
   return at::where(is, a[values], a[values + 1]).movedim(-1, a.integer("axis", -1));
@@ -188,7 +189,7 @@ at::Tensor hot(const Args& a, int64_t depth, size_t values) {
 // ---- a view of the input's elements, which lie one behind the other ---------------------------------------------------
 void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
 at::Tensor strided_view(const Args& a) {
-  const std::vector<int64_t> size = a.need(1), stride = a.need(2), offset = a.need(3);
+  const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
   if (stride.size() != size.size() || offset.size() != 1) throw Refused("size and stride have one length, the offset is one number");
   int64_t last = offset[0];
   for (size_t i = 0; i < size.size(); ++i) last += (size[i] - 1) * stride[i];

@@ -42,7 +42,7 @@ Results ctc(const Args& a) {
 }
 void ctc_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 at::Tensor ctc_grad(const Args& a) {
-  std::vector<int64_t> lengths = a.need(4);
+  Dims lengths = a.need(4);
   int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
   return at::_ctc_loss_backward(a[0].reshape({-1}), a[1], a[2].to(at::kLong), a.need(3), lengths, a[5].reshape({-1}), a[6].narrow(2, 0, 2 * longest + 1).contiguous(),
                                 a.integer("blank", 0) % classes_of(a, 1), a.flag("zero_infinity"));
@@ -52,9 +52,12 @@ at::Tensor ctc_grad(const Args& a) {
 void norm_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
-    std::vector<int64_t> axes = s.integers("axes"), out;
-    std::vector<bool> gone(shape->size(), axes.empty());
-    for (int64_t axis : axes) gone[static_cast<size_t>(wrap(axis, rank_of(shape)))] = true;
+    Dims axes = s.integers("axes"), out;
+    Checked<bool> gone(shape->size(), axes.empty());
+    for (int64_t axis : axes) {
+      const int64_t at = wrap(axis, rank_of(shape));
+      if (!shape->empty()) gone[static_cast<size_t>(at)] = true;
+    }
     for (size_t i = 0; i < shape->size(); ++i)
       if (!gone[i]) out.push_back((*shape)[i]);
       else if (s.flag("keepdim")) out.push_back(1);
@@ -63,12 +66,12 @@ void norm_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 at::Tensor power_sum(const Args& a) {
-  double p = a.real("p", 2.0);
+  double p = norm_order(a);
   at::Tensor norm = at::linalg_vector_norm(a[0], p, a.integers("axes"), a.flag("keepdim"));
   return std::isinf(p) || p == 0 ? norm : at::pow(norm, p);
 }
 at::Tensor root(const Args& a) {
-  double p = a.real("p", 2.0);
+  double p = norm_order(a);
   return (std::isinf(p) || p == 0 ? a[0] : at::pow(a[0], 1 / p)).clamp_min(a.real("epsilon", 0));
 }
 
@@ -76,7 +79,7 @@ at::Tensor root(const Args& a) {
 void cdist_grad_rule(Shaper& s) {
   Shape shape = s.shape(1);
   if (shape && shape->size() < 3) throw Refused("its inputs are (…, rows, rows, columns), not " + s.describe(1));
-  if (shape) shape->erase(shape->end() - 2);
+  if (shape) shape->erase(rank_of(shape) - 2);
   s.out(s.dtype(1), shape);
 }
 at::Tensor cdist_grad(const Args& a) {

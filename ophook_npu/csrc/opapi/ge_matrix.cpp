@@ -26,7 +26,7 @@ Shape product(Shaper& s, const char* first, const char* second) {
   auto columns_b = s.flag(second) ? b->size() - 2 : b->size() - 1;
   int64_t k1 = (*a)[inner_a], k2 = (*b)[inner_b];
   if (k1 >= 0 && k2 >= 0 && k1 != k2) mismatch(s);
-  Shape batch_a = std::vector<int64_t>(a->begin(), a->end() - 2), batch_b = std::vector<int64_t>(b->begin(), b->end() - 2);
+  Shape batch_a = Dims(a->begin(), a->last(2)), batch_b = Dims(b->begin(), b->last(2));
   Shape out = broadcast_shapes(batch_a, batch_b, s);
   out->push_back((*a)[rows_a]);
   out->push_back((*b)[columns_b]);

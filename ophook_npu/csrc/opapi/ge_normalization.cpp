@@ -8,15 +8,15 @@ namespace {
 using aclnn::wide;
 
 // ---- over a batch: statistics for each channel, dimension 1 ------------------------------------------------------
-std::vector<int64_t> all_but_channels(const at::Tensor& x) {
-  std::vector<int64_t> out;
+Dims all_but_channels(const at::Tensor& x) {
+  Dims out;
   for (int64_t i = 0; i < x.dim(); ++i)
     if (i != 1) out.push_back(i);
   return out;
 }
 
 at::Tensor for_channels(const at::Tensor& values, const at::Tensor& x) {
-  std::vector<int64_t> shape(static_cast<size_t>(x.dim()), 1);
+  Dims shape(static_cast<size_t>(x.dim()), 1);
   shape.at(1) = values.numel();
   return wide(values).reshape(shape);
 }
@@ -51,6 +51,14 @@ Results batch_norm(const Args& a) {
 }
 
 void batch_norm_grad_rule(Shaper& s) {
+  const Shape grad = s.shape(0), x = s.shape(1);
+  if (x && (x->size() < 2 || (*x)[1] == 0 || (grad && grad->size() != x->size())))
+    throw Refused("its input has channels in dimension 1 and the shape of its gradient, it is " + s.describe(1));
+  for (size_t i = 0; x && grad && i < x->size(); ++i)
+    if ((*x)[i] >= 0 && (*grad)[i] >= 0 && (*x)[i] != (*grad)[i]) throw Refused("its gradient " + s.describe(0) + " does not fit " + s.describe(1));
+  for (size_t i = 2; x && i < 7; ++i)
+    if (const Shape each = s.shape(i); each && (each->size() != 1 || ((*x)[1] >= 0 && (*each)[0] >= 0 && (*each)[0] != (*x)[1])))
+      throw Refused("it has one number for each channel of " + s.describe(1) + ", not " + s.describe(i));
   s.out(0, s.dtype(1), s.shape(1));
   for (size_t i : {1, 2}) s.out(i, s.dtype(2), s.shape(2));
 }
@@ -146,8 +154,8 @@ Shape rstd_shape(const Shaper& s, size_t x, size_t gamma) {
   return shape;
 }
 
-std::vector<int64_t> last_dims(const at::Tensor& gamma) {
-  std::vector<int64_t> out;
+Dims last_dims(const at::Tensor& gamma) {
+  Dims out;
   for (int64_t i = 1; i <= gamma.dim(); ++i) out.push_back(-i);
   return out;
 }
@@ -176,7 +184,7 @@ void rms_norm_grad_rule(Shaper& s) {
 Results rms_norm_grad(const Args& a) {
   const at::Tensor grad = wide(a[0]), x = wide(a[1]), rstd = wide(a[2]), to_row = grad * wide(a[3]), row = x * rstd;
   at::Tensor dx = (to_row - row * (to_row * row).mean(last_dims(a[3]), true)) * rstd;
-  std::vector<int64_t> outer;
+  Dims outer;
   for (int64_t i = 0; i < x.dim() - a[3].dim(); ++i) outer.push_back(i);
   return {dx, outer.empty() ? grad * row : (grad * row).sum(outer)};
 }

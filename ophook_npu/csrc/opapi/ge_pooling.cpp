@@ -9,7 +9,7 @@ using aclnn::wide;
 
 // What a window leaves of a dimension; with ceil_mode the last one may hang over, but none starts behind the input.
 int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
-  const int64_t out = (size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0)) / stride + 1;
+  const int64_t out = divided(size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0), stride) + 1;
   return ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
 }
 
@@ -54,7 +54,15 @@ at::Tensor average_grad(const Args& a) {
                                  a.flag("ceil_mode"), !a.flag("exclusive", true), divisor(a));
 }
 
-void adaptive_grad_rule(Shaper& s) { s.out(s.dtype(0), s.integers("orig_input_shape")); }
+void adaptive_grad_rule(Shaper& s) {
+  const Dims before = s.integers("orig_input_shape");
+  const Shape grad = s.shape(0);
+  if (before.size() < 3 || before.size() > 4 || (grad && grad->size() != before.size()))
+    throw Refused("its images have 3 or 4 dimensions, its gradient is " + s.describe(0));
+  for (size_t i = 0; grad && i + 2 < before.size(); ++i)
+    if ((*grad)[i] >= 0 && (*grad)[i] != before[i]) throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
+  s.out(s.dtype(0), before);
+}
 
 void adaptive_rule(Shaper& s) {
   const auto size = s.integers("output_size");
@@ -62,15 +70,15 @@ void adaptive_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
     if (shape->size() < 3) throw Refused("its input has 3 or 4 dimensions, it is " + s.describe(0));
-    std::copy(size.begin(), size.end(), shape->end() - 2);
+    std::copy(size.begin(), size.end(), shape->last(size.size()));
   }
   s.out(s.dtype(0), shape);
 }
 
 // ---- maxima -----------------------------------------------------------------------------------------------------
 // V1 gives a value for every dimension of (batch, height, width, channels), V3 one for height and width.
-std::vector<int64_t> of_window(const Call& call, const char* attr) {
-  const std::vector<int64_t> all = call.integers(attr, {1, 1});
+Dims of_window(const Call& call, const char* attr) {
+  const Dims all = call.integers(attr, {1, 1});
   if (all.size() == 2) return all;
   if (all.size() != 4) throw Refused(std::string(attr) + " needs 2 or 4 values, it has " + std::to_string(all.size()));
   return {all[1], all[2]};
@@ -116,8 +124,8 @@ void nearest_rule(Shaper& s) {
 }
 
 at::Tensor nearest_grad(const Args& a) {
-  std::vector<int64_t> before = a[0].sizes().vec(), size = a.need(1);
-  std::copy(size.begin(), size.end(), before.end() - 2);
+  Dims before = a[0].sizes().vec(), size = a.need(1);
+  std::copy(size.begin(), size.end(), before.last(size.size()));
   return at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), before);
 }
 

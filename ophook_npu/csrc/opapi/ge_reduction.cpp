@@ -9,12 +9,12 @@ namespace {
 Shape reduced(const Shape& shape, const Values& axes, bool keep) {
   if (!shape) return std::nullopt;
   auto rank = static_cast<int64_t>(shape->size());
-  if (!axes) return keep ? Shape(std::vector<int64_t>(shape->size(), ge_unknown_dim)) : std::nullopt;
-  std::vector<bool> gone(shape->size(), false);   // no axes: nothing is reduced
+  if (!axes) return keep ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt;
+  Checked<bool> gone(shape->size(), false);   // no axes: nothing is reduced
   for (int64_t axis : *axes)
     if (rank) gone[static_cast<size_t>(wrap(axis, rank))] = true;
     else wrap(axis, rank);
-  std::vector<int64_t> out;
+  Dims out;
   for (size_t i = 0; i < shape->size(); ++i) {
     if (!gone[i]) out.push_back((*shape)[i]);
     else if (keep) out.push_back(1);
@@ -30,14 +30,14 @@ void reduce_bool(Shaper& s) {
 
 template <typename F>
 at::Tensor over_axes(const Args& a, F reduce_axes) {
-  std::vector<int64_t> axes = a.need(1);
+  Dims axes = a.need(1);
   return axes.empty() || a[0].dim() == 0 ? a[0] : reduce_axes(a[0], axes, a.flag("keep_dims"));
 }
 
 // ATen reduces by product, any and all one axis at a time.
 template <typename F>
 at::Tensor one_by_one(const Args& a, F reduce_axis) {
-  return over_axes(a, [&](at::Tensor x, std::vector<int64_t> axes, bool keep) {
+  return over_axes(a, [&](at::Tensor x, Dims axes, bool keep) {
     for (int64_t& axis : axes) axis = wrap(axis, x.dim());
     std::sort(axes.rbegin(), axes.rend());
     for (int64_t axis : axes) x = reduce_axis(x, axis, keep);
@@ -46,15 +46,16 @@ at::Tensor one_by_one(const Args& a, F reduce_axis) {
 }
 
 // ---- axes as an attribute; none means all ------------------------------------------------------------------------
-std::vector<int64_t> all_or(const Call& call, const char* attr, const Shape& shape) {
-  std::vector<int64_t> axes = call.integers(attr);
-  for (int64_t i = 0; axes.empty() && shape && i < rank_of(shape); ++i) axes.push_back(i);
+Dims all_or(const Call& call, const char* attr, const Shape& shape) {
+  Dims axes = call.integers(attr);
+  const int64_t rank = axes.empty() && shape ? rank_of(shape) : 0;
+  for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
   return axes;
 }
 void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.integers("axes"), s.flag("keep_dims"))); }
 at::Tensor product(const Args& a) {
   at::Tensor out = a[0];
-  std::vector<int64_t> axes = a.integers("axes");
+  Dims axes = a.integers("axes");
   for (int64_t& axis : axes) axis = wrap(axis, out.dim());
   std::sort(axes.rbegin(), axes.rend());
   for (int64_t axis : axes) out = at::prod(out, axis, a.flag("keep_dims"), out.scalar_type());
@@ -90,7 +91,7 @@ void arg_reduce(Shaper& s) {
 }
 
 void arg_with_value(Shaper& s) {
-  Shape shape = reduced(s.shape(0), std::vector<int64_t>{s.integer("dimension", 0)}, s.flag("keep_dims"));
+  Shape shape = reduced(s.shape(0), Dims{s.integer("dimension", 0)}, s.flag("keep_dims"));
   s.out(0, kInt32, shape);
   s.out(1, s.dtype(0), shape);
 }
@@ -110,7 +111,7 @@ void softmax_shape(Shaper& s) {
 }
 
 int64_t only_axis(const Args& a, const char* attr = "axes") {
-  std::vector<int64_t> axes = a.integers(attr, {-1});
+  Dims axes = a.integers(attr, {-1});
   if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
   return axes[0];
 }
@@ -130,7 +131,7 @@ void layer_norm_shape(Shaper& s) {
   if (stat && normalized && normalized->size() == 1 && (*normalized)[0] >= 0) {
     auto count = static_cast<size_t>((*normalized)[0]);
     if (count > stat->size()) throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
-    std::fill(stat->end() - static_cast<long>(count), stat->end(), 1);
+    std::fill(stat->last(count), stat->end(), 1);
   } else {
     stat = std::nullopt;
   }
@@ -193,12 +194,12 @@ int64_t reduction_of(const Call& call) {
 
 void loss_shape(Shaper& s) {
   broadcast(s);
-  if (reduction_of(s) != 0) s.out(s.dtype(0), std::vector<int64_t>{});
+  if (reduction_of(s) != 0) s.out(s.dtype(0), Dims{});
 }
 
 void nll_shape(Shaper& s) {
-  s.out(0, s.dtype(0), reduction_of(s) == 0 ? s.shape(1) : Shape(std::vector<int64_t>{}));
-  s.out(1, s.dtype(0), std::vector<int64_t>{});
+  s.out(0, s.dtype(0), reduction_of(s) == 0 ? s.shape(1) : Shape(Dims{}));
+  s.out(1, s.dtype(0), Dims{});
 }
 
 Results nll(const Args& a) {
@@ -228,7 +229,7 @@ const Table& reduction_rows() {
       ROW(ReduceLogSumExp, REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::logsumexp(x, axes, keep); }))
       {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true", std_rule, deviation_and_mean},
       ROW(ReduceStdWithMean, "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 correction:Int=1", std_rule, deviation_from(a))
-      ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr, at::linalg_vector_norm(a[0], a.real("p", 2), all_or(a, "axes", a.shape(0)), a.flag("keepdim")).clamp_min(a.real("epsilon", 0)))
+      ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr, at::linalg_vector_norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim")).clamp_min(a.real("epsilon", 0)))
       ROW(ArgMaxV2,   "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0)))
       ROW(ArgMin,     "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0)))
       {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value, [](const Args& a) { return extremum(a, true); }},

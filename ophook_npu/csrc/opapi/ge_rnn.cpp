@@ -36,8 +36,8 @@ bool backwards(const Call& call) {
 }
 
 // The order in which time is walked.
-std::vector<int64_t> steps(int64_t length, bool reversed) {
-  std::vector<int64_t> out(static_cast<size_t>(length));
+Dims steps(int64_t length, bool reversed) {
+  Dims out(static_cast<size_t>(length));
   for (int64_t t = 0; t < length; ++t) out[static_cast<size_t>(t)] = reversed ? length - 1 - t : t;
   return out;
 }
@@ -93,10 +93,10 @@ Results lstm(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, const 
   at::Tensor h = state(a, h0_at, batch, hidden), c = state(a, h0_at + 1, batch, hidden);
   at::Tensor inner = at::matmul(x, w_x);
   if (bias.defined()) inner = inner + bias;
-  std::array<std::vector<at::Tensor>, 8> all;
+  std::array<Tensors, 8> all;
   for (auto& one : all) one.resize(static_cast<size_t>(length));
   for (int64_t t : steps(length, backwards(a))) {
-    std::vector<at::Tensor> gates = at::chunk(inner[t] + at::matmul(h, w_h), 4, 1);
+    Tensors gates = at::chunk(inner[t] + at::matmul(h, w_h), 4, 1);
     at::Tensor i = at::sigmoid(gates[static_cast<size_t>(place[0])]), j = at::tanh(gates[static_cast<size_t>(place[1])]);
     at::Tensor f = at::sigmoid(gates[static_cast<size_t>(place[2])] + a.real("forget_bias", 0)), o = at::sigmoid(gates[static_cast<size_t>(place[3])]);
     at::Tensor cell = f * c + i * j, tanh_c = at::tanh(cell), y = o * tanh_c;
@@ -132,14 +132,14 @@ LstmGrads lstm_backward(const Args& a, const at::Tensor& w_x, const at::Tensor& 
   at::Tensor i = wide(a[y_at + 8]), j = wide(a[y_at + 9]), f = wide(a[y_at + 10]), o = wide(a[y_at + 11]), tanh_c = wide(a[y_at + 12]);
   auto place = gate_places(a);
   LstmGrads out{at::zeros_like(w_x), at::zeros_like(w_h), at::zeros_like(x), at::zeros({4 * hidden}), {}, {}};
-  std::vector<int64_t> order = steps(length, backwards(a));
+  Dims order = steps(length, backwards(a));
   for (size_t k = order.size(); k-- > 0;) {
     int64_t t = order[k];
     at::Tensor h_before = k ? h[order[k - 1]] : h0, c_before = k ? c[order[k - 1]] : c0;
     at::Tensor d = dh + dy[t], d_cell = dc + d * o[t] * (1 - tanh_c[t].square());
     std::array<at::Tensor, 4> gate = {d_cell * j[t] * i[t] * (1 - i[t]), d_cell * i[t] * (1 - j[t].square()),
                                       d_cell * c_before * f[t] * (1 - f[t]), d * tanh_c[t] * o[t] * (1 - o[t])};
-    std::vector<at::Tensor> ordered(4);
+    Tensors ordered(4);
     for (size_t n = 0; n < 4; ++n) ordered[static_cast<size_t>(place[n])] = masked(mask, t, gate[n], at::zeros_like(gate[n]));
     at::Tensor gates = at::cat(ordered, 1);
     out.dx[t].copy_(at::matmul(gates, w_x.t()));
@@ -213,11 +213,11 @@ Results gru(const Args& a) {
   at::Tensor h = state(a, 6, x.size(1), hidden), inner = at::matmul(x, w_x);
   if (a.has(3)) inner = inner + wide(a[3]);
   const size_t r_at = reset_first(a) ? 0 : 1;
-  std::array<std::vector<at::Tensor>, 5> all;
+  std::array<Tensors, 5> all;
   for (int64_t t = 0; t < length; ++t) {
     at::Tensor outer = at::matmul(h, w_h);
     if (a.has(4)) outer = outer + wide(a[4]);
-    std::vector<at::Tensor> gates_x = at::chunk(inner[t], 3, 1), gates_h = at::chunk(outer, 3, 1);
+    Tensors gates_x = at::chunk(inner[t], 3, 1), gates_h = at::chunk(outer, 3, 1);
     at::Tensor r = at::sigmoid(gates_x[r_at] + gates_h[r_at]), z = at::sigmoid(gates_x[1 - r_at] + gates_h[1 - r_at]);
     at::Tensor candidate = at::tanh(gates_x[2] + r * gates_h[2]);
     h = (1 - z) * candidate + z * h;

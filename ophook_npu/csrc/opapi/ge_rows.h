@@ -15,15 +15,16 @@
 #include <vector>
 
 #include "ge/kernels.h"
+#include "opapi/checked.h"
 
 namespace sim::ge_table {
 
 // ge::DataType, as far as the rules name it.
-enum Dtype : int32_t { kFloat = 0, kHalf = 1, kInt32 = 3, kUint8 = 4, kInt64 = 9, kBool = 12, kBfloat16 = 27 };
+enum Dtype : int32_t { kFloat = 0, kHalf = 1, kInt32 = 3, kUint8 = 4, kInt64 = 9, kDouble = 11, kBool = 12, kComplex64 = 16, kComplex128 = 17, kBfloat16 = 27 };
 
-using Shape = std::optional<std::vector<int64_t>>;   // none: unknown rank; -1: unknown dimension
-inline Shape known(std::vector<int64_t> dims) { return dims; }
-using Values = std::optional<std::vector<int64_t>>;  // none: not known
+using Shape = std::optional<Dims>;   // none: unknown rank; -1: unknown dimension
+inline Shape known(Dims dims) { return dims; }
+using Values = std::optional<Dims>;  // none: not known
 
 // Refuses a call: the message reaches the user behind the node's name and type.
 struct Refused : std::runtime_error {
@@ -40,7 +41,7 @@ class Call {
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;
   Values values(size_t input) const;              // of an int32 or int64 input
-  std::vector<int64_t> need(size_t input) const;  // the same where they must be known
+  Dims need(size_t input) const;  // the same where they must be known
   std::optional<double> number(size_t input) const;  // of an input with one element
   int64_t integer(const char* attr, int64_t otherwise) const;
   double real(const char* attr, double otherwise) const;
@@ -49,7 +50,7 @@ class Call {
   // Refuses an attribute that has another value than the one that is simulated.
   void only(const char* attr, const char* simulated) const;
   void only(const char* attr, double simulated) const;
-  std::vector<int64_t> integers(const char* attr, std::vector<int64_t> otherwise = {}) const;
+  Dims integers(const char* attr, Dims otherwise = {}) const;
   std::vector<float> reals(const char* attr) const;
   std::string describe(size_t input) const;       // "float16[2, 3]"
 
@@ -69,7 +70,7 @@ class Args : public Call {
  public:
   using Call::Call;
   at::Tensor operator[](size_t input) const;      // undefined where an optional input is not fed
-  std::vector<at::Tensor> tensors(size_t from, size_t to) const;
+  Tensors tensors(size_t from, size_t to) const;
   at::Tensor output(size_t index) const;          // its memory, shaped by the rule
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
@@ -115,9 +116,10 @@ void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);   // refuses an axis out of range
 // What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral` for
 // batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
-std::vector<int64_t> spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
-std::vector<int64_t> equal_pads(const Call& call, size_t axes);
+Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
+Dims equal_pads(const Call& call, size_t axes);
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
+double norm_order(const Call& call);            // attribute p
 Shape all_unknown(const Shape& shape);          // of the same rank
 Shape shape_from(const Shaper& s, size_t input);  // a shape given as an input: its values, or as many unknown dimensions
 

@@ -4,7 +4,7 @@
 namespace sim::ge_table {
 namespace {
 
-int64_t product_of(const std::vector<int64_t>& dims) {
+int64_t product_of(const Dims& dims) {
   int64_t out = 1;
   for (int64_t dim : dims) {
     if (dim < 0) return -1;
@@ -32,12 +32,12 @@ void reshape(Shaper& s) {
 
 void unsqueeze(Shaper& s) {
   Shape shape = s.shape(0);
-  std::vector<int64_t> axes = s.integers("axes");
+  Dims axes = s.integers("axes");
   if (shape) {
     int64_t rank = rank_of(shape) + static_cast<int64_t>(axes.size());
-    std::vector<bool> added(static_cast<size_t>(rank), false);
+    Checked<bool> added(static_cast<size_t>(rank), false);
     for (int64_t axis : axes) added[static_cast<size_t>(wrap(axis, rank))] = true;
-    std::vector<int64_t> out;
+    Dims out;
     size_t next = 0;
     for (bool one : added) out.push_back(one ? 1 : (*shape)[next++]);
     shape = out;
@@ -49,17 +49,20 @@ void expand_dims(Shaper& s) {
   Shape shape = s.shape(0);
   Values axis = s.values(1);
   if (shape && axis) shape->insert(shape->begin() + wrap(axis->at(0), rank_of(shape) + 1), 1);
-  else if (shape) shape = std::vector<int64_t>(shape->size() + 1, ge_unknown_dim);
+  else if (shape) shape = Dims(shape->size() + 1, ge_unknown_dim);
   s.out(s.dtype(0), shape);
 }
 
 void squeeze(Shaper& s) {
   Shape shape = s.shape(0);
-  std::vector<int64_t> axes = s.integers("axis");
+  Dims axes = s.integers("axis");
   if (shape) {
-    std::vector<int64_t> out;
-    std::vector<bool> chosen(shape->size(), axes.empty());
-    for (int64_t axis : axes) chosen[static_cast<size_t>(wrap(axis, rank_of(shape)))] = true;
+    Dims out;
+    Checked<bool> chosen(shape->size(), axes.empty());
+    for (int64_t axis : axes) {
+      const int64_t at = wrap(axis, rank_of(shape));
+      if (!shape->empty()) chosen[static_cast<size_t>(at)] = true;
+    }
     for (size_t i = 0; i < shape->size(); ++i) {
       int64_t dim = (*shape)[i];
       if (chosen[i] && axes.empty() && dim < 0) {   // whether it goes depends on its size
@@ -79,7 +82,8 @@ void flatten(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && !shape->empty()) {
     int64_t first = wrap(s.integer("axis", 1), rank_of(shape)), last = wrap(s.integer("end_axis", -1), rank_of(shape));
-    std::vector<int64_t> middle(shape->begin() + first, shape->begin() + last + 1);
+    if (last < first) throw Refused("it flattens axes " + std::to_string(first) + " to " + std::to_string(last));
+    Dims middle(shape->begin() + first, shape->begin() + last + 1);
     shape->erase(shape->begin() + first, shape->begin() + last + 1);
     shape->insert(shape->begin() + first, product_of(middle));
   }
@@ -93,7 +97,7 @@ void permute(Shaper& s, const Values& order) {
   if (shape && order) {
     if (order->size() != shape->size())
       throw Refused("its permutation has " + std::to_string(order->size()) + " axes, its input is " + s.describe(0));
-    std::vector<int64_t> out;
+    Dims out;
     for (int64_t axis : *order) out.push_back((*shape)[static_cast<size_t>(wrap(axis, rank_of(shape)))]);
     shape = out;
   } else {
@@ -107,14 +111,14 @@ void permute_attr(Shaper& s) { permute(s, s.integers("order")); }
 
 // A reshape to `shape` and a transposition, in either order.
 void confusion_transpose(Shaper& s) {
-  std::vector<int64_t> shape = s.integers("shape"), perm = s.integers("perm"), out;
+  Dims shape = s.integers("shape"), perm = s.integers("perm"), out;
   if (s.flag("transpose_first")) return s.out(s.dtype(0), shape);
   if (perm.size() != shape.size()) throw Refused("its permutation and its shape have different lengths");
   for (int64_t axis : perm) out.push_back(shape[static_cast<size_t>(wrap(axis, static_cast<int64_t>(shape.size())))]);
   s.out(s.dtype(0), out);
 }
 at::Tensor confused(const Args& a) {
-  std::vector<int64_t> shape = a.integers("shape"), perm = a.integers("perm");
+  Dims shape = a.integers("shape"), perm = a.integers("perm");
   return a.flag("transpose_first") ? a[0].permute(perm).reshape(shape) : a[0].reshape(shape).permute(perm);
 }
 
@@ -147,7 +151,7 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   s.out(s.dtype(first), out);
 }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
-void concat_attr(Shaper& s) { join(s, 0, s.count(), std::vector<int64_t>{s.integer("concat_dim", 0)}); }
+void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim", 0)}); }
 
 void pack(Shaper& s) {
   require_same_dtype(s, 0, s.count());
@@ -172,7 +176,7 @@ void unpack(Shaper& s) {
     int64_t axis = wrap(s.integer("axis", 0), rank_of(shape)), dim = (*shape)[static_cast<size_t>(axis)];
     if (dim >= 0 && dim != static_cast<int64_t>(s.outputs()))
       throw Refused("it unpacks " + s.describe(0) + " into " + std::to_string(s.outputs()) + " outputs");
-    shape->erase(shape->begin() + axis);
+    shape->erase(axis);
   }
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), shape);
 }
@@ -182,7 +186,7 @@ void split_even(Shaper& s, size_t data, const Values& axis) {
   if (shape && axis) {
     int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
     auto parts = static_cast<int64_t>(s.outputs());
-    if (dim >= 0 && dim % parts) throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
+    if (dim >= 0 && remainder_of(dim, parts)) throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
     if (dim >= 0) dim /= parts;
   } else {
     shape = all_unknown(shape);
@@ -190,7 +194,7 @@ void split_even(Shaper& s, size_t data, const Values& axis) {
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(data), shape);
 }
 void split(Shaper& s) { split_even(s, 1, s.values(0)); }
-void split_attr(Shaper& s) { split_even(s, 0, std::vector<int64_t>{s.integer("split_dim", 0)}); }
+void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim", 0)}); }
 
 void split_sizes(Shaper& s) {
   Values sizes = s.values(1), axis = s.values(2);
@@ -226,7 +230,7 @@ Results parts(const Args& a, size_t data, int64_t axis, size_t count) {
 }
 
 at::Tensor joined(const Args& a, size_t last, int64_t axis) {
-  std::vector<at::Tensor> parts = a.tensors(0, last);
+  Tensors parts = a.tensors(0, last);
   for (at::Tensor& part : parts)
     if (part.dim() == 0) part = part.unsqueeze(0);
   return at::cat(parts, axis);

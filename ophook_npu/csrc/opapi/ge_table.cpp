@@ -1,5 +1,7 @@
 // The graph engine's operator table behind its C boundary (ge/kernels.h).
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <unordered_map>
 
 #include "aclnn.h"
@@ -49,7 +51,7 @@ int report(const char* text, char* error, size_t capacity) {
 Shape Call::shape(size_t input) const {
   const ge_tensor& tensor = call_.inputs[input];
   if (tensor.rank < 0) return std::nullopt;
-  return std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
+  return Dims(tensor.dims, tensor.dims + tensor.rank);
 }
 
 Values Call::values(size_t input) const {
@@ -59,7 +61,7 @@ Values Call::values(size_t input) const {
     throw Refused("input " + std::to_string(input) + " is " + describe(input) + ", it must be int32 or int64");
   int64_t count = 1;
   for (int32_t i = 0; i < tensor.rank; ++i) count *= tensor.dims[i];
-  std::vector<int64_t> out;
+  Dims out;
   for (int64_t i = 0; i < count; ++i)
     out.push_back(tensor.dtype == kInt32 ? static_cast<const int32_t*>(tensor.data)[i]
                                          : static_cast<const int64_t*>(tensor.data)[i]);
@@ -71,7 +73,7 @@ std::optional<double> Call::number(size_t input) const {
   return view(call_.inputs[input]).item<double>();
 }
 
-std::vector<int64_t> Call::need(size_t input) const {
+Dims Call::need(size_t input) const {
   Values known = values(input);
   if (!known) throw Refused("the values of input " + std::to_string(input) + " are not known");
   return *known;
@@ -107,7 +109,7 @@ std::string Call::text(const char* attr, const char* otherwise) const {
   const ge_attr* found = find(attr);
   return found && found->kind == ge_attr_string ? found->s : otherwise;
 }
-std::vector<int64_t> Call::integers(const char* attr, std::vector<int64_t> otherwise) const {
+Dims Call::integers(const char* attr, Dims otherwise) const {
   const ge_attr* found = find(attr);
   if (!found) return otherwise;
   return {found->ints, found->ints + found->count};
@@ -137,8 +139,8 @@ void Shaper::out(size_t output, int32_t dtype, const Shape& shape) {
 }
 
 at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
-std::vector<at::Tensor> Args::tensors(size_t from, size_t to) const {
-  std::vector<at::Tensor> out;
+Tensors Args::tensors(size_t from, size_t to) const {
+  Tensors out;
   for (size_t i = from; i < to; ++i) out.push_back((*this)[i]);
   return out;
 }
@@ -156,7 +158,7 @@ void require_same_dtype(const Call& call, size_t first, size_t last) {
 
 Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call) {
   if (!first || !second) return std::nullopt;
-  std::vector<int64_t> a = *first, b = *second;
+  Dims a = *first, b = *second;
   if (a.size() < b.size()) a.swap(b);
   size_t lead = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
@@ -187,28 +189,34 @@ int64_t wrap(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + limit : axis;
 }
 
+// The greatest and the least int32 stand for an infinite order.
+double norm_order(const Call& call) {
+  const double p = call.real("p", 2);
+  return std::abs(p) < INT32_MAX ? p : std::copysign(std::numeric_limits<double>::infinity(), p);
+}
+
 Shape all_unknown(const Shape& shape) {
-  return shape ? Shape(std::vector<int64_t>(shape->size(), ge_unknown_dim)) : std::nullopt;
+  return shape ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt;
 }
 
 Shape shape_from(const Shaper& s, size_t input) {
   if (Values known = s.values(input)) return *known;
   Shape length = s.shape(input);
   if (!length || length->size() != 1 || (*length)[0] < 0) return std::nullopt;
-  return std::vector<int64_t>(static_cast<size_t>((*length)[0]), ge_unknown_dim);
+  return Dims(static_cast<size_t>((*length)[0]), ge_unknown_dim);
 }
 
-std::vector<int64_t> spatial(const Call& call, size_t axes, const char* attr, int64_t neutral) {
-  const std::vector<int64_t> all = call.integers(attr, std::vector<int64_t>(axes + 2, neutral));
+Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral) {
+  const Dims all = call.integers(attr, Dims(axes + 2, neutral));
   if (all.size() != axes + 2 || all[0] != neutral || all[1] != neutral)
     throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " + std::to_string(neutral));
   return {all.begin() + 2, all.end()};
 }
 
-std::vector<int64_t> equal_pads(const Call& call, size_t axes) {
-  const std::vector<int64_t> both = call.integers("pads", std::vector<int64_t>(2 * axes, 0));
+Dims equal_pads(const Call& call, size_t axes) {
+  const Dims both = call.integers("pads", Dims(2 * axes, 0));
   if (both.size() != 2 * axes) throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
-  std::vector<int64_t> out;
+  Dims out;
   for (size_t i = 0; i < both.size(); i += 2) {
     if (both[i] != both[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
     out.push_back(both[i]);
@@ -234,8 +242,12 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
     Shaper shaper(*call);
     row->rule(shaper);
     return 0;
+  } catch (const c10::Error& problem) {
+    return report(problem.what_without_backtrace(), error, capacity);
   } catch (const std::exception& problem) {
     return report(problem.what(), error, capacity);
+  } catch (...) {
+    return report("an exception of an unknown type", error, capacity);
   }
 }
 
@@ -260,5 +272,7 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
     return report(problem.what_without_backtrace(), error, capacity);
   } catch (const std::exception& problem) {
     return report(problem.what(), error, capacity);
+  } catch (...) {
+    return report("an exception of an unknown type", error, capacity);
   }
 }

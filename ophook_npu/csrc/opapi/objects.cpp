@@ -31,6 +31,8 @@ auto guarded(const char* caller, Make make) -> decltype(make()) {
     sim_fail(kInvalid, "%s: %s", caller, error.what_without_backtrace());
   } catch (const std::exception& error) {
     sim_fail(kInner, "%s: %s", caller, error.what());
+  } catch (...) {
+    sim_fail(kInner, "%s: an exception of an unknown type", caller);
   }
   return nullptr;
 }
@@ -86,7 +88,7 @@ SIM_API int aclDestroyFloatArray(const aclFloatArray* array) {
   return 0;
 }
 SIM_API aclBoolArray* aclCreateBoolArray(const bool* values, uint64_t count) {
-  return new aclBoolArray{std::vector<bool>(values, values + count)};
+  return new aclBoolArray{sim::Checked<bool>(values, values + count)};
 }
 SIM_API int aclDestroyBoolArray(const aclBoolArray* array) {
   delete array;

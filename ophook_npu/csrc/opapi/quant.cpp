@@ -35,7 +35,7 @@ double largest(const at::Tensor& out) {
 }
 
 void quantized_like(const at::Tensor& out, const at::Tensor& value) {
-  auto sizes = value.sizes().vec();
+  Dims sizes = value.sizes().vec();
   if (largest(out) == 7) sizes.back() /= kInWord;
   shape(out, sizes);
 }
@@ -88,7 +88,7 @@ at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const 
   auto numbers = whole_numbers(weight);
   auto along_k = [&](const at::Tensor& values) {
     if (values.dim() < 2 || values.size(0) == 1) return values;
-    SIM_CHECK(numbers.size(0) % values.size(0) == 0, values.size(0), " groups of ", numbers.size(0), " rows of a weight");
+    SIM_CHECK(remainder_of(numbers.size(0), values.size(0)) == 0, values.size(0), " groups of ", numbers.size(0), " rows of a weight");
     return values.repeat_interleave(numbers.size(0) / values.size(0), 0);
   };
   auto result = numbers.to(scale.scalar_type());
@@ -96,7 +96,7 @@ at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const 
   return result.mul(along_k(scale));
 }
 
-std::vector<Group> groups_of(const std::vector<int64_t>& list, int64_t kind, int64_t rows) {
+std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows) {
   SIM_CHECK(kind >= kEnds && kind <= kPairs, "group list type ", kind, "; allowed: 0 (ends), 1 (counts), 2 (pairs)");
   std::vector<Group> groups;
   int64_t start = 0;
@@ -114,7 +114,7 @@ std::vector<Group> groups_of(const std::vector<int64_t>& list, int64_t kind, int
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows) {
   SIM_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
   auto values = list.to(at::kLong).contiguous();
-  return groups_of(std::vector<int64_t>(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
+  return groups_of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
 }
 
 }  // namespace sim::aclnn

@@ -42,6 +42,6 @@ struct Group {
 };
 enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an expert and its count in each row
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows);
-std::vector<Group> groups_of(const std::vector<int64_t>& list, int64_t kind, int64_t rows);
+std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows);
 
 }  // namespace sim::aclnn
