@@ -54,10 +54,10 @@ def as_json(findings: list[Finding]) -> dict[str, Any]:
 
 def _python() -> list[Finding]:
     version = platform.python_version()
-    ok = sys.version_info >= (3, 10)
+    ok = sys.version_info >= (3, 11)
     return [
         Finding(
-            "python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.10 or later"
+            "python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.11 or later"
         )
     ]
 

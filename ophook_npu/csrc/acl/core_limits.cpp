@@ -1,5 +1,5 @@
-// libascendcl: how many cores a device, a stream or a thread may use. Kept and given back; the simulator's speed does not
-// depend on them, but graphs are captured anew when they change.
+// libascendcl: how many cores a device, a stream or a thread may use. Kept and given back; the simulator's speed does
+// not depend on them, but graphs are captured anew when they change.
 #include <map>
 #include <mutex>
 #include <optional>

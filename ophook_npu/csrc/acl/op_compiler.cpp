@@ -1,4 +1,5 @@
-// libacl_op_compiler: compile options, and single operators by type name (the path that ops without an aclnn form take).
+// libacl_op_compiler: compile options, and single operators by type name (the path that ops without an aclnn form
+// take).
 #include "acl/acl_op_compiler.h"
 
 #include <dlfcn.h>
@@ -20,7 +21,8 @@
 namespace {
 
 std::mutex mutex;
-// "disable": operators are looked up, not compiled for each shape; anything else sends torch_npu down the old aclop path.
+// "disable": operators are looked up, not compiled for each shape; anything else sends torch_npu down the old aclop
+// path.
 std::map<int, std::string>& options() {
   static auto* instance = new std::map<int, std::string>{{ACL_OP_JIT_COMPILE, "disable"}};
   return *instance;
@@ -44,7 +46,8 @@ const Table* table() {
   return found.run ? &found : nullptr;
 }
 
-// One call with all that it refers to: the caller frees its descriptions when the call returns, the stream runs it later.
+// One call with all that it refers to: the caller frees its descriptions when the call returns, the stream runs it
+// later.
 struct Call {
   std::string type;
   std::vector<ge_tensor> inputs, outputs;
@@ -55,7 +58,8 @@ struct Call {
   std::deque<std::vector<char>> host_values;
 
   ge_call view() {
-    return {type.c_str(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), attributes.data(), attributes.size()};
+    return {type.c_str(),   inputs.data(),     inputs.size(),    outputs.data(),
+            outputs.size(), attributes.data(), attributes.size()};
   }
 };
 
@@ -64,11 +68,13 @@ int refuse(const Call& call, const std::string& why) {
 }
 
 // ACL's and GE's data types have the same numbers.
-int describe(Call& call, const char* side, int index, const aclTensorDesc* desc, const aclDataBuffer* buffer, ge_tensor* out) {
+int describe(Call& call, const char* side, int index, const aclTensorDesc* desc, const aclDataBuffer* buffer,
+             ge_tensor* out) {
   const std::string where = std::string(side) + " " + std::to_string(index);
   if (desc->dims.size() > ge_max_rank) return refuse(call, where + " has more than 16 dimensions");
   if (desc->storage_format != desc->format && desc->storage_dims != desc->dims)
-    return refuse(call, where + " has the private format " + std::to_string(desc->storage_format) + ", which is not simulated");
+    return refuse(
+        call, where + " has the private format " + std::to_string(desc->storage_format) + ", which is not simulated");
   *out = {};
   out->dtype = desc->dtype == ACL_DT_UNDEFINED ? int32_t(ge_absent) : int32_t(desc->dtype);
   out->rank = int32_t(desc->dims.size());
@@ -97,7 +103,9 @@ struct AttributeWriter {
     attribute.kind = ge_attr_floats, attribute.floats = kept.data(), attribute.count = kept.size();
   }
   template <typename T>
-  void operator()(const T&) const { attribute.kind = ge_attr_other; }
+  void operator()(const T&) const {
+    attribute.kind = ge_attr_other;
+  }
 };
 
 int run_call(void* pointer) {
@@ -108,9 +116,9 @@ int run_call(void* pointer) {
   return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
 }
 
-int execute(const char* type, int input_count, const aclTensorDesc* const input_desc[], const aclDataBuffer* const inputs[],
-            int output_count, const aclTensorDesc* const output_desc[], const aclDataBuffer* const outputs[],
-            const aclopAttr* attributes, void* stream) {
+int execute(const char* type, int input_count, const aclTensorDesc* const input_desc[],
+            const aclDataBuffer* const inputs[], int output_count, const aclTensorDesc* const output_desc[],
+            const aclDataBuffer* const outputs[], const aclopAttr* attributes, void* stream) {
   if (!table() || !table()->proto(type)) return sim_unimplemented((std::string("the aclop operator ") + type).c_str());
   auto call = std::make_unique<Call>();
   call->type = type;
@@ -151,13 +159,16 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     for (int d = 0; same && d < inferred.rank; ++d)
       same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];
     const auto one = [](const ge_tensor& tensor) {
-      return tensor.rank >= 0 && std::all_of(tensor.dims, tensor.dims + tensor.rank, [](int64_t dim) { return dim == 1; });
+      return tensor.rank >= 0 &&
+             std::all_of(tensor.dims, tensor.dims + tensor.rank, [](int64_t dim) { return dim == 1; });
     };
     same = same || (one(inferred) && one(told));  // a scalar and one element are the same to the operator
     if (!same || inferred.dtype != told.dtype)
-      return refuse(*call, "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
+      return refuse(*call,
+                    "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
   }
-  return sim_launch(stream, "aclop operator", run_call, call.release(), [](void* pointer) { delete static_cast<Call*>(pointer); });
+  return sim_launch(stream, "aclop operator", run_call, call.release(),
+                    [](void* pointer) { delete static_cast<Call*>(pointer); });
 }
 
 }  // namespace
@@ -194,9 +205,10 @@ aclError aclopCompileAndExecute(const char* type, int input_count, const aclTens
   return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
 }
 
-aclError aclopCompileAndExecuteV2(const char* type, int input_count, aclTensorDesc* input_desc[], aclDataBuffer* inputs[],
-                                  int output_count, aclTensorDesc* output_desc[], aclDataBuffer* outputs[],
-                                  aclopAttr* attributes, aclopEngineType, aclopCompileType, const char*, aclrtStream stream) {
+aclError aclopCompileAndExecuteV2(const char* type, int input_count, aclTensorDesc* input_desc[],
+                                  aclDataBuffer* inputs[], int output_count, aclTensorDesc* output_desc[],
+                                  aclDataBuffer* outputs[], aclopAttr* attributes, aclopEngineType, aclopCompileType,
+                                  const char*, aclrtStream stream) {
   return execute(type, input_count, input_desc, inputs, output_count, output_desc, outputs, attributes, stream);
 }
 

@@ -52,7 +52,9 @@ void aclopDestroyAttr(const aclopAttr* attributes) { delete attributes; }
 aclError aclopSetAttrBool(aclopAttr* a, const char* name, uint8_t value) { return set(a, name, value != 0); }
 aclError aclopSetAttrInt(aclopAttr* a, const char* name, int64_t value) { return set(a, name, value); }
 aclError aclopSetAttrFloat(aclopAttr* a, const char* name, float value) { return set(a, name, value); }
-aclError aclopSetAttrString(aclopAttr* a, const char* name, const char* value) { return set(a, name, std::string(value)); }
+aclError aclopSetAttrString(aclopAttr* a, const char* name, const char* value) {
+  return set(a, name, std::string(value));
+}
 aclError aclopSetAttrDataType(aclopAttr* a, const char* name, aclDataType value) { return set(a, name, value); }
 aclError aclopSetAttrListBool(aclopAttr* a, const char* name, int count, const uint8_t* values) {
   return set(a, name, std::vector<bool>(values, values + count));
@@ -63,7 +65,8 @@ aclError aclopSetAttrListInt(aclopAttr* a, const char* name, int count, const in
 aclError aclopSetAttrListFloat(aclopAttr* a, const char* name, int count, const float* values) {
   return set(a, name, std::vector<float>(values, values + count));
 }
-aclError aclopSetAttrListListInt(aclopAttr* a, const char* name, int lists, const int* counts, const int64_t* const values[]) {
+aclError aclopSetAttrListListInt(aclopAttr* a, const char* name, int lists, const int* counts,
+                                 const int64_t* const values[]) {
   std::vector<std::vector<int64_t>> all;
   for (int i = 0; i < lists; ++i) all.emplace_back(values[i], values[i] + counts[i]);
   return set(a, name, std::move(all));

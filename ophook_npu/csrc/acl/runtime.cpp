@@ -11,7 +11,9 @@
 
 namespace {
 
-int invalid(const char* caller, const char* what) { return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", caller, what); }
+int invalid(const char* caller, const char* what) {
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", caller, what);
+}
 
 struct Copy {
   void* to;
@@ -30,8 +32,9 @@ int check_side(const char* caller, const char* side, const void* pointer, size_t
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p is device memory, host memory was promised", caller, side,
                     pointer);
   if (device && left < size)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p..%p (%zu bytes): only the first %zu bytes are device memory", caller,
-                    side, pointer, static_cast<const void*>(static_cast<const char*>(pointer) + size), size, left);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p..%p (%zu bytes): only the first %zu bytes are device memory",
+                    caller, side, pointer, static_cast<const void*>(static_cast<const char*>(pointer) + size), size,
+                    left);
   return ACL_SUCCESS;
 }
 
@@ -39,7 +42,8 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
   if (size == 0) return ACL_SUCCESS;
   if (!to || !from) return invalid(caller, "null pointer");
   if (size > capacity)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into the destination's %zu", caller, size, capacity);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into the destination's %zu", caller, size,
+                    capacity);
   bool to_device = false, from_device = false;
   switch (kind) {
     case ACL_MEMCPY_HOST_TO_HOST: break;
@@ -94,8 +98,8 @@ extern "C" {
 // ---- devices and contexts ----
 aclError aclInit(const char* config) {
   if (int code = sim_init()) return code;
-  // {"defaultDevice": {"default_device": "0"}}: the one setting of ACL's configuration file that changes what is simulated.
-  // torch_npu passes it so that a thread without aclrtSetDevice works on that device.
+  // {"defaultDevice": {"default_device": "0"}}: the one setting of ACL's configuration file that changes what is
+  // simulated. torch_npu passes it so that a thread without aclrtSetDevice works on that device.
   if (!config || !*config) return ACL_SUCCESS;
   std::ifstream file(config);
   if (!file) return sim_fail(ACL_ERROR_INVALID_FILE, "aclInit: cannot read %s", config);
@@ -104,7 +108,8 @@ aclError aclInit(const char* config) {
   if (!std::regex_search(text, found, std::regex("\"default_device\"\\s*:\\s*\"?(\\d+)"))) return ACL_SUCCESS;
   return sim_set_default_device(std::stoi(found[1]));
 }
-aclError aclFinalize() { return ACL_SUCCESS; }  // nothing outlives the process, and streams drain when they are destroyed
+// Nothing outlives the process, and streams drain when they are destroyed.
+aclError aclFinalize() { return ACL_SUCCESS; }
 const char* aclrtGetSocName() {
   sim_init();
   const sim_soc* soc = sim_current_soc();
@@ -139,12 +144,14 @@ aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* activ
 }
 aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
   int count = sim_device_count();
-  if (device < 0 || peer < 0 || device >= count || peer >= count) return invalid("aclrtDeviceCanAccessPeer", "no such device");
+  if (device < 0 || peer < 0 || device >= count || peer >= count)
+    return invalid("aclrtDeviceCanAccessPeer", "no such device");
   *can = device != peer;
   return ACL_SUCCESS;
 }
 aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {
-  return peer >= 0 && peer < sim_device_count() ? ACL_SUCCESS : invalid("aclrtDeviceEnablePeerAccess", "no such device");
+  return peer >= 0 && peer < sim_device_count() ? ACL_SUCCESS
+                                                : invalid("aclrtDeviceEnablePeerAccess", "no such device");
 }
 aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic) {
   *logic = user;
@@ -159,10 +166,13 @@ aclError aclrtMallocHost(void** out, size_t size) { return sim_malloc_host(size,
 aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig*) { return sim_malloc_host(size, out); }
 aclError aclrtFreeHost(void* pointer) { return sim_free_host(pointer); }
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free_bytes, size_t* total) { return sim_memory_info(free_bytes, total); }
-aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) { return sim_reserve_address(size, out); }
+aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) {
+  return sim_reserve_address(size, out);
+}
 aclError aclrtReleaseMemAddress(void* pointer) { return sim_release_address(pointer); }
 aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* properties, uint64_t) {
-  if (properties->location.type != ACL_MEM_LOCATION_TYPE_DEVICE) return sim_unimplemented("aclrtMallocPhysical on the host");
+  if (properties->location.type != ACL_MEM_LOCATION_TYPE_DEVICE)
+    return sim_unimplemented("aclrtMallocPhysical on the host");
   return sim_malloc_physical(size, int(properties->location.id), handle);
 }
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle) { return sim_free_physical(handle); }
@@ -250,8 +260,12 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) { return sim_eve
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) { return sim_event_reset(event, stream); }
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) { return sim_event_wait(stream, event); }
 aclError aclrtSynchronizeEvent(aclrtEvent event) { return sim_event_synchronize(event, -1); }
-aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) { return sim_event_elapsed(start, end, ms); }
-aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) { return sim_event_time(event, microseconds); }
+aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
+  return sim_event_elapsed(start, end, ms);
+}
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) {
+  return sim_event_time(event, microseconds);
+}
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   int done = 0;
   if (int code = sim_event_query(event, &done)) return code;

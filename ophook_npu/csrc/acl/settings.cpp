@@ -17,7 +17,8 @@ constexpr const char* kCannVersion = "8.5.0";
 constexpr const char* kDriverVersion = "25.3.0";
 
 std::mutex mutex;
-std::map<int, int64_t> system_options = {{ACL_OPT_DETERMINISTIC, 0}, {ACL_OPT_ENABLE_DEBUG_KERNEL, 0}, {ACL_OPT_STRONG_CONSISTENCY, 0}};
+std::map<int, int64_t> system_options = {
+    {ACL_OPT_DETERMINISTIC, 0}, {ACL_OPT_ENABLE_DEBUG_KERNEL, 0}, {ACL_OPT_STRONG_CONSISTENCY, 0}};
 
 int require_device_number(const char* caller, uint32_t device) {
   if (int code = sim_init()) return code;
@@ -86,7 +87,8 @@ aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr what, int64_t* value) 
     case ACL_DEV_ATTR_L2_CACHE_SIZE: *value = int64_t(soc->l2); return ACL_SUCCESS;
     case ACL_DEV_ATTR_PHY_CHIP_ID: *value = device; return ACL_SUCCESS;
     case ACL_DEV_ATTR_IS_VIRTUAL: *value = 0; return ACL_SUCCESS;
-    default: return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtGetDeviceInfo: attribute %d is not simulated", int(what));
+    default:
+      return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtGetDeviceInfo: attribute %d is not simulated", int(what));
   }
 }
 
@@ -132,7 +134,8 @@ aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }
 
 void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...) {
   // CANN's own switch and scale: 0 debug, 1 info, 2 warning, 3 error; silent unless the user asks for it on stdout.
-  static const bool to_stdout = getenv("ASCEND_SLOG_PRINT_TO_STDOUT") && !strcmp(getenv("ASCEND_SLOG_PRINT_TO_STDOUT"), "1");
+  static const bool to_stdout =
+      getenv("ASCEND_SLOG_PRINT_TO_STDOUT") && !strcmp(getenv("ASCEND_SLOG_PRINT_TO_STDOUT"), "1");
   static const int threshold = getenv("ASCEND_GLOBAL_LOG_LEVEL") ? atoi(getenv("ASCEND_GLOBAL_LOG_LEVEL")) : 3;
   if (!to_stdout || int(level) < threshold) return;
   static const char* names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};

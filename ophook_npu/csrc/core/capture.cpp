@@ -41,7 +41,8 @@ int sim_capture_begin(void* handle) {
   Stream* stream = nullptr;
   if (!handle) return sim_fail(kInvalidParam, "aclmdlRICaptureBegin: the default stream cannot be captured");
   if (int code = resolve("aclmdlRICaptureBegin", handle, &stream)) return code;
-  if (stream->capture) return sim_fail(kStreamCaptured, "aclmdlRICaptureBegin: stream %d is already captured", stream->id);
+  if (stream->capture)
+    return sim_fail(kStreamCaptured, "aclmdlRICaptureBegin: stream %d is already captured", stream->id);
   auto model = std::make_shared<Model>();
   model->id = next_model++;
   model->members.push_back(stream);
@@ -58,7 +59,8 @@ int sim_capture_begin(void* handle) {
 int sim_capture_end(void* handle, void** out) {
   Stream* stream = nullptr;
   if (int code = resolve("aclmdlRICaptureEnd", handle, &stream)) return code;
-  if (!stream->capture) return sim_fail(kStreamNotCaptured, "aclmdlRICaptureEnd: stream %d is not captured", stream->id);
+  if (!stream->capture)
+    return sim_fail(kStreamNotCaptured, "aclmdlRICaptureEnd: stream %d is not captured", stream->id);
   if (!stream->origin)
     return sim_fail(kCaptureUnmatched, "aclmdlRICaptureEnd: the capture did not begin on stream %d", stream->id);
   std::shared_ptr<Model> model = std::move(stream->capture_owner);
@@ -85,7 +87,8 @@ int sim_model_execute(void* handle, void* on) {
   Stream* stream = nullptr;
   if (int code = resolve("aclmdlRIExecuteAsync", on, &stream)) return code;
   auto model = find(handle);
-  if (!model || !model->ended) return sim_fail(kInvalidHandle, "aclmdlRIExecuteAsync: %p is not a finished model", handle);
+  if (!model || !model->ended)
+    return sim_fail(kInvalidHandle, "aclmdlRIExecuteAsync: %p is not a finished model", handle);
   count_model();
   return stream->launch(std::make_shared<ReplayTask>(std::move(model)));
 }

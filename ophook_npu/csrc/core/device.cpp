@@ -102,7 +102,8 @@ int sim_init(void) {
   if (int code = read_number("OPHOOK_SIM_MEMORY", &memory)) return code;
   if (devices == 0) devices = 1;
   if (devices > kMaxDevices)
-    return sim_fail(kInvalidParam, "OPHOOK_SIM_DEVICES=%llu; allowed: 1 to %d", (unsigned long long)devices, kMaxDevices);
+    return sim_fail(kInvalidParam, "OPHOOK_SIM_DEVICES=%llu; allowed: 1 to %d", (unsigned long long)devices,
+                    kMaxDevices);
   if (memory == 0) {
     // Device memory is host memory here: a card never claims more than its share of what the host has.
     uint64_t host = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE)) / 4 * 3 / devices;

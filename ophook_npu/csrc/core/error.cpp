@@ -22,7 +22,8 @@ int sim_fail(int code, const char* format, ...) {
 }
 
 int sim_unimplemented(const char* what) {
-  return sim_fail(sim::kUnsupported, "%s is not implemented by the simulator (`ophook-npu sim info --operators` lists what is)", what);
+  return sim_fail(sim::kUnsupported,
+                  "%s is not implemented by the simulator (`ophook-npu sim info --operators` lists what is)", what);
 }
 
 const char* sim_error_message(void) {

@@ -118,7 +118,8 @@ int sim_event_wait(void* on, void* handle) {
   }
   if (capturing) {
     if (recording->is_done()) return kOk;
-    return sim_fail(107024, "aclrtStreamWaitEvent: captured stream %d would depend on unfinished work outside the capture",
+    return sim_fail(107024,
+                    "aclrtStreamWaitEvent: captured stream %d would depend on unfinished work outside the capture",
                     stream->id);
   }
   return stream->launch(std::make_shared<WaitTask>(std::move(recording)));
@@ -161,7 +162,8 @@ int sim_event_time(void* handle, uint64_t* microseconds) {
   std::shared_ptr<Recording> recording;
   if (int code = newest("aclrtEventGetTimestamp", handle, &recording)) return code;
   if (!recording || !recording->is_done())
-    return sim_fail(kEventTimestampInvalid, "the event has no time stamp: it was not recorded, or the stream is not there yet");
+    return sim_fail(kEventTimestampInvalid,
+                    "the event has no time stamp: it was not recorded, or the stream is not there yet");
   std::lock_guard lock(recording->mutex);
   *microseconds = recording->time_us;
   return kOk;

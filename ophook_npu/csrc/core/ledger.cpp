@@ -14,8 +14,8 @@ std::mutex publishing;
 int file = -1;
 char path[512];
 
-// A forked child has none of its parent's streams and cannot use its devices, as on hardware. It must not write into the
-// parent's file, nor keep it locked.
+// A forked child has none of its parent's streams and cannot use its devices, as on hardware. It must not write into
+// the parent's file, nor keep it locked.
 void in_child() {
   Ledger* parents = current.load();
   if (!parents || parents == &unseen) return;

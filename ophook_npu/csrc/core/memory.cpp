@@ -18,8 +18,8 @@ namespace {
 
 struct Block {
   size_t size;
-  int device;      // -1: pinned host memory
-  bool mapped;     // part of a reserved range: released by sim_unmap, not by sim_free
+  int device;   // -1: pinned host memory
+  bool mapped;  // part of a reserved range: released by sim_unmap, not by sim_free
 };
 
 struct Physical {
@@ -29,7 +29,7 @@ struct Physical {
 };
 
 std::shared_mutex mutex;
-std::map<uintptr_t, Block> blocks;           // by start address
+std::map<uintptr_t, Block> blocks;  // by start address
 std::map<uintptr_t, size_t> reservations;
 
 constexpr size_t kAlignment = 512;  // what aclrtMalloc promises
@@ -96,7 +96,8 @@ int sim_malloc(size_t size, void** out) {
   std::unique_lock lock(mutex);
   if (int code = book("aclrtMalloc", device, whole)) return code;
   // Anonymous pages are committed on first use: a card's 32 GiB do not have to exist on a laptop.
-  void* pointer = mmap(nullptr, round_up(whole, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pointer =
+      mmap(nullptr, round_up(whole, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) {
     give_back(device, whole);
     return sim_fail(sim::kOutOfMemory, "aclrtMalloc: the host has no %zu bytes for device %d", whole, device);
@@ -124,7 +125,8 @@ int sim_free_host(void* pointer) { return release("aclrtFreeHost", pointer, true
 
 int sim_malloc_host(size_t size, void** out) {
   if (!out || size == 0) return sim_fail(sim::kInvalidParam, "aclrtMallocHost: size 0 or no place for the result");
-  void* pointer = mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pointer =
+      mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "aclrtMallocHost: the host has no %zu bytes", size);
   std::unique_lock lock(mutex);
   blocks[reinterpret_cast<uintptr_t>(pointer)] = {size, -1, false};
@@ -158,7 +160,8 @@ int sim_is_pinned(const void* pointer) {
 int sim_reserve_address(size_t size, void** out) {
   size = round_up(size, page_size());
   void* pointer = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "aclrtReserveMemAddress: no %zu bytes of addresses", size);
+  if (pointer == MAP_FAILED)
+    return sim_fail(sim::kOutOfMemory, "aclrtReserveMemAddress: no %zu bytes of addresses", size);
   std::unique_lock lock(mutex);
   reservations[reinterpret_cast<uintptr_t>(pointer)] = size;
   *out = pointer;
@@ -210,8 +213,8 @@ int sim_map(void* pointer, size_t size, size_t offset, void* handle) {
   auto range = reservations.upper_bound(address);
   bool reserved = range != reservations.begin() && (--range, address + size <= range->first + range->second);
   if (!reserved || !physical || offset + size > physical->size)
-    return sim_fail(sim::kInvalidParam, "aclrtMapMem: %p (%zu bytes) is not reserved, or the handle is too small", pointer,
-                    size);
+    return sim_fail(sim::kInvalidParam, "aclrtMapMem: %p (%zu bytes) is not reserved, or the handle is too small",
+                    pointer, size);
   if (mmap(pointer, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->file, off_t(offset)) == MAP_FAILED)
     return sim_fail(sim::kOutOfMemory, "aclrtMapMem: mapping %zu bytes failed", size);
   blocks[address] = {size, physical->device, true};

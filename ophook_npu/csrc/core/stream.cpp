@@ -134,7 +134,8 @@ int Stream::synchronize(int64_t timeout_ms) {
     done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
   }
   --waiters_;
-  if (!done) return sim_fail(kStreamSyncTimeout, "stream %d: work was not done after %lld ms", id, (long long)timeout_ms);
+  if (!done)
+    return sim_fail(kStreamSyncTimeout, "stream %d: work was not done after %lld ms", id, (long long)timeout_ms);
   if (failure_ == kOk) return kOk;
   int code = failure_;
   failure_ = kOk;

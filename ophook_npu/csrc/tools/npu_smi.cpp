@@ -1,7 +1,7 @@
-// npu-smi for the simulated devices: the queries that projects decide by, in the real tool's layout. The machine is what
-// the environment describes (OPHOOK_SIM_SOC, _DEVICES, _MEMORY), memory in use what the user's processes have written
-// down (core/ledger.h). What a simulator cannot know is shown as the real tool shows what it cannot read: "-" in the
-// table, "NA" in lists.
+// npu-smi for the simulated devices: the queries that projects decide by, in the real tool's layout. The machine is
+// what the environment describes (OPHOOK_SIM_SOC, _DEVICES, _MEMORY), memory in use what the user's processes have
+// written down (core/ledger.h). What a simulator cannot know is shown as the real tool shows what it cannot read: "-"
+// in the table, "NA" in lists.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -91,9 +91,12 @@ uint64_t in_use(const std::vector<Process>& on_device) {
   return sum;
 }
 
-const char kLine[] = "+------------------------------------------------------------------------------------------------+\n";
-const char kCells[] = "+---------------------------+---------------+----------------------------------------------------+\n";
-const char kDouble[] = "+===========================+===============+====================================================+\n";
+const char kLine[] =
+    "+------------------------------------------------------------------------------------------------+\n";
+const char kCells[] =
+    "+---------------------------+---------------+----------------------------------------------------+\n";
+const char kDouble[] =
+    "+===========================+===============+====================================================+\n";
 
 void print_table(const Machine& here) {
   auto running = processes(here);
@@ -109,8 +112,8 @@ void print_table(const Machine& here) {
            (unsigned long long)mebibytes(in_use(running[size_t(device)])), (unsigned long long)(here.capacity / kMiB));
     fputs(chip + 1 < here.chips(npu) ? kLine : kDouble, stdout);
   }
-  printf("%s| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |\n%s", kCells,
-         kDouble);
+  printf("%s| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |\n%s",
+         kCells, kDouble);
   for (int npu = 0; npu < here.npus(); ++npu) {
     bool any = false;
     for (int chip = 0; chip < here.chips(npu); ++chip)
@@ -160,8 +163,8 @@ void print_board(const Machine& here, int npu, int chip) {
     field("Chip Name", here.chip);
     field("Chip Version", "NA");
   }
-  unknown({"Model", "Manufacturer", "Serial Number", "Software Version", "Firmware Version", "Compatibility", "Board ID",
-           "PCB ID", "BOM ID", "PCIe Bus Info", "Slot ID", "Class ID", "PCI Vendor ID", "PCI Device ID",
+  unknown({"Model", "Manufacturer", "Serial Number", "Software Version", "Firmware Version", "Compatibility",
+           "Board ID", "PCB ID", "BOM ID", "PCIe Bus Info", "Slot ID", "Class ID", "PCI Vendor ID", "PCI Device ID",
            "Subsystem Vendor ID", "Subsystem Device ID"});
   field("Chip Count", uint64_t(here.chips(npu)));
 }
