@@ -62,6 +62,8 @@ def _library(soname: str, torch: Wheel, torch_lib: str) -> Library:
         # Headers of torch 2.13 need C++20, those before take it. NDEBUG as torch itself: members of its classes
         # depend on it.
         "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-DNDEBUG",
+        # Messages name files as the packages do, not where they lay when they were compiled.
+        f"-ffile-prefix-map={torch.path}=torch", f"-ffile-prefix-map={_PACKAGE}=ophook_npu",
         f"-isystem{include}", f"-isystem{include / 'torch/csrc/api/include'}",
     )  # fmt: skip
     links = (f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10", "-ltorch", f"-Wl,-rpath,{torch_lib}")

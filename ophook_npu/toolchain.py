@@ -185,7 +185,7 @@ def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path],
     has to name their versions.
     """
     ours = [root.resolve() for root in roots]
-    told = [_without_roots(flag, roots) for flag in flags if not flag.startswith(WHERE)]
+    told = [_without_roots(flag, roots) for flag in without_places(flags)]
     texts = (path.read_bytes() for source in sources for path in included(source.resolve(), ours))
     return digest([stamp, *told, *texts])
 
@@ -208,8 +208,13 @@ def source_key(source: Path, library: Library, roots: Sequence[Path], stamp: str
     return key if library.prefix is None else digest([key, object_key(library.prefix, library.flags, roots, stamp)])
 
 
-# Flags that only say where things lie.
-WHERE = ("-isystem", "-ffile-prefix-map=")
+def without_places(flags: Sequence[str]) -> list[str]:
+    """The flags without what only says where files that are not ours lie on this machine."""
+    return [
+        re.sub("^-ffile-prefix-map=.*=", "-ffile-prefix-map=", flag)
+        for flag in flags
+        if not flag.startswith("-isystem")
+    ]
 
 
 def _without_roots(flag: str, roots: Sequence[Path]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ophook_npu import cache, toolchain
+from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place, vendors
 from ophook_npu.npu.installed import built_in, require, torch_npu_wheel, torch_wheel
@@ -102,14 +102,22 @@ def _built_in() -> list[Finding]:
 
 def _compiler() -> list[Finding]:
     found = []
+    ready = prebuilt.fitting()
+    missing = "note" if ready else "fail"
+    instead = f"; needed only for operators of your own: {prebuilt.DISTRIBUTION} is installed and fits" if ready else ""
     try:
         command = toolchain.compiler()
         found.append(Finding("compiler", "ok", toolchain.compiler_version(command)))
     except OphookError as error:
-        found.append(Finding("compiler", "fail", error.what, error.todo or ""))
+        found.append(Finding("compiler", missing, f"{error.what}{instead}", "" if ready else error.todo or ""))
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
     if not header.exists():
-        found.append(Finding("compiler", "fail", f"{header} is missing", "install python3-dev (Debian, Ubuntu)"))
+        todo = "" if ready else "install python3-dev (Debian, Ubuntu)"
+        found.append(Finding("compiler", missing, f"{header} is missing{instead}", todo))
+    unfit = prebuilt.installed()
+    if unfit and not ready:
+        said = "; ".join(prebuilt.differences(unfit.facts["made"]))
+        found.append(Finding("simulator", "note", f"the installed {prebuilt.DISTRIBUTION} does not fit: {said}"))
     try:
         folder = cache.cache_dir()
         free = shutil.disk_usage(folder).free

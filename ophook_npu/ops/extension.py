@@ -71,7 +71,7 @@ class _Plan:
     @property
     def recipe(self) -> str:
         """What it is made of, whatever compiler makes it and wherever it is linked."""
-        told = [flag for flag in self.flags if not flag.startswith(toolchain.WHERE)]
+        told = toolchain.without_places(self.flags)
         return toolchain.digest([self.stamp, self.soname, *told, *self.texts, *self.texts.values()])
 
     def build(self, folder: Path, progress: Progress | None = None) -> None:
@@ -99,6 +99,8 @@ def _plan(op: Operator, wheels: str = "") -> _Plan:
         "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-DOPHOOK_OUT_OF_TREE",
         # torch_npu's headers test it and nothing defines it: V2R13 for torch 2.13.
         "-DCURRENT_VERSION=V{}R{}".format(*torch.release),
+        # Messages name the files of the wheels as these do, not where they lay when they were compiled.
+        f"-ffile-prefix-map={torch.path}=torch", f"-ffile-prefix-map={torch_npu.path}=torch_npu",
         *(f"-isystem{path}" for path in system),
     )  # fmt: skip
     torch_lib, torch_npu_lib = torch.path / "lib", torch_npu.path / "lib"
