@@ -79,9 +79,8 @@ class _Plan:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
         sources = tuple(folder / name for name in self.texts if name.endswith(".cpp"))
-        library = Library(
-            self.soname, sources, self.flags, link_flags=self.link_flags, folder="", needs=self.needs
-        )  # fmt: skip
+        flags = (*self.flags, f"-ffile-prefix-map={folder}=.")
+        library = Library(self.soname, sources, flags, link_flags=self.link_flags, folder="", needs=self.needs)
         toolchain.build([library], folder, include_roots=[folder], stamp=self.stamp, progress=progress)
 
 
