@@ -107,6 +107,18 @@ def digest(parts: Iterable[bytes | str]) -> str:
     return sha.hexdigest()[:24]
 
 
+def _read(path: Path) -> tuple[bytes, list[bytes]]:
+    """A file's text, and what it includes with quotes."""
+    found = path.stat()
+    return _read_once(path, found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+@functools.lru_cache(1024)
+def _read_once(path: Path, *_: int) -> tuple[bytes, list[bytes]]:
+    text = path.read_bytes()
+    return text, _INCLUDE.findall(text)
+
+
 def included(source: Path, roots: Sequence[Path]) -> list[Path]:
     """The source and all files below ``roots`` (or next to the includer) that it includes with quotes, transitively."""
     seen: dict[Path, None] = {}
@@ -116,7 +128,7 @@ def included(source: Path, roots: Sequence[Path]) -> list[Path]:
         if path in seen:
             continue
         seen[path] = None
-        for name in _INCLUDE.findall(path.read_bytes()):
+        for name in _read(path)[1]:
             for root in (path.parent, *roots):
                 candidate = root / os.fsdecode(name)
                 if candidate.is_file():
@@ -186,7 +198,7 @@ def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path],
     """
     ours = [root.resolve() for root in roots]
     told = [_without_roots(flag, roots) for flag in without_places(flags)]
-    texts = (path.read_bytes() for source in sources for path in included(source.resolve(), ours))
+    texts = (_read(path)[0] for source in sources for path in included(source.resolve(), ours))
     return digest([stamp, *told, *texts])
 
 
@@ -197,15 +209,9 @@ def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
 
 
 def library_key(library: Library, roots: Sequence[Path], stamp: str) -> str:
-    """The key of the library that the compiler at hand makes."""
-    keys = (unit_key(unit, roots, stamp) for unit in units(library))
-    return digest([library_recipe(library, roots, stamp), *library.link_flags, *keys])
-
-
-def source_key(source: Path, library: Library, roots: Sequence[Path], stamp: str) -> str:
-    """The key of one source's part in an object of a library."""
-    key = object_key(source, library.flags, roots, stamp)
-    return key if library.prefix is None else digest([key, object_key(library.prefix, library.flags, roots, stamp)])
+    """The key of the library that the compiler at hand makes, linked where it is."""
+    made_of = library_recipe(library, roots, stamp)
+    return digest([compiler_version(compiler()), made_of, *library.link_flags])
 
 
 def without_places(flags: Sequence[str]) -> list[str]:
@@ -225,7 +231,9 @@ def _without_roots(flag: str, roots: Sequence[Path]) -> str:
 
 def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:
     """The key of one object of a library."""
-    return digest(source_key(source, unit.library, roots, stamp) for source in unit.sources)
+    prefix = [unit.library.prefix] if unit.library.prefix else []
+    made_of = recipe([*unit.sources, *prefix], unit.library.flags, roots, stamp)
+    return digest([compiler_version(compiler()), made_of])
 
 
 def _compile(unit: Unit, target: Path, flags: Sequence[str]) -> None:

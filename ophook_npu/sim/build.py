@@ -173,9 +173,9 @@ def _plan() -> tuple[Path, Prebuilt | None]:
     if ready and ready.facts["recipes"].get("sim") == made_of:
         key = toolchain.digest([made_of, str(ready.folder), str(torch_npu.path), json.dumps(ready.facts)])
         return cache.cache_dir() / "sim" / f"wheel-{key}", ready
-    told = stamp(torch, torch_npu)
-    parts = [toolchain.library_key(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    return cache.cache_dir() / "sim" / toolchain.digest([made_of, str(torch_npu.path), *parts]), None
+    compiler = toolchain.compiler_version(toolchain.compiler())
+    linked = [flag for library in libraries(torch, torch_npu) for flag in library.link_flags]
+    return cache.cache_dir() / "sim" / toolchain.digest([made_of, compiler, str(torch_npu.path), *linked]), None
 
 
 def not_ready() -> str | None:
