@@ -173,7 +173,13 @@ def _plan() -> tuple[Path, Prebuilt | None]:
     if ready and ready.facts["recipes"].get("sim") == made_of:
         key = toolchain.digest([made_of, str(ready.folder), str(torch_npu.path), json.dumps(ready.facts)])
         return cache.cache_dir() / "sim" / f"wheel-{key}", ready
-    compiler = toolchain.compiler_version(toolchain.compiler())
+    try:
+        compiler = toolchain.compiler_version(toolchain.compiler())
+    except OphookError as error:
+        unfit = not_ready()
+        if unfit is None:
+            raise
+        raise OphookError(error.where, f"{unfit}; and {error.what}", allowed=error.allowed, todo=error.todo) from error
     linked = [flag for library in libraries(torch, torch_npu) for flag in library.link_flags]
     return cache.cache_dir() / "sim" / toolchain.digest([made_of, compiler, str(torch_npu.path), *linked]), None
 

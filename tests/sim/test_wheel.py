@@ -48,7 +48,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
     tools, called = tmp_path / "tools", tmp_path / "called"
     tools.mkdir()
     for name in COMPILERS:
-        (tools / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {called}\nexit 1\n')
+        (tools / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {called}\necho "{name} 0.1"\n[ "$1" = --version ]\n')
         (tools / name).chmod(0o755)
     return {"PATH": f"{tools}:/usr/bin:/bin", "OPHOOK_NPU_CACHE": str(tmp_path / "cache"), "CALLED": str(called)}
 
@@ -148,7 +148,21 @@ def test_what_does_not_fit_is_said_and_then_built(
     finally:
         facts(installed).write_text(whole)
     assert "the installed ophook-npu-sim does not fit: " in result.stderr and said in result.stderr
-    assert result.returncode != 0 and Path(bare["CALLED"]).exists()  # it tried to build, with what is no compiler
+    assert result.returncode != 0 and " -c " in Path(bare["CALLED"]).read_text()  # with what is no compiler
+
+
+def test_what_does_not_fit_is_said_where_there_is_no_compiler(
+    installed: Environment, bare: dict[str, str], tmp_path: Path
+) -> None:
+    whole = facts(installed).read_text()
+    facts(installed).write_text(whole.replace('"torch": "2.', '"torch": "1.'))
+    try:
+        result = installed.run(
+            "ophook-npu", "run", "--", "-c", "1", cwd=tmp_path, **{**bare, "CXX": "none", "COLUMNS": "500"}
+        )
+    finally:
+        facts(installed).write_text(whole)
+    assert "it was made for 1." in result.stderr and "no C++ compiler: none is not on PATH" in result.stderr
 
 
 def test_a_library_that_was_changed_is_refused(installed: Environment, bare: dict[str, str], tmp_path: Path) -> None:
