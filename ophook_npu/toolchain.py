@@ -264,6 +264,8 @@ def _advice(output: str) -> str:
         return f"the header {missing.group(1)} is missing: reinstall the package or system library that it belongs to"
     if not output.strip():
         return "run again with MAX_JOBS=1"
+    if "redefinition of" in output:
+        return "neighbouring sources of a library are compiled as one: give one of the two another name"
     return "GCC 11 or later is needed; if yours is, please report this with the command above"
 
 

@@ -151,6 +151,15 @@ def test_the_source_at_fault_is_named_not_its_unit(many: Library, project: Path,
         toolchain.build([many], tmp_path, include_roots=[project], stamp="test")
 
 
+def test_two_helpers_of_one_name_in_a_unit_are_explained(many: Library, project: Path, tmp_path: Path) -> None:
+    for index in (2, 3):
+        helper = f"namespace {{ int helper() {{ return {index}; }} }}\n"
+        many.sources[index].write_text(f'{helper}extern "C" int s{index}() {{ return helper(); }}\n'.ljust(2000, "\n"))
+    said = r"s3\.cpp does not compile:\n.*redefinition of .*helper.*\n.*give one of the two another name"
+    with pytest.raises(OphookError, match=said):
+        toolchain.build([many], tmp_path, include_roots=[project], stamp="test")
+
+
 def test_progress_goes_from_nothing_to_all_and_the_time_left_to_zero(
     many: Library, project: Path, tmp_path: Path
 ) -> None:
