@@ -1,4 +1,4 @@
-"""``ophook-npu kernel check``."""
+"""``ophook-npu kernel check`` and ``kernel build``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ console = Console(soft_wrap=True, highlight=False, markup=False)
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Ascend C kernels on the CPU: compile one, run it, check it.", no_args_is_help=True)
+    group = typer.Typer(help="Ascend C kernels on the CPU: check one, build a package of it.", no_args_is_help=True)
     group.command()(check)
+    group.command()(build)
     app.add_typer(group, name="kernel")
 
 
@@ -40,9 +41,6 @@ def check(
 
     Exit status: 0 nothing found, 1 findings or wrong results, 2 it cannot be checked at all.
     """
-    from ophook_npu.cli.op import _prepare
-
-    _prepare()
     from ophook_npu.errors import OphookError
     from ophook_npu.kernel.check import check as run
 
@@ -70,6 +68,18 @@ def check(
     if out is not None:
         out.write_text(json.dumps([_plain(result) for result in results], indent=1) + "\n")
     raise typer.Exit(1 if any(result.failed for result in results) else 0)
+
+
+def build(
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
+    out: Annotated[Path, typer.Option(help="the package's folder; ASCEND_CUSTOM_OPP_PATH=DIR finds it")],
+) -> None:
+    """Builds a vendor package for the simulated Ascend: its operators run the project's own kernels, core by core."""
+    from ophook_npu.kernel.package import build as make
+
+    for path in make(project, out.absolute()):
+        console.print(str(path))
+    console.print(f"next: ASCEND_CUSTOM_OPP_PATH={out.absolute()} ophook-npu run -- YOUR_PROGRAM")
 
 
 _STYLE = {"pass": "green", "fail": "red", "error": "red"}

@@ -15,6 +15,7 @@ from ophook_npu.kernel.cases import Case, cases
 from ophook_npu.kernel.findings import Finding, Report
 from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
+from ophook_npu.kernel.socs import find
 
 # How far a result may be from the reference, by the data type of the result: (relative, absolute).
 _CLOSE = {"float32": (1e-4, 1e-5), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2, 1e-2), "float64": (1e-7, 1e-9)}
@@ -57,8 +58,9 @@ def check(
     """Check every operator of a project, or the one named.
 
     Raises:
-        OphookError: the project does not compile, or the inputs cannot be read.
+        OphookError: the SoC is not known, the project does not compile, or the inputs cannot be read.
     """
+    find(settings.get("soc"))
     first = load(path, operator, **settings) if operator else None
     kernels = [first] if first else [
         load(path, name, **settings) for name in sorted(load_types(path))
@@ -81,6 +83,8 @@ def _one(kernel: Kernel, case: Case, timeout: float) -> Outcome:
         kernel.prepare(*case.inputs)  # a child's build would be lost
         report, difference = isolated.call(lambda: _run(kernel, case), timeout)
     except OphookError as error:
+        if error.where == "kernel":  # it does not compile: so with every case
+            raise
         status = "fail" if error.where in ("crash", "timeout") else "error"
         return Outcome(case.label, status, f"{error.what}" + (f"; allowed: {error.allowed}" if error.allowed else ""))
     status = "fail" if difference or report.errors else "pass"
@@ -90,7 +94,7 @@ def _one(kernel: Kernel, case: Case, timeout: float) -> Outcome:
 def _run(kernel: Kernel, case: Case) -> tuple[Report, str]:
     inputs = tuple(_own(value) for value in case.inputs)
     result = kernel(*inputs, **case.attributes)
-    if result == ():
+    if isinstance(result, tuple) and not result:
         result = inputs[0]  # written in place
     if case.expected is None:
         return kernel.report, ""

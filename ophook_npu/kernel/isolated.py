@@ -8,6 +8,7 @@ import pickle
 import select
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +69,8 @@ def _serve(function: Callable[[], Any], writer: int) -> None:
             answer = ("value", function())
         except OphookError as error:
             answer = ("raised", _Carried(error.where, error.what, error.allowed, error.todo))
+        except Exception:  # of the inputs' file, say
+            answer = ("raised", _Carried("crash", traceback.format_exc().strip(), None, None))
         with os.fdopen(writer, "wb") as pipe:
             pickle.dump(answer, pipe)
     finally:

@@ -98,6 +98,14 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             needs=(aten_header,),
         ),
         Library(
+            "libophook_kernel.so",  # for packages that run their own Ascend C kernels
+            sources("package", "kernel_package"),
+            (*exported, *aten),
+            (core, "libopapi.so"),
+            (*here, *torch_link()),
+            needs=(aten_header,),
+        ),
+        Library(
             "libgraph.so",
             sources("ge", "parse", "graph_types", "operator", "registry", "graph", "securec"),
             engine,

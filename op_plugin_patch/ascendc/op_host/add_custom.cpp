@@ -1,5 +1,5 @@
-// Host side of AddCustom: prototype, shape and dtype inference, tiling. Compiled against CANN's headers, never run; the
-// decisions it takes are in ../op_kernel/add_custom_plan.h, which is tested.
+// Host side of AddCustom: prototype, shape and dtype inference, tiling. Compiled against CANN's headers; run on the CPU, not
+// on an Ascend host (tests/unit/kernel). The decisions that it takes are in ../op_kernel/add_custom_plan.h.
 
 #include "add_custom_tiling.h"
 

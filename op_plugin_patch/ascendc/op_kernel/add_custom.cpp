@@ -1,6 +1,6 @@
-// NEVER COMPILED BY AN ASCEND COMPILER AND NEVER RUN ON AN NPU: there was none where this was written. What was checked
-// is the walk over the data (add_custom_plan.h) and, over a plain C++ stand-in for the Ascend C calls below, the kernel's
-// arithmetic and bounds: tests/unit/patch/test_ascendc.py. All that was checked: README.md beside this folder.
+// Run on the CPU, not on an NPU, and never compiled by an Ascend compiler: there was none where this was written. On the CPU
+// this source runs unmodified, core by core and with checks: `ophook-npu kernel check`, tests/unit/kernel. What that cannot
+// tell is in docs/ascend-c.md.
 //
 // z = x + y with broadcasting; fp16, fp32, int32 in their own type, bf16 through fp32 (the vector unit of Atlas A2 adds
 // no bf16), rounded to nearest even once. Every tile: copy in, add, copy out, double buffered.

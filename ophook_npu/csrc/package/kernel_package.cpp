@@ -1,0 +1,267 @@
+// Runs an operator package's own Ascend C kernel: inference and tiling in the first phase, the kernel in the second.
+#include "package/kernel_package.h"
+
+#include <ATen/Functions.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ascendc/host/host.h"
+#include "ascendc/runtime/launch.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {
+
+void* open(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  TORCH_CHECK(library, "the package's ", path, " cannot be loaded: ", dlerror());
+  return library;
+}
+void* look_up(void* library, const char* name) {
+  void* found = dlsym(library, name);
+  TORCH_CHECK(found, "the package has no ", name);
+  return found;
+}
+
+// The libraries of one operator of one package.
+struct Loaded {
+  explicit Loaded(const ophook_operator* op) {
+    Dl_info info;
+    TORCH_CHECK(dladdr(op->anchor, &info) && info.dli_fname, "the package's folder is not known");
+    std::string folder = info.dli_fname;
+    for (int up = 0; up < 3; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    folder += "/op_impl/cpu/";
+    void* runtime = open(folder + "libophook_ascendc.so");
+    run = reinterpret_cast<decltype(&ascendc_run)>(look_up(runtime, "ascendc_run"));
+    void* host = dlopen((folder + "libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    TORCH_CHECK(host, "the package's host library cannot be loaded: ", dlerror());
+    tile = reinterpret_cast<decltype(&ascendc_tile)>(look_up(host, "ascendc_tile"));
+    infer = reinterpret_cast<decltype(&ascendc_infer)>(look_up(host, "ascendc_infer"));
+    for (size_t i = 0; i < op->choice_count; ++i) {
+      void* kernel = dlopen((folder + op->choices[i].library).c_str(), RTLD_NOW | RTLD_LOCAL);
+      TORCH_CHECK(kernel, "the package's kernel cannot be loaded: ", dlerror());
+      entries.push_back(look_up(kernel, op->function));
+    }
+  }
+  decltype(&ascendc_run) run;
+  decltype(&ascendc_tile) tile;
+  decltype(&ascendc_infer) infer;
+  std::vector<void*> entries;  // by choice
+};
+
+const Loaded& loaded(const ophook_operator* op) {
+  static std::mutex mutex;
+  static std::map<const ophook_operator*, Loaded> all;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto it = all.find(op);
+  if (it == all.end()) it = all.emplace(op, Loaded(op)).first;
+  return it->second;
+}
+
+struct LocalSizes {
+  int architecture;
+  const char* prefixes;
+  uint64_t ub, l1, l0a, l0b, l0c, bt, fb;
+};
+const LocalSizes& sizes_of(const char* soc) {
+  static const LocalSizes all[] = {
+#define ARCHITECTURE(number, prefixes, ...) {number, prefixes, __VA_ARGS__},
+#include "ascendc/architectures.inc"
+#undef ARCHITECTURE
+  };
+  return std::string(soc).rfind("Ascend950", 0) == 0 ? all[1] : all[0];
+}
+
+ascendc_tensor describe(const at::Tensor& tensor) {
+  ascendc_tensor out{};
+  out.dtype = int32_t(to_acl_dtype(tensor.scalar_type()));
+  out.rank = int32_t(tensor.dim());
+  TORCH_CHECK(tensor.dim() <= 25, "a tensor has ", tensor.dim(), " dimensions; allowed: up to 25");
+  for (int64_t i = 0; i < tensor.dim(); ++i) out.dims[i] = tensor.size(i);
+  out.data = tensor.data_ptr();
+  return out;
+}
+
+struct KernelCall final : aclOpExecutor {
+  KernelCall(const ophook_operator* which, const char* op_name) : aclOpExecutor(op_name), op(which) {}
+
+  void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count, const aclTensor* const* out) {
+    code = &loaded(op);
+    for (size_t i = 0; i < op->input_count; ++i) inputs.push_back(convert(in[i]));
+    for (size_t i = 0; i < op->output_count; ++i)
+      outputs.push_back(op->same_as[i] >= 0 ? inputs[size_t(op->same_as[i])] : convert(out[i]));
+    for (size_t i = 0; i < op->output_count; ++i)
+      TORCH_CHECK(outputs[i].defined(), op->names[op->input_count + i], " must be given");
+    choose();
+    // Attributes and shapes as the host side reads them.
+    std::vector<ascendc_attr> attrs(attribute_count);
+    std::vector<std::vector<int64_t>> whole_lists(attribute_count);
+    std::vector<std::vector<float>> real_lists(attribute_count);
+    for (size_t i = 0; i < attribute_count; ++i) {
+      const ophook_attribute& a = attributes[i];
+      attrs[i] = {a.kind, a.whole, a.real, a.text, nullptr, nullptr, 0};
+      if (a.kind == 5) whole_lists[i] = convert(static_cast<const aclIntArray*>(a.array));
+      if (a.kind == 6) real_lists[i] = convert(static_cast<const aclFloatArray*>(a.array));
+      attrs[i].wholes = whole_lists[i].data(), attrs[i].reals = real_lists[i].data();
+      attrs[i].count = std::max(whole_lists[i].size(), real_lists[i].size());
+    }
+    std::vector<ascendc_tensor> given, results;
+    std::vector<int32_t> counts, ones(op->output_count, 1);
+    for (const at::Tensor& tensor : inputs) {
+      counts.push_back(tensor.defined());
+      if (tensor.defined()) given.push_back(describe(tensor));
+    }
+    for (const at::Tensor& tensor : outputs) results.push_back(describe(tensor));
+    const sim_soc* soc = sim_current_soc();
+    const LocalSizes& sizes = sizes_of(soc->name);
+    const ascendc_soc platform{soc->name, uint32_t(soc->cube_cores), uint32_t(soc->vector_cores), sizes.ub, sizes.l1, sizes.l0a,
+                               sizes.l0b, sizes.l0c, soc->l2, soc->memory};
+    std::vector<ascendc_tensor> inferred = results;
+    ascendc_call call{op->type, given.data(), counts.data(), counts.size(), inferred.data(), ones.data(), ones.size(), attrs.data(),
+                      attrs.size(), platform};
+    char error[512] = "";
+    TORCH_CHECK(code->infer(&call, error, sizeof error) == 0, error);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (op->same_as[i] >= 0) continue;
+      shape(outputs[i], at::IntArrayRef(inferred[i].dims, size_t(inferred[i].rank)));
+    }
+    call.outputs = results.data();
+    TORCH_CHECK(code->tile(&call, tiling.get(), error, sizeof error) == 0, error);
+  }
+
+  // The column of data types that the arguments are.
+  void choose() {
+    for (size_t c = 0; c < op->choice_count; ++c) {
+      const int32_t* dtypes = op->choices[c].dtypes;
+      auto fits = [&](const at::Tensor& t, size_t i) { return !t.defined() || dtypes[i] < 0 || dtypes[i] == int32_t(to_acl_dtype(t.scalar_type())); };
+      bool all = true;
+      for (size_t i = 0; i < inputs.size(); ++i) all &= fits(inputs[i], i);
+      for (size_t i = 0; i < outputs.size(); ++i) all &= fits(outputs[i], inputs.size() + i);
+      if (!all) continue;
+      entry = code->entries[c];
+      return;
+    }
+    std::string given;
+    for (const at::Tensor& t : inputs) given += (given.empty() ? "" : ", ") + std::string(t.defined() ? c10::toString(t.scalar_type()) : "none");
+    TORCH_CHECK(false, "the operator has no kernel for inputs of ", given);
+  }
+
+  void run() override {
+    std::vector<at::Tensor> keep;
+    std::vector<ascendc_memory> memory;
+    auto add = [&](const char* argument, const at::Tensor& tensor, int role) {
+      ascendc_memory m{};
+      m.name = argument, m.role = role, m.element = 1;
+      if (tensor.defined() && tensor.numel()) {
+        m.data = tensor.data_ptr();
+        m.bytes = m.allocated = tensor.nbytes();
+        m.element = int32_t(tensor.element_size());
+      }
+      memory.push_back(m);
+    };
+    auto written = [&](size_t input) {
+      return std::find(op->same_as, op->same_as + op->output_count, int32_t(input)) != op->same_as + op->output_count;
+    };
+    std::vector<at::Tensor> dense_inputs, dense_outputs;
+    for (const at::Tensor& tensor : inputs) dense_inputs.push_back(tensor.defined() ? tensor.contiguous() : tensor);
+    // A kernel that copies tile by tile would read what it has written: inputs that overlap an output are copied.
+    for (size_t i = 0; i < inputs.size(); ++i)
+      for (const at::Tensor& out : outputs)
+        if (!written(i) && dense_inputs[i].defined() && dense_inputs[i].numel() && out.numel() && overlap(dense_inputs[i], out))
+          dense_inputs[i] = dense_inputs[i].clone();
+    for (size_t i = 0; i < outputs.size(); ++i)
+      dense_outputs.push_back(op->same_as[i] >= 0 ? dense_inputs[size_t(op->same_as[i])]
+                              : outputs[i].is_contiguous() ? outputs[i] : at::empty(outputs[i].sizes(), outputs[i].options()));
+    for (size_t i = 0; i < inputs.size(); ++i) add(op->names[i], dense_inputs[i], written(i) ? 2 : 0);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (op->starts_at_zero[i]) dense_outputs[i].zero_();
+      add(op->names[inputs.size() + i], dense_outputs[i], op->same_as[i] >= 0 || op->starts_at_zero[i] ? 2 : 1);
+    }
+    ascendc_memory space{"workspace", workspace, tiling->workspace, tiling->workspace, 3, 1};
+    memory.push_back(space);
+    memory.push_back({"tiling", tiling->data, tiling->size, tiling->size, 4, 1});
+    const char* checks = std::getenv("OPHOOK_KERNEL_CHECKS");
+    const LocalSizes& s = sizes_of(sim_current_soc()->name);
+    char summary[1024] = "";
+    const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(tiling->block_dim), tiling->tiling_key,
+                                {!(checks && std::strcmp(checks, "0") == 0), 0, 0, s.architecture, op->kind, s.ub, s.l1, s.l0a, s.l0b,
+                                 s.l0c, s.bt, s.fb},
+                                summary, sizeof summary};
+    const int failed = code->run(&launch, nullptr);
+    TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!outputs[i].is_same(dense_outputs[i])) outputs[i].copy_(dense_outputs[i]);
+  }
+
+  static bool overlap(const at::Tensor& a, const at::Tensor& b) {
+    const auto* from = static_cast<const char*>(a.data_ptr());
+    const auto* to = static_cast<const char*>(b.data_ptr());
+    return from < to + b.storage().nbytes() && to < from + a.nbytes();
+  }
+
+  const ophook_operator* op;
+  const Loaded* code = nullptr;
+  void* entry = nullptr;
+  std::vector<at::Tensor> inputs, outputs;
+  std::unique_ptr<ascendc_tiling> tiling = std::make_unique<ascendc_tiling>();
+  void* workspace = nullptr;
+};
+
+// A call that the first phase refused: the second phase of a caller that goes on all the same says so again.
+struct RefusedCall final : aclOpExecutor {
+  RefusedCall(const char* op_name, int error, std::string reason) : aclOpExecutor(op_name), code(error), message(std::move(reason)) {}
+  int ready() override { return sim_fail(code, "%s: %s", name, message.c_str()); }
+  void run() override {}
+  int code;
+  std::string message;
+};
+
+int refuse_call(const char* name, int code, const std::string& reason, uint64_t* workspace, aclOpExecutor** executor) {
+  if (workspace) *workspace = 0;
+  if (!executor) return sim_fail(code, "%s: %s", name, reason.c_str());
+  *executor = new RefusedCall(name, code, reason);
+  return (*executor)->ready();
+}
+
+}  // namespace
+
+extern "C" {
+
+OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const aclTensor* const* inputs,
+                                             const ophook_attribute* attributes, size_t attribute_count,
+                                             const aclTensor* const* outputs, uint64_t* workspace, aclOpExecutor** executor) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> names;  // an executor keeps a pointer to its name
+  const char* name;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    name = names.emplace(op->type, std::string("aclnn") + op->type).first->second.c_str();
+  }
+  if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", name);
+  try {
+    auto call = std::make_unique<KernelCall>(op, name);
+    call->prepare(inputs, attributes, attribute_count, outputs);
+    *workspace = call->tiling->workspace;
+    *executor = call.release();
+    return 0;
+  } catch (const c10::Error& error) {
+    return refuse_call(name, kInvalid, error.what_without_backtrace(), workspace, executor);
+  } catch (const std::exception& error) {
+    return refuse_call(name, kInner, error.what(), workspace, executor);
+  }
+}
+
+OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, aclOpExecutor* executor, void* stream) {
+  if (auto* call = dynamic_cast<KernelCall*>(executor)) call->workspace = workspace;
+  return launch(name, executor, stream);
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// Custom operator packages that `ophook-npu kernel build` makes: what their generated libcust_opapi.so tells libophook_kernel.so,
+// which runs the operator's own Ascend C kernel over device memory. Plain C, so that a package compiles in a moment.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define OPHOOK_PACKAGE_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct aclTensor;
+struct aclOpExecutor;
+
+typedef struct ophook_choice {   // one column of the OpDef's data types
+  const int32_t* dtypes;         // ge::DataType of every input, then of every output; -1: any
+  const char* library;           // below the package's op_impl/cpu
+} ophook_choice;
+
+typedef struct ophook_operator {
+  const char* type;              // "AddCustom"
+  const char* function;          // "add_custom"
+  int32_t kind;                  // ascendc_options.kind
+  size_t input_count, output_count, choice_count;
+  const char* const* names;      // of inputs, then of outputs
+  const int32_t* same_as;        // for each output the input that it is, or -1
+  const int32_t* starts_at_zero; // for each output: zeroed before the kernel
+  const ophook_choice* choices;
+  const void* anchor;            // any address in the package's library: tells where the package is
+} ophook_operator;
+
+typedef struct ophook_attribute {
+  int32_t kind;                  // gert::AttrValue::Kind: 1 int, 2 float, 3 bool, 4 text, 5 ints, 6 floats
+  int64_t whole;
+  double real;
+  const char* text;
+  const void* array;             // aclIntArray or aclFloatArray
+} ophook_attribute;
+
+OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const struct aclTensor* const* inputs,
+                                             const ophook_attribute* attributes, size_t attribute_count,
+                                             const struct aclTensor* const* outputs, uint64_t* workspace,
+                                             struct aclOpExecutor** executor);
+OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, struct aclOpExecutor* executor, void* stream);
+
+#ifdef __cplusplus
+}
+#endif

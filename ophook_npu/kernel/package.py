@@ -1,0 +1,298 @@
+"""A vendor package whose operators run their own kernels, for the simulated Ascend::
+
+    op_api/lib/libcust_opapi.so                   aclnnXxxGetWorkspaceSize and aclnnXxx
+    op_proto/lib/linux/…/libcust_opsproto.so      REG_OP prototypes; inference is the operator's own
+    op_impl/cpu/                                  the host side, one library for each choice of data types, the runtime
+    version.info
+
+``ASCEND_CUSTOM_OPP_PATH`` is the folder that holds these.
+"""
+
+# ruff: noqa: E501 - rows of generated C++
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ophook_npu import sim, toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import build as compilers
+from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.kernel.operator import Kernel
+from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
+from ophook_npu.kernel.source import Settings
+from ophook_npu.npu.installed import require
+from ophook_npu.sim.build import CSRC
+
+# attribute: (number of its kind, C type in aclnn, the field of ophook_attribute, type in a GE prototype)
+_ATTRIBUTES = {
+    "Int": (1, "int64_t", "whole", "Int"), "Float": (2, "double", "real", "Float"), "Bool": (3, "bool", "whole", "Bool"),
+    "String": (4, "const char*", "text", "String"), "ListInt": (5, "const aclIntArray*", "array", "ListInt"),
+    "ListFloat": (6, "const aclFloatArray*", "array", "ListFloat"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Variant:
+    choice: dict[str, int]
+    file: str
+    built: Path
+
+
+def build(path: Path, out: Path) -> list[Path]:
+    """Build every operator of the project into ``out``, which is replaced if it is such a package.
+
+    Returns:
+        The libraries.
+
+    Raises:
+        OphookError: something does not compile, or ``out`` is something else.
+    """
+    project = Project(path)
+    if out.exists() and any(out.iterdir()) and not (out / "op_impl" / "cpu").is_dir():
+        raise OphookError("kernel build", f"{out} is not empty and no such package", allowed="a new or empty folder")
+    variants = {name: _variants(project, prototype) for name, prototype in project.prototypes.items()}
+    simulator = sim.active() or sim.build()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as name:
+        staging = Path(name) / "package"
+        cpu = staging / "op_impl" / "cpu"
+        cpu.mkdir(parents=True)
+        shutil.copy(compilers.runtime(), cpu)
+        shutil.copy(project.host_library(), cpu)
+        for found in variants.values():
+            for variant in found:
+                shutil.copy(variant.built, cpu / variant.file)
+        prototypes = list(project.prototypes.values())
+        kinds = {p.type: Kernel(project, p, Settings()).entry(variants[p.type][0].choice).kind for p in prototypes}
+        _library(
+            staging / "op_api" / "lib" / "libcust_opapi.so",
+            "".join(aclnn(p, variants[p.type], kinds[p.type]) for p in prototypes),
+            ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}"), simulator, ("libophook_kernel.so",),
+        )  # fmt: skip
+        include = require()[1].path / "include" / "third_party"
+        _library(
+            staging / "op_proto" / "lib" / "linux" / platform.machine() / "libcust_opsproto.so",
+            "".join(proto(p) for p in prototypes),
+            ("-std=c++17", "-O1", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", f"-isystem{include / 'acl' / 'inc'}",
+             f"-isystem{include.parent}"), simulator, ("libgraph.so",),
+        )  # fmt: skip
+        (staging / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
+        if out.exists():
+            shutil.rmtree(out)
+        shutil.move(staging, out)
+    return sorted(p for p in out.rglob("*.so"))
+
+
+def _variants(project: Project, prototype: Prototype) -> list[_Variant]:
+    """The kernel in every choice of data types that the OpDef lists."""
+    dynamic = [p.name for p in (*prototype.inputs, *prototype.outputs) if p.kind == DYNAMIC]
+    if dynamic:
+        raise OphookError(
+            "kernel build", f"{prototype.type} has a list of tensors: {', '.join(dynamic)}", allowed="single tensors"
+        )
+    kernel = Kernel(project, prototype, Settings())
+    return [
+        _Variant(choice, f"{prototype.snake}_{i}.so", kernel.entry(choice).build())
+        for i, choice in enumerate(prototype.combinations())
+    ]
+
+
+def _library(target: Path, text: str, flags: Sequence[str], simulator: Path, links: Sequence[str]) -> None:
+    target.parent.mkdir(parents=True)
+    lib = simulator / "lib64"
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{target.stem}.cpp"
+        source.write_text(text)
+        command = [
+            *toolchain.compiler(), *flags, "-shared", str(source), "-o", str(target), f"-L{lib}", f"-Wl,-rpath-link,{lib}",
+            *(f"-l:{name}" for name in links), "-ldl",
+        ]  # fmt: skip
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise OphookError(
+            "kernel build",
+            f"{target.name} does not build:\n    {result.stderr.strip()[-2000:]}",
+            todo="please report this",
+        )
+
+
+def _same_as(prototype: Prototype) -> list[int]:
+    names = [p.name for p in prototype.inputs]
+    return [names.index(p.name) if p.name in names else -1 for p in prototype.outputs]
+
+
+def aclnn(prototype: Prototype, variants: Sequence[_Variant], kind: int) -> str:
+    """The two phases of one operator, in C++."""
+    type_, same = prototype.type, _same_as(prototype)
+    parameters = [*prototype.inputs, *prototype.outputs]
+    outputs = [p.name for p, i in zip(prototype.outputs, same, strict=True) if i < 0]
+    signature = [f"const aclTensor* {p.name}" for p in prototype.inputs]
+    signature += [f"{_ATTRIBUTES[a.type][1]} {a.name}" for a in prototype.attrs]
+    signature += [f"const aclTensor* {name}" for name in outputs]
+
+    def row(values: Sequence[object]) -> str:
+        return ", ".join(map(str, values))
+
+    dtypes = "".join(
+        f"const int32_t k{type_}Types{i}[] = {{{row([v.choice.get(p.name, -1) for p in parameters])}}};\n"
+        for i, v in enumerate(variants)
+    )
+    choices = row([f'{{k{type_}Types{i}, "{v.file}"}}' for i, v in enumerate(variants)])
+    names = row([f'"{p.name}"' for p in parameters])
+    attributes = "".join(
+        f"    attributes[{i}].kind = {_ATTRIBUTES[a.type][0]}, attributes[{i}].{_ATTRIBUTES[a.type][2]} = {a.name};\n"
+        for i, a in enumerate(prototype.attrs)
+    )
+    given = row(
+        [name if i < 0 else "nullptr" for name, i in zip([p.name for p in prototype.outputs], same, strict=True)]
+    )
+    return f"""#include "package/kernel_package.h"
+
+struct aclIntArray;
+struct aclFloatArray;
+namespace {{
+{dtypes}const ophook_choice k{type_}Choices[] = {{{choices}}};
+const char* const k{type_}Names[] = {{{names}}};
+const int32_t k{type_}Same[] = {{{row(same)}}}, k{type_}Zero[] = {{{row([int(p.initial is not None) for p in prototype.outputs])}}};
+const ophook_operator k{type_} = {{"{type_}", "{prototype.snake}", {kind}, {len(prototype.inputs)}, {len(prototype.outputs)},
+    {len(variants)}, k{type_}Names, k{type_}Same, k{type_}Zero, k{type_}Choices, k{type_}Names}};
+}}
+extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature, "uint64_t* workspaceSize", "aclOpExecutor** executor"])})
+{{
+    const aclTensor* inputs[] = {{{row([p.name for p in prototype.inputs])}}};
+    const aclTensor* outputs[] = {{{given}}};
+    ophook_attribute attributes[{max(1, len(prototype.attrs))}] = {{}};
+{attributes}    return ophook_kernel_prepare(&k{type_}, inputs, attributes, {len(prototype.attrs)}, outputs, workspaceSize, executor);
+}}
+extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t, aclOpExecutor* executor, void* stream)
+{{
+    return ophook_kernel_launch("aclnn{type_}", workspace, executor, stream);
+}}
+"""
+
+
+_INFER = """
+// Inference is the operator's own, in the package's host library.
+IMPLEMT_COMMON_INFERFUNC(@Infer) {
+  static const auto infer = []() -> decltype(&ascendc_infer) {
+    Dl_info info;
+    static const int anchor = 0;
+    if (!dladdr(&anchor, &info) || !info.dli_fname) return nullptr;
+    std::string folder = info.dli_fname;
+    for (int up = 0; up < 5; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    void* host = dlopen((folder + "/op_impl/cpu/libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    return host ? reinterpret_cast<decltype(&ascendc_infer)>(dlsym(host, "ascendc_infer")) : nullptr;
+  }();
+  if (!infer) return GRAPH_FAILED;
+  auto tensor = [](const TensorDesc& desc) {
+    ascendc_tensor out{};
+    const std::vector<int64_t> dims = desc.GetShape().GetDims();
+    out.dtype = static_cast<int32_t>(desc.GetDataType());
+    out.rank = static_cast<int32_t>(dims.size());
+    for (size_t i = 0; i < dims.size() && i < 25; ++i) out.dims[i] = dims[i];
+    return out;
+  };
+  const char* inputs[] = {@InputNames};
+  const char* outputs[] = {@OutputNames};
+  std::vector<ascendc_tensor> given, results;
+  std::vector<int32_t> counts, ones(std::size(outputs), 1);
+  for (const char* name : inputs) {
+    const TensorDesc desc = op.GetInputDescByName(name);
+    const bool there = desc.GetDataType() != DT_UNDEFINED;
+    counts.push_back(there);
+    if (there) given.push_back(tensor(desc));
+  }
+  for (const char* name : outputs) results.push_back(tensor(op.GetOutputDescByName(name)));
+  ascendc_attr attrs[@AttrSpace] = {};
+@Attrs  ascendc_call call{"@", given.data(), counts.data(), counts.size(), results.data(), ones.data(), ones.size(), attrs, @AttrCount, {}};
+  char error[512] = "";
+  if (infer(&call, error, sizeof error) != 0) return GRAPH_FAILED;
+  for (size_t i = 0; i < results.size(); ++i) {
+    TensorDesc desc = op.GetOutputDescByName(outputs[i]);
+    desc.SetShape(Shape(std::vector<int64_t>(results[i].dims, results[i].dims + results[i].rank)));
+    desc.SetDataType(static_cast<DataType>(results[i].dtype));
+    if (op.UpdateOutputDesc(outputs[i], desc) != GRAPH_SUCCESS) return GRAPH_FAILED;
+  }
+  return GRAPH_SUCCESS;
+}
+COMMON_INFER_FUNC_REG(@, @Infer);
+"""
+
+
+def proto(prototype: Prototype) -> str:
+    """REG_OP and inference of one operator, in C++."""
+    lines = []
+    for kind, parameters in (("INPUT", prototype.inputs), ("OUTPUT", prototype.outputs)):
+        for p in parameters:
+            types = ", ".join(DTYPES[d][0] for d in dict.fromkeys(p.dtypes))
+            macro = f"OPTIONAL_{kind}" if p.kind == OPTIONAL and kind == "INPUT" else kind
+            lines.append(f"    .{macro}({p.name}, TensorType({{{types}}}))")
+    for a in prototype.attrs:
+        ge = _ATTRIBUTES[a.type][3]
+        lines.append(
+            f"    .REQUIRED_ATTR({a.name}, {ge})" if a.required or a.default is None else
+            f"    .ATTR({a.name}, {ge}, {_literal(a)})"
+        )  # fmt: skip
+    body = "\n".join(lines)
+    infer = _INFER.replace("@InputNames", ", ".join(f'"{p.name}"' for p in prototype.inputs))
+    infer = infer.replace("@OutputNames", ", ".join(f'"{p.name}"' for p in prototype.outputs))
+    infer = infer.replace("@AttrSpace", str(max(1, len(prototype.attrs)))).replace(
+        "@AttrCount", str(len(prototype.attrs))
+    )
+    infer = infer.replace("@Attrs", "".join(_get(i, a) for i, a in enumerate(prototype.attrs)))
+    return f"""#include <dlfcn.h>
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "ascendc/host/host.h"
+#include "graph/operator_reg.h"
+
+namespace ge {{
+REG_OP({prototype.type})
+{body}
+    .OP_END_FACTORY_REG({prototype.type});
+{infer.replace("@", prototype.type)}
+}}  // namespace ge
+"""
+
+
+def _literal(attribute: Attribute) -> str:
+    value = attribute.default
+    match attribute.type:
+        case "Bool":
+            return "true" if value else "false"
+        case "String":
+            return f'"{value}"'
+        case "ListInt" | "ListFloat":
+            return "{" + ", ".join(map(str, value)) + "}"
+        case "Float":
+            return repr(float(value))
+    return str(value)
+
+
+def _get(index: int, attribute: Attribute) -> str:
+    number, at = _ATTRIBUTES[attribute.type][0], f"attrs[{index}]"
+    get = f'op.GetAttr("{attribute.name}", '
+    match attribute.type:
+        case "Int":
+            return f"  {at}.kind = {number};\n  (void){get}{at}.whole);\n"
+        case "Float":
+            return f"  float value{index} = 0;\n  (void){get}value{index});\n  {at}.kind = {number}, {at}.real = value{index};\n"
+        case "Bool":
+            return f"  bool value{index} = false;\n  (void){get}value{index});\n  {at}.kind = {number}, {at}.whole = value{index};\n"
+    pointer = "wholes" if attribute.type == "ListInt" else "reals"
+    if attribute.type == "String":
+        return f'  {at}.kind = {number}, {at}.text = "{attribute.default or ""}";\n'
+    element = "int64_t" if attribute.type == "ListInt" else "float"
+    return (
+        f"  std::vector<{element}> value{index};\n  (void){get}value{index});\n"
+        f"  {at}.kind = {number}, {at}.{pointer} = value{index}.data(), {at}.count = value{index}.size();\n"
+    )

@@ -1,0 +1,81 @@
+"""A package of `ophook-npu kernel build`: torch.ops.npu.npu_add_custom runs its own Ascend C kernel, eagerly and in
+graphs.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = ROOT / "op_plugin_patch" / "ascendc"
+
+_LOADED = """
+def kernels():
+    maps = open("/proc/self/maps").read().split()
+    return sorted({word.rsplit("/", 1)[1] for word in maps if "/op_impl/cpu/" in word})
+"""
+_EAGER = (
+    _LOADED
+    + """
+import torch
+from ophook_npu.ops import npu_add_custom
+assert not kernels()
+for dtype in (torch.float16, torch.float32, torch.bfloat16, torch.int32):
+    x = torch.arange(-40, 60).reshape(4, 25).to(dtype)
+    y = torch.arange(25).to(dtype)
+    assert torch.equal(npu_add_custom(x.npu(), y.npu()).cpu(), x + y)
+    assert torch.equal(npu_add_custom(x.npu().t(), y.npu()[:4]).cpu(), x.t() + y[:4])
+    z = npu_add_custom(x.npu(), x.npu())
+    assert torch.equal(z.cpu(), x + x)
+print(*kernels())
+"""
+)
+_GRAPH = (
+    _LOADED
+    + """
+import torch, torchair
+from ophook_npu.ops import npu_add_custom
+x, y = torch.randn(33, 257), torch.randn(257)
+model = torch.compile(lambda x, y: npu_add_custom(x, y) * 2, backend=torchair.get_npu_backend())
+assert torch.equal(model(x.npu(), y.npu()).cpu(), (x + y) * 2)
+print(*kernels())
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from ophook_npu.kernel.package import build
+
+    folder = tmp_path_factory.mktemp("package") / "vendor"
+    made = [path.relative_to(folder).as_posix() for path in build(PROJECT, folder)]
+    assert "op_api/lib/libcust_opapi.so" in made
+    assert "op_impl/cpu/add_custom_3.so" in made
+    return folder
+
+
+def run(package: Path, code: str) -> str:
+    environment = {**os.environ, "ASCEND_CUSTOM_OPP_PATH": str(package)}
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("code", [_EAGER, _GRAPH], ids=["eager", "graph"])
+def test_the_projects_own_kernel_runs(package: Path, code: str) -> None:
+    assert "add_custom_1.so" in run(package, code)
+
+
+def test_another_folder_is_left_alone(tmp_path: Path) -> None:
+    from ophook_npu.errors import OphookError
+    from ophook_npu.kernel.package import build
+
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(OphookError, match="is not empty and no such package"):
+        build(PROJECT, tmp_path)

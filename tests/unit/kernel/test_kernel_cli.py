@@ -1,0 +1,106 @@
+"""`ophook-npu kernel check` as a user runs it, also on a project with a fault and one that does not compile."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[3] / "op_plugin_patch" / "ascendc"
+INPUTS = """
+import numpy as np
+
+def inputs():
+    return [(np.arange(70, dtype=np.float32), np.arange(70, dtype=np.float32))]
+
+def reference(x, y):
+    return x + y
+"""
+
+
+def check(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ophook_npu", "kernel", "check", *map(str, arguments)]
+    environ = {name: os.environ[name] for name in ("HOME", "PATH", "OPHOOK_NPU_CACHE", "LANG") if name in os.environ}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environ)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy that a test may change, in a folder whose name is no plain word."""
+    folder = tmp_path / "my ópérator"
+    for name in ("op_host", "op_kernel"):
+        shutil.copytree(PROJECT / name, folder / name)
+    (folder / "inputs.py").write_text(INPUTS)
+    return folder
+
+
+def change(project: Path, old: str, new: str) -> int:
+    """Replaces ``old`` in the kernel; the line where that is."""
+    source = project / "op_kernel" / "add_custom.cpp"
+    text = source.read_text()
+    assert text.count(old) == 1
+    source.write_text(text.replace(old, new))
+    return text[: text.index(old)].count("\n") + 1
+
+
+def test_the_repositorys_operator_passes(tmp_path: Path) -> None:
+    done = check(PROJECT, "--json", tmp_path / "out.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "AddCustom: 5 runs, 0 failed; 0 errors, 0 others" in done.stdout
+    (result,) = json.loads((tmp_path / "out.json").read_text())
+    assert result["operator"] == "AddCustom" and not result["failed"] and not result["findings"]
+
+
+def test_a_fault_is_told_with_its_line(project: Path) -> None:
+    line = change(
+        project, "AscendC::DataCopyPad(z_[offset], z, copy);", "(void)copy; AscendC::DataCopy(z_[offset], z, length);"
+    )
+    done = check(project, "--inputs", project / "inputs.py", "--cores", "1")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (
+        f"add_custom.cpp:{line}: error: DataCopy: a length of 280 bytes is no multiple of 32 [alignment]" in done.stdout
+    )
+    assert "next: use DataCopyPad" in done.stdout
+    assert "6 of the 70 elements of z were never written, the first at 64" in done.stdout
+
+
+def test_a_call_that_is_not_there_is_named(project: Path) -> None:
+    line = change(project, "AscendC::Add(z, x, y, length);", "AscendC::SoftPlus(z, x, y, length);")
+    done = check(project, "--inputs", project / "inputs.py")
+    assert done.returncode == 2
+    assert f"add_custom.cpp:{line}" in done.stderr and "SoftPlus" in done.stderr
+    assert "AscendC::SoftPlus is not implemented here" in done.stderr
+
+
+def test_an_endless_loop_ends(project: Path) -> None:
+    change(project, "    op.Process();", "    for (volatile bool on = true; on;) {}\n    op.Process();")
+    done = check(project, "--inputs", project / "inputs.py", "--timeout", "2")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "did not end within 2 s" in done.stdout
+
+
+def test_a_crash_is_a_result(project: Path) -> None:
+    change(project, "    op.Process();", "    *reinterpret_cast<volatile int*>(8) = 1;\n    op.Process();")
+    done = check(project, "--inputs", project / "inputs.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "the kernel ends its process: SIGSEGV" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--soc", "Ascend910B9"], "unknown SoC 'Ascend910B9'"),
+        (["--dma", "late"], "--dma late"),
+        (["--op", "Sub"], "no operator Sub"),
+        (["--inputs", "nowhere.npy"], "no such file: nowhere.npy"),
+    ],
+)
+def test_wrong_use_is_refused(arguments: list[str], text: str) -> None:
+    done = check(PROJECT, *arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert text in done.stderr
