@@ -15,12 +15,12 @@ export PATH
 export DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs
 abi=$(ask "$python" 'import torch; print(int(torch.compiled_with_cxx11_abi()))' ABI-OF-TORCH)
 export _GLIBCXX_USE_CXX11_ABI=$abi
-# Headers compiled once, and a torch with CUDA on a machine without its toolkit: cmake 3.21 reads this variable.
+# A torch with CUDA on a machine without its toolkit, and with --fast headers compiled once: cmake 3.21 reads this.
 if [ "${CMAKE_TOOLCHAIN_FILE:-}" != "$here/source_cmake/toolchain.cmake" ]; then
     export OPHOOK_NEXT_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE:-} CMAKE_TOOLCHAIN_FILE=$here/source_cmake/toolchain.cmake
 fi
-export OPHOOK_PRECOMPILE=${OPHOOK_PRECOMPILE:-1} OPHOOK_OPTIMIZE=
-[ "$fast" != --fast ] || OPHOOK_OPTIMIZE=-O0
+export OPHOOK_PRECOMPILE=${OPHOOK_PRECOMPILE:-0} OPHOOK_OPTIMIZE=
+[ "$fast" != --fast ] || OPHOOK_PRECOMPILE=1 OPHOOK_OPTIMIZE=-O0
 # Upstream uses ccache where it is installed; without these it would not keep what was compiled with such headers.
 export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 version=$(ask "$python" 'import sys; print("%d.%d" % sys.version_info[:2])' 3.X)

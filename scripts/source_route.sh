@@ -20,7 +20,7 @@ Takes hours where nothing is built yet. Steps: clone, patch, codegen, build, ins
   --jobs N              compilers at once (default: by cores and free memory, 1.2 GB each and 6 GB besides)
   --until STEP          stop after clone, patch, codegen, build, install or test (default test)
   --autograd            also write the derivative, for autograd in C++
-  --fast                compile without optimisation: about half the time; to try an operator, not for production
+  --fast                headers compiled once, no optimisation: to try an operator, not for production
   --allow-dirty         keep uncommitted changes of yours in op-plugin
   --device auto|sim|npu where to test (default auto)
   --venv DIR            the virtual environment (default .venv)

@@ -198,7 +198,7 @@ def _cmake(interpreter: Interpreter) -> Finding:
                     f"{name} {match[1]}; this torch is built with CUDA {interpreter.cuda}, which needs 3.21 or newer",
                     f"{interpreter.executable} -m pip install cmake, or install a CPU build of torch",
                 )
-            return Finding("cmake", True, f"{name} {match[1]}; 3.21 or newer would compile torch's headers once")
+            return Finding("cmake", True, f"{name} {match[1]}; --fast needs 3.21 or newer")
     return Finding("cmake", False, "none of 3.18 or newer" if found else "not on PATH", "install cmake 3.18 or newer")
 
 

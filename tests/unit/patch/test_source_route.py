@@ -57,6 +57,7 @@ case "$1" in --python=*) ;; *) echo "ERROR Unsupported parameters: ${1}"; exit 1
 cd "$(dirname "$0")/.."
 echo "arguments: $*"
 echo "environment: $DISABLE_INSTALL_TORCHAIR $MAX_JOBS $_GLIBCXX_USE_CXX11_ABI $TORCH_DEVICE_BACKEND_AUTOLOAD"
+echo "help: $OPHOOK_PRECOMPILE $OPHOOK_OPTIMIZE $PYTHONHASHSEED $CMAKE_TOOLCHAIN_FILE"
 mkdir -p build dist
 echo run >>build/runs
 echo "[1/4] Building CXX object a.o"
@@ -165,11 +166,14 @@ def test_until_install_and_back(tree: Path, venv: Path) -> None:
     build = (tree / "build/ophook-build.log").read_text()
     assert f"arguments: --python={PYTHON} --disable_rpc" in build
     assert "environment: FALSE 1 1 0" in build
+    toolchain = SCRIPTS / "source_cmake/toolchain.cmake"
+    assert f"help: 0  0 {toolchain}\n" in build
     assert f"generate python{PYTHON} 2.13.0 (task of {venv / 'bin'}" in logs(venv)
     assert torch_npu_version(venv) == "99.0"
 
-    again = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", "install")
+    again = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", "install", "--fast")
     assert again.returncode == 0, "a second run must succeed"
+    assert f"help: 1 -O0 0 {toolchain}\n" in (tree / "build/ophook-build.log").read_text()
     restore = ["bash", str(SCRIPTS / "source_restore.sh"), str(venv / "bin/python"), str(venv / "ophook-previous")]
     back = subprocess.run(restore, capture_output=True, text=True, env=environment())
     assert back.returncode == 0, back.stderr
