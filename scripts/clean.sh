@@ -6,4 +6,4 @@ set -euo pipefail
 venv=$1
 cache=${OPHOOK_NPU_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ophook_npu}
 bash "$(dirname "${BASH_SOURCE[0]}")/clean_venv.sh" "$venv"
-rm -rf "$cache/objects" "$cache/sim" "$cache/extension"
+for folder in objects sim extension native packages ascendc; do rm -rf "${cache:?}/$folder"; done

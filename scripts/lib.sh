@@ -34,6 +34,18 @@ elapsed() { # SINCE
     awk -v a="$1" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }'
 }
 
+# show_progress NAME LOG: on a terminal, what the log's last line says of the time left, once a second.
+show_progress() {
+    local line shell=$$
+    [ -t 1 ] || return 0
+    while sleep 1 && kill -0 "$shell" 2>/dev/null; do
+        line=$(tail -n 1 "$2" 2>/dev/null | tr -d '\r')
+        case $line in
+            *' left') printf '\r\033[K[%d/%d] %-34s %.60s' "$step_number" "$total_steps" "$1" "${line#"${line%%[![:space:]]*}"}" ;;
+        esac
+    done
+}
+
 # step NAME NEXT COMMAND…: run the command with its output in a log; on failure say where it is and what to try.
 step() {
     local name=$1 next=$2 log since status=0
@@ -43,7 +55,12 @@ step() {
     log="$logs/$step_number.log"
     since=$(date +%s.%N)
     printf '[%d/%d] %-34s ' "$step_number" "$total_steps" "$name"
+    show_progress "$name" "$log" &
+    local watcher=$!
     "$@" >"$log" 2>&1 || status=$?
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+    if [ -t 1 ]; then printf '\r\033[K[%d/%d] %-34s ' "$step_number" "$total_steps" "$name"; fi
     if [ "$status" -ne 0 ]; then
         printf 'FAILED after %s s (exit status %d)\n\n' "$(elapsed "$since")" "$status"
         tail -n 15 "$log" | sed 's/^/    /'
