@@ -122,11 +122,19 @@ def _account(tree: Path, record: Record, *, build: bool) -> None:
         if name in before and not known:
             continue
         if code in ("??", "!!"):
-            # The build's own files are ignored by git or lie in another repository's folder.
-            if known or not build or code == "!!" or not name.startswith(".//") or "//third_party/" in name:
+            if known or not build or _of_the_build(name, code):
                 record.made[name] = digest
         else:
             record.changed[name] = digest
+
+
+def _of_the_build(name: str, code: str) -> bool:
+    """Hours pass, and a virtual environment of the user's, say, may come to lie in the tree meanwhile."""
+    repository, path = name.split("//", 1)
+    top = path.split("/", 1)[0]
+    if repository != "." or top == "third_party":
+        return True
+    return code == "!!" and (top in ("build", "dist", "torch_npu", "torchnpugen", "patch") or top.endswith(".egg-info"))
 
 
 def restore(tree: Path) -> list[str]:

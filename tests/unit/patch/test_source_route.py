@@ -19,7 +19,7 @@ import op_plugin_trees as trees
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.patch import branch
+from ophook_npu.patch import branch, traces
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SCRIPTS = REPOSITORY / "scripts"
@@ -244,6 +244,23 @@ def test_undo_after_a_failed_and_a_killed_run(tree: Path, venv: Path) -> None:
     back = undo(tree, venv)
     assert back.returncode == 0, back.stdout + back.stderr
     assert trees.snapshot(tree) == before
+
+
+def test_what_the_user_makes_during_the_build_is_not_the_builds(tree: Path) -> None:
+    committed(tree)
+    with (tree / ".gitignore").open("a") as file:
+        file.write("*.log\n.venv\n")
+    git(tree, "commit", "--quiet", "-am", "ignore more")
+    before = trees.snapshot(tree)
+    traces.begin(tree)
+    mine = [".venv/bin/python", "today.log", "torch_npu/mine.cpp"]
+    for name in [*mine, "build/a.o", "dist/x.whl", "third_party/op-plugin/lib/stub.so"]:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name)
+    traces.end(tree, build=True)
+    assert traces.restore(tree) == []
+    added = {name for name, (content, _) in trees.snapshot(tree).items() if content != b"<folder>"} - before.keys()
+    assert added == set(mine)
 
 
 def test_undo_leaves_what_others_changed_and_names_it(tree: Path, venv: Path) -> None:
