@@ -53,6 +53,6 @@ def find(name: str | None = None) -> Soc:
     hbm, cube, vector, l2 = rows[name]
     for number, prefixes, sizes in _ARCHITECTURE.findall((CSRC / "ascendc" / "architectures.inc").read_text()):
         if any(name.startswith(prefix) for prefix in prefixes.split()):
-            memories = [_product(size) for size in sizes.split(",")]
-            return Soc(name, int(number), cube, vector, *memories, l2 << 20, hbm << 30)
+            ub, l1, l0a, l0b, l0c, bt, fb = (_product(size) for size in sizes.split(","))
+            return Soc(name, int(number), cube, vector, ub, l1, l0a, l0b, l0c, bt, fb, l2 << 20, hbm << 30)
     raise AssertionError(f"{name} has no architecture")
