@@ -16,6 +16,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from ophook_npu.cli import _rules
 from ophook_npu.sim import build, info, operators
 from ophook_npu.sim.build import not_ready
 from ophook_npu.sim.wheel import write_wheel
@@ -99,4 +100,5 @@ def register(app: typer.Typer) -> None:
         with progress_line(console) as progress:
             print(write_wheel(out, progress))
 
+    _rules.register(sim)
     app.add_typer(sim, name="sim")

@@ -164,8 +164,8 @@ def recipe() -> str:
     torch, torch_npu = require()
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    headers = (header.read_bytes() for header in sorted((CSRC / "include").rglob("*.h")))
-    return toolchain.digest([told, *parts, set_env_script(), *headers])
+    data = [*sorted((CSRC / "include").rglob("*.h")), *sorted((CSRC / "rules").glob("*.rules"))]
+    return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
 
 
 def location() -> Path:
@@ -266,6 +266,7 @@ def _lay_out(root: Path) -> None:
         (root / folder).mkdir(parents=True, exist_ok=True)
     _lay_out_headers(root / "include")
     (root / "set_env.sh").write_text(set_env_script())
+    shutil.copytree(CSRC / "rules", root / "rules")
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "opapi/kernel_scope.h"
+#include "opapi/rules.h"
 
 namespace sim {
 
@@ -305,7 +306,44 @@ struct RowCall final : aclOpExecutor {
   std::vector<size_t> apart;
 };
 
-int prepare(const Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor) {
+static Argument argument(const Given& given) {
+  return std::visit(
+      [](auto value) -> Argument {
+        using Kind = decltype(value);
+        if constexpr (std::is_same_v<Kind, In> || std::is_same_v<Kind, Out>) return {Argument::kTensor, value};
+        else if constexpr (std::is_same_v<Kind, Resized>) return {Argument::kTensor, value.tensor};
+        else if constexpr (std::is_same_v<Kind, MaybeNum>) return {Argument::kPointer, value.scalar};
+        else if constexpr (std::is_same_v<Kind, List>) return {Argument::kList, value};
+        else if constexpr (std::is_pointer_v<Kind>) return {Argument::kPointer, value};
+        else return {Argument::kValue, nullptr};
+      },
+      given);
+}
+
+// 0, or the code of what CANN's page says about these arguments.
+static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
+  c10::SmallVector<Argument, 16> arguments;
+  const auto see = [&] { for (const Given& given : parameters) arguments.push_back(argument(given)); };
+  if (!row.looked_up.load(std::memory_order_acquire)) {
+    see();
+    row.rules = find_rules(row.name, arguments.data(), arguments.size());
+    row.looked_up.store(true, std::memory_order_release);
+  }
+  const FunctionRules* rules = row.rules.load(std::memory_order_relaxed);
+  if (!rules) return 0;
+  if (arguments.empty()) see();
+  return apply_rules(*rules, arguments.data(), arguments.size());
+}
+
+static int turn_away(int code, const Row& row, uint64_t* workspace, aclOpExecutor** executor) {
+  if (workspace) *workspace = 0;
+  if (!executor) return code;
+  *executor = new Refused(row.name, code, sim_error_message());
+  return (*executor)->ready();
+}
+
+int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor) {
+  if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row, workspace, executor);
   try {
     auto call = std::make_unique<RowCall>(row, parameters);
     if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", row.name);
@@ -313,11 +351,7 @@ int prepare(const Row& row, std::initializer_list<Given> parameters, uint64_t* w
     *executor = call.release();
     return 0;
   } catch (...) {
-    const int code = explain(row.name, kInvalid);
-    if (workspace) *workspace = 0;
-    if (!executor) return code;
-    *executor = new Refused(row.name, code, sim_error_message());
-    return (*executor)->ready();
+    return turn_away(explain(row.name, kInvalid), row, workspace, executor);
   }
 }
 

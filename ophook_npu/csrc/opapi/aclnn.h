@@ -18,6 +18,7 @@
 #include <ATen/core/Reduction.h>
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -182,13 +183,15 @@ enum class Phase { first, second };
 struct Row {
   const char* name;
   void (*body)(Held* parameters, Phase phase);
+  std::atomic<const struct FunctionRules*> rules{nullptr};  // of opapi/rules.h, looked up in the first call
+  std::atomic<bool> looked_up{false};
 };
 
 // Phase 1. A call whose input lies partly in memory that it writes, as x[1:].sub_(x[:-1]) does, runs on copies of its inputs:
 // a device loads a tile before it stores one, so that such calls give what they would with inputs of their own, as long as a
 // tile holds them; torch_npu's graphs rely on it. ATen's kernels load and store in small steps, and their own check cannot see
 // it: each tensor here has a storage of its own. An input that is the output, element by element, is harmless.
-SIM_API int prepare(const Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor);
+SIM_API int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor);
 
 }  // namespace sim::aclnn
 
@@ -222,7 +225,7 @@ SIM_API int prepare(const Row& row, std::initializer_list<Given> parameters, uin
   extern "C" SIM_API const char* function##Parameters() { return #parameters; }  /* for tests of every function */ \
   extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
-    static constexpr sim::aclnn::Row row{#function, op##_row}; \
+    static constinit sim::aclnn::Row row{#function, op##_row}; \
     return sim::aclnn::prepare(row, {SIM_PAIRS(SIM_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, workspace, executor); \
   } \
   extern "C" SIM_API int function(void*, uint64_t, aclOpExecutor* executor, void* stream) { \

@@ -1,0 +1,166 @@
+#include "opapi/rules.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <sstream>
+#include <unordered_set>
+
+#include "opapi/aclnn.h"
+#include "opapi/rules_table.h"
+
+namespace sim::aclnn {
+namespace {
+
+// The tables lie in the simulator's folder, next to the folder of this library.
+const RulesTable& rules_table() {
+  static const RulesTable table = [] {
+    RulesTable found;
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void*>(&find_rules), &info)) return found;
+    const auto folder = std::filesystem::path(info.dli_fname).parent_path().parent_path() / "rules";
+    std::error_code error;
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+      if (entry.path().extension() == ".rules" && entry.path().stem() != "by_hand") files.push_back(entry.path());
+    for (const auto& file : files) read_rules(file, found);
+    read_rules(folder / "by_hand.rules", found);  // last: it replaces what the pages' tables say
+    return found;
+  }();
+  return table;
+}
+
+int current_family() {
+  static std::atomic<int> known = kNoFamily;  // a client may call before it initializes ACL: then it is asked again
+  if (const int family = known.load(std::memory_order_relaxed); family != kNoFamily) return family;
+  const sim_soc* soc = sim_current_soc();
+  for (size_t i = 0; soc && i < kFamilies.size(); ++i)
+    if (std::string_view(soc->name).starts_with(kFamilies[i])) known = int(i);
+  return known;
+}
+
+std::string shape_text(const aclTensor& tensor) {
+  std::ostringstream text;
+  text << at::IntArrayRef(tensor.sizes);
+  return text.str();
+}
+
+bool is_private(aclFormat format) {
+  return format == ACL_FORMAT_FRACTAL_NZ || format == ACL_FORMAT_NC1HWC0 || format == ACL_FORMAT_FRACTAL_Z ||
+         format == ACL_FORMAT_NDC1HWC0;
+}
+
+struct Verdict {
+  int code = 0;
+  std::string message;
+};
+
+Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclTensor& tensor, size_t family,
+                       const Argument* arguments) {
+  auto refused = [&](const std::string& came, const std::string& allowed) {
+    return Verdict{kInvalid, rules.name + ": " + rule.name + " " + came + "; " + std::string(kFamilies[family]) + " allows " + allowed +
+                                 " (" + rules.page + ")"};
+  };
+  const uint64_t dtypes = rule.dtypes[family];
+  if (dtypes && !(dtypes >> tensor.dtype & 1)) return refused("has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
+  const size_t rank = tensor.sizes.size();
+  if (rule.ranks && (rank > 31 || !(rule.ranks >> rank & 1))) {
+    std::string allowed;
+    for (int i = 0; i < 32; ++i)
+      if (rule.ranks >> i & 1) allowed += (allowed.empty() ? "" : ", ") + std::to_string(i);
+    return refused("has " + std::to_string(rank) + " dimensions", allowed);
+  }
+  if (is_private(tensor.format) && !rule.private_formats[family])
+    return refused("has the private format " + std::to_string(tensor.format), "ND");
+  if (rule.same_dtype >= 0) {
+    const auto* other = static_cast<const aclTensor*>(arguments[rule.same_dtype].pointer);
+    if (other && other->dtype != tensor.dtype)
+      return refused("has data type " + dtype_name(tensor.dtype),
+                     "that of " + rules.parameters[size_t(rule.same_dtype)].name + ", " + dtype_name(other->dtype));
+  }
+  if (rule.same_shape >= 0) {
+    const auto* other = static_cast<const aclTensor*>(arguments[rule.same_shape].pointer);
+    // One element is one element: [] for [1] is taken.
+    auto one = [](const aclTensor& of) { return of.sizes.empty() || (of.sizes.size() == 1 && of.sizes[0] == 1); };
+    if (other && other->sizes != tensor.sizes && !(one(*other) && one(tensor)))
+      return refused("has shape " + shape_text(tensor),
+                     "that of " + rules.parameters[size_t(rule.same_shape)].name + ", " + shape_text(*other));
+  }
+  return {};
+}
+
+Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
+  for (size_t i = 0; i < count; ++i)
+    if (rules.parameters[i].required && arguments[i].kind != Argument::kValue && !arguments[i].pointer)
+      return {kNullPointer, rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
+  for (size_t i = 0; i < count; ++i) {
+    const ParameterRules& rule = rules.parameters[i];
+    if (!arguments[i].pointer) continue;
+    if (arguments[i].kind == Argument::kTensor) {
+      if (Verdict found = tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family, arguments); found.code)
+        return found;
+    } else if (arguments[i].kind == Argument::kList) {
+      for (const auto& tensor : static_cast<const aclTensorList*>(arguments[i].pointer)->tensors)
+        if (tensor)
+          if (Verdict found = tensor_verdict(rules, rule, *tensor, family, arguments); found.code) return found;
+    }
+  }
+  return {};
+}
+
+// Appends one JSON line, whole even where several processes write, and each only once in this process.
+void report(const char* file, const FunctionRules& rules, size_t family, const Verdict& found) {
+  static std::mutex mutex;
+  static std::unordered_set<std::string> told;
+  std::string line = "{\"function\": \"" + rules.name + "\", \"family\": \"" + std::string(kFamilies[family]) +
+                     "\", \"simulated\": " + (int(family) == current_family() ? "true" : "false") +
+                     ", \"code\": " + std::to_string(found.code) + ", \"message\": \"";
+  for (char c : found.message) {
+    if (c == '"' || c == '\\') line += '\\';
+    line += static_cast<unsigned char>(c) < 32 ? ' ' : c;
+  }
+  line += "\"}\n";
+  const std::lock_guard lock(mutex);
+  if (!told.insert(line).second) return;
+  if (const int out = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644); out >= 0) {
+    [[maybe_unused]] const auto written = write(out, line.data(), line.size());
+    close(out);
+  }
+}
+
+}  // namespace
+
+const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count) {
+  static const bool off = [] {
+    const char* mode = std::getenv("OPHOOK_SIM_RULES");
+    return mode && std::strcmp(mode, "off") == 0;
+  }();
+  if (off) return nullptr;
+  const auto found = rules_table().find(function);
+  if (found == rules_table().end() || found->second.parameters.size() != count) return nullptr;
+  for (size_t i = 0; i < count; ++i)
+    if (found->second.parameters[i].kind != parameters[i].kind) return nullptr;
+  return &found->second;
+}
+
+int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t count) {
+  const int family = current_family();
+  if (family == kNoFamily) return 0;
+  static const char* const file = std::getenv("OPHOOK_SIM_RULES_REPORT");
+  if (file && *file) {
+    for (size_t other = 0; other < kFamilies.size(); ++other) {
+      if (const Verdict found = verdict(rules, arguments, count, other); found.code) report(file, rules, other, found);
+      if (rules.absent[other]) report(file, rules, other, {kInvalid, rules.name + " does not exist on " + std::string(kFamilies[other]) + " (" + rules.page + ")"});
+    }
+  }
+  const Verdict found = verdict(rules, arguments, count, size_t(family));
+  return found.code ? sim_fail(found.code, "%s", found.message.c_str()) : 0;
+}
+
+}  // namespace sim::aclnn

@@ -1,0 +1,185 @@
+#include "opapi/rules_table.h"
+
+#include <fstream>
+
+#include "acl/acl_base.h"
+
+namespace sim::aclnn {
+namespace {
+
+struct Dtype {
+  std::string_view name;
+  int value;
+};
+// By number, because older torch_npu wheels do not name the newest of them.
+constexpr Dtype kDtypes[] = {
+    {"FLOAT", 0},
+    {"FLOAT16", 1},
+    {"BFLOAT16", 27},
+    {"DOUBLE", 11},
+    {"INT4", 29},
+    {"INT8", 2},
+    {"INT16", 6},
+    {"INT32", 3},
+    {"INT64", 9},
+    {"UINT1", 30},
+    {"UINT8", 4},
+    {"UINT16", 7},
+    {"UINT32", 8},
+    {"UINT64", 10},
+    {"BOOL", 12},
+    {"STRING", 13},
+    {"COMPLEX32", 33},
+    {"COMPLEX64", 16},
+    {"COMPLEX128", 17},
+    {"HIFLOAT8", 34},
+    {"FLOAT8_E5M2", 35},
+    {"FLOAT8_E4M3FN", 36},
+    {"FLOAT8_E8M0", 37},
+    {"FLOAT6_E3M2", 38},
+    {"FLOAT6_E2M3", 39},
+    {"FLOAT4_E2M1", 40},
+    {"FLOAT4_E1M2", 41},
+};
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+int family_of(std::string_view name) {
+  for (size_t i = 0; i < kFamilies.size(); ++i)
+    if (kFamilies[i] == name) return int(i);
+  return kNoFamily;
+}
+
+// Calls set(family, words) with each family's part of a column: "A B", or "Ascend950:A B C|*:A B".
+template <typename Set>
+void by_family(std::string_view column, Set set) {
+  std::string_view rest = "-";
+  std::array<bool, kFamilies.size()> told{};
+  for (std::string_view part : split(column, '|')) {
+    const size_t colon = part.find(':');
+    if (colon == std::string_view::npos) {
+      rest = part;
+    } else if (part.substr(0, colon) == "*") {
+      rest = part.substr(colon + 1);
+    } else if (const int family = family_of(part.substr(0, colon)); family != kNoFamily) {
+      told[family] = true;
+      set(size_t(family), part.substr(colon + 1));
+    }
+  }
+  for (size_t family = 0; family < kFamilies.size(); ++family)
+    if (!told[family]) set(family, rest);
+}
+
+uint64_t dtype_bits(std::string_view words) {
+  uint64_t bits = 0;
+  if (words == "-") return bits;
+  for (std::string_view word : split(words, ' '))
+    for (const Dtype& dtype : kDtypes)
+      if (dtype.name == word) bits |= uint64_t(1) << dtype.value;
+  return bits;
+}
+
+uint32_t rank_bits(std::string_view column) {
+  uint32_t bits = 0;
+  if (column == "-") return bits;
+  if (column.size() == 3 && column[1] == '-') {
+    for (int rank = column[0] - '0'; rank <= column[2] - '0'; ++rank) bits |= 1u << rank;
+  } else {
+    for (std::string_view rank : split(column, ' ')) bits |= 1u << (rank[0] - '0');
+  }
+  return bits;
+}
+
+Argument::Kind kind_of(std::string_view type) {
+  if (type == "aclTensor*") return Argument::kTensor;
+  if (type == "aclTensorList*") return Argument::kList;
+  return type.ends_with('*') ? Argument::kPointer : Argument::kValue;
+}
+
+// What a line says of other parameters, by name: they may come later.
+struct Pending {
+  std::string dtype, shape;
+};
+
+ParameterRules parameter(const std::vector<std::string_view>& columns, Pending& pending) {
+  ParameterRules rules;
+  rules.name = columns[1];
+  rules.kind = kind_of(columns[2]);
+  rules.required = columns[4] == "required";
+  if (rules.kind == Argument::kTensor || rules.kind == Argument::kList) {
+    by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
+    by_family(columns[6], [&](size_t family, std::string_view words) {
+      rules.private_formats[family] = words.find("FRACTAL") != words.npos || words.find("C1HWC0") != words.npos;
+    });
+    rules.ranks = rank_bits(columns[7]);
+    for (std::string_view relation : split(columns[9], ' ')) {
+      if (relation.starts_with("dtype=")) pending.dtype = split(relation.substr(6), ',')[0];
+      if (relation.starts_with("shape=")) pending.shape = split(relation.substr(6), ',')[0];
+    }
+  }
+  return rules;
+}
+
+int index_of(const FunctionRules& function, const std::string& name) {
+  for (size_t i = 0; i < function.parameters.size(); ++i)
+    if (function.parameters[i].name == name && function.parameters[i].kind == Argument::kTensor) return int(i);
+  return -1;
+}
+
+}  // namespace
+
+void read_rules(const std::string& path, RulesTable& table) {
+  std::ifstream file(path);
+  FunctionRules function;
+  std::vector<Pending> pending;
+  auto finish = [&] {
+    for (size_t i = 0; i < pending.size(); ++i) {
+      function.parameters[i].same_dtype = index_of(function, pending[i].dtype);
+      function.parameters[i].same_shape = index_of(function, pending[i].shape);
+    }
+    if (!function.name.empty()) table[function.name] = std::move(function);
+    function = {};
+    pending.clear();
+  };
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const auto columns = split(line, '\t');
+    if (!columns[0].empty()) {
+      finish();
+      if (columns.size() != 3) continue;
+      function.name = columns[0];
+      function.page = columns[1];
+      for (std::string_view family : split(columns[2], ' '))
+        if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily) function.absent[size_t(family_of(family.substr(1)))] = true;
+    } else if (columns.size() == 10) {
+      pending.emplace_back();
+      function.parameters.push_back(parameter(columns, pending.back()));
+    } else {
+      function.name.clear();
+    }
+  }
+  finish();
+}
+
+std::string dtype_name(int value) {
+  for (const Dtype& dtype : kDtypes)
+    if (dtype.value == value) return std::string(dtype.name);
+  return "data type " + std::to_string(value);
+}
+
+std::string dtype_names(uint64_t bits) {
+  std::string names;
+  for (const Dtype& dtype : kDtypes)
+    if (bits >> dtype.value & 1) names += (names.empty() ? "" : ", ") + std::string(dtype.name);
+  return names;
+}
+
+}  // namespace sim::aclnn

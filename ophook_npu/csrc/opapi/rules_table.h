@@ -1,0 +1,42 @@
+// The tables of csrc/rules as the checker reads them. ophook_npu/sim/rules.py describes the form of the text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "opapi/rules.h"
+
+namespace sim::aclnn {
+
+constexpr std::array<std::string_view, 3> kFamilies{"Ascend910B", "Ascend910_93", "Ascend950"};
+constexpr int kNoFamily = -1;
+
+struct ParameterRules {
+  std::string name;
+  Argument::Kind kind = Argument::kValue;
+  bool required = false;
+  std::array<uint64_t, kFamilies.size()> dtypes{};  // a bit for each aclDataType; 0: any
+  std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
+  uint32_t ranks = 0;                                // a bit for each number of dimensions; 0: any
+  int same_dtype = -1, same_shape = -1;              // the parameter that it must agree with
+};
+
+struct FunctionRules {
+  std::string name, page;
+  std::array<bool, kFamilies.size()> absent{};  // the page says that this family has it not
+  std::vector<ParameterRules> parameters;
+};
+
+using RulesTable = std::unordered_map<std::string, FunctionRules>;
+
+// Reads one file into the table; a line of another form is skipped with its function. Python's reader refuses it, and the
+// tests read every file with both.
+void read_rules(const std::string& path, RulesTable& table);
+std::string dtype_names(uint64_t bits);
+std::string dtype_name(int dtype);
+
+}  // namespace sim::aclnn

@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Read the tables of the published pages on aclnn functions and write them as data.
+
+usage: scripts/device_rules.py TREE… [--out ophook_npu/csrc/rules]
+
+Each TREE is a checkout of one of CANN's repositories of operators (ops-math, ops-nn, ops-transformer, ops-cv). Only
+facts of their tables are taken: names, order, direction, data types, formats, ranks, which pointer may not be null, and
+how data types and shapes hang together. What a page says only in words and no pattern below knows is left out: a rule
+that is not certain refuses nothing. `ophook_npu/sim/rules.py` reads the result and describes its form.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, Function, Parameter, write
+
+PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
+assert set(PRODUCTS.values()) == set(FAMILIES)
+
+DTYPES = {name: name for name in DATA_TYPES}
+DTYPES |= {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16", "BF16": "BFLOAT16", "FLOAT64": "DOUBLE"}
+DTYPES |= {"HIF8": "HIFLOAT8"}
+FORMATS = ("ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "NCL", "NC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
+_NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
+_DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
+_LIST = rf"(?:(?:{_NAMES})(?:数据)?(?:类型)?[、,，/和或\s]*)+"
+_COMMENT = re.compile(r'<!--\s*npu="([^"]*)"\s*(\w+)\s*-->(.*?)<!--\s*end\s+\2\s*-->', re.DOTALL)
+_OPTIONAL = re.compile(
+    r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
+)
+_COUNT = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
+
+
+def text(cell: str) -> str:
+    """A table cell without its markup, on one line; footnote numbers become ^N."""
+    cell = re.sub(r"<sup>\s*([\d,，、]+)\s*</sup>", r"^\1 ", cell)
+    cell = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", cell))).replace("`", "").strip()
+
+
+def only_for(source: str, product: str) -> str:
+    """The page as a reader of one product sees it."""
+    return _COMMENT.sub(lambda m: only_for(m[3], product) if product in m[1].split(",") else "", source)
+
+
+@dataclass
+class Row:
+    """One parameter as one product's table has it."""
+
+    direction: str
+    optional: bool
+    dtypes: list[str] | None
+    formats: list[str] | None
+    ranks: tuple[int, ...] | None
+    strided: bool | None
+    words: str
+    raw_dtypes: str = ""
+    relations: dict[str, list[str]] = field(default_factory=dict)
+
+
+def dtypes_in(words: str) -> list[str] | None:
+    found = list(dict.fromkeys(DTYPES[name] for name in _DTYPE.findall(words)))
+    return found or None
+
+
+def ranks_in(words: str) -> tuple[int, ...] | None:
+    words = words.replace(" ", "").rstrip("。")
+    if m := re.fullmatch(r"(\d)[-~～](\d)维?", words):
+        return tuple(range(int(m[1]), int(m[2]) + 1))
+    if re.fullmatch(r"\d(?:维)?(?:[、,，或/]\d(?:维)?)*", words):
+        return tuple(sorted({int(d) for d in re.findall(r"\d", words)}))
+    if m := re.fullmatch(r"(?:shape)?(?:维度)?(?:不超过|不大于|不高于|小于等于|≤|<=)(\d)维?", words):
+        return tuple(range(int(m[1]) + 1))
+    if words == "不支持8维以上":
+        return tuple(range(9))
+    if m := re.match(r"shape支持([一二两三四五六七八])维，维度为\(", words):
+        return (_COUNT[m[1]],)
+    return None
+
+
+def formats_in(words: str) -> list[str] | None:
+    known = re.findall(r"[A-Z][A-Z0-9_]*", words.replace("NZ格式", "FRACTAL_NZ"))
+    named = ["FRACTAL_NZ" if name == "NZ" else name for name in known]
+    if not named or any(name not in FORMATS for name in named):
+        return None
+    return list(dict.fromkeys(named))
+
+
+def relations_in(words: str, names: list[str], own: str) -> dict[str, list[str]]:
+    """How this parameter's data type and shape hang on those of others, where the page says so without a condition."""
+    found: dict[str, list[str]] = {}
+    one = "(" + "|".join(sorted(map(re.escape, names), key=len, reverse=True)) + ")"
+    for sentence in re.split(r"[。；;]| - ", words):
+        sentence = re.sub(r"“|”|\"|参数|入参|输入(?!/)|的(?=数据类型|shape|维度)", "", sentence)
+        if re.search(r"当|如果|若|时[，,]|场景|除", sentence):
+            continue
+        patterns = {
+            "dtype": rf"数据类型(?:需要|需|必须|要求)?(?:与|和|同){one}(?:数据类型)?(?:保持)?(?:一致|相同)",
+            "shape": rf"(?:shape|形状)(?:需要|需|必须|要求)?(?:与|和|同){one}(?:shape)?(?:保持)?(?:一致|相同)",
+            "promotes": rf"数据类型(?:需要|需)?(?:与|和){one}(?:数据类型)?(?:需)?(?:要)?满足(?:数据)?类型推导规则",
+            "broadcasts": rf"shape(?:需要|需)?(?:与|和){one}(?:shape)?满足\s*broadcast\s*关系",
+        }
+        for relation, pattern in patterns.items():
+            for match in re.finditer(pattern, sentence):
+                found.setdefault(relation, [])
+                if match[1] not in (*found[relation], own):  # a page's own slip: "broadcasts with itself"
+                    found[relation].append(match[1])
+        pair = rf"{one}(?:与|和|、){one}"
+        if m := re.search(rf"shape(?:需要|需)?是?{pair}\s*(?:做)?broadcast之后的?shape", sentence):
+            found["shape_of_broadcast"] = [m[1], m[2]]
+        if m := re.search(rf"数据类型(?:需要|需)?是?{pair}(?:数据类型)?推导之后可转换的?数据类型", sentence):
+            found["from_promotion"] = [m[1], m[2]]
+    return {relation: others for relation, others in found.items() if others}
+
+
+def table_rows(section: str) -> list[dict[str, str]]:
+    for table in re.findall(r"<table.*?</table>", section, re.DOTALL):
+        heads = [text(head).replace(" ", "") for head in re.findall(r"<th[^>]*>(.*?)</th>", table, re.DOTALL)]
+        if heads[:1] != ["参数名"] or not any("数据类型" in head or head == "dtype" for head in heads):
+            continue
+        body = table.split("</thead>")[-1]
+        cells = (
+            re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+            for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL)
+        )
+        return [dict(zip(heads, map(text, row), strict=False)) for row in cells if len(row) == len(heads)]
+    return bullets(section)
+
+
+def bullets(section: str) -> list[dict[str, str]]:
+    """The same facts from pages that list the parameters: "- self(aclTensor*, input): … data types … "."""
+    rows = []
+    for match in re.finditer(
+        r"^ *[-*] `?(\w+)`?\s*[（(](.*?)[)）]\s*[:：](.*?)(?=^ *[-*] `?\w+`?\s*[（(]|^ *[-*] \*\*|\Z)",
+        section,
+        re.MULTILINE | re.DOTALL,
+    ):
+        words = text(match[3].replace("\n", " "))
+        types = re.search(rf"数据类型(?:仅)?支持\s*({_LIST})", words)
+        ranks = re.search(r"(?:维度|shape)?(?:支持)?((?:\d维?[-~]\d维)|(?:不(?:超过|大于|高于)8维))", words)
+        ranks_said = re.sub(r"(?<=\d)维", "", ranks[1]) if ranks else ""
+        rows.append(
+            {
+                "参数名": match[1],
+                "输入/输出": match[2],
+                "描述": words,
+                "数据类型": types[1] if types else "",
+                "数据格式": "ND" if re.search(r"数据格式支持ND(?![A-Z、])", words) else "",
+                "维度(shape)": ranks_said,
+                "非连续Tensor": "√" if re.search(r"(?<!不)支持非连续", words) else "",
+            }
+        )
+    return rows
+
+
+def rows_of(section: str, names: list[str]) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for cells in table_rows(section):
+        name = re.split(r"[（(\s]", cells["参数名"])[0].strip("*")
+        kind = next((cells[key] for key in cells if key.startswith(("输入/输出", "输入输出"))), "")
+        raw = next((cells[key] for key in ("数据类型", "dtype") if key in cells), "")
+        rank = next((cells[key] for key in cells if key.startswith("维度") or key == "shape"), "")
+        strided = next((cells[key] for key in cells if key.startswith("非连续")), "")
+        # "as self" in the column of data types or shapes says what "data type as self" says in a text.
+        same = [
+            f"{what}{cell}"
+            for what, cell in (("数据类型", raw), ("shape", rank))
+            if re.match(r"(?:需要)?[与和同]", cell)
+        ]
+        words = "。".join([cells.get("描述", ""), cells.get("使用说明", ""), raw, rank, *same])
+        both = ("输入" in kind and ("输出" in kind or "出参" in kind)) or "输入|输出" in kind
+        rows[name] = Row(
+            direction="inout" if both else "out" if ("输出" in kind or "出参" in kind) else "in",
+            optional="可选" in kind or bool(_OPTIONAL.search(words)),
+            dtypes=dtypes_in(raw),
+            formats=formats_in(cells.get("数据格式", "")),
+            ranks=ranks_in(rank),
+            strided={"√": True, "✓": True, "支持": True, "×": False, "x": False, "不支持": False}.get(strided),
+            words=words,
+            raw_dtypes=raw,
+            relations=relations_in(words, names, name),
+        )  # fmt: skip
+    return rows
+
+
+def differences(section: str, rows: dict[str, Row], product: str) -> None:
+    """What the blocks after the table say of one product: types that it lacks, has besides, or is limited to."""
+    after = section.split("</table>", 1)[-1].split("返回值")[0]
+    for match in _COMMENT.finditer(after):
+        if product not in match[1].split(","):
+            continue
+        block = text(match[3].replace("\n", " ⏎ "))
+        if m := re.search(r"角标“(\d)”代表该系列不支持", block):
+            for row in rows.values():
+                gone = {
+                    DTYPES[name]
+                    for name, mark in re.findall(rf"({_NAMES})\s*\^([\d,，、]+)", row.raw_dtypes)
+                    if m[1] in mark
+                }
+                if row.dtypes and gone:
+                    row.dtypes = [name for name in row.dtypes if name not in gone]
+            continue
+        for sentence in re.split(r"[。；;⏎]", block):
+            if not _DTYPE.search(sentence) or re.search(
+                r"当|如果|若|时|场景|转换|一致|cubeMathType|[=＝]|仅支持该产品", sentence
+            ):
+                continue
+            named = [
+                name for name in rows if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", sentence)
+            ]
+            amend(sentence, [rows[name] for name in named], list(rows.values()))
+
+
+def amend(sentence: str, named: list[Row], everyone: list[Row]) -> None:
+    listed = dtypes_in(sentence) or []
+    chosen = named or [row for row in everyone if row.dtypes]
+    if "不支持" in sentence:
+        for row in chosen:
+            left = [name for name in row.dtypes or () if name not in listed]
+            row.dtypes = left or row.dtypes
+    elif "额外支持" in sentence:
+        for row in chosen:
+            if row.dtypes:
+                row.dtypes += [name for name in listed if name not in row.dtypes]
+    elif named and re.search(r"支持", sentence):
+        for row in named:
+            row.dtypes = listed
+    elif re.search(r"数据类型(?:仅)?支持", sentence):
+        first = next((row.dtypes for row in everyone if row.dtypes), None)
+        for row in chosen:
+            assert row.dtypes
+            if set(listed) >= set(row.dtypes):
+                row.dtypes = listed if row.dtypes == first else row.dtypes
+            else:
+                row.dtypes = [name for name in row.dtypes if name in listed] or row.dtypes
+
+
+def required(section: str, names: list[str]) -> set[str] | None:
+    """The parameters that the table of error codes names under 161001, or None where it names none."""
+    cells = re.findall(r"161001\s*</td>\s*<td[^>]*>(.*?)</td>", section, re.DOTALL)
+    if not cells:
+        cells = re.findall(r"161001[^|\n]*\|([^|\n]*)\|", section)
+    if not cells:
+        return None
+    words = text(cells[0])
+    found = {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}
+    return found or None
+
+
+def prototypes(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(function, its parameters as (C type, name)) for each first phase on the page."""
+    found = []
+    for match in re.finditer(r"aclnnStatus\s+(aclnn\w+)GetWorkspaceSize\s*\(([^;`]*?)\)\s*;?\s*(?:`|\n)", page):
+        parameters = []
+        for piece in match[2].split(","):
+            words = re.sub(r"\s+", " ", re.sub(r"//.*", "", piece)).strip()
+            m = re.match(r"(.+?)([\s*]+)(\w+)(?:\[\])?$", words)
+            if not m:
+                break
+            pointer = "*" * m[2].count("*")
+            parameters.append((m[1].replace("const ", "").strip() + pointer, m[3]))
+        if [kind for kind, _ in parameters[-2:]] == ["uint64_t*", "aclOpExecutor**"]:
+            found.append((match[1], parameters[:-2]))
+    return list(dict(found).items())
+
+
+def section_of(page: str, function: str, alone: bool) -> str:
+    sections = re.split(r"^(?=##+ )", page, flags=re.MULTILINE)
+    for section in sections:
+        head = section.split("\n", 1)[0]
+        if re.search(rf"(?<!\w){function}GetWorkspaceSize(?!\w)", head):
+            return section
+    return page if alone else ""
+
+
+def supported(page: str) -> dict[str, bool]:
+    head = page.split("## 功能说明")[0]
+    found: dict[str, bool] = {}
+    # An older form of the pages has one line for each product, or for several of one family.
+    marks = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "950"}
+    for line in re.findall(r"^\|(.+)\|\s*$", head, re.MULTILINE):
+        for mark, product in marks.items():
+            if mark in line and ("√" in line or "×" in line):
+                found[product] = "√" in line
+    for match in _COMMENT.finditer(head):
+        words = text(match[3])
+        for product in match[1].split(","):
+            if product in PRODUCTS:
+                found[product] = not re.search(r"不支持\s*$|：\s*不支持", words)
+    return found
+
+
+def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
+    page = path.read_text()
+    found = prototypes(page)
+    on = supported(page)
+    functions = []
+    for name, signature in found:
+        section = section_of(page, name, len(found) == 1)
+        names = [parameter for _, parameter in signature]
+        must = required(section, names)
+        per_product: dict[str, dict[str, Row]] = {}
+        for product in PRODUCTS:
+            if on.get(product):
+                rows = rows_of(only_for(section.split("</table>", 1)[0] + "</table>", product), names)
+                differences(section, rows, product)
+                per_product[PRODUCTS[product]] = rows
+        parameters = []
+        for kind, parameter in signature:
+            rows = {product: table[parameter] for product, table in per_product.items() if parameter in table}
+            any_row = next(iter(rows.values()), None)
+            pointer = kind.endswith("*")
+            parameters.append(
+                Parameter(
+                    name=parameter,
+                    kind=kind,
+                    direction=any_row.direction if any_row else "in",
+                    # Refused only where the page names it; where the page calls it optional as well, it may be absent.
+                    required=bool(pointer and must and parameter in must and not (any_row and any_row.optional)),
+                    dtypes={
+                        product: tuple(row.dtypes) for product, row in rows.items() if row.dtypes and kind != "char*"
+                    },
+                    formats={product: tuple(row.formats) for product, row in rows.items() if row.formats},
+                    ranks=any_row.ranks if any_row else None,
+                    strided=any_row.strided if any_row else None,
+                    relations={key: tuple(value) for key, value in (any_row.relations if any_row else {}).items()},
+                )
+            )
+        functions.append(
+            Function(
+                name=name,
+                page=f"{repository}/{path.relative_to(tree).as_posix()}",
+                families=tuple(PRODUCTS[product] for product in PRODUCTS if on.get(product)),
+                absent=tuple(PRODUCTS[product] for product in PRODUCTS if on.get(product) is False),
+                parameters=tuple(parameters),
+            )
+        )
+    return functions
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
+    here = Path(__file__).resolve().parent.parent
+    parser.add_argument("--out", type=Path, default=here / "ophook_npu" / "csrc" / "rules")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for tree in options.trees:
+        commit = subprocess.run(
+            ["git", "-C", str(tree), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        repository = tree.resolve().name
+        functions: dict[str, Function] = {}
+        for path in sorted(tree.rglob("docs/aclnn*.md")):
+            if "experimental" not in path.parts:
+                for function in functions_of(tree, path, repository):
+                    functions.setdefault(function.name, function)
+        target = options.out / f"{repository}.rules"
+        target.write_text(write(functions.values(), source=f"{repository} at {commit}"))
+        parameters = sum(len(function.parameters) for function in functions.values())
+        print(f"{target.name}: {len(functions)} functions, {parameters} parameters")
+
+
+if __name__ == "__main__":
+    main()
