@@ -1,0 +1,133 @@
+"""The tables of what each aclnn function accepts: their form, their reader, and the script that reads them from pages."""
+
+import re
+import runpy
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ophook_npu.errors import OphookError
+from ophook_npu.sim import rules
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = sorted(rules.FOLDER.glob("*.rules"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_writing_what_was_read_gives_the_file_back(path: Path) -> None:
+    source = path.read_text().splitlines()[0].removeprefix("# ")
+    assert rules.write(rules.read(path), source) == path.read_text()
+
+
+def test_the_tables_are_sound() -> None:
+    table = rules.table()
+    assert len(table) > 950
+    for function in table.values():
+        names = [parameter.name for parameter in function.parameters]
+        assert len(names) == len(set(names)), function.name
+        assert not set(function.families) & set(function.absent), function.name
+        for parameter in function.parameters:
+            for dtypes in parameter.dtypes.values():
+                assert set(dtypes) <= set(rules.DATA_TYPES), (function.name, parameter)
+            for relation, others in parameter.relations.items():
+                # What two promote to may be one of the two; but nothing has the data type of itself.
+                own = () if relation in ("from_promotion", "shape_of_broadcast") else (parameter.name,)
+                assert set(others) <= set(names) - set(own), (function.name, parameter)
+
+
+def test_known_facts() -> None:
+    mm = rules.table()["aclnnMatmul"]
+    assert [parameter.name for parameter in mm.parameters] == ["self", "mat2", "out", "cubeMathType"]
+    assert set(mm.parameters[0].dtypes["Ascend910B"]) == {"FLOAT", "FLOAT16", "BFLOAT16"}
+    assert mm.parameters[0].ranks == (1, 2, 3, 4, 5, 6) and mm.parameters[2].required
+    zero = rules.table()["aclnnInplaceZero"].parameters[0]
+    assert "HIFLOAT8" in zero.dtypes["Ascend950"] and "HIFLOAT8" not in zero.dtypes["Ascend910B"]
+
+
+def test_the_compiled_reader_knows_the_same_names() -> None:
+    """C++ has the numbers of the data types; a name that only one of the two knows would be a rule that is lost."""
+    source = (rules.FOLDER.parent / "opapi" / "rules_table.cpp").read_text()
+    assert set(re.findall(r'\{"([A-Z0-9_]+)", \d+\}', source)) == set(rules.DATA_TYPES)
+    families = (rules.FOLDER.parent / "opapi" / "rules_table.h").read_text()
+    assert re.findall(r'"(Ascend\w+)"', families) == list(rules.FAMILIES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["aclnnX\tpage", "\tself\taclTensor*", "aclnnX\tpage\tAscend910B\n\tself\tt\tin\t-\t-\t-\tmany\t-\t-"],
+    ids=["head", "parameter", "ranks"],
+)
+def test_a_line_of_another_form_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "bad.rules"
+    path.write_text(f"# source\n{line}\n")
+    with pytest.raises(OphookError, match=r"bad\.rules, line \d"):
+        list(rules.read(path))
+
+
+def test_family_of_a_soc() -> None:
+    assert rules.family("Ascend910B4") == "Ascend910B"
+    assert rules.family("Ascend910_9391") == "Ascend910_93"
+    assert rules.family("Ascend950PR_9589") == "Ascend950"
+    with pytest.raises(OphookError, match="no rules for Ascend310"):
+        rules.family("Ascend310")
+
+
+# A page of our own in the form of the published ones.
+PAGE = """# aclnnFold
+## 产品支持情况
+<!-- npu="950" id1 -->
+- <term>P950</term>：不支持
+<!-- end id1 -->
+<!-- npu="A3" id2 -->
+- <term>A3</term>：支持
+<!-- end id2 -->
+<!-- npu="910b" id3 -->
+- <term>A2</term>：支持
+<!-- end id3 -->
+## 功能说明
+## 函数原型
+```Cpp
+aclnnStatus aclnnFoldGetWorkspaceSize(
+  const aclTensor* self,
+  const aclTensor* weightOptional,
+  int64_t          dim,
+  aclTensor*       out,
+  uint64_t*        workspaceSize,
+  aclOpExecutor**  executor)
+```
+## aclnnFoldGetWorkspaceSize
+<table><thead><tr><th>参数名</th><th>输入/输出</th><th>描述</th><th>使用说明</th><th>数据类型</th><th>数据格式</th>
+<th>维度(shape)</th><th>非连续Tensor</th></tr></thead><tbody>
+<tr><td>self</td><td>输入</td><td>x</td><td>-</td><td>FLOAT32、FLOAT16<sup>1</sup>、INT8</td><td>ND</td><td>不超过8维</td><td>√</td></tr>
+<tr><td>weightOptional</td><td>输入</td><td>可选</td><td>数据类型与self一致</td><td>FLOAT16</td><td>ND</td><td>1、3</td><td>×</td></tr>
+<tr><td>dim</td><td>输入</td><td>x</td><td>-</td><td>INT64</td><td>-</td><td>-</td><td>-</td></tr>
+<tr><td>out</td><td>输出</td><td>x</td><td>shape与self相同</td><td>与self一致</td><td>ND</td><td>2-4</td><td>√</td></tr>
+</tbody></table>
+<!-- npu="A3" id4 -->
+- <term>A3</term>：self不支持INT8。
+<!-- end id4 -->
+- **返回值：**
+<table><tr><td>NULLPTR</td><td>161001</td><td>传入的self或out是空指针。</td></tr></table>
+"""
+
+
+def test_the_script_reads_a_page(tmp_path: Path) -> None:
+    tree = tmp_path / "ops-own"
+    (tree / "math" / "fold" / "docs").mkdir(parents=True)
+    (tree / "math" / "fold" / "docs" / "aclnnFold.md").write_text(PAGE)
+    git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=e@example.invalid"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "page"]):
+        subprocess.run([*git, *command], check=True)
+    script = runpy.run_path(str(ROOT / "scripts" / "device_rules.py"))
+    (fold,) = script["functions_of"](tree, tree / "math" / "fold" / "docs" / "aclnnFold.md", "ops-own")
+    assert (fold.name, fold.page) == ("aclnnFold", "ops-own/math/fold/docs/aclnnFold.md")
+    assert fold.families == ("Ascend910B", "Ascend910_93") and fold.absent == ("Ascend950",)
+    self, weight, dim, out = fold.parameters
+    assert self.dtypes == {"Ascend910B": ("FLOAT", "FLOAT16", "INT8"), "Ascend910_93": ("FLOAT", "FLOAT16")}
+    assert self.ranks == tuple(range(9)) and self.required and self.strided
+    assert not weight.required and weight.ranks == (1, 3) and weight.strided is False
+    assert weight.relations == {"dtype": ("self",)}
+    assert (dim.kind, dim.required) == ("int64_t", False)
+    assert (out.direction, out.ranks, out.required) == ("out", (2, 3, 4), True)
+    assert out.relations == {"dtype": ("self",), "shape": ("self",)}
