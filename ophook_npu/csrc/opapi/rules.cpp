@@ -114,6 +114,11 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
   return {};
 }
 
+const char* report_file() {
+  static const char* const file = std::getenv("OPHOOK_SIM_RULES_REPORT");
+  return file && *file ? file : nullptr;
+}
+
 // Appends one JSON line, whole even where several processes write, and each only once in this process.
 void report(const char* file, const FunctionRules& rules, size_t family, const Verdict& found) {
   static std::mutex mutex;
@@ -143,17 +148,20 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
   }();
   if (off) return nullptr;
   const auto found = rules_table().find(function);
-  if (found == rules_table().end() || found->second.parameters.size() != count) return nullptr;
-  for (size_t i = 0; i < count; ++i)
-    if (found->second.parameters[i].kind != parameters[i].kind) return nullptr;
-  return &found->second;
+  if (found == rules_table().end()) return nullptr;
+  const FunctionRules& rules = found->second;
+  bool same = rules.parameters.size() == count;
+  for (size_t i = 0; same && i < count; ++i) same = rules.parameters[i].kind == parameters[i].kind;
+  if (same) return &rules;
+  if (const char* file = report_file())
+    report(file, rules, 0, {0, rules.name + " has other parameters here than on its page (" + rules.page + ")"});
+  return nullptr;
 }
 
 int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t count) {
   const int family = current_family();
   if (family == kNoFamily) return 0;
-  static const char* const file = std::getenv("OPHOOK_SIM_RULES_REPORT");
-  if (file && *file) {
+  if (const char* file = report_file()) {
     for (size_t other = 0; other < kFamilies.size(); ++other) {
       if (const Verdict found = verdict(rules, arguments, count, other); found.code) report(file, rules, other, found);
       if (rules.absent[other]) report(file, rules, other, {kInvalid, rules.name + " does not exist on " + std::string(kFamilies[other]) + " (" + rules.page + ")"});

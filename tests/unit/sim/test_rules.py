@@ -1,4 +1,4 @@
-"""The tables of what each aclnn function accepts: their form, their reader, and the script that reads them from pages."""
+"""The tables of what each aclnn function accepts: their form, their readers, and the script that makes them."""
 
 import re
 import runpy
