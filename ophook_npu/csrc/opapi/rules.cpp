@@ -134,7 +134,7 @@ void report(const char* file, const FunctionRules& rules, size_t family, const V
   const std::lock_guard lock(mutex);
   if (!told.insert(line).second) return;
   if (const int out = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644); out >= 0) {
-    [[maybe_unused]] const auto written = write(out, line.data(), line.size());
+    [[maybe_unused]] const auto written = ::write(out, line.data(), line.size());
     close(out);
   }
 }

@@ -7,12 +7,12 @@
 namespace sim::aclnn {
 namespace {
 
-struct Dtype {
+struct Named {
   std::string_view name;
   int value;
 };
 // By number, because older torch_npu wheels do not name the newest of them.
-constexpr Dtype kDtypes[] = {
+constexpr Named kDtypes[] = {
     {"FLOAT", 0},
     {"FLOAT16", 1},
     {"BFLOAT16", 27},
@@ -82,7 +82,7 @@ uint64_t dtype_bits(std::string_view words) {
   uint64_t bits = 0;
   if (words == "-") return bits;
   for (std::string_view word : split(words, ' '))
-    for (const Dtype& dtype : kDtypes)
+    for (const Named& dtype : kDtypes)
       if (dtype.name == word) bits |= uint64_t(1) << dtype.value;
   return bits;
 }
@@ -170,14 +170,14 @@ void read_rules(const std::string& path, RulesTable& table) {
 }
 
 std::string dtype_name(int value) {
-  for (const Dtype& dtype : kDtypes)
+  for (const Named& dtype : kDtypes)
     if (dtype.value == value) return std::string(dtype.name);
   return "data type " + std::to_string(value);
 }
 
 std::string dtype_names(uint64_t bits) {
   std::string names;
-  for (const Dtype& dtype : kDtypes)
+  for (const Named& dtype : kDtypes)
     if (bits >> dtype.value & 1) names += (names.empty() ? "" : ", ") + std::string(dtype.name);
   return names;
 }
