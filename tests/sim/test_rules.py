@@ -1,7 +1,6 @@
 """What a device refuses in phase 1 is refused here, with its code: generated from the tables of csrc/rules."""
 
 import ctypes
-import json
 import os
 import sys
 from pathlib import Path
@@ -114,9 +113,41 @@ def accepted(function: rules.Function) -> list[tuple[str, int]]:
     return [choose(one) for one in function.parameters]
 
 
-def simulated() -> list[rules.Function]:
+KINDS = {
+    "In": "aclTensor*", "Out": "aclTensor*", "Ref": "aclTensor*", "Resized": "aclTensor*", "Num": "aclScalar*",
+    "MaybeNum": "aclScalar*", "Ints": "aclIntArray*", "Floats": "aclFloatArray*", "Bools": "aclBoolArray*",
+    "List": "aclTensorList*", "Nums": "aclScalarList*", "Text": "char*", "Cube": "int8_t", "Dtype": "aclDataType",
+}  # fmt: skip
+
+
+def signature(library: ctypes.CDLL, name: str) -> list[str] | None:
+    """The C types of a row's parameters; None for a function that is no row."""
+    told = getattr(library, f"{name}Parameters", None)
+    if told is None:
+        return None
+    told.restype = ctypes.c_char_p
+    words = [word.strip() for word in told().decode().strip("()").split(",")]
+    return [KINDS.get(kind, kind) for kind in words[::2]]
+
+
+def documented() -> list[rules.Function]:
     have = operators(Path(sim.build()))["aclnn"]
     return [rules.table()[name] for name in have if name in rules.table() and FAMILY in rules.table()[name].families]
+
+
+def differs(library: ctypes.CDLL, function: rules.Function) -> str | None:
+    """How a row's C signature differs from the page's, or None. The ABI passes whole numbers of any width alike."""
+    row = signature(library, function.name)
+    page = [one.kind for one in function.parameters]
+    whole = {"aclDataType", "int", "int8_t", "int32_t", "int64_t", "uint64_t", "uint32_t"}
+    if row is None or [kind in whole or kind for kind in row] == [kind in whole or kind for kind in page]:
+        return None
+    return f"{function.name}: {', '.join(row)}; its page has {', '.join(page)}"
+
+
+def simulated() -> list[rules.Function]:
+    library = ctypes.CDLL("libopapi.so")
+    return [one for one in documented() if signature(library, one.name) and not differs(library, one)]
 
 
 @pytest.fixture(scope="module")
@@ -171,22 +202,12 @@ def test_what_the_table_allows_no_rule_refuses(call: Caller) -> None:
     assert not wrong, "\n".join(wrong[:20])
 
 
-def test_the_rows_have_the_documented_parameters(run_sim, tmp_path: Path) -> None:
+def test_the_rows_have_the_documented_parameters() -> None:
     """A row with other parameters than its page would be called with garbage by a C++ client."""
-    report = tmp_path / "report"
-    code = f"import runpy; runpy.run_path({__file__!r})['call_everything']()"
-    done = run_sim(code, OPHOOK_SIM_RULES_REPORT=str(report))
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in report.read_text().splitlines()]
-    assert len(lines) > 100  # the report is written at all
-    assert [line["message"] for line in lines if line["code"] == 0] == []
-
-
-def call_everything() -> None:
-    call = Caller()
-    for function in simulated():
-        arguments = [call.value(one, "DOUBLE", 9) for one in function.parameters]
-        call(function, arguments)
+    library = ctypes.CDLL("libopapi.so")
+    found = documented()
+    assert len(found) > 600
+    assert [text for one in found if (text := differs(library, one))] == []
 
 
 def test_through_torch(run_sim) -> None:
