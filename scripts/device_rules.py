@@ -16,7 +16,7 @@ import html
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -334,6 +334,7 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
                     relations={key: tuple(value) for key, value in (any_row.relations if any_row else {}).items()},
                 )
             )
+        parameters = [without_contradiction(one, parameters) for one in parameters]
         functions.append(
             Function(
                 name=name,
@@ -344,6 +345,25 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
             )
         )
     return functions
+
+
+def without_contradiction(one: Parameter, others: list[Parameter]) -> Parameter:
+    """Of two statements of a page that cannot both hold, neither is a rule."""
+    by_name = {other.name: other for other in others}
+    relations = dict(one.relations)
+    ranks = one.ranks
+    for name in relations.get("shape", ()):
+        if ranks and by_name[name].ranks and not set(ranks) & set(by_name[name].ranks or ()):
+            ranks = None
+            relations.pop("shape")
+            break
+    for name in relations.get("dtype", ()):
+        if any(
+            not set(dtypes) & set(by_name[name].dtypes.get(family, dtypes)) for family, dtypes in one.dtypes.items()
+        ):
+            relations.pop("dtype")
+            break
+    return replace(one, ranks=ranks, relations=relations)
 
 
 def main() -> None:

@@ -91,26 +91,20 @@ class Caller:
 
 def accepted(function: rules.Function) -> list[tuple[str, int]]:
     """A data type and a rank for each parameter that no rule of the function refuses."""
-    chosen: dict[str, tuple[str, int]] = {}
-    by_name = {one.name: one for one in function.parameters}
+    dtypes = {one.name: one.dtypes.get(FAMILY, tuple(DTYPES)) for one in function.parameters}
+    ranks = {one.name: one.ranks or tuple(range(9)) for one in function.parameters}
+    for _ in range(3):  # relations may form chains
+        for one in function.parameters:
+            for relation, allowed in (("dtype", dtypes), ("shape", ranks)):
+                other = one.relations.get(relation, (one.name,))[0]
+                both = tuple(value for value in allowed[one.name] if value in allowed[other])
+                allowed[one.name] = both or allowed[one.name]
+                allowed[other] = both or allowed[other]
+    return [(dtypes[one.name][0], ranks[one.name][len(ranks[one.name]) // 2]) for one in function.parameters]
 
-    def choose(one: rules.Parameter, seen: tuple[str, ...] = ()) -> tuple[str, int]:
-        if one.name in chosen:
-            return chosen[one.name]
-        dtypes = one.dtypes.get(FAMILY, tuple(DTYPES))
-        rank = (one.ranks or (2,))[len(one.ranks or (2,)) // 2]
-        for relation in ("dtype", "shape"):
-            other = one.relations.get(relation, ("",))[0]
-            if other in by_name and other not in seen:
-                dtype, its_rank = choose(by_name[other], (*seen, one.name))
-                if relation == "dtype":
-                    dtypes = tuple(name for name in dtypes if name == dtype) or dtypes
-                else:
-                    rank = its_rank
-        chosen[one.name] = (dtypes[0], rank)
-        return chosen[one.name]
 
-    return [choose(one) for one in function.parameters]
+# Functions whose page in the snapshot is older than the torch_npu that is tested here.
+OLDER_PAGE = {"aclnnFusedInferAttentionScoreV4": "it has no learnableSink yet, which torch_npu 2.13 passes"}
 
 
 KINDS = {
@@ -207,13 +201,13 @@ def test_the_rows_have_the_documented_parameters() -> None:
     library = ctypes.CDLL("libopapi.so")
     found = documented()
     assert len(found) > 600
-    assert [text for one in found if (text := differs(library, one))] == []
+    assert [text for one in found if (text := differs(library, one)) and one.name not in OLDER_PAGE] == []
 
 
 def test_through_torch(run_sim) -> None:
     done = run_sim("import torch; x = torch.ones(4, 4, dtype=torch.float64).npu(); print((x @ x).cpu())")
     assert done.returncode != 0
-    assert "aclnnMm" in done.stderr and "DOUBLE" in done.stderr and "FLOAT16" in done.stderr, done.stderr
+    assert "aclnnMatmul" in done.stderr and "DOUBLE" in done.stderr and "FLOAT16" in done.stderr, done.stderr
 
 
 def test_the_product_decides(run_sim) -> None:

@@ -75,10 +75,10 @@ ACLNN(FusedLinearOnlineMaxSum, (In,input, In,weight, In,target, int64_t,first, i
       (multiplies(input, weight), same_dtype({target, maskedTarget}),
        indices(first, last, weight)),
       max_sum(input, weight, target, first, last, max, sum, predicted, mask, maskedTarget, logits))
-ACLNN(FusedCrossEntropyLossWithMaxSum, (In,max, In,sum, In,predicted, double,smoothing, In,input, In,weight, In,logits, Out,loss, Out,softmax),
+ACLNN(FusedCrossEntropyLossWithMaxSum, (In,max, In,sum, In,predicted, float,smoothing, In,input, In,weight, In,logits, Out,loss, Out,softmax),
       (no_smoothing(smoothing), like(loss, max), like(sum, max), like(predicted, max), absent(input), absent(weight)),
       (write(loss, at::log(sum) - predicted), logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
-ACLNN(FusedLinearCrossEntropyLossGrad, (In,grad, In,input, In,weight, In,mask, In,maskedTarget, double,smoothing, In,max, In,sum, In,softmax, Out,inputGrad, Out,weightGrad),
+ACLNN(FusedLinearCrossEntropyLossGrad, (In,grad, In,input, In,weight, In,mask, In,maskedTarget, float,smoothing, In,max, In,sum, In,softmax, Out,inputGrad, Out,weightGrad),
       (multiplies(input, weight), no_smoothing(smoothing), like(inputGrad, input), like(weightGrad, weight),
        enough_saved(max, sum, softmax)),
       loss_grad(grad, input, weight, mask, maskedTarget, max, sum, softmax, inputGrad, weightGrad))
