@@ -1,6 +1,7 @@
 """What a device refuses in phase 1 is refused here, with its code: generated from the tables of csrc/rules."""
 
 import ctypes
+import json
 import os
 import sys
 from pathlib import Path
@@ -144,9 +145,12 @@ def simulated() -> list[rules.Function]:
     return [one for one in documented() if signature(library, one.name) and not differs(library, one)]
 
 
-@pytest.fixture(scope="module")
-def call() -> Caller:
-    return Caller()
+@pytest.fixture
+def call():
+    caller = Caller()
+    before = caller.library.ophook_enforce_rules(1)
+    yield caller
+    caller.library.ophook_enforce_rules(before)
 
 
 def test_each_parameter_that_may_not_be_null_is_refused(call: Caller) -> None:
@@ -205,7 +209,9 @@ def test_the_rows_have_the_documented_parameters() -> None:
 
 
 def test_through_torch(run_sim) -> None:
-    done = run_sim("import torch; x = torch.ones(4, 4, dtype=torch.float64).npu(); print((x @ x).cpu())")
+    done = run_sim(
+        "import torch; x = torch.ones(4, 4, dtype=torch.float64).npu(); print((x @ x).cpu())", OPHOOK_SIM_RULES="on"
+    )
     assert done.returncode != 0
     assert "aclnnMatmul" in done.stderr and "DOUBLE" in done.stderr and "FLOAT16" in done.stderr, done.stderr
 
@@ -213,7 +219,7 @@ def test_through_torch(run_sim) -> None:
 def test_the_product_decides(run_sim) -> None:
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_rules as t; t.show_sign()"
     for soc, want in (("Ascend910B4", INVALID), ("Ascend950PR_9589", 0)):
-        done = run_sim(code, "--soc", soc)
+        done = run_sim(code, "--soc", soc, OPHOOK_SIM_RULES="on")
         assert done.stdout.split() == [str(want)], (done.stdout, done.stderr)
 
 
@@ -226,7 +232,19 @@ def show_sign() -> None:
     sys.stdout.flush()
 
 
-def test_off_switches_the_rules_off(run_sim) -> None:
+def test_nothing_is_refused_by_a_rule_unless_asked(run_sim) -> None:
     code = "import torch; x = torch.ones(4, 4, dtype=torch.float64).npu(); print((x @ x).cpu().sum().item())"
-    done = run_sim(code, OPHOOK_SIM_RULES="off")
+    done = run_sim(code)
     assert done.stdout.split() == ["64.0"], done.stderr
+
+
+def test_the_report_names_what_each_product_refuses(run_sim, tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    code = "import torch; x = torch.ones(4, 4, dtype=torch.float64).npu(); print((x @ x).cpu().sum().item())"
+    done = run_sim(code, OPHOOK_SIM_RULES_REPORT=str(report))
+    assert done.stdout.split() == ["64.0"], done.stderr
+    lines = [json.loads(line) for line in report.read_text().splitlines()]
+    assert {(line["family"], line["code"]) for line in lines if line["function"] == "aclnnMatmul"} == {
+        (family, INVALID) for family in rules.FAMILIES
+    }
+    assert [line["simulated"] for line in lines if line["family"] == FAMILY] == [True]

@@ -322,6 +322,7 @@ static Argument argument(const Given& given) {
 
 // 0, or the code of what CANN's page says about these arguments.
 static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
+  if (!rules_wanted()) return 0;
   c10::SmallVector<Argument, 16> arguments;
   const auto see = [&] { for (const Given& given : parameters) arguments.push_back(argument(given)); };
   if (!row.looked_up.load(std::memory_order_acquire)) {

@@ -1,7 +1,8 @@
 // What each aclnn function accepts, as CANN's pages say it: the tables of csrc/rules, applied in phase 1 to the caller's
 // arguments before anything is converted. A function without a table, or whose row has other parameters than its page,
-// is not checked here. OPHOOK_SIM_RULES=off switches the checks off (a debugging aid: what passes then may fail on a device);
-// OPHOOK_SIM_RULES_REPORT=FILE appends a JSON line for each new refusal, also for what another product would refuse.
+// is not checked here. Enforced are null pointers, data types and more than eight dimensions; what else the tables say is not
+// sure enough to refuse by. OPHOOK_SIM_RULES=on enforces them; OPHOOK_SIM_RULES_REPORT=FILE appends a JSON line for each new
+// refusal, also for what another product would refuse.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +17,7 @@ struct Argument {
   const void* pointer;  // of the last three
 };
 
+bool rules_wanted();
 // The rules of a function for the parameters that its row has, or null where there are none to apply.
 const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count);
 // 0, or the error code of the first rule that an argument breaks, with the message set.

@@ -104,12 +104,7 @@ Argument::Kind kind_of(std::string_view type) {
   return type.ends_with('*') ? Argument::kPointer : Argument::kValue;
 }
 
-// What a line says of other parameters, by name: they may come later.
-struct Pending {
-  std::string dtype, shape;
-};
-
-ParameterRules parameter(const std::vector<std::string_view>& columns, Pending& pending) {
+ParameterRules parameter(const std::vector<std::string_view>& columns) {
   ParameterRules rules;
   rules.name = columns[1];
   rules.kind = kind_of(columns[2]);
@@ -120,18 +115,8 @@ ParameterRules parameter(const std::vector<std::string_view>& columns, Pending& 
       rules.private_formats[family] = words.find("FRACTAL") != words.npos || words.find("C1HWC0") != words.npos;
     });
     rules.ranks = rank_bits(columns[7]);
-    for (std::string_view relation : split(columns[9], ' ')) {
-      if (relation.starts_with("dtype=")) pending.dtype = split(relation.substr(6), ',')[0];
-      if (relation.starts_with("shape=")) pending.shape = split(relation.substr(6), ',')[0];
-    }
   }
   return rules;
-}
-
-int index_of(const FunctionRules& function, const std::string& name) {
-  for (size_t i = 0; i < function.parameters.size(); ++i)
-    if (function.parameters[i].name == name && function.parameters[i].kind == Argument::kTensor) return int(i);
-  return -1;
 }
 
 }  // namespace
@@ -139,15 +124,9 @@ int index_of(const FunctionRules& function, const std::string& name) {
 void read_rules(const std::string& path, RulesTable& table) {
   std::ifstream file(path);
   FunctionRules function;
-  std::vector<Pending> pending;
   auto finish = [&] {
-    for (size_t i = 0; i < pending.size(); ++i) {
-      function.parameters[i].same_dtype = index_of(function, pending[i].dtype);
-      function.parameters[i].same_shape = index_of(function, pending[i].shape);
-    }
     if (!function.name.empty()) table[function.name] = std::move(function);
     function = {};
-    pending.clear();
   };
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -160,8 +139,7 @@ void read_rules(const std::string& path, RulesTable& table) {
       for (std::string_view family : split(columns[2], ' '))
         if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily) function.absent[size_t(family_of(family.substr(1)))] = true;
     } else if (columns.size() == 10) {
-      pending.emplace_back();
-      function.parameters.push_back(parameter(columns, pending.back()));
+      function.parameters.push_back(parameter(columns));
     } else {
       function.name.clear();
     }

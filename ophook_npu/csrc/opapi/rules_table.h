@@ -22,7 +22,6 @@ struct ParameterRules {
   std::array<uint64_t, kFamilies.size()> dtypes{};  // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
   uint32_t ranks = 0;                                // a bit for each number of dimensions; 0: any
-  int same_dtype = -1, same_shape = -1;              // the parameter that it must agree with
 };
 
 struct FunctionRules {
