@@ -35,6 +35,12 @@ def register(app: typer.Typer) -> None:
         devices: _Devices = None,
         memory: _Memory = None,
         sync: _Sync = False,
+        rules: Annotated[
+            bool, typer.Option("--rules", help="Refuse what CANN's pages say a device refuses (see `sim rules`).")
+        ] = False,
+        rules_report: Annotated[
+            Path | None, typer.Option(help="Append to this file what each product would refuse; a JSON line each.")
+        ] = None,
     ) -> None:
         """Run a program on an NPU, or on the simulated Ascend where there is none.
 
@@ -45,6 +51,8 @@ def register(app: typer.Typer) -> None:
         autoload.unsettle(environ)
         if arguments[0] not in sim.TOOLS:
             command(arguments, environ)  # a wrong name is refused before minutes of building
+        if rules or rules_report:
+            _ask_for_rules(environ, device, rules, rules_report)
         become(arguments, _inside(device, environ, soc, devices, memory, sync)[0])
 
     @app.command("env")
@@ -67,6 +75,18 @@ def register(app: typer.Typer) -> None:
         if sys.stdout.isatty():
             print('ophook-npu: to set these in your shell: eval "$(ophook-npu env)"', file=sys.stderr)
         print(text, end="")
+
+
+def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool, report: Path | None) -> None:
+    chosen = place.choose(device, place.detect())
+    if chosen != "sim":
+        raise OphookError("run", f"the rules are the simulator's, and this runs on the {chosen}", todo="--device sim")
+    if enforced:
+        environ["OPHOOK_SIM_RULES"] = "on"
+    if report is not None:
+        if report.is_dir() or not report.absolute().parent.is_dir():
+            raise OphookError("run", f"cannot write {report}", allowed="a file in a folder that is there")
+        environ["OPHOOK_SIM_RULES_REPORT"] = str(report.absolute())
 
 
 def _exports(device: str, soc: str | None, devices: int | None, memory: int | None, sync: bool) -> str:
