@@ -9,7 +9,7 @@ import torch
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import tensors
-from ophook_npu.observe._npu_flops import flops, formula_of
+from ophook_npu.observe._fused_flops import flops, formula_of
 
 
 class Kind:

@@ -19,8 +19,8 @@ from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._describe import columns, size
+from ophook_npu.observe._fused_flops import formula_of
 from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
-from ophook_npu.observe._npu_flops import formula_of
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.untrusted import Wrong
@@ -42,7 +42,7 @@ class Row:
         device: time on the device, from events around the call; ``None`` where everything ran on the host.
         memory: bytes of the results that are new memory, not views of arguments.
         flops: floating point operations, by torch's own formulas and, for torch_npu's fused products, those of
-            ``_npu_flops.py``; 0 for operators that have none.
+            ``_fused_flops.py``; 0 for operators that have none.
     """
 
     name: str

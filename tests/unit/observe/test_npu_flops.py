@@ -13,7 +13,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count
 
 from ophook_npu import observe
-from ophook_npu.observe._npu_flops import FORMULAS, flops, pairs
+from ophook_npu.observe._fused_flops import FORMULAS, flops, pairs
 
 
 @pytest.fixture(scope="module")

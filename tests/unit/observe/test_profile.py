@@ -41,7 +41,10 @@ def test_totals_agree_with_torchs_profiler():
         # Each call is there twice: as it comes to the dispatch mode, and, inside, as it goes on from there.
         inner = [(a, b) for a, b in spans if any(c <= a and b <= d and (a, b) != (c, d) for c, d in spans)]
         assert row.calls == len(inner) == len(spans) / 2
-        assert row.total == pytest.approx(sum(b - a for a, b in inner) / 1e3, rel=0.1)
+        # Profile's clock runs around the inner calls and within the outer ones, however busy the machine is.
+        within = sum(b - a for a, b in inner) / 1e3
+        around = sum(b - a for a, b in spans) / 1e3 - within
+        assert 0.98 * within <= row.total <= 1.02 * around, name
 
 
 @pytest.mark.parametrize(("make", "run"), [(mlp, step), (transformer, transformer_step)])

@@ -53,9 +53,8 @@ def fake_venv(folder: Path) -> Path:
     (venv / "pyvenv.cfg").touch()
     (venv / "bin" / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (venv / "bin" / "python").chmod(0o755)
-    summed = subprocess.run(
-        ["cksum"], stdin=(ROOT / "pyproject.toml").open(), capture_output=True, text=True
-    ).stdout.strip()
+    told = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    summed = subprocess.run(["cksum"], input=told, capture_output=True, encoding="utf-8").stdout.strip()
     (venv / "ophook-complete").write_text(f"{summed} {ROOT}\nnpu\ntest\n")
     return venv
 
