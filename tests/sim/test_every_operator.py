@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -28,8 +29,9 @@ class Worker:
         )  # fmt: skip
         self.answers: queue.Queue[str] = queue.Queue()
         self.said: list[str] = []
-        for target in (self._read, self._listen):
-            threading.Thread(target=target, daemon=True).start()
+        self.threads = [threading.Thread(target=target, daemon=True) for target in (self._read, self._listen)]
+        for thread in self.threads:
+            thread.start()
         assert self.answers.get(timeout=PATIENCE) == "ready\n", self.close()
 
     def _read(self) -> None:
@@ -62,6 +64,12 @@ class Worker:
     def close(self) -> str:
         self.process.kill()
         self.process.wait()
+        for thread in self.threads:  # they end where the pipes do
+            thread.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
         return "".join(self.said[-12:])
 
 
