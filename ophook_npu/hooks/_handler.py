@@ -148,8 +148,10 @@ class Handler:
         if checker is not None and isinstance(op, OpOverload):
             several = returns_several(op)
             promise = checker.promise(op, args, kwargs) if reshapes_argument(op) else None
-        stack.append((op, _recorded(proceed, own) if several else proceed))
+        if several:
+            proceed = _recorded(proceed, own)
         quiet = self.below_autograd and torch._C.is_grad_enabled()
+        stack.append((op, _as_called(proceed) if quiet else proceed))
         if quiet:
             torch._C._set_grad_enabled(False)
         try:
@@ -186,6 +188,21 @@ class Handler:
         warns = self.on_miss == "warn" or (self.on_miss == "handle" and not handled)
         if warns and self.misses[reason] == 1:
             warnings.warn(f"[hook {self.label}] {reason}", MissWarning, stacklevel=4)
+
+
+def _as_called(proceed: Proceed) -> Proceed:
+    """``proceed`` with grad mode on, as the program called it: some kernels keep more for backward then, such as the
+    indices of _sparse_mm_reduce_impl, without which its backward reads what is not there."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found = torch._C.is_grad_enabled()
+        torch._C._set_grad_enabled(True)
+        try:
+            return proceed(*args, **kwargs)
+        finally:
+            torch._C._set_grad_enabled(found)
+
+    return run
 
 
 def _recorded(proceed: Proceed, results: list[Any]) -> Proceed:

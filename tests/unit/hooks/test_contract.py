@@ -546,3 +546,36 @@ def test_what_the_backend_mechanism_promises():
     command = [sys.executable, every_mechanism.__file__, "backend"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_original_runs_in_the_grad_mode_of_the_program(via):
+    """A replacement runs without; but kernels ask for it, to keep more for backward."""
+    seen = []
+
+    def replace(x):
+        seen.append(torch.is_grad_enabled())
+        return ophook_npu.original()(x)
+
+    library = torch.library.Library("contract_test", "FRAGMENT")
+    library.define("mode(Tensor x) -> Tensor")
+    library.impl("mode", lambda x: seen.append(torch.is_grad_enabled()) or x + 1, "CPU")
+    try:
+        with ophook_npu.hook("contract_test::mode", replace=replace, via=via, check="off"):
+            torch.ops.contract_test.mode(torch.ones(1))
+            with torch.no_grad():
+                torch.ops.contract_test.mode(torch.ones(1))
+    finally:
+        library._destroy()
+    assert seen == [False, True, False, False]
+
+
+def test_a_kernel_that_keeps_its_indices_in_grad_mode_only():
+    """Without them the backward of _sparse_mm_reduce_impl reads what is not there, and ends the process."""
+    a = torch.eye(3).to_sparse_csr().requires_grad_()
+    b = torch.rand(3, 2, requires_grad=True)
+    wanted = torch.autograd.grad(torch.sparse.mm(a, b, "amax").sum(), b)
+    target, replace = "aten::_sparse_mm_reduce_impl", lambda *args: ophook_npu.original()(*args)
+    with ophook_npu.hook(target, replace=replace, via="dispatch_mode") as h:
+        out = torch.sparse.mm(a, b, "amax")
+    assert h.hits == 1
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), b), wanted)
