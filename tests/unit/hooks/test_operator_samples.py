@@ -28,6 +28,14 @@ CHANGED: dict[str, dict[str, str]] = {
     },
     "backend": {"sparse.sampled_addmm *": "the host-memory device has no kernels for sparse tensors"},
 }
+# What only the complete run has.
+ALSO_CHANGED = {
+    "custom_op": {
+        "svd complex64 *": "a result that is conjugated only when it is read is one that is",
+        "*_lowrank complex64 *": "the phase of a singular vector is free; the product is the same",
+        "histogramdd *": "the results of an opaque operator have memory of their own",
+    }
+}
 # Each mechanism on every n-th case; all of them take minutes, so that needs OPHOOK_ALL_SAMPLES=1.
 SHORT = ("impl_override", "dispatch_mode/3", "custom_op", "dynamo/80", "backend/8")
 
@@ -48,7 +56,7 @@ def told() -> dict[str, Any]:
 @pytest.mark.parametrize("via", [via.split("/")[0] for via in SHORT])
 def test_nothing_changes(told: dict[str, Any], via: str) -> None:
     line = told[via]
-    allowed = CHANGED.get(via, {})
+    allowed = CHANGED.get(via, {}) | ALSO_CHANGED.get(via, {})
     changed = {
         name: what
         for name, what in line["changed"].items()
