@@ -5,7 +5,6 @@ CI runs them a second time with these libraries held back: scripts/test_cpus.sh 
 
 FILES = (
     "unit/dispatch/test_explain*.py",
-    "unit/dispatch/test_pages.py",
     "unit/hooks/test_contract.py",
     "unit/hooks/test_modules_and_backend.py",
     "unit/observe/test_bisect.py",

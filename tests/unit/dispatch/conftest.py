@@ -1,0 +1,10 @@
+"""What these tests read of the dispatcher must not depend on which tests ran in this process before."""
+
+import pytest
+
+from ophook_npu import hooks
+
+
+@pytest.fixture(autouse=True)
+def _no_idle_kernels_of_hooks() -> None:
+    hooks.purge()
