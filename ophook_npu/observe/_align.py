@@ -17,11 +17,10 @@ from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
 from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns
-from ophook_npu.observe._numbers import TOLERANCES
+from ophook_npu.observe._pair import Pair, apart, line
 from ophook_npu.observe.digest import Digest, Row
 from ophook_npu.untrusted import Wrong
 
-Pair = tuple[Row, Row]
 _KEEP = 1000
 _SUMS = ("norm", "mean", "weighted")
 
@@ -106,7 +105,7 @@ class Alignment:
 
     def html(self, path: str | Path, title: str = "Two runs") -> None:
         """Writes the report as one self-contained file."""
-        from ophook_npu.observe._html import align_page
+        from ophook_npu.observe.pages.alignment import align_page
 
         Path(path).write_text(align_page(title, self), encoding="utf-8")
 
@@ -138,7 +137,7 @@ def align(a: Any, b: Any, tolerance: float | None = None) -> Alignment:
             found.fresh = []
         if left["random"]:
             continue
-        distance, far = _apart(left["results"], right["results"], tolerance)
+        distance, far = apart(left["results"], right["results"], tolerance)
         found.course.add(Point(left["n"], left["op"], distance, not far))
         if not far:
             continue
@@ -148,20 +147,6 @@ def align(a: Any, b: Any, tolerance: float | None = None) -> Alignment:
         if found.fresh is not None and len(found.fresh) < _KEEP and _same_inputs(left, right, tolerance):
             found.fresh.append((left, right))
     return found
-
-
-def line(pair: Pair) -> list[str]:
-    """A pair as text: numbers in a and b, operator, phase, module, result, relative distance."""
-    a, b = pair
-    result = a["results"][0]
-    shape = f"{result['dtype']}{result['shape']}"
-    module = a.get("node") or ("-" if a["module"] is None else a["module"] or "(root)")
-    return [str(a["n"]), str(b["n"]), a["op"], a["phase"], module, shape, f"{distance(pair):.3g}"]
-
-
-def distance(pair: Pair) -> float:
-    """How far the results of a pair are apart, relative."""
-    return _apart(pair[0]["results"], pair[1]["results"], 0.0)[0]
 
 
 def _correspondence(a: Iterator[Row], b: Iterator[Row]) -> Iterator[tuple[Row | None, Row | None]]:
@@ -288,33 +273,7 @@ def _same_inputs(a: Row, b: Row, tolerance: float | None) -> bool:
     x, y = a["inputs"], b["inputs"]
     if [figures["shape"] for figures in x] != [figures["shape"] for figures in y]:
         return False
-    return not _apart(x, y, tolerance)[1]
-
-
-def _apart(a: list[Row], b: list[Row], tolerance: float | None) -> tuple[float, bool]:
-    """The largest relative distance of the figures, and whether that is more than it may be."""
-    worst, far = 0.0, False
-    for x, y in zip(a, b, strict=True):
-        rtol = tolerance if tolerance is not None else max(_rtol(x["dtype"]), _rtol(y["dtype"]))
-        count = max(1, math.prod(x["shape"]))
-        norm = max(abs(x["norm"]), abs(y["norm"]))
-        # Bounds of mean and weighted sum over vectors of this norm (Cauchy-Schwarz), so that all are on one scale.
-        scales = {"norm": norm, "mean": norm / math.sqrt(count), "weighted": norm * 16 * math.sqrt(count)}
-        for name, scale in scales.items():
-            p, q = x[name], y[name]
-            if p == q or (math.isnan(p) and math.isnan(q)):
-                continue
-            gap = abs(p - q)
-            relative = gap / scale if scale and math.isfinite(scale) and not math.isnan(gap) else math.inf
-            worst = max(worst, relative)
-            far = far or not (gap <= rtol * scale + (1e-12 if tolerance is None else 0.0))
-        if tolerance is None and "bits" in x and "bits" in y and x["dtype"] == y["dtype"]:
-            far = far or x["bits"] != y["bits"]
-    return worst, far
-
-
-def _rtol(dtype: str) -> float:
-    return TOLERANCES.get(getattr(torch, dtype), (0.0, 0.0))[1]
+    return not apart(x, y, tolerance)[1]
 
 
 def _digits(a: float, b: float) -> int:

@@ -20,8 +20,8 @@ from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import draws, leaves_memory_unwritten, leaves_out, overwritten, uncompared, written
-from ophook_npu.observe._references import UNASKED, Unmatched, Unspecified, matched, reference_of
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
+from ophook_npu.observe.references import UNASKED, Unmatched, Unspecified, matched, reference_of
 
 _WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64}
 _WIDE |= {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
@@ -219,7 +219,7 @@ class Compare(Observer):
 
     def html(self, path: str | Path, title: str = "Comparison") -> None:
         """Writes the report as one self-contained file."""
-        from ophook_npu.observe._html import compare_page
+        from ophook_npu.observe.pages.comparison import compare_page
 
         Path(path).write_text(compare_page(title, self), encoding="utf-8")
 

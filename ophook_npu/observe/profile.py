@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -18,6 +18,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._recorder import Recorder
+from ophook_npu.observe._cost import By, Row
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._fused_flops import formula_of
 from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
@@ -25,35 +26,8 @@ from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.untrusted import Wrong
 
-By = Literal["operator", "shape", "module", "phase", "node"]
 _HOST = frozenset({"cpu", "meta"})
 _Tensor = torch.Tensor
-
-
-@dataclasses.dataclass
-class Row:
-    """What one operator, module or shape took. Times in µs, memory in bytes.
-
-    Attributes:
-        calls: how many.
-        total: host time from before the call to after it, with what it called.
-        self_time: the same without observed calls inside it.
-        mean, p95: of one call's host time.
-        device: time on the device, from events around the call; ``None`` where everything ran on the host.
-        memory: bytes of the results that are new memory, not views of arguments.
-        flops: floating point operations, by torch's own formulas and, for torch_npu's fused products, those of
-            ``_fused_flops.py``; 0 for operators that have none.
-    """
-
-    name: str
-    calls: int = 0
-    total: float = 0.0
-    self_time: float = 0.0
-    mean: float = 0.0
-    p95: float = 0.0
-    device: float | None = None
-    memory: int = 0
-    flops: int = 0
 
 
 class _Thread(threading.local):
@@ -299,7 +273,7 @@ class Profile(Observer):
 
     def html(self, path: str | Path, title: str = "Profile") -> None:
         """Writes the report as one self-contained file with charts."""
-        from ophook_npu.observe._html import profile_page
+        from ophook_npu.observe.pages.profile import profile_page
 
         Path(path).write_text(profile_page(title, self), encoding="utf-8")
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from ophook_npu import hook, observe, original
-from ophook_npu.observe._npu_references import NPU_REFERENCES
+from ophook_npu.observe.references.npu import NPU_REFERENCES
 
 HALF, BRAIN, FLOAT = torch.float16, torch.bfloat16, torch.float32
 SIGN = torch.ones(2048, 2048, dtype=torch.bool).triu(1)

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ophook_npu import OphookError, untrusted
-from ophook_npu.observe import _page, align
+from ophook_npu.observe import align
+from ophook_npu.observe.pages import parts
 from ophook_npu.observe.profile import read_baseline
 from ophook_npu.untrusted import Wrong, shown
 
@@ -61,17 +62,17 @@ class Tags(HTMLParser):
 
 def page(text: str) -> str:
     rows = [[text, (1.0, text)], ["b", (2.0, "c")]]
-    return _page.page(
+    return parts.page(
         text,
         text,
         [(text, text), ("x", text, "bad")],
         [
-            _page.verdict(text, True),
-            _page.table(text, [text, text], rows, share=1, aside=text),
-            _page.bars(text, [(text, 1.0, text)], text),
-            _page.strip(text, [(text, 1.0), ("b", 2.0)], text),
-            _page.course(text, [(1, 1.0, True, text), (2, 2.0, False, text)], text),
-            _page.pair(_page.panel(text, "", text)),
+            parts.verdict(text, True),
+            parts.table(text, [text, text], rows, share=1, aside=text),
+            parts.bars(text, [(text, 1.0, text)], text),
+            parts.strip(text, [(text, 1.0), ("b", 2.0)], text),
+            parts.course(text, [(1, 1.0, True, text), (2, 2.0, False, text)], text),
+            parts.pair(parts.panel(text, "", text)),
         ],
         text,
     )

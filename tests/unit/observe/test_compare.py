@@ -11,7 +11,7 @@ import torch
 from programs import mlp, step, transformer, transformer_step
 
 from ophook_npu import OphookError, hook, observe, original
-from ophook_npu.observe._references import REFERENCES
+from ophook_npu.observe.references.find import REFERENCES
 
 OUTSIDE = re.compile(r"""(src|href)\s*=|url\(|@import|https?://""")
 

@@ -9,7 +9,7 @@ import pytest
 from programs import mlp, step, transformer, transformer_step
 
 from ophook_npu import hook, observe, original
-from ophook_npu.observe import _page
+from ophook_npu.observe.pages import parts
 
 VOID = frozenset({"meta", "input", "br", "line"})
 OUTSIDE = re.compile(r"""\b(src|href|srcset|action)\s*=|url\(|@import|https?:|//cdn|<link|<iframe|\bfetch\(|import\(""")
@@ -116,9 +116,9 @@ def test_two_runs(written):
 
 def test_a_chart_copes_with_infinities_and_with_nothing():
     points = [(1, 1e-7, False, "a"), (2, float("inf"), True, "b"), (3, 0.0, False, "c")]
-    assert "<circle" in _page.course("errors", points) and _page.course("errors", points[:1]) == ""
-    assert _page.bars("none", []) == "" and _page.strip("none", []) == ""
-    check(_page.page("Kind", "title", [("a", "1")], [_page.table("t", ["x"], [])], "how"))
+    assert "<circle" in parts.course("errors", points) and parts.course("errors", points[:1]) == ""
+    assert parts.bars("none", []) == "" and parts.strip("none", []) == ""
+    check(parts.page("Kind", "title", [("a", "1")], [parts.table("t", ["x"], [])], "how"))
 
 
 def test_this_check_can_fail():

@@ -1,4 +1,4 @@
-"""The table of formulas for torch_npu's operators: attention here, the others next to it.
+"""torch_npu's fused attention operators: their arguments, in the words of the formulas.
 
 Arguments are exactly those of the operators' schemas.
 """
@@ -10,15 +10,12 @@ from typing import Any
 
 import torch
 
-from ophook_npu.observe import _npu_attention as attention
-from ophook_npu.observe._npu_attention import Mask, Scores, refuse
-from ophook_npu.observe._npu_experts import EXPERTS
-from ophook_npu.observe._npu_inference import Keys, infer
-from ophook_npu.observe._npu_layers import LAYERS
-from ophook_npu.observe._npu_pointwise import POINTWISE
+from ophook_npu.observe.references.arguments import refuse
+from ophook_npu.observe.references.attention import ALL, Mask, Scores
+from ophook_npu.observe.references.attention_inference import Keys, infer
+from ophook_npu.observe.references.attention_training import fusion, fusion_backward
 
 Tensor = torch.Tensor
-_ALL = 2147483647
 
 
 def _scores(query: Tensor, scale: float, layout: str, pse: Tensor | None, pse_type: int, sink: Tensor | None) -> Scores:
@@ -36,7 +33,7 @@ def _scores(query: Tensor, scale: float, layout: str, pse: Tensor | None, pse_ty
 def _fusion_attention(
     query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str, pse: Tensor | None = None,
     padding_mask: Tensor | None = None, atten_mask: Tensor | None = None, scale: float = 1.0, keep_prob: float = 1.0,
-    pre_tockens: int = _ALL, next_tockens: int = _ALL, inner_precise: int = 0, prefix: Sequence[int] | None = None,
+    pre_tockens: int = ALL, next_tockens: int = ALL, inner_precise: int = 0, prefix: Sequence[int] | None = None,
     actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None, sparse_mode: int = 0, gen_mask_parallel: bool = True,
     sync: bool = False, softmax_layout: str = "", sink: Tensor | None = None, dropout_mask: Tensor | None = None,
     seed: int = 0, offset: int = 0, *, pse_type: int = 1, states: int = 3,
@@ -46,15 +43,13 @@ def _fusion_attention(
     layout = input_layout.upper()
     how = _scores(query, scale, layout, pse, pse_type, sink)
     mask = Mask(atten_mask, sparse_mode, pre_tockens, next_tockens, prefix or (), inner_precise == 2)
-    results = attention.fusion(
-        query, key, value, head_num, layout, how, mask, actual_seq_qlen, actual_seq_kvlen, softmax_layout
-    )
+    results = fusion(query, key, value, head_num, layout, how, mask, actual_seq_qlen, actual_seq_kvlen, softmax_layout)
     return *results, *[None] * states
 
 
 def _fusion_attention_v2(
     query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str, *, query_rope: Tensor | None = None,
-    key_rope: Tensor | None = None, pre_tokens: int = _ALL, next_tokens: int = _ALL,
+    key_rope: Tensor | None = None, pre_tokens: int = ALL, next_tokens: int = ALL,
     q_start_idx: Sequence[int] | None = None, kv_start_idx: Sequence[int] | None = None, **rest: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     refuse(query_rope=query_rope, key_rope=key_rope, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx)
@@ -70,8 +65,8 @@ def _fusion_attention_grad(
     query: Tensor, key: Tensor, value: Tensor, dy: Tensor, head_num: int, input_layout: str, *,
     pse: Tensor | None = None, padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
     softmax_max: Tensor | None = None, softmax_sum: Tensor | None = None, softmax_in: Tensor | None = None,
-    attention_in: Tensor | None = None, scale_value: float = 1.0, keep_prob: float = 1.0, pre_tockens: int = _ALL,
-    next_tockens: int = _ALL, inner_precise: int = 0, seed: Any = 0, offset: Any = 0, numels: int = 0,
+    attention_in: Tensor | None = None, scale_value: float = 1.0, keep_prob: float = 1.0, pre_tockens: int = ALL,
+    next_tockens: int = ALL, inner_precise: int = 0, seed: Any = 0, offset: Any = 0, numels: int = 0,
     prefix: Sequence[int] | None = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None,
     sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, softmax_layout: str = "",
     sink: Tensor | None = None, pse_type: int = 1,
@@ -80,15 +75,15 @@ def _fusion_attention_grad(
     layout = input_layout.upper()
     how = _scores(query, scale_value, layout, pse, pse_type, sink)
     mask = Mask(atten_mask, sparse_mode, pre_tockens, next_tockens, prefix or (), inner_precise == 2)
-    return attention.fusion_backward(
+    return fusion_backward(
         query, key, value, dy, head_num, layout, how, mask, actual_seq_qlen, actual_seq_kvlen, softmax_layout,
         softmax_max, softmax_sum, attention_in,
     )  # fmt: skip
 
 
 def _fusion_attention_grad_v2(
-    *args: Any, query_rope: Tensor | None = None, key_rope: Tensor | None = None, pre_tokens: int = _ALL,
-    next_tokens: int = _ALL, q_start_idx: Sequence[int] | None = None, kv_start_idx: Sequence[int] | None = None,
+    *args: Any, query_rope: Tensor | None = None, key_rope: Tensor | None = None, pre_tokens: int = ALL,
+    next_tokens: int = ALL, q_start_idx: Sequence[int] | None = None, kv_start_idx: Sequence[int] | None = None,
     **rest: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     refuse(query_rope=query_rope, key_rope=key_rope, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx)
@@ -120,7 +115,7 @@ def _infer(query: Tensor, key: Any, value: Any, given: dict[str, Any], *, next_t
         raise NotImplementedError("no formula for argument query or key in integers")
     zeros = given.get("inner_precise", 0) in (2, 3)
     mode, before, after = (
-        given.get(n, d) for n, d in (("sparse_mode", 0), ("pre_tokens", _ALL), ("next_tokens", next_tokens))
+        given.get(n, d) for n, d in (("sparse_mode", 0), ("pre_tokens", ALL), ("next_tokens", next_tokens))
     )
     mask = Mask(given.get("atten_mask"), mode, before, after, (), zeros)
     heads = given.get("num_heads", 1)
@@ -144,7 +139,7 @@ def _incre_attention(query: Tensor, key: Tensor, value: Tensor, **given: Any) ->
     if mask is not None:
         given["atten_mask"] = mask.reshape(query.shape[0], 1, 1, -1)
     given["actual_seq_lengths_kv"] = given.pop("actual_seq_lengths", None)
-    return _infer(query, key, value, given, next_tokens=_ALL)[0]
+    return _infer(query, key, value, given, next_tokens=ALL)[0]
 
 
 def _fused_infer_attention(
@@ -163,7 +158,7 @@ def _fused_infer_attention(
         if mask is not None and mask.dim() == 2 and mask.shape[0] == query.shape[0]:
             given["atten_mask"] = mask[:, None, None]
     given |= {"query_rope": query_rope, "key_rope": key_rope}
-    out, lse = _infer(query, key, value, given, next_tokens=_ALL)
+    out, lse = _infer(query, key, value, given, next_tokens=ALL)
     return out, lse if wants_lse else None
 
 
@@ -177,7 +172,7 @@ def _fused_infer_attention_v2(query: Tensor, key: Tensor, value: Tensor, **given
     return _fused_infer_attention(query, key, value, **{renamed.get(name, name): v for name, v in given.items()})
 
 
-_ATTENTION: Mapping[str, Callable[..., Any]] = {
+ATTENTION: Mapping[str, Callable[..., Any]] = {
     "npu_fusion_attention": _fusion_attention,
     "npu_fusion_attention_grad": _fusion_attention_grad,
     "npu_fusion_attention_v2": _fusion_attention_v2,
@@ -188,8 +183,4 @@ _ATTENTION: Mapping[str, Callable[..., Any]] = {
     "npu_incre_flash_attention": _incre_attention,
     "npu_fused_infer_attention_score": _fused_infer_attention,
     "npu_fused_infer_attention_score_v2": _fused_infer_attention_v2,
-}
-
-NPU_REFERENCES: Mapping[str, Callable[..., Any]] = {
-    f"npu::{name}": formula for name, formula in {**_ATTENTION, **LAYERS, **EXPERTS, **POINTWISE}.items()
 }

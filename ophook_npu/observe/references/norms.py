@@ -1,4 +1,4 @@
-"""Formulas of torch_npu's fused layers: normalizations, rotary embedding, gated activations, products.
+"""Formulas of torch_npu's normalizations.
 
 Arguments are those of the operators' schemas; results have the dtype of the input, statistics at least float32.
 """
@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from ophook_npu.observe._npu_attention import refuse, wide
-from ophook_npu.observe._references import Unspecified, matmul_backward
+from ophook_npu.observe.references.arguments import wide
+from ophook_npu.observe.references.results import Unspecified
 
 Tensor = torch.Tensor
 
@@ -178,143 +178,7 @@ def _group_norm_swish_grad(
     return tuple(g if asked else None for g, asked in zip(grads, grad_input_mask, strict=True))
 
 
-# ---- rotary position embedding: x cos + rotated(x) sin ---------------------------------------------------------------
-def _rotated(x: Tensor, mode: str) -> Tensor:
-    if mode == "half":
-        first, second = x.chunk(2, -1)
-        return torch.cat((-second, first), -1)
-    if mode == "interleave":
-        return torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
-    raise NotImplementedError(f"no formula for rotary_mode {mode}")
-
-
-def _rotary(input: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str = "half", rotate: Tensor | None = None) -> Tensor:
-    x = wide(input)
-    turned = _rotated(x, rotary_mode) if rotate is None else x @ wide(rotate)
-    return (x * wide(r1) + turned * wide(r2)).to(input.dtype)
-
-
-def _rotary_backward(
-    grad: Tensor, input: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str = "half"
-) -> tuple[Tensor, ...]:
-    to, x = wide(grad), wide(input)
-    # A quarter turn back is three quarter turns on: the transpose of the rotation is its negative.
-    to_input = to * wide(r1) - _rotated(to * wide(r2), rotary_mode)
-    to_cos, to_sin = (to * x).sum_to_size(r1.shape), (to * _rotated(x, rotary_mode)).sum_to_size(r2.shape)
-    return to_input.to(input.dtype), to_cos.to(r1.dtype), to_sin.to(r2.dtype)
-
-
-def _apply_rotary(
-    query: Tensor, key: Tensor, cos: Tensor, sin: Tensor, layout: str = "BSND", rotary_mode: str = "half"
-) -> tuple[Tensor, Tensor]:
-    if cos.shape[-1] != query.shape[-1]:
-        raise NotImplementedError("no formula for argument cos narrower than query")
-    results = [_rotary(x, cos, sin, rotary_mode) for x in (query, key)]
-    return query.copy_(results[0]), key.copy_(results[1])
-
-
-# ---- gated activations -----------------------------------------------------------------------------------------------
-def _swiglu(input: Tensor, dim: int = -1) -> Tensor:
-    gate, value = wide(input).chunk(2, dim)
-    return (gate * torch.sigmoid(gate) * value).to(input.dtype)
-
-
-def _swiglu_backward(grad_output: Tensor, input: Tensor, dim: int = -1) -> Tensor:
-    gate, value = wide(input).chunk(2, dim)
-    to, s = wide(grad_output), torch.sigmoid(gate)
-    return torch.cat((to * value * s * (1 + gate * (1 - s)), to * gate * s), dim).to(input.dtype)
-
-
-def _clipped_swiglu(
-    x: Tensor, *, group_index: Tensor | None = None, dim: int = -1, alpha: float = 1.702, limit: float = 7.0,
-    bias: float = 1.0, interleaved: bool = True,
-) -> Tensor:  # fmt: skip
-    refuse(group_index=group_index)
-    if dim not in (-1, x.dim() - 1):
-        raise NotImplementedError("no formula for argument dim before the last dimension")
-    both = wide(x)
-    gate, value = (both[..., ::2], both[..., 1::2]) if interleaved else both.chunk(2, -1)
-    gate, value = gate.clamp(max=limit), value.clamp(-limit, limit)
-    return (gate * torch.sigmoid(alpha * gate) * (value + bias)).to(x.dtype)
-
-
-def _approximation(mode: int) -> str:
-    return "tanh" if mode == 1 else "none"
-
-
-def _geglu(input: Tensor, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple[Tensor, Tensor]:
-    first, second = wide(input).chunk(2, dim)
-    gelu = F.gelu(first if activate_left else second, approximate=_approximation(approximate))
-    return (gelu * (second if activate_left else first)).to(input.dtype), gelu.to(input.dtype)
-
-
-def _geglu_grad(
-    grad_output: Tensor, input: Tensor, gelu: Tensor, dim: int = -1, approximate: int = 1, activate_left: bool = False
-) -> Tensor:
-    first, second = wide(input).chunk(2, dim)
-    gate, value = (first, second) if activate_left else (second, first)
-    to = wide(grad_output)
-    to_gate = torch.ops.aten.gelu_backward(to * value, gate, approximate=_approximation(approximate))
-    to_value = to * wide(gelu)
-    return torch.cat((to_gate, to_value) if activate_left else (to_value, to_gate), dim).to(input.dtype)
-
-
-def _gelu_mul(input: Tensor, *, approximate: str = "none") -> Tensor:
-    first, second = wide(input).chunk(2, -1)
-    return (F.gelu(first, approximate=approximate) * second).to(input.dtype)
-
-
-# ---- products --------------------------------------------------------------------------------------------------------
-def _floating(**arguments: Tensor) -> None:
-    for name, value in arguments.items():
-        if not value.is_floating_point():
-            raise NotImplementedError(f"no formula for argument {name} in {value.dtype}")
-
-
-def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    _floating(input=input, weight=weight)
-    product = wide(input) @ wide(weight).mT
-    return (product if bias is None else product + wide(bias)).to(input.dtype)
-
-
-def _linear_backward(grad: Tensor, input: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    to = wide(grad)
-    return (to @ wide(weight)).to(input.dtype), (to.mT @ wide(input)).to(weight.dtype)
-
-
-def _bmm_v2(input: Tensor, mat2: Tensor, output_sizes: Sequence[int]) -> Tensor:
-    _floating(input=input, mat2=mat2)
-    product = (wide(input) @ wide(mat2)).to(input.dtype)
-    return product.reshape(output_sizes) if output_sizes else product
-
-
-def _bmm_v2_mat1_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: Sequence[int]) -> Tensor:
-    (result, _) = matmul_backward(wide(grad), wide(mat1), wide(mat2), [True, False])
-    assert result is not None
-    return result.reshape(size).to(mat1.dtype)
-
-
-def _bmm_v2_mat2_backward(grad: Tensor, mat1: Tensor, mat2: Tensor, size: Sequence[int]) -> Tensor:
-    (_, result) = matmul_backward(wide(grad), wide(mat1), wide(mat2), [False, True])
-    assert result is not None
-    return result.reshape(size).to(mat2.dtype)
-
-
-def _transpose_batchmatmul(
-    input: Tensor, weight: Tensor, *, bias: Tensor | None = None, scale: Tensor | None = None,
-    perm_x1: Sequence[int] | None = None, perm_x2: Sequence[int] | None = None, perm_y: Sequence[int] | None = None,
-    batch_split_factor: int | None = 1,
-) -> Tensor:  # fmt: skip
-    refuse(bias=bias, scale=scale)
-    a, b = wide(input).permute(*(perm_x1 or (0, 1, 2))), wide(weight).permute(*(perm_x2 or (0, 1, 2)))
-    out = (a @ b).permute(*(perm_y or (1, 0, 2))).to(input.dtype)
-    if not batch_split_factor or batch_split_factor == 1:
-        return out
-    # (M, B, N) -> (parts, M, B N / parts)
-    return out.reshape(out.shape[0], batch_split_factor, -1).transpose(0, 1)
-
-
-LAYERS: Mapping[str, Callable[..., Any]] = {
+NORMS: Mapping[str, Callable[..., Any]] = {
     "npu_rms_norm": _rms_norm,
     "npu_rms_norm_backward": _rms_norm_backward,
     "npu_gemma_rms_norm": _gemma_rms_norm,
@@ -330,19 +194,4 @@ LAYERS: Mapping[str, Callable[..., Any]] = {
     "npu_group_norm_silu": _group_norm_silu,
     "npu_group_norm_swish": _group_norm_swish,
     "npu_group_norm_swish_grad": _group_norm_swish_grad,
-    "npu_rotary_mul": _rotary,
-    "npu_rotary_mul_backward": _rotary_backward,
-    "npu_apply_rotary_pos_emb": _apply_rotary,
-    "npu_swiglu": _swiglu,
-    "npu_swiglu_backward": _swiglu_backward,
-    "npu_clipped_swiglu": _clipped_swiglu,
-    "npu_geglu": _geglu,
-    "npu_geglu_grad": _geglu_grad,
-    "npu_gelu_mul": _gelu_mul,
-    "npu_linear": _linear,
-    "npu_linear_backward": _linear_backward,
-    "npu_bmmV2": _bmm_v2,
-    "npu_bmm_v2_mat1_backward": _bmm_v2_mat1_backward,
-    "npu_bmm_v2_mat2_backward": _bmm_v2_mat2_backward,
-    "npu_transpose_batchmatmul": _transpose_batchmatmul,
 }

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import torch
 
-from ophook_npu.observe._npu_attention import Mask, Scores, attend, join, wide
-from ophook_npu.observe._references import Unspecified
+from ophook_npu.observe.references.arguments import wide
+from ophook_npu.observe.references.attention import Mask, Scores, attend, join
+from ophook_npu.observe.references.results import Unspecified
 
 Tensor = torch.Tensor
 _RUNNING = ("TND", "NTD")  # sequences one after the other

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from ophook_npu.observe._npu_attention import refuse, wide
-from ophook_npu.observe._references import Unspecified
+from ophook_npu.observe.references.arguments import refuse, wide
+from ophook_npu.observe.references.results import Unspecified
 
 Tensor = torch.Tensor
 
