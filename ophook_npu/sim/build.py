@@ -66,8 +66,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     def sources(folder: str, *names: str) -> tuple[Path, ...]:
         return tuple(CSRC / folder / f"{name}.cpp" for name in names)
 
-    def every(folder: str) -> tuple[Path, ...]:
-        return tuple(sorted((CSRC / folder).glob("*.cpp")))
+    def every(*folders: str) -> tuple[Path, ...]:
+        return tuple(path for folder in folders for path in sorted((CSRC / folder).glob("*.cpp")))
 
     exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
     # torchair links the graph engine's C++ interface with the old string ABI, and all of it.
@@ -89,7 +89,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
         Library(
             "libopapi.so",
-            every("opapi"),
+            every("kernels", "opapi", "opapi/rows", "ge/rows"),
             (*exported, *aten),
             (core, "libascendcl.so", "libhccl.so"),
             (*here, *torch_link()),

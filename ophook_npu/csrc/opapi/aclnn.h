@@ -28,8 +28,8 @@
 
 #include "acl/acl_base.h"
 #include "core/sim.h"
-#include "opapi/check.h"
-#include "opapi/checked.h"
+#include "kernels/check.h"
+#include "kernels/checked.h"
 
 // A call between its two phases: made by the first, handed to the stream by the second.
 struct aclOpExecutor {

@@ -1,0 +1,64 @@
+#include "ge/rows/rows.h"
+
+namespace sim::ge_table {
+namespace {
+
+[[noreturn]] void mismatch(const Call& call) {
+  throw Refused("the inner dimensions of its inputs differ: " + call.describe(0) + " and " + call.describe(1));
+}
+
+void bias_fits(Shaper& s, int64_t columns) {
+  if (!s.has(2)) return;
+  Shape bias = s.shape(2);
+  if (bias && (bias->empty() || (bias->back() >= 0 && columns >= 0 && bias->back() != columns)))
+    throw Refused("its bias " + s.describe(2) + " does not fit a result of " + std::to_string(columns) + " columns");
+}
+
+// The matrix dimensions of both inputs after transposition, for 2-D and for batches.
+Shape product(Shaper& s, const char* first, const char* second) {
+  require_same_dtype(s, 0, 2);
+  Shape a = s.shape(0), b = s.shape(1);
+  if (!a || !b) return std::nullopt;
+  if (a->size() < 2 || b->size() < 2) throw Refused("it multiplies matrices, not " + s.describe(0) + " and " + s.describe(1));
+  auto rows_a = s.flag(first) ? a->size() - 1 : a->size() - 2;
+  auto inner_a = s.flag(first) ? a->size() - 2 : a->size() - 1;
+  auto inner_b = s.flag(second) ? b->size() - 1 : b->size() - 2;
+  auto columns_b = s.flag(second) ? b->size() - 2 : b->size() - 1;
+  int64_t k1 = (*a)[inner_a], k2 = (*b)[inner_b];
+  if (k1 >= 0 && k2 >= 0 && k1 != k2) mismatch(s);
+  Shape batch_a = Dims(a->begin(), a->last(2)), batch_b = Dims(b->begin(), b->last(2));
+  Shape out = broadcast_shapes(batch_a, batch_b, s);
+  out->push_back((*a)[rows_a]);
+  out->push_back((*b)[columns_b]);
+  bias_fits(s, out->back());
+  return out;
+}
+
+void matmul_shape(Shaper& s) {
+  for (size_t i = 0; i < 2; ++i)
+    if (s.shape(i) && s.shape(i)->size() != 2) throw Refused("it multiplies matrices, input " + std::to_string(i) + " is " + s.describe(i));
+  s.out(s.dtype(0), product(s, "transpose_x1", "transpose_x2"));
+}
+
+void batch_shape(Shaper& s) { s.out(s.dtype(0), product(s, "adj_x1", "adj_x2")); }
+
+at::Tensor multiply(const Args& a, const char* first, const char* second) {
+  at::Tensor x = a.flag(first) ? a[0].transpose(-1, -2) : a[0];
+  at::Tensor y = a.flag(second) ? a[1].transpose(-1, -2) : a[1];
+  if (a.has(2) && x.dim() == 2 && y.dim() == 2) return at::addmm(a[2].to(x.scalar_type()), x, y);
+  at::Tensor out = at::matmul(x, y);
+  return a.has(2) ? at::add(out, a[2].to(out.scalar_type())) : out;
+}
+at::Tensor matmul(const Args& a) { return multiply(a, "transpose_x1", "transpose_x2"); }
+at::Tensor batch_matmul(const Args& a) { return multiply(a, "adj_x1", "adj_x2"); }
+
+}  // namespace
+
+const Family matmul_rows = {
+      ROW(MatMul,        "x1 x2 bias? -> y | transpose_x1:Bool=false transpose_x2:Bool=false", matmul_shape, matmul(a))
+      ROW(MatMulV2,      "x1 x2 bias? offset_w? -> y | transpose_x1:Bool=false transpose_x2:Bool=false offset_x:Int=0", matmul_shape, matmul(a))
+      ROW(BatchMatMul,   "x1 x2 -> y | adj_x1:Bool=false adj_x2:Bool=false", batch_shape, batch_matmul(a))
+      ROW(BatchMatMulV2, "x1 x2 bias? offset_w? -> y | adj_x1:Bool=false adj_x2:Bool=false offset_x:Int=0", batch_shape, batch_matmul(a))
+};
+
+}  // namespace sim::ge_table

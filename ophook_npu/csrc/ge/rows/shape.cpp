@@ -1,0 +1,260 @@
+// The same elements in another shape, joining and splitting.
+#include "ge/rows/rows.h"
+
+namespace sim::ge_table {
+namespace {
+
+int64_t product_of(const Dims& dims) {
+  int64_t out = 1;
+  for (int64_t dim : dims) {
+    if (dim < 0) return -1;
+    out *= dim;
+  }
+  return out;
+}
+
+// ---- the same elements in another shape -------------------------------------------------------------------------
+void reshape(Shaper& s) {
+  Shape target = shape_from(s, 1), from = s.shape(0);
+  int64_t total = from ? product_of(*from) : -1;
+  if (s.values(1) && target) {
+    int64_t known = 1, free = -1;
+    for (size_t i = 0; i < target->size(); ++i) {
+      if ((*target)[i] == -1 && free < 0) free = static_cast<int64_t>(i);
+      else known *= (*target)[i];
+    }
+    if (free >= 0 && total >= 0 && known > 0) (*target)[static_cast<size_t>(free)] = total / known;
+    if (total >= 0 && product_of(*target) >= 0 && product_of(*target) != total)
+      throw Refused(c10::str(s.describe(0), " has ", total, " elements and cannot take the shape [", c10::Join(", ", *target), "]"));
+  }
+  s.out(s.dtype(0), target);
+}
+
+void unsqueeze(Shaper& s) {
+  Shape shape = s.shape(0);
+  Dims axes = s.integers("axes");
+  if (shape) {
+    int64_t rank = rank_of(shape) + static_cast<int64_t>(axes.size());
+    Checked<bool> added(static_cast<size_t>(rank), false);
+    for (int64_t axis : axes) added[static_cast<size_t>(wrap(axis, rank))] = true;
+    Dims out;
+    size_t next = 0;
+    for (bool one : added) out.push_back(one ? 1 : (*shape)[next++]);
+    shape = out;
+  }
+  s.out(s.dtype(0), shape);
+}
+
+void expand_dims(Shaper& s) {
+  Shape shape = s.shape(0);
+  Values axis = s.values(1);
+  if (shape && axis) shape->insert(shape->begin() + wrap(axis->at(0), rank_of(shape) + 1), 1);
+  else if (shape) shape = Dims(shape->size() + 1, ge_unknown_dim);
+  s.out(s.dtype(0), shape);
+}
+
+void squeeze(Shaper& s) {
+  Shape shape = s.shape(0);
+  Dims axes = s.integers("axis");
+  if (shape) {
+    Dims out;
+    Checked<bool> chosen(shape->size(), axes.empty());
+    for (int64_t axis : axes) {
+      const int64_t at = wrap(axis, rank_of(shape));
+      if (!shape->empty()) chosen[static_cast<size_t>(at)] = true;
+    }
+    for (size_t i = 0; i < shape->size(); ++i) {
+      int64_t dim = (*shape)[i];
+      if (chosen[i] && axes.empty() && dim < 0) {   // whether it goes depends on its size
+        s.out(s.dtype(0), std::nullopt);
+        return;
+      }
+      if (chosen[i] && !axes.empty() && dim > 1)
+        throw Refused("axis " + std::to_string(i) + " of " + s.describe(0) + " is not 1 and cannot be squeezed");
+      if (!(chosen[i] && (dim == 1 || !axes.empty()))) out.push_back(dim);
+    }
+    shape = out;
+  }
+  s.out(s.dtype(0), shape);
+}
+
+void flatten(Shaper& s) {
+  Shape shape = s.shape(0);
+  if (shape && !shape->empty()) {
+    int64_t first = wrap(s.integer("axis", 1), rank_of(shape)), last = wrap(s.integer("end_axis", -1), rank_of(shape));
+    if (last < first) throw Refused("it flattens axes " + std::to_string(first) + " to " + std::to_string(last));
+    Dims middle(shape->begin() + first, shape->begin() + last + 1);
+    shape->erase(shape->begin() + first, shape->begin() + last + 1);
+    shape->insert(shape->begin() + first, product_of(middle));
+  }
+  s.out(s.dtype(0), shape);
+}
+
+at::Tensor reshaped(const Args& a) { return a[0].reshape(a.output(0).sizes()); }
+
+void permute(Shaper& s, const Values& order) {
+  Shape shape = s.shape(0);
+  if (shape && order) {
+    if (order->size() != shape->size())
+      throw Refused("its permutation has " + std::to_string(order->size()) + " axes, its input is " + s.describe(0));
+    Dims out;
+    for (int64_t axis : *order) out.push_back((*shape)[static_cast<size_t>(wrap(axis, rank_of(shape)))]);
+    shape = out;
+  } else {
+    shape = all_unknown(shape);
+  }
+  s.out(s.dtype(0), shape);
+}
+void transpose(Shaper& s) { permute(s, s.values(1)); }
+void transpose_attr(Shaper& s) { permute(s, s.integers("perm")); }
+void permute_attr(Shaper& s) { permute(s, s.integers("order")); }
+
+// A reshape to `shape` and a transposition, in either order.
+void confusion_transpose(Shaper& s) {
+  Dims shape = s.integers("shape"), perm = s.integers("perm"), out;
+  if (s.flag("transpose_first")) return s.out(s.dtype(0), shape);
+  if (perm.size() != shape.size()) throw Refused("its permutation and its shape have different lengths");
+  for (int64_t axis : perm) out.push_back(shape[static_cast<size_t>(wrap(axis, static_cast<int64_t>(shape.size())))]);
+  s.out(s.dtype(0), out);
+}
+at::Tensor confused(const Args& a) {
+  Dims shape = a.integers("shape"), perm = a.integers("perm");
+  return a.flag("transpose_first") ? a[0].permute(perm).reshape(shape) : a[0].reshape(shape).permute(perm);
+}
+
+// ---- joining and splitting --------------------------------------------------------------------------------------
+void join(Shaper& s, size_t first, size_t last, const Values& axis) {
+  require_same_dtype(s, first, last);
+  Shape out = s.shape(first);
+  if (out && out->empty()) {   // scalars are joined as vectors of one element
+    int64_t length = 0;
+    for (size_t i = first; i < last && length >= 0; ++i) {
+      const Shape part = s.shape(i);
+      if (part && part->size() > 1) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i));
+      length = part && (part->empty() || (*part)[0] >= 0) ? length + (part->empty() ? 1 : (*part)[0]) : -1;
+    }
+    return s.out(s.dtype(first), known({length}));
+  }
+  if (out && !axis) out = all_unknown(out);
+  for (size_t i = first + 1; i < last && out && axis; ++i) {
+    Shape next = s.shape(i);
+    if (!next) continue;
+    auto at = static_cast<size_t>(wrap(axis->at(0), rank_of(out)));
+    if (next->size() != out->size()) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i));
+    for (size_t d = 0; d < out->size(); ++d) {
+      int64_t &x = (*out)[d], y = (*next)[d];
+      if (d == at) x = x < 0 || y < 0 ? -1 : x + y;
+      else if (x < 0) x = y;
+      else if (y >= 0 && x != y) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i) + " along axis " + std::to_string(at));
+    }
+  }
+  s.out(s.dtype(first), out);
+}
+void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
+void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim", 0)}); }
+
+void pack(Shaper& s) {
+  require_same_dtype(s, 0, s.count());
+  Shape shape = s.shape(0);
+  for (size_t i = 1; i < s.count() && shape; ++i)
+    if (Shape next = s.shape(i)) {
+      if (next->size() != shape->size()) throw Refused("it packs " + s.describe(0) + " and " + s.describe(i));
+      for (size_t d = 0; d < shape->size(); ++d) {
+        if ((*shape)[d] < 0) (*shape)[d] = (*next)[d];
+        else if ((*next)[d] >= 0 && (*next)[d] != (*shape)[d])
+          throw Refused("it packs " + s.describe(0) + " and " + s.describe(i));
+      }
+    }
+  if (shape)
+    shape->insert(shape->begin() + wrap(s.integer("axis", 0), rank_of(shape) + 1), static_cast<int64_t>(s.count()));
+  s.out(s.dtype(0), shape);
+}
+
+void unpack(Shaper& s) {
+  Shape shape = s.shape(0);
+  if (shape) {
+    int64_t axis = wrap(s.integer("axis", 0), rank_of(shape)), dim = (*shape)[static_cast<size_t>(axis)];
+    if (dim >= 0 && dim != static_cast<int64_t>(s.outputs()))
+      throw Refused("it unpacks " + s.describe(0) + " into " + std::to_string(s.outputs()) + " outputs");
+    shape->erase(axis);
+  }
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), shape);
+}
+
+void split_even(Shaper& s, size_t data, const Values& axis) {
+  Shape shape = s.shape(data);
+  if (shape && axis) {
+    int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
+    auto parts = static_cast<int64_t>(s.outputs());
+    if (dim >= 0 && remainder_of(dim, parts)) throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
+    if (dim >= 0) dim /= parts;
+  } else {
+    shape = all_unknown(shape);
+  }
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(data), shape);
+}
+void split(Shaper& s) { split_even(s, 1, s.values(0)); }
+void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim", 0)}); }
+
+void split_sizes(Shaper& s) {
+  Values sizes = s.values(1), axis = s.values(2);
+  for (size_t i = 0; i < s.outputs(); ++i) {
+    Shape shape = s.shape(0);
+    if (shape && axis) {
+      int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
+      int64_t whole = dim;
+      dim = sizes ? sizes->at(i) : static_cast<int64_t>(ge_unknown_dim);
+      if (dim == -1 && sizes && whole >= 0) {   // one part may take the rest
+        dim = whole;
+        for (size_t k = 0; k < sizes->size(); ++k)
+          if (k != i) dim -= (*sizes)[k];
+      }
+    } else {
+      shape = all_unknown(shape);
+    }
+    s.out(i, s.dtype(0), shape);
+  }
+}
+
+// Consecutive parts of the input along an axis, as long as the outputs.
+Results parts(const Args& a, size_t data, int64_t axis, size_t count) {
+  Results out;
+  int64_t start = 0;
+  axis = wrap(axis, a[data].dim());
+  for (size_t i = 0; i < count; ++i) {
+    int64_t length = a.output(i).size(axis);
+    out.push_back(a[data].narrow(axis, start, length));
+    start += length;
+  }
+  return out;
+}
+
+at::Tensor joined(const Args& a, size_t last, int64_t axis) {
+  Tensors parts = a.tensors(0, last);
+  for (at::Tensor& part : parts)
+    if (part.dim() == 0) part = part.unsqueeze(0);
+  return at::cat(parts, axis);
+}
+
+}  // namespace
+
+const Family shape_rows = {
+      ROW(Reshape,    "x shape -> y | axis:Int=0 num_axes:Int=-1", reshape, reshaped(a))
+      ROW(Unsqueeze,  "x -> y | axes:ListInt={}", unsqueeze, reshaped(a))
+      ROW(ExpandDims, "x axis -> y", expand_dims, reshaped(a))
+      ROW(Squeeze,    "x -> y | axis:ListInt={}", squeeze, reshaped(a))
+      ROW(FlattenV2,  "x -> y | axis:Int=1 end_axis:Int=-1", flatten, reshaped(a))
+      ROW(Transpose,  "x perm -> y", transpose, a[0].permute(a.need(1)))
+      ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm")))
+      ROW(Permute,    "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order")))
+      ROW(ConcatV2,   "x* concat_dim -> y | N:Int=1", concat, joined(a, a.count() - 1, a.need(a.count() - 1).at(0)))
+      ROW(ConcatD,    "x* -> y | concat_dim:Int N:Int=1", concat_attr, joined(a, a.count(), a.integer("concat_dim", 0)))
+      ROW(Pack,       "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis", 0)))
+      {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis", 0)); }},
+      {"Split",  "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0), static_cast<size_t>(a.integer("num_split", 1))); }},
+      {"SplitD", "x -> y* | split_dim:Int num_split:Int", split_attr, [](const Args& a) { return parts(a, 0, a.integer("split_dim", 0), static_cast<size_t>(a.integer("num_split", 1))); }},
+      {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes, [](const Args& a) { return parts(a, 0, a.need(2).at(0), static_cast<size_t>(a.integer("num_split", 1))); }},
+      ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose, confused(a))
+};
+
+}  // namespace sim::ge_table

@@ -1,0 +1,274 @@
+// The graph engine's operator table behind its C boundary (ge/kernels.h).
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <unordered_map>
+
+#include "opapi/aclnn.h"
+#include "ge/rows/rows.h"
+#include "opapi/kernel_scope.h"
+
+namespace sim::ge_table {
+namespace {
+
+// Filled while the library is loaded, by the families in whatever order the linker put them.
+std::vector<Row>& rows() {
+  static auto* all = new std::vector<Row>;
+  return *all;
+}
+
+const Row* find_row(const std::string& type) {
+  static const auto* index = [] {
+    auto* out = new std::unordered_map<std::string, const Row*>;
+    for (const Row& row : rows()) out->emplace(row.type, &row);
+    return out;
+  }();
+  auto it = index->find(type);
+  return it == index->end() ? nullptr : it->second;
+}
+
+at::Tensor view(const ge_tensor& tensor) {
+  static uint8_t nothing[16];   // ATen wants an address for an empty tensor as well
+  auto dtype = sim::aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype));
+  return at::from_blob(tensor.data ? tensor.data : nothing, at::IntArrayRef(tensor.dims, tensor.rank),
+                       at::TensorOptions().dtype(dtype));
+}
+
+int report(const char* text, char* error, size_t capacity) {
+  std::snprintf(error, capacity, "%s", text);
+  return 1;
+}
+
+}  // namespace
+
+Family::Family(std::initializer_list<Row> family) { rows().insert(rows().end(), family); }
+
+// ---- Call -------------------------------------------------------------------------------------------------------
+Shape Call::shape(size_t input) const {
+  const ge_tensor& tensor = call_.inputs[input];
+  if (tensor.rank < 0) return std::nullopt;
+  return Dims(tensor.dims, tensor.dims + tensor.rank);
+}
+
+Values Call::values(size_t input) const {
+  const ge_tensor& tensor = call_.inputs[input];
+  if (!tensor.data) return std::nullopt;
+  if (tensor.dtype != kInt32 && tensor.dtype != kInt64)
+    throw Refused("input " + std::to_string(input) + " is " + describe(input) + ", it must be int32 or int64");
+  int64_t count = 1;
+  for (int32_t i = 0; i < tensor.rank; ++i) count *= tensor.dims[i];
+  Dims out;
+  for (int64_t i = 0; i < count; ++i)
+    out.push_back(tensor.dtype == kInt32 ? static_cast<const int32_t*>(tensor.data)[i]
+                                         : static_cast<const int64_t*>(tensor.data)[i]);
+  return out;
+}
+
+std::optional<double> Call::number(size_t input) const {
+  if (!call_.inputs[input].data) return std::nullopt;
+  return view(call_.inputs[input]).item<double>();
+}
+
+Dims Call::need(size_t input) const {
+  Values known = values(input);
+  if (!known) throw Refused("the values of input " + std::to_string(input) + " are not known");
+  return *known;
+}
+
+const ge_attr* Call::find(const char* attr) const {
+  for (size_t i = 0; i < call_.attr_count; ++i)
+    if (std::string(call_.attrs[i].name) == attr) return &call_.attrs[i];
+  return nullptr;
+}
+int64_t Call::integer(const char* attr, int64_t otherwise) const {
+  const ge_attr* found = find(attr);
+  return found ? found->i : otherwise;
+}
+double Call::real(const char* attr, double otherwise) const {
+  const ge_attr* found = find(attr);
+  return found ? found->f : otherwise;
+}
+std::vector<float> Call::reals(const char* attr) const {
+  const ge_attr* found = find(attr);
+  return found && found->floats ? std::vector<float>(found->floats, found->floats + found->count) : std::vector<float>();
+}
+void Call::only(const char* attr, const char* simulated) const {
+  if (text(attr, simulated) != simulated) throw Refused(std::string(attr) + "='" + text(attr, "") + "' is not simulated");
+}
+void Call::only(const char* attr, double simulated) const {
+  const ge_attr* found = find(attr);
+  if (!found) return;
+  double value = found->kind == ge_attr_float ? found->f : static_cast<double>(found->i);
+  if (value != simulated) throw Refused(c10::str(attr, "=", value, " is not simulated"));
+}
+std::string Call::text(const char* attr, const char* otherwise) const {
+  const ge_attr* found = find(attr);
+  return found && found->kind == ge_attr_string ? found->s : otherwise;
+}
+Dims Call::integers(const char* attr, Dims otherwise) const {
+  const ge_attr* found = find(attr);
+  if (!found) return otherwise;
+  return {found->ints, found->ints + found->count};
+}
+
+std::string Call::describe(size_t input) const {
+  const ge_tensor& tensor = call_.inputs[input];
+  std::string out;
+  try {
+    out = c10::getDtypeNames(aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype))).first;
+  } catch (const std::exception&) {
+    out = "data type " + std::to_string(tensor.dtype);
+  }
+  if (tensor.rank < 0) return out + "[?]";
+  out += "[";
+  for (int32_t i = 0; i < tensor.rank; ++i) out += (i ? ", " : "") + std::to_string(tensor.dims[i]);
+  return out + "]";
+}
+
+void Shaper::out(size_t output, int32_t dtype, const Shape& shape) {
+  ge_tensor& tensor = call_.outputs[output];
+  tensor.dtype = dtype;
+  tensor.rank = shape ? static_cast<int32_t>(shape->size()) : static_cast<int32_t>(ge_unknown_rank);
+  if (!shape) return;
+  if (shape->size() > ge_max_rank) throw Refused("a result of rank " + std::to_string(shape->size()));
+  std::copy(shape->begin(), shape->end(), tensor.dims);
+}
+
+at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
+Tensors Args::tensors(size_t from, size_t to) const {
+  Tensors out;
+  for (size_t i = from; i < to; ++i) out.push_back((*this)[i]);
+  return out;
+}
+at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]); }
+
+// ---- shared rules -----------------------------------------------------------------------------------------------
+void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
+void boolean_like(Shaper& s) { s.out(kBool, s.shape(0)); }
+
+void require_same_dtype(const Call& call, size_t first, size_t last) {
+  for (size_t i = first + 1; i < last; ++i)
+    if (call.has(i) && call.dtype(i) != call.dtype(first))
+      throw Refused("its inputs must have one data type, they are " + call.describe(first) + " and " + call.describe(i));
+}
+
+Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call) {
+  if (!first || !second) return std::nullopt;
+  Dims a = *first, b = *second;
+  if (a.size() < b.size()) a.swap(b);
+  size_t lead = a.size() - b.size();
+  for (size_t i = 0; i < b.size(); ++i) {
+    int64_t x = a[lead + i], y = b[i];
+    if (x != y && x != 1 && y != 1 && x >= 0 && y >= 0) {
+      std::string all;
+      for (size_t k = 0; k < call.count(); ++k)
+        if (call.has(k)) all += (all.empty() ? "" : " and ") + call.describe(k);
+      throw Refused("the shapes of its inputs do not broadcast: " + all);
+    }
+    a[lead + i] = x == 1 ? y : (y == 1 || y < 0) ? x : y;
+  }
+  return a;
+}
+
+void broadcast(Shaper& s) {
+  require_same_dtype(s, 0, s.count());
+  Shape shape = s.shape(0);
+  for (size_t i = 1; i < s.count(); ++i)
+    if (s.has(i)) shape = broadcast_shapes(shape, s.shape(i), s);
+  s.out(s.dtype(0), shape);
+}
+
+int64_t wrap(int64_t axis, int64_t rank) {
+  int64_t limit = std::max<int64_t>(rank, 1);
+  if (axis < -limit || axis >= limit)
+    throw Refused("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+  return axis < 0 ? axis + limit : axis;
+}
+
+// The greatest and the least int32 stand for an infinite order.
+double norm_order(const Call& call) {
+  const double p = call.real("p", 2);
+  return std::abs(p) < INT32_MAX ? p : std::copysign(std::numeric_limits<double>::infinity(), p);
+}
+
+Shape all_unknown(const Shape& shape) {
+  return shape ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt;
+}
+
+Shape shape_from(const Shaper& s, size_t input) {
+  if (Values known = s.values(input)) return *known;
+  Shape length = s.shape(input);
+  if (!length || length->size() != 1 || (*length)[0] < 0) return std::nullopt;
+  return Dims(static_cast<size_t>((*length)[0]), ge_unknown_dim);
+}
+
+Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral) {
+  const Dims all = call.integers(attr, Dims(axes + 2, neutral));
+  if (all.size() != axes + 2 || all[0] != neutral || all[1] != neutral)
+    throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " + std::to_string(neutral));
+  return {all.begin() + 2, all.end()};
+}
+
+Dims equal_pads(const Call& call, size_t axes) {
+  const Dims both = call.integers("pads", Dims(2 * axes, 0));
+  if (both.size() != 2 * axes) throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
+  Dims out;
+  for (size_t i = 0; i < both.size(); i += 2) {
+    if (both[i] != both[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
+    out.push_back(both[i]);
+  }
+  return out;
+}
+
+}  // namespace sim::ge_table
+
+using namespace sim::ge_table;
+
+const char* ophook_ge_proto(const char* type) {
+  const Row* row = find_row(type);
+  return row ? row->proto : nullptr;
+}
+
+const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()[index].type : nullptr; }
+
+int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
+  const Row* row = find_row(call->type);
+  if (!row) return report("the table has no such operator", error, capacity);
+  try {
+    Shaper shaper(*call);
+    row->rule(shaper);
+    return 0;
+  } catch (const c10::Error& problem) {
+    return report(problem.what_without_backtrace(), error, capacity);
+  } catch (const std::exception& problem) {
+    return report(problem.what(), error, capacity);
+  } catch (...) {
+    return report("an exception of an unknown type", error, capacity);
+  }
+}
+
+int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
+  const Row* row = find_row(call->type);
+  if (!row) return report("the table has no such operator", error, capacity);
+  try {
+    const sim::KernelScope scope;
+    Args args(*call);
+    Results results = row->run(args);
+    for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {
+      at::Tensor out = args.output(i);
+      // A device does not tell a scalar from a tensor with one element; what the caller allocated decides.
+      if (results[i].numel() == 1 && out.numel() == 1) results[i] = results[i].reshape(out.sizes());
+      if (results[i].sizes() != out.sizes())
+        throw Refused("its result " + std::to_string(i) + " has another shape than its rule gave: " +
+                      c10::str(results[i].sizes(), " and ", out.sizes()));
+      if (results[i].data_ptr() != out.data_ptr() || out.numel() == 0) out.copy_(results[i]);
+    }
+    return 0;
+  } catch (const c10::Error& problem) {
+    return report(problem.what_without_backtrace(), error, capacity);
+  } catch (const std::exception& problem) {
+    return report(problem.what(), error, capacity);
+  } catch (...) {
+    return report("an exception of an unknown type", error, capacity);
+  }
+}

@@ -1,0 +1,381 @@
+// is computed in float over (batch, heads, sequence, depth), whatever the layout and dtype of the caller's tensors.
+#define AT_PER_OPERATOR_HEADERS  // or ATen/ExpandUtils.h includes every operator
+#include "kernels/attention.h"
+
+#include <ATen/ExpandUtils.h>
+
+#include "kernels/random.h"
+
+namespace sim::attention {
+
+using namespace sim::aclnn;
+
+struct Heads {
+  at::Tensor query, key, value;  // (B, N, S, D) in float; key and value may have fewer heads
+};
+
+at::Tensor split_heads(const at::Tensor& tensor, const std::string& layout, int64_t depth) {
+  auto x = wide(tensor);
+  if (layout == "BNSD") return x;
+  if (layout == "BSND") return x.transpose(1, 2);
+  const int64_t heads = divided(x.size(-1), depth);
+  if (layout == "BSH") return x.reshape({x.size(0), x.size(1), heads, depth}).transpose(1, 2);
+  return x.reshape({x.size(0), x.size(1), heads, depth}).permute({1, 2, 0, 3});  // SBH
+}
+
+at::Tensor join_heads(const at::Tensor& x, const std::string& layout) {
+  if (layout == "BNSD") return x;
+  if (layout == "BSND") return x.transpose(1, 2);
+  if (layout == "BSH") return x.transpose(1, 2).flatten(2);
+  return x.permute({2, 0, 1, 3}).flatten(2);
+}
+
+void known_layout(const std::string& layout, std::initializer_list<const char*> known) {
+  for (const char* name : known)
+    if (layout == name) return;
+  SIM_CHECK(false, "layout ", layout, " is not simulated for this operator");
+}
+
+int64_t depth_of(const at::Tensor& query, const std::string& layout, int64_t heads) {
+  return layout == "BNSD" || layout == "BSND" ? query.size(-1) : divided(query.size(-1), heads);
+}
+
+Heads heads_of(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads) {
+  const int64_t depth = depth_of(query, layout, heads);
+  auto keys = split_heads(key, layout, depth);
+  const int64_t value_depth = layout == "BNSD" || layout == "BSND" ? value.size(-1) : divided(value.size(-1), keys.size(1));
+  return {split_heads(query, layout, depth), keys, split_heads(value, layout, value_depth)};
+}
+
+// True where a score is left out; undefined where none is. Modes 2, 3, 4 and 6 get a mask of fixed size that only stands
+// for the shape that the mode names.
+at::Tensor hidden(const at::Tensor& mask, const Settings& how, int64_t batch, int64_t queries, int64_t keys) {
+  if (!given(mask)) return {};
+  auto row = at::arange(queries, at::kLong).unsqueeze(1), column = at::arange(keys, at::kLong);
+  const int64_t shift = keys - queries;  // modes 3, 4 and 6 count from the lower right corner
+  switch (how.sparse_mode) {
+    case 0:
+    case 1:
+    case 5: {
+      auto flags = mask.to(at::kBool);
+      if (flags.size(-2) > queries) flags = flags.narrow(-2, 0, queries);  // made for the longest sequence, or padded
+      if (flags.size(-1) > keys) flags = flags.narrow(-1, 0, keys);
+      return flags.dim() == 3 ? flags.unsqueeze(1) : flags;
+    }
+    case 2: return at::gt(column, row);
+    case 3: return at::gt(column, row.add(shift));
+    case 4: return at::logical_or(at::gt(column, row.add(shift + how.after)), at::lt(column, row.add(shift - how.before)));
+    case 6: {
+      SIM_CHECK(int64_t(how.prefix.size()) == batch, "sparse mode 6 takes a prefix for each of ", batch, " batches");
+      auto ends = at::tensor(how.prefix, at::kLong).reshape({batch, 1, 1, 1});
+      return at::logical_and(at::gt(column, row.add(shift)), at::ge(column, ends));
+    }
+    default: SIM_CHECK(false, "sparse mode ", how.sparse_mode, " is not simulated");
+  }
+}
+
+at::Tensor for_all_heads(const at::Tensor& x, int64_t heads) {
+  return x.size(1) == heads ? x : x.repeat_interleave(divided(heads, x.size(1)), 1);
+}
+
+at::Tensor for_own_heads(const at::Tensor& grad, int64_t heads) {
+  if (grad.size(1) == heads) return grad;
+  return grad.reshape({grad.size(0), heads, divided(grad.size(1), heads), grad.size(2), grad.size(3)}).sum(2);
+}
+
+struct Scores {
+  at::Tensor probability, max, sum;
+};
+
+// The maximum and the sum are those of the forward, where they are given.
+Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const Settings& how, const at::Tensor& known_max = {},
+                 const at::Tensor& known_sum = {}) {
+  auto scores = at::matmul(heads.query, for_all_heads(heads.key, heads.query.size(1)).transpose(-1, -2));
+  if (given(pse) && how.pse_type == 1) scores = at::add(scores, wide(pse));
+  scores = at::mul(scores, how.scale);
+  if (given(pse) && how.pse_type == 0) scores = at::add(scores, wide(pse));
+  auto out = hidden(mask, how, scores.size(0), scores.size(2), scores.size(3));
+  if (out.defined()) scores = scores.masked_fill(out, -std::numeric_limits<float>::max());
+  auto max = given(known_max) ? known_max : scores.amax(-1, true);
+  auto weight = at::exp(at::sub(scores, max));
+  if (out.defined()) weight = weight.masked_fill(out, 0);  // a query that sees no key gets zeros
+  auto sum = given(known_sum) ? known_sum : weight.sum(-1, true);
+  return {at::div(weight, sum.masked_fill(at::eq(sum, 0), 1)), max, sum};
+}
+
+at::Tensor kept_of(const at::Tensor& drop_mask, int64_t first, const at::Tensor& like) {
+  if (!given(drop_mask)) return {};
+  return unpack_bits(drop_mask, first, like.numel()).reshape(like.sizes());
+}
+
+at::Tensor drop(const at::Tensor& x, const at::Tensor& kept, double keep) {
+  if (!kept.defined()) return x;
+  return at::mul(x, kept).mul_(keep > 0 ? 1 / keep : 0);
+}
+
+// The device stores a row's maximum and sum eight times.
+void write_statistics(const at::Tensor& out, const at::Tensor& value) {
+  if (given(out)) write(out, value.expand(out.sizes()));
+}
+
+at::Tensor attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept, const Settings& how, Scores& scores) {
+  scores = scores_of(heads, pse, mask, how);
+  return at::matmul(drop(scores.probability, kept, how.keep), for_all_heads(heads.value, heads.query.size(1)));
+}
+
+struct Gradients {
+  at::Tensor query, key, value, pse;
+};
+
+// What the forward gave, over (batch, heads, sequence, …).
+struct Forward {
+  at::Tensor max, sum, out;
+};
+
+Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
+                          const Settings& how, const Forward& forward) {
+  auto probability = scores_of(heads, pse, mask, how, forward.max, forward.sum).probability;
+  const int64_t all = heads.query.size(1), own = heads.key.size(1);
+  auto to_value = at::matmul(drop(probability, kept, how.keep).transpose(-1, -2), grad);
+  auto to_probability = drop(at::matmul(grad, for_all_heads(heads.value, all).transpose(-1, -2)), kept, how.keep);
+  auto common = given(forward.out) ? at::mul(grad, forward.out) : at::mul(to_probability, probability);
+  auto to_scores = at::mul(probability, at::sub(to_probability, common.sum(-1, true)));
+  auto to_product = at::mul(to_scores, how.scale);
+  Gradients result{at::matmul(to_product, for_all_heads(heads.key, all)),
+                   for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own), for_own_heads(to_value, own), {}};
+  if (given(pse)) result.pse = at::sum_to(how.pse_type == 1 ? to_product : to_scores, pse.sizes());
+  return result;
+}
+
+void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what) {
+  for (const at::Tensor& tensor : tensors) SIM_CHECK(!given(tensor), what, " is not simulated");
+}
+
+void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads, const Settings& how,
+           const at::Tensor& out, bool by_sequence) {
+  if (by_sequence) known_layout(layout, {"TND"});
+  else known_layout(layout, {"BNSD", "BSND", "BSH", "SBH"});
+  same_dtype({query, key, value});
+  SIM_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ", heads, " heads");
+  SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
+  SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
+  if (query.sizes() == value.sizes()) like(out, query);
+}
+
+void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
+             const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
+             const at::Tensor& out) {
+  auto split = heads_of(query, key, value, layout, heads);
+  auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
+  Scores scores;
+  auto result = attend(split, pse, mask, kept_of(drop_mask, 0, shape_of_scores), how, scores);
+  write(out, join_heads(result, layout));
+  write_statistics(max, scores.max);
+  write_statistics(sum, scores.sum);
+}
+
+void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
+              const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
+              const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+  auto split = heads_of(query, key, value, layout, heads);
+  auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
+  auto to = split_heads(grad, layout, divided(grad.size(-1), layout == "BSH" || layout == "SBH" ? heads : 1));
+  Forward forward;
+  if (given(how.max) && given(how.sum)) forward = {how.max.narrow(-1, 0, 1), how.sum.narrow(-1, 0, 1), {}};
+  if (given(how.out)) forward.out = split_heads(how.out, layout, to.size(-1));
+  auto grads = attend_backward(to, split, pse, mask, kept_of(drop_mask, 0, shape_of_scores), how, forward);
+  write(grad_query, join_heads(grads.query, layout));
+  write(grad_key, join_heads(grads.key, layout));
+  write(grad_value, join_heads(grads.value, layout));
+  if (given(pse)) write_asked(grad_pse, grads.pse);
+}
+
+// Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
+template <typename F>
+void each_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads, F run) {
+  int64_t query = 0, key = 0, bits = 0;
+  for (size_t i = 0; i < query_ends.size(); ++i) {
+    const int64_t queries = query_ends[i] - query, keys = key_ends[i] - key;
+    if (queries && keys) run(i, query, queries, key, keys, bits);
+    bits += heads * queries * keys;
+    query = query_ends[i];
+    key = key_ends[i];
+  }
+}
+
+at::Tensor sequence(const at::Tensor& x, int64_t first, int64_t length) { return wide(x.narrow(0, first, length)).transpose(0, 1).unsqueeze(0); }
+at::Tensor as_rows(const at::Tensor& x) { return x.squeeze(0).transpose(0, 1); }
+
+// Where a long sequence was cut off (the last one in mode 7, the first one in mode 8) it is a band, the others are triangles.
+Settings of_sequence(const Settings& how, size_t index, size_t count) {
+  Settings own = how;
+  if (how.sparse_mode == 7) own.sparse_mode = index + 1 == count ? 4 : 3;
+  if (how.sparse_mode == 8) own.sparse_mode = index == 0 ? 4 : 2;
+  if (how.sparse_mode == 6) {
+    SIM_CHECK(how.prefix.size() == count, "sparse mode 6 takes a prefix for each of ", count, " sequences");
+    own.prefix = {how.prefix[index]};
+  }
+  return own;
+}
+
+// The statistics of one sequence, (N, S, 8).
+at::Tensor statistics_of(const at::Tensor& all, int64_t first, int64_t length, bool by_rows) {
+  auto own = all.narrow(0, first, length);
+  return by_rows ? own.transpose(0, 1) : own.view({all.size(1), length, all.size(2)});
+}
+
+void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& drop_mask, const at::Tensor& mask,
+                         const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
+                         const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
+  out.zero_();  // a sequence without keys
+  each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+    Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+    Scores scores;
+    auto result = attend(split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
+                         of_sequence(how, i, query_ends.size()), scores);
+    write(out.narrow(0, q, queries), as_rows(result));
+    if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), scores.max.squeeze(0));
+    if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), scores.sum.squeeze(0));
+  });
+}
+
+void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& drop_mask,
+                          const at::Tensor& mask, const Dims& query_ends, const Dims& key_ends, int64_t heads,
+                          const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
+  for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
+  each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+    Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+    Forward forward;
+    if (given(how.max) && given(how.sum)) {
+      auto first = [&](const at::Tensor& all) { return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0); };
+      forward = {first(how.max), first(how.sum), {}};
+    }
+    if (given(how.out)) forward.out = sequence(how.out, q, queries);
+    auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
+                                 of_sequence(how, i, query_ends.size()), forward);
+    write(grad_query.narrow(0, q, queries), as_rows(grads.query));
+    write(grad_key.narrow(0, k, keys), as_rows(grads.key));
+    write(grad_value.narrow(0, k, keys), as_rows(grads.value));
+  });
+}
+
+// The newest form takes any layout, and draws the dropout mask itself where none is given.
+at::Tensor drawn(const at::Tensor& drop_mask, int64_t scores, double keep, int64_t seed, int64_t offset) {
+  if (given(drop_mask) || keep >= 1) return drop_mask;
+  auto mask = at::empty({(scores + 7) / 8}, at::kByte);
+  pack_bits(mask, draw_kept(scores, keep, seed, offset));
+  return mask;
+}
+
+int64_t scores_by_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads) {
+  int64_t count = 0;
+  for (size_t i = 0; i < query_ends.size(); ++i)
+    count += heads * (query_ends[i] - (i ? query_ends[i - 1] : 0)) * (key_ends[i] - (i ? key_ends[i - 1] : 0));
+  return count;
+}
+
+int64_t scores_of_batch(const at::Tensor& query, const at::Tensor& key, const std::string& layout, int64_t heads) {
+  auto split = heads_of(query, key, key, layout, heads);
+  return split.query.size(0) * heads * split.query.size(2) * split.key.size(2);
+}
+
+void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
+                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
+                 const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
+                 const at::Tensor& out) {
+  if (layout == "TND") {
+    auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
+    forward_by_sequence(query, key, value, kept, mask, query_ends, key_ends, heads, how, max, sum, out);
+  } else {
+    auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
+    forward(query, key, value, pse, kept, mask, layout, heads, how, max, sum, out);
+  }
+}
+
+void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
+                  const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
+                  const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
+                  const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+  if (layout == "TND") {
+    auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
+    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, grad_query, grad_key, grad_value);
+  } else {
+    auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
+    backward(query, key, value, grad, pse, kept, mask, layout, heads, how, grad_query, grad_key, grad_value, grad_pse);
+  }
+}
+
+void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const std::string& layout,
+               int64_t heads, const Settings& how, const at::Tensor& out) {
+  check(query, key, value, layout, heads, how, out, layout == "TND");
+  if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
+}
+
+void whole(const Dims& query_lengths, const Dims& key_lengths) {
+  SIM_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
+}
+
+void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads,
+                   int64_t key_heads) {
+  const int64_t found = heads_of(query, key, value, layout, heads).key.size(1);
+  SIM_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found, " heads of the query's depth");
+}
+
+// One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
+void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const at::Tensor& pse,
+               const at::Tensor& mask, const Dims& lengths, const std::string& layout, int64_t heads, double scale,
+               const at::Tensor& out) {
+  const auto split = heads_of(query, keys[0], values[0], layout, heads);
+  const int64_t batch = split.query.size(0), count = split.key.size(2);
+  auto unseen = at::zeros({batch, 1, 1, count}, at::kBool);
+  if (given(mask)) unseen = at::logical_or(unseen, mask.to(at::kBool).reshape({-1, 1, 1, count}));
+  if (!lengths.empty()) {
+    SIM_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch, " batches");
+    for (int64_t length : lengths) SIM_CHECK(length >= 0 && length <= count, "length ", length, " of ", count, " keys");
+    unseen = at::logical_or(unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
+  }
+  forward(query, keys[0], values[0], pse, {}, unseen, layout, heads, Settings{.scale = scale}, {}, {}, out);
+}
+
+void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values,
+                     const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out) {
+  SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
+  check(query, keys[0], values[0], layout, heads, {}, out);
+  const int64_t tokens = heads_of(query, keys[0], values[0], layout, heads).query.size(2);
+  SIM_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
+  key_heads_fit(query, keys[0], values[0], layout, heads, key_heads);
+}
+
+// ---- rotary position embedding: x cos + rotated(x) sin --------------------------------------------------------------
+at::Tensor rotated(const at::Tensor& x, int64_t mode) {
+  if (mode == 0) {
+    Tensors halves = at::chunk(x, 2, -1);
+    return at::cat({at::neg(halves[1]), halves[0]}, -1);
+  }
+  auto pairs = x.unflatten(-1, {-1, 2});
+  return at::stack({at::neg(pairs.select(-1, 1)), pairs.select(-1, 0)}, -1).flatten(-2);
+}
+
+// The rotation's transpose.
+at::Tensor rotated_back(const at::Tensor& x, int64_t mode) { return at::neg(rotated(x, mode)); }
+
+void rotary_mode(int64_t mode) { SIM_CHECK(mode == 0 || mode == 1, "rotary mode ", mode, "; simulated: 0 (half), 1 (interleave)"); }
+
+at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
+  return at::add(at::mul(wide(x), wide(cos)), at::mul(rotated(wide(x), mode), wide(sin)));
+}
+
+void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, int64_t mode, const at::Tensor& grad_x,
+                     const at::Tensor& grad_cos, const at::Tensor& grad_sin) {
+  auto to = wide(grad);
+  write(grad_x, at::add(at::mul(to, wide(cos)), rotated_back(at::mul(to, wide(sin)), mode)));
+  if (!given(x)) return;
+  write_asked(grad_cos, at::sum_to(at::mul(to, wide(x)), cos.sizes()));
+  write_asked(grad_sin, at::sum_to(at::mul(to, rotated(wide(x), mode)), sin.sizes()));
+}
+
+void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin, const std::string& mode) {
+  for (const at::Tensor& x : {query, key}) x.copy_(rotary(x, cos, sin, mode == "interleave"));
+}
+
+}  // namespace sim::attention

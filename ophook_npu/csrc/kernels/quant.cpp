@@ -1,0 +1,120 @@
+#include "kernels/quant.h"
+
+namespace sim::aclnn {
+namespace {
+
+constexpr int64_t kInWord = 8;
+constexpr int64_t kFloatBits = 0xFFFFE000;  // sign, exponent and 10 bits of the mantissa
+constexpr int64_t kOffsetShift = 37, kOffsetBits = 0x1FF, kHasOffset = int64_t(1) << 46;
+
+at::Tensor shifts() { return at::arange(0, 4 * kInWord, 4, at::kLong); }
+
+}  // namespace
+
+at::Tensor packed(const at::Tensor& values) {
+  SIM_CHECK(values.dim() && values.size(-1) % kInWord == 0, "the last dimension of ", values.sizes(), " is no multiple of 8");
+  auto words = values.to(at::kLong).bitwise_and(15).unflatten(-1, {-1, kInWord});
+  return words.bitwise_left_shift(shifts()).sum(-1).to(at::kInt);
+}
+
+at::Tensor unpacked(const at::Tensor& words) {
+  auto nibbles = words.to(at::kLong).unsqueeze(-1).bitwise_right_shift(shifts()).bitwise_and(15);
+  return nibbles.bitwise_xor(8).sub(8).flatten(-2).to(at::kChar);
+}
+
+at::Tensor whole_numbers(const at::Tensor& matrix) {
+  if (matrix.scalar_type() != at::kInt) return matrix;
+  const int64_t rows = matrix.dim() - 2;
+  const bool transposed = rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) && matrix.size(-1) > 1;
+  return transposed ? unpacked(matrix.transpose(-1, -2)).transpose(-1, -2) : unpacked(matrix);
+}
+
+double largest(const at::Tensor& out) {
+  of_dtype("a quantized output", out, {at::kChar, at::kInt});
+  return out.scalar_type() == at::kInt ? 7 : 127;
+}
+
+void quantized_like(const at::Tensor& out, const at::Tensor& value) {
+  Dims sizes = value.sizes().vec();
+  if (largest(out) == 7) sizes.back() /= kInWord;
+  shape(out, sizes);
+}
+
+at::Tensor saturated(const at::Tensor& value, const at::Tensor& out) {
+  const double top = largest(out);
+  auto steps = value.round().clamp(-top - 1, top).nan_to_num(0).to(at::kChar);
+  return top == 7 ? packed(steps) : steps;
+}
+
+Dynamic symmetric(const at::Tensor& rows, double top) {
+  auto scale = rows.abs().amax(-1).div(top);
+  return {rows.div(scale.unsqueeze(-1)), scale, {}};
+}
+
+Dynamic asymmetric(const at::Tensor& rows, double top) {
+  auto highest = rows.amax(-1);
+  auto scale = highest.sub(rows.amin(-1)).div(2 * top + 1);
+  auto offset = highest.div(scale).neg().add(top);
+  return {rows.div(scale.unsqueeze(-1)).add(offset.unsqueeze(-1)), scale, offset};
+}
+
+at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset) {
+  of_dtype("scale", scale, {at::kFloat});
+  auto bits = scale.contiguous().view(at::kInt).to(at::kLong).bitwise_and(kFloatBits).bitwise_or(kHasOffset);
+  if (!offset.defined()) return bits;
+  auto steps = offset.round().clamp(-256, 255).to(at::kLong).bitwise_and(kOffsetBits);
+  return bits.bitwise_or(steps.bitwise_left_shift(kOffsetShift));
+}
+
+bool is_encoded(const at::Tensor& scale) { return scale.scalar_type() == at::kLong || scale.scalar_type() == at::kUInt64; }
+
+at::Tensor scale_of(const at::Tensor& scale) {
+  if (!is_encoded(scale)) return wide(scale);
+  return scale.contiguous().view(at::kLong).bitwise_and(kFloatBits).to(at::kInt).view(at::kFloat);
+}
+
+at::Tensor offset_of(const at::Tensor& scale) {
+  auto steps = scale.contiguous().view(at::kLong).bitwise_right_shift(kOffsetShift).bitwise_and(kOffsetBits);
+  return steps.bitwise_xor(256).sub(256).to(at::kFloat);
+}
+
+at::Tensor integer_product(const at::Tensor& a, const at::Tensor& b) {
+  // Up to 1024 products of 8 bits a sum is below 2^24, which float holds in full.
+  const auto dtype = a.size(-1) <= 1024 ? at::kFloat : at::kDouble;
+  return at::matmul(a.to(dtype), b.to(dtype)).to(at::kInt);
+}
+
+at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset) {
+  auto numbers = whole_numbers(weight);
+  auto along_k = [&](const at::Tensor& values) {
+    if (values.dim() < 2 || values.size(0) == 1) return values;
+    SIM_CHECK(remainder_of(numbers.size(0), values.size(0)) == 0, values.size(0), " groups of ", numbers.size(0), " rows of a weight");
+    return values.repeat_interleave(numbers.size(0) / values.size(0), 0);
+  };
+  auto result = numbers.to(scale.scalar_type());
+  if (offset.defined()) result = result.add(along_k(offset));
+  return result.mul(along_k(scale));
+}
+
+std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows) {
+  SIM_CHECK(kind >= kEnds && kind <= kPairs, "group list type ", kind, "; allowed: 0 (ends), 1 (counts), 2 (pairs)");
+  std::vector<Group> groups;
+  int64_t start = 0;
+  const size_t step = kind == kPairs ? 2 : 1;
+  for (size_t i = 0; i + step <= list.size(); i += step) {
+    const int64_t expert = kind == kPairs ? list[i] : int64_t(i);
+    const int64_t count = kind == kEnds ? list[i] - start : list[i + step - 1];
+    SIM_CHECK(count >= 0 && start + count <= rows, "group ", i / step, " has ", count, " rows from row ", start, " on, there are ", rows);
+    groups.push_back({expert, start, count});
+    start += count;
+  }
+  return groups;
+}
+
+std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows) {
+  SIM_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
+  auto values = list.to(at::kLong).contiguous();
+  return groups_of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
+}
+
+}  // namespace sim::aclnn
