@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ophook_npu.npu import doctor
+from ophook_npu import doctor
 
 _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
 

@@ -19,8 +19,8 @@ from rich.table import Table
 from ophook_npu.cli import _rules
 from ophook_npu.sim import build, info, operators
 from ophook_npu.sim.build import not_ready
-from ophook_npu.sim.wheel import write_wheel
 from ophook_npu.toolchain import Progress, Step
+from ophook_npu.wheel import write_wheel
 
 _EVERY = 15.0  # seconds between two lines of progress in a log
 

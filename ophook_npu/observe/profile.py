@@ -17,6 +17,7 @@ from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
+from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._cost import By, Row
 from ophook_npu.observe._describe import columns, size
@@ -148,7 +149,7 @@ class Profile(Observer):
             raise OphookError(
                 self.NAME, f"by_module=True: via={record_function.NAME!r} knows no modules", todo="leave out via"
             )
-        return record_function.record(self.NAME, target, everything, times=True, spans=self._timeline, **filters)
+        return record(self.NAME, target, everything, times=True, spans=self._timeline, **filters)
 
     def _groups(self) -> Iterator[_Group]:
         if self.recorder is not None:

@@ -13,6 +13,7 @@ import torch
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
+from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._observer import EVERYTHING, Observer
@@ -94,7 +95,7 @@ class Stats(Observer):
             raise OphookError(
                 self.NAME, f"by_module=True: via={record_function.NAME!r} knows no modules", todo="leave out via"
             )
-        return record_function.record(self.NAME, target, everything, times=False, **filters)
+        return record(self.NAME, target, everything, times=False, **filters)
 
     @property
     def by_operator(self) -> dict[str, dict[str, Any]]:

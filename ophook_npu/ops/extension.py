@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.npu.installed import require
+from ophook_npu.ops.add_custom import OPERATOR
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import out_of_tree
 from ophook_npu.toolchain import Library, Progress
@@ -27,11 +28,7 @@ def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
         OphookError: no kernel can be made of the declaration, the wheels are no pair, no compiler, or it does not
         compile.
     """
-    if op is None:
-        from ophook_npu.ops import declaration
-
-        op = declaration("npu_add_custom")
-    plan = _plan(op)
+    plan = _plan(op or OPERATOR)
     ready = prebuilt.fitting()
     found = ready.library(f"extension/{plan.soname}", plan.recipe) if ready else None
     if found:

@@ -64,7 +64,7 @@ def test_the_first_folder_of_the_path_wins_and_a_missing_one_is_passed_over(run_
 
 
 def test_doctor_finds_the_same_libraries_in_the_same_order(vendor, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ophook_npu.npu import doctor
+    from ophook_npu import doctor
 
     monkeypatch.setenv("ASCEND_CUSTOM_OPP_PATH", f"{vendor[1]}:{vendor[0]}")
     found = [f for f in doctor.examine() if f.topic == "custom operators"]

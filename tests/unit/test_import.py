@@ -24,7 +24,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "module",
-    ["ophook_npu", "ophook_npu.npu", "ophook_npu.ops", "ophook_npu.sim", "ophook_npu.cli", "ophook_npu.npu.doctor"],
+    ["ophook_npu", "ophook_npu.npu", "ophook_npu.ops", "ophook_npu.sim", "ophook_npu.cli", "ophook_npu.doctor"],
 )
 def test_import_is_inert(module: str) -> None:
     result = run(CHECK.format(module=module))

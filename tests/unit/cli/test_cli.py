@@ -98,7 +98,7 @@ def test_doctor_follows_the_search_for_custom_operators(tmp_path: Path) -> None:
 
 
 def test_search_order_is_torch_npus(tmp_path: Path) -> None:
-    from ophook_npu.npu.doctor import custom_library_folders
+    from ophook_npu.doctor import custom_library_folders
 
     vendors(tmp_path, "b", "a", listed="b,a")
     environ = {"ASCEND_CUSTOM_OPP_PATH": "/x:/y", "ASCEND_OPP_PATH": str(tmp_path)}

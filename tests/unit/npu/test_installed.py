@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ophook_npu import doctor
 from ophook_npu.errors import OphookError
-from ophook_npu.npu import doctor, installed
+from ophook_npu.npu import installed
 from ophook_npu.npu.installed import Wheel
 
 

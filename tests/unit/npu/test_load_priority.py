@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ophook_npu
-from ophook_npu import toolchain
-from ophook_npu.npu import doctor, vendors
+from ophook_npu import doctor, toolchain
+from ophook_npu.npu import vendors
 
 # text of the file -> names, refused
 TABLE: dict[str, tuple[list[str], list[str]]] = {

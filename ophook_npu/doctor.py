@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ophook_npu import cache, prebuilt, toolchain
+from ophook_npu import cache, prebuilt, sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place, vendors
 from ophook_npu.npu.installed import built_in, require, torch_npu_wheel, torch_wheel
@@ -93,7 +93,7 @@ def _wheels() -> list[Finding]:
 def _built_in() -> list[Finding]:
     """This package's operators in a torch_npu that was built from patched source; the published one has none."""
     # A declaration's file is named after its operator; reading them would import torch.
-    declarations = sorted((Path(__file__).parents[1] / "ops").glob("*_custom.py"))
+    declarations = sorted((Path(__file__).parent / "ops").glob("*_custom.py"))
     found = built_in(f"npu_{path.stem}" for path in declarations)
     if not found:
         return []
@@ -152,8 +152,6 @@ def _plain_import(environ: Mapping[str, str]) -> list[Finding]:
 
 
 def _simulator() -> list[Finding]:
-    from ophook_npu import sim
-
     try:
         root = sim.location()
     except OphookError as error:
