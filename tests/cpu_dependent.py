@@ -4,6 +4,7 @@ CI runs them a second time with these libraries held back: scripts/test_cpus.sh 
 """
 
 FILES = (
+    "unit/dispatch/test_pages.py",
     "unit/dispatch/test_explain*.py",
     "unit/hooks/test_contract.py",
     "unit/hooks/test_modules_and_backend.py",

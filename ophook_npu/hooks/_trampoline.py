@@ -260,9 +260,10 @@ _AFTER = torch._C._dispatch_keyset_full_after(_DispatchKey.BackendSelect)
 
 
 def _below_backend_select(keyset: Any) -> tuple[Any, Any]:
-    # The Python dispatcher has chosen this kernel already; left in the set, it would choose it again and again.
-    below = (keyset & _AFTER).remove(_DispatchKey.PythonDispatcher)
-    return below, below.highestPriorityTypeId()
+    # The Python dispatcher stays in the set: what asks it about each kernel, dispatch.trace and torch.export, is asked
+    # about the backend's too. It is no key that a handler is kept under.
+    below = keyset & _AFTER
+    return below, below.remove(_DispatchKey.PythonDispatcher).highestPriorityTypeId()
 
 
 def _accepting_numbers(op: OpOverload, kernel: Kernel) -> Kernel:

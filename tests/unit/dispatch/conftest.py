@@ -1,4 +1,6 @@
-"""What these tests read of the dispatcher must not depend on which tests ran in this process before."""
+"""What these tests read of the dispatcher must not depend on which tests ran in this process before: a kernel of a hook
+that is off stays in the tables while another thread lives, and chains and tables show it.
+"""
 
 import pytest
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ophook_npu import OphookError, dispatch
+from ophook_npu import OphookError, dispatch, hook, original
 
 
 class Pass(TorchDispatchMode):
@@ -199,6 +201,24 @@ def test_answers_remembered_by_torch_do_not_hide_calls():
     with enable_python_dispatcher():
         torch.add(y, y)
     assert dispatch.explain(torch.add, y, y).agrees
+
+
+def test_kernels_below_that_of_a_hook_are_seen():
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()  # while it lives, the kernel of the hook stays when the hook is off
+    try:
+        with hook("aten::mm", replace=lambda a, b: original()(a, b), via="impl_override") as on:
+            found = dispatch.explain(torch.mm, x, y)
+            assert keys(found) == ["AutogradCPU", "BackendSelect", "CPU"] and found.agrees, str(found)
+        assert on.hits == 1
+        for function in (torch.mm, torch.vmap(torch.mm, (None, 0))):
+            found = dispatch.explain(function, x, y if function is torch.mm else torch.stack([y, y]))
+            assert found.agrees, str(found)
+            assert {"BackendSelect", "CPU"} <= {s.key for s in found.steps if s.op in ("aten::mm", "aten::bmm")}
+    finally:
+        over.set()
+        other.join()
 
 
 def test_absent_device_is_computed_and_said_so():
