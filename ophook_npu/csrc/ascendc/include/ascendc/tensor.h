@@ -6,6 +6,11 @@
 
 namespace AscendC {
 
+template <typename T, typename U>
+struct IsSameType {
+  static constexpr bool value = std::is_same_v<T, U>;
+};
+
 template <typename T>
 class LocalTensor {
  public:
