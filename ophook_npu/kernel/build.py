@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ophook_npu import cache, toolchain
@@ -17,8 +18,8 @@ from ophook_npu.errors import OphookError
 from ophook_npu.sim.build import CSRC
 
 ROOT = CSRC / "ascendc"
-_COMMON = ("-fPIC", "-fvisibility=hidden", "-fno-gnu-unique")
-RUNTIME = "libophook_ascendc.so"
+_COMMON = ("-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", f"-ffile-prefix-map={CSRC}=csrc")
+RUNTIME, HOST = "libophook_ascendc.so", "libophook_op_host.so"
 
 # What g++ says, and what it means in an Ascend C project.
 _HINTS = (
@@ -41,23 +42,35 @@ def hint(message: str) -> str | None:
     return None
 
 
-def _library(folder: str, soname: str, sources: Sequence[Path], flags: tuple[str, ...], roots: list[Path],
-             link: tuple[str, ...] = ()) -> Path:  # fmt: skip
-    """One call of the compiler: these libraries are small, and starting it twice costs more than it saves."""
-    # Findings name the source by its path, so two checkouts share nothing.
-    keys = [toolchain.object_key(source, flags, roots, "ascendc") for source in sources]
-    root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([soname, *link, *keys, *map(str, sources)])
+def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sources: Sequence[Path]) -> Path:
+    """``name``, made of ``sources`` by one call of the compiler, unless that was done before."""
+    root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, *keys])
 
     def make(staging: Path) -> None:
-        command = [
-            *toolchain.compiler(), *flags, "-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}", *map(str, sources),
-            "-o", str(staging / soname), *link,
-        ]  # fmt: skip
+        command = [*toolchain.compiler(), *flags, *map(str, sources), "-o", str(staging / name)]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if result.returncode:
             raise OphookError("kernel", _failure(result.stderr, sources, command), todo=hint(result.stderr))
 
-    return cache.publish(root, make) / soname
+    return cache.publish(root, make) / name
+
+
+def _key(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> list[str]:
+    # Findings name a source by its path, so two checkouts share none of a user's; ours are named alike everywhere.
+    named = "" if source.is_relative_to(CSRC) else str(source)
+    return [toolchain.object_key(source, flags, roots, "ascendc"), named]
+
+
+def _library(folder: str, soname: str, sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path]) -> Path:
+    """Objects are made side by side, and each is used by every library that has it."""
+
+    def compiled(source: Path) -> Path:
+        return _run("objects", f"{source.stem}.o", _key(source, flags, roots), (*flags, "-c"), [source])
+
+    with ThreadPoolExecutor(toolchain.jobs()) as pool:
+        objects = list(pool.map(compiled, sources))
+    keys = [key for source in sources for key in _key(source, flags, roots)]
+    return _run(folder, soname, keys, ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}"), objects)
 
 
 def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> str:
@@ -92,13 +105,8 @@ def runtime() -> Path:
         *_COMMON,
     )
     sources = sorted((ROOT / "runtime").glob("*.cpp"))
-    return _library(
-        "runtime",
-        RUNTIME,
-        sources,
-        (*flags, f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}"),
-        [ROOT / "include", ROOT],
-    )
+    flags = (*flags, f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
+    return _library("runtime", RUNTIME, sources, flags, [ROOT / "include", ROOT])
 
 
 def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
@@ -108,9 +116,7 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
         OphookError: it does not compile; with the compiler's lines.
     """
     flags = ("-std=c++17", "-O1", "-g", *_COMMON, f"-I{ROOT / 'host'}", *(f"-I{root}" for root in roots))
-    return _library(
-        "host", "libophook_op_host.so", [ROOT / "host" / "host.cpp", *sources], flags, [ROOT / "host", *roots]
-    )
+    return _library("host", HOST, [ROOT / "host" / "host.cpp", *sources], flags, [ROOT / "host", *roots])
 
 
 def kernel(source: Path, macros: dict[str, str], prelude: str, roots: Sequence[Path], debug: bool = False) -> Path:
@@ -131,5 +137,8 @@ def kernel(source: Path, macros: dict[str, str], prelude: str, roots: Sequence[P
     defines = [f"-D{name}={value}" for name, value in macros.items()]
     optimize = "-O0" if debug else "-O2"
     flags = ("-std=c++17", optimize, "-g", *_COMMON, *include, *defines, "-include", str(folder / "prelude.h"))
-    link = (f"-L{lib.parent}", f"-l:{RUNTIME}", f"-Wl,-rpath,{lib.parent}", "-Wl,-Bsymbolic")
-    return _library("kernel", f"lib{source.stem}.so", [source], flags, [ROOT / "include", *roots], link)
+    # One call: a kernel compiles in a moment. Who loads it has loaded the runtime before.
+    name = f"lib{source.stem}.so"
+    link = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", f"-Wl,-soname,{name}")
+    keys = _key(source, flags, [ROOT / "include", *roots])
+    return _run("kernel", name, keys, (*flags, *link), [source, lib])

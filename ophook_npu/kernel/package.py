@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,37 +56,55 @@ def build(path: Path, out: Path) -> list[Path]:
     project = Project(path)
     if out.exists() and any(out.iterdir()) and not (out / "op_impl" / "cpu").is_dir():
         raise OphookError("kernel build", f"{out} is not empty and no such package", allowed="a new or empty folder")
-    variants = {name: _variants(project, prototype) for name, prototype in project.prototypes.items()}
     simulator = sim.active() or sim.build()
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as name:
         staging = Path(name) / "package"
-        cpu = staging / "op_impl" / "cpu"
-        cpu.mkdir(parents=True)
-        shutil.copy(compilers.runtime(), cpu)
-        shutil.copy(project.host_library(), cpu)
-        for found in variants.values():
-            for variant in found:
-                shutil.copy(variant.built, cpu / variant.file)
-        prototypes = list(project.prototypes.values())
-        kinds = {p.type: Kernel(project, p, Settings()).entry(variants[p.type][0].choice).kind for p in prototypes}
-        _library(
-            staging / "op_api" / "lib" / "libcust_opapi.so",
-            "".join(aclnn(p, variants[p.type], kinds[p.type]) for p in prototypes),
-            ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}"), simulator, ("libophook_kernel.so",),
-        )  # fmt: skip
-        include = require()[1].path / "include" / "third_party"
-        _library(
-            staging / "op_proto" / "lib" / "linux" / platform.machine() / "libcust_opsproto.so",
-            "".join(proto(p) for p in prototypes),
-            ("-std=c++17", "-O1", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", f"-isystem{include / 'acl' / 'inc'}",
-             f"-isystem{include.parent}"), simulator, ("libgraph.so",),
-        )  # fmt: skip
-        (staging / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
+        build_into(project, staging, simulator / "lib64")
         if out.exists():
             shutil.rmtree(out)
         shutil.move(staging, out)
     return sorted(p for p in out.rglob("*.so"))
+
+
+def build_into(project: Project, folder: Path, lib: Path, link_flags: Sequence[str] = ()) -> None:
+    """The same into an empty ``folder``, against the simulator's libraries in ``lib``.
+
+    Raises:
+        OphookError: something does not compile.
+    """
+    variants = {name: _variants(project, prototype) for name, prototype in project.prototypes.items()}
+    cpu = folder / "op_impl" / "cpu"
+    cpu.mkdir(parents=True)
+    for built in (compilers.runtime(), project.host_library()):
+        shutil.copy(built, cpu)
+    for found in variants.values():
+        for variant in found:
+            shutil.copy(variant.built, cpu / variant.file)
+    prototypes = list(project.prototypes.values())
+    kinds = {p.type: Kernel(project, p, Settings()).entry(variants[p.type][0].choice).kind for p in prototypes}
+    _, torch_npu = require()
+    include = torch_npu.path / "include" / "third_party"
+    link = (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags)
+    flags = ("-O1", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}")
+    graph = (
+        "-std=c++17", "-O1", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}",
+        f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include.parent}",
+    )  # fmt: skip
+    generated = (
+        ("libcust_opapi.so", "op_api/lib", flags, "libophook_kernel.so",
+         "".join(aclnn(p, variants[p.type], kinds[p.type]) for p in prototypes)),
+        ("libcust_opsproto.so", f"op_proto/lib/linux/{platform.machine()}", graph, "libgraph.so",
+         "".join(proto(p) for p in prototypes)),
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as name:
+        libraries = []
+        for soname, place, how, links, text in generated:
+            source = Path(name) / f"{soname.removesuffix('.so')}.cpp"
+            source.write_text(text)
+            libraries.append(toolchain.Library(soname, (source,), how, (links,), link, place))
+        toolchain.build(libraries, folder, include_roots=[CSRC, Path(name)], stamp=f"torch_npu {torch_npu.version}")
+    (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
 
 
 def _variants(project: Project, prototype: Prototype) -> list[_Variant]:
@@ -97,29 +115,13 @@ def _variants(project: Project, prototype: Prototype) -> list[_Variant]:
             "kernel build", f"{prototype.type} has a list of tensors: {', '.join(dynamic)}", allowed="single tensors"
         )
     kernel = Kernel(project, prototype, Settings())
+    choices = prototype.combinations()
+    with ThreadPoolExecutor(toolchain.jobs()) as pool:
+        built = list(pool.map(lambda choice: kernel.entry(choice).build(), choices))
     return [
-        _Variant(choice, f"{prototype.snake}_{i}.so", kernel.entry(choice).build())
-        for i, choice in enumerate(prototype.combinations())
+        _Variant(choice, f"{prototype.snake}_{i}.so", library)
+        for i, (choice, library) in enumerate(zip(choices, built, strict=True))
     ]
-
-
-def _library(target: Path, text: str, flags: Sequence[str], simulator: Path, links: Sequence[str]) -> None:
-    target.parent.mkdir(parents=True)
-    lib = simulator / "lib64"
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / f"{target.stem}.cpp"
-        source.write_text(text)
-        command = [
-            *toolchain.compiler(), *flags, "-shared", str(source), "-o", str(target), f"-L{lib}", f"-Wl,-rpath-link,{lib}",
-            *(f"-l:{name}" for name in links), "-ldl",
-        ]  # fmt: skip
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise OphookError(
-            "kernel build",
-            f"{target.name} does not build:\n    {result.stderr.strip()[-2000:]}",
-            todo="please report this",
-        )
 
 
 def _same_as(prototype: Prototype) -> list[int]:

@@ -31,6 +31,7 @@ from ophook_npu.toolchain import Library, Progress
 CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
+_SOURCES = (".cpp", ".h", ".inc", ".py")
 
 # Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores.
 _UNIT, _ATEN_UNIT = 40_000, 80_000
@@ -53,15 +54,13 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     )
     torch_lib = torch.path / "lib"
 
-    def torch_link(folder: str = "lib64") -> tuple[str, ...]:
-        up = "../" * (len(Path(folder).parts) + 2)
-        place = f"$ORIGIN/{up}torch/lib" if relocatable else torch_lib
-        return (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{place}")
+    place = "$ORIGIN/../../../torch/lib" if relocatable else torch_lib
+    torch_link = (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{place}")
 
     here = ("-Wl,-rpath,$ORIGIN",)
     acl_header = ("torch-npu", include / "acl" / "inc" / "acl" / "acl.h")
     aten_header = ("torch", torch.path / "include" / "ATen" / "ATen.h")
-    core, custom = "libophook_sim_core.so", f"opp/vendors/{VENDOR}/op_api/lib"
+    core = "libophook_sim_core.so"
 
     def sources(folder: str, *names: str) -> tuple[Path, ...]:
         return tuple(CSRC / folder / f"{name}.cpp" for name in names)
@@ -92,7 +91,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             every("kernels", "opapi", "opapi/rows", "ge/rows"),
             (*exported, *aten),
             (core, "libascendcl.so", "libhccl.so"),
-            (*here, *torch_link()),
+            (*here, *torch_link),
             prefix=CSRC / "opapi" / "prefix.h",
             unit=_ATEN_UNIT,
             needs=(aten_header,),
@@ -102,7 +101,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             sources("package", "kernel_package"),
             (*exported, *aten),
             (core, "libopapi.so"),
-            (*here, *torch_link()),
+            (*here, *torch_link),
             needs=(aten_header,),
         ),
         Library(
@@ -126,24 +125,6 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library("libopp_registry.so", sources("ge", "empty"), engine),
         Library("libascend_protobuf.so", sources("ge", "empty"), engine),
         Library(
-            "libcust_opapi.so",
-            tuple(sorted((CSRC / "vendor").glob("*_aclnn.cpp"))),
-            (*exported, *aten),
-            (core, "libopapi.so"),
-            torch_link(custom),
-            prefix=CSRC / "opapi" / "prefix.h",
-            unit=_ATEN_UNIT,
-            folder=custom,
-        ),
-        Library(
-            "libcust_opsproto.so",
-            tuple(sorted((CSRC / "vendor").glob("*_proto.cpp"))),
-            engine,
-            (core, "libgraph.so"),
-            unit=_UNIT,
-            folder=f"opp/vendors/{VENDOR}/op_proto/lib/linux/{platform.machine()}",
-        ),
-        Library(
             "npu-smi",
             sources("tools", "npu_smi"),
             (*_COMMON, f'-DOPHOOK_NPU_VERSION="{__version__}"'),
@@ -164,8 +145,15 @@ def recipe() -> str:
     torch, torch_npu = require()
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    data = [*sorted((CSRC / "include").rglob("*.h")), *sorted((CSRC / "rules").glob("*.rules"))]
+    data = [*sorted((CSRC / "include").rglob("*.h")), *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
+
+
+def _vendor_sources() -> list[Path]:
+    """What the vendor package is made of: the operator project, headers and runtime of Ascend C, and what builds it."""
+    kernel = CSRC.parent / "kernel"
+    folders = (CSRC / "vendor", CSRC / "ascendc", CSRC / "package", kernel)
+    return [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in _SOURCES]
 
 
 def location() -> Path:
@@ -239,6 +227,7 @@ def build_into(folder: Path, progress: Progress | None = None, *, relocatable: b
     made = libraries(torch, torch_npu, relocatable=relocatable)
     told = stamp(torch, torch_npu)
     compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress)
+    _build_vendor_package(folder)
     return {
         "torch": torch.version,
         "torch_npu": torch_npu.version,
@@ -246,6 +235,20 @@ def build_into(folder: Path, progress: Progress | None = None, *, relocatable: b
         "libraries": [library.soname for library in made if not library.program],
         "compiled": compiled,
     }
+
+
+def _build_vendor_package(root: Path) -> None:
+    """The custom operators that ship: their own kernels, and the libraries that CANN looks for."""
+    from ophook_npu.kernel.package import build_into as build_package
+    from ophook_npu.kernel.project import Project
+
+    up = "/".join([".."] * 5)  # from op_api/lib to the root; op_proto's library finds libgraph.so loaded
+    build_package(
+        Project(CSRC / "vendor"),
+        root / "opp" / "vendors" / VENDOR,
+        root / "lib64",
+        (f"-Wl,-rpath,$ORIGIN/{up}/lib64",),
+    )
 
 
 def _take(ready: Prebuilt, root: Path) -> None:
