@@ -36,6 +36,7 @@ _COMMANDS: tuple[str, ...] = (
     "observe",
     "op",
     "patch",
+    "port",
     "run",
     "runs",
     "sim",

@@ -8,6 +8,7 @@
 
 #include "acl/acl.h"
 #include "core/sim.h"
+#include "core/waits.h"
 
 namespace {
 
@@ -193,6 +194,7 @@ aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attr
 
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
   if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind)) return code;
+  sim_count_host_wait();
   memmove(to, from, size);
   return ACL_SUCCESS;
 }

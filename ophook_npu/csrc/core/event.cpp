@@ -1,4 +1,5 @@
 #include "stream.h"
+#include "waits.h"
 
 namespace sim {
 namespace {
@@ -138,6 +139,7 @@ static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* 
 int sim_event_synchronize(void* handle, int64_t timeout_ms) {
   std::shared_ptr<Recording> recording;
   if (int code = newest("aclrtSynchronizeEvent", handle, &recording)) return code;
+  sim_count_host_wait();
   if (!recording || recording->wait(timeout_ms)) return kOk;
   return sim_fail(kEventSyncTimeout, "aclrtSynchronizeEvent: not recorded after %lld ms", (long long)timeout_ms);
 }

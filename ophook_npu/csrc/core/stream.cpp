@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "device.h"
+#include "waits.h"
 
 namespace sim {
 namespace {
@@ -212,6 +213,7 @@ int sim_stream_synchronize(void* handle, int64_t timeout_ms) {
   if (int code = resolve("aclrtSynchronizeStream", handle, &stream)) return code;
   if (stream->capture)
     return sim_fail(kStreamCaptured, "aclrtSynchronizeStream: stream %d is being captured", stream->id);
+  sim_count_host_wait();
   return stream->synchronize(timeout_ms);
 }
 
@@ -224,6 +226,7 @@ int sim_synchronize_device(int64_t timeout_ms) {
     for (Stream* stream : registry().streams)
       if (stream->device == device) streams.push_back(stream);
   }
+  sim_count_host_wait();
   int first = kOk;
   std::string reason;
   for (Stream* stream : streams) {

@@ -7,6 +7,7 @@
 
 #include "opapi/kernel_scope.h"
 #include "opapi/rules.h"
+#include "opapi/watch.h"
 
 namespace sim {
 
@@ -344,6 +345,7 @@ static int turn_away(int code, const Row& row, uint64_t* workspace, aclOpExecuto
 }
 
 int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor) {
+  if (watching()) watched(std::string("call\t") + row.name);
   if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row, workspace, executor);
   try {
     auto call = std::make_unique<RowCall>(row, parameters);

@@ -13,6 +13,7 @@
 
 #include "opapi/aclnn.h"
 #include "opapi/rules_table.h"
+#include "opapi/watch.h"
 
 namespace sim::aclnn {
 namespace {
@@ -121,7 +122,7 @@ void report(const char* file, const FunctionRules& rules, size_t family, const V
 
 }  // namespace
 
-bool rules_wanted() { return enforced.load(std::memory_order_relaxed) || report_file(); }
+bool rules_wanted() { return enforced.load(std::memory_order_relaxed) || report_file() || watching(); }
 
 const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count) {
   const auto found = rules_table().find(function);
@@ -138,11 +139,15 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
 int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t count) {
   const int family = current_family();
   if (family == kNoFamily) return 0;
-  if (const char* file = report_file()) {
-    for (size_t other = 0; other < kFamilies.size(); ++other) {
-      if (const Verdict found = verdict(rules, arguments, count, other); found.code) report(file, rules, other, found);
-      if (rules.absent[other]) report(file, rules, other, {kInvalid, rules.name + " does not exist on " + std::string(kFamilies[other]) + " (" + rules.page + ")"});
-    }
+  const char* file = report_file();
+  for (size_t other = 0; (file || watching()) && other < kFamilies.size(); ++other) {
+    const auto tell = [&](const Verdict& found) {
+      if (file) report(file, rules, other, found);
+      if (watching()) watched("refused\t" + std::string(kFamilies[other]) + "\t" + std::to_string(found.code) + "\t" + found.message);
+    };
+    if (const Verdict found = verdict(rules, arguments, count, other); found.code) tell(found);
+    if (rules.absent[other])
+      tell({kInvalid, rules.name + " does not exist on " + std::string(kFamilies[other]) + " (" + rules.page + ")"});
   }
   if (!enforced) return 0;
   const Verdict found = verdict(rules, arguments, count, size_t(family));

@@ -1,0 +1,112 @@
+"""``ophook-npu port -- ARGS``: will it run on Ascend? A report of a program that nobody edited."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ophook_npu.cli._program import PROGRAM, Out, progress, start_over, writable
+from ophook_npu.errors import OphookError
+from ophook_npu.npu import autoload
+from ophook_npu.sim import soc as socs
+from ophook_npu.untrusted import shown
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("port", context_settings=PROGRAM)
+    def port_command(
+        program: Annotated[
+            list[str] | None,
+            typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments."),
+        ] = None,
+        from_cuda: Annotated[
+            bool, typer.Option("--from-cuda", help="The program is made for CUDA: apply torch_npu's transfer_to_npu.")
+        ] = False,
+        from_cpu: Annotated[
+            bool,
+            typer.Option("--from-cpu", help="The program asks for no device: make the NPU torch's default device."),
+        ] = False,
+        steps: Annotated[int | None, typer.Option(help="Stop after so many optimizer steps.")] = None,
+        stop: Annotated[
+            bool, typer.Option("--stop", help="End at the first call that the device refuses, as a device would.")
+        ] = False,
+        fail_on: Annotated[
+            str | None, typer.Option(help="Exit status 1 if one of these kinds was found: fallback,refused")
+        ] = None,
+        html: Annotated[Path | None, typer.Option(help="Write one page here.")] = None,
+        lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
+        out: Out = None,
+        soc: Annotated[str | None, typer.Option(help="The SoC to simulate.")] = None,
+        device: Annotated[str, typer.Option(help="sim, or auto: an NPU if there is one.")] = "sim",
+    ) -> None:
+        """Report what an Ascend refuses, leaves to the CPU or waits for when this program runs on it."""
+        wanted = _kinds(fail_on)
+        _language(lang)
+        writable(html, out)
+        if not program:
+            raise OphookError("port", "no program", allowed="ophook-npu port -- train.py")
+        _become_inside(device, soc)
+        from ophook_npu.observe.port import Port
+        from ophook_npu.observe.program import run
+
+        if from_cuda:
+            import torch_npu.contrib.transfer_to_npu  # noqa: F401
+        if from_cpu:
+            import torch
+
+            torch.set_default_device("npu")
+        main = Path(program[0]) if Path(program[0]).is_file() else None
+        port = Port(steps=steps, transferred=from_cuda, go_on=not stop, main=main)
+        console = Console(stderr=True)
+
+        def text() -> str:
+            return f"port: {port.steps} steps, {port.seen:,} calls; Ctrl-C ends with a report of what ran"
+
+        with progress(console, text):
+            status = run(program, port)
+        report = port.result()
+        if html is not None:
+            port.html(html, title=" ".join(program), lang=lang)
+        if out is not None:
+            out.write_text(json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+        print(shown(report.text(lang)), file=sys.stderr)
+        raise typer.Exit(status or int(any(report.of(kind) for kind in wanted)))
+
+
+def _kinds(text: str | None) -> list[str]:
+    from ophook_npu.observe.port.finding import KINDS
+
+    kinds = [] if text is None else [one.strip() for one in text.split(",") if one.strip()]
+    for kind in kinds:
+        if kind not in KINDS:
+            raise OphookError("port", f"unknown kind {kind!r}", allowed=", ".join(KINDS))
+    return kinds
+
+
+def _language(lang: str) -> None:
+    from ophook_npu.observe.port.words import LANGUAGES
+
+    if lang not in LANGUAGES:
+        raise OphookError("port", f"unknown language {lang!r}", allowed=", ".join(LANGUAGES))
+
+
+def _become_inside(device: str, soc: str | None) -> None:
+    """Puts the simulator, or an NPU, under this process, unless it is there."""
+    if soc is not None:
+        os.environ["OPHOOK_SIM_SOC"] = socs.check(soc)
+    inside = device == "sim" and "OPHOOK_SIM_ROOT" in os.environ
+    if not inside and _STARTED not in os.environ:
+        os.environ[_STARTED] = "1"
+        start_over(device)
+    os.environ.pop(_STARTED, None)
+    os.environ.pop(autoload.VARIABLE, None)  # the program gets its npu, whatever was set for all of torch
+
+
+_STARTED = "OPHOOK_PORT_STARTED"  # this process was started by the same command, to be on the device

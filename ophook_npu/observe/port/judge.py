@@ -1,0 +1,110 @@
+"""From what was counted to what is said of it: refusals, conversions, fallbacks, waits and copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ophook_npu.observe.port import rescue
+from ophook_npu.observe.port.calls import Calls, Tally
+from ophook_npu.observe.port.device import Seen
+from ophook_npu.observe.port.finding import Findings, key
+from ophook_npu.observe.port.where import Where
+
+_aten = torch.ops.aten
+_MOVES = {_aten._to_copy.default, _aten.copy_.default}
+_SHAPES = {
+    "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::index.Tensor",
+    "aten::index_put_", "aten::bincount", "aten::repeat_interleave.Tensor", "aten::_unique",
+}  # fmt: skip
+_CASTS = {"aclnnCast", "aclnnCastV2"}
+_COPIES = {"aclnnInplaceCopy", "aclnnCopy"}
+# What changes layout or type because it was asked to.
+_ASKED = {
+    "aten::clone", "aten::contiguous", "aten::copy_", "aten::_to_copy", "aten::cat", "aten::fill_.Scalar", "aten::stack",
+    "npu::npu_format_cast", "npu::_npu_format_cast", "npu::npu_dtype_cast", "npu::_npu_dtype_cast", "aten::_reshape_copy",
+}  # fmt: skip
+
+
+def judge(calls: Calls, into: Findings) -> None:
+    """Adds the findings of the operator calls."""
+    for made, tally in calls.tallies.items():
+        op, signature, where = made
+        if signature == "cpu" or op == "cpu":
+            continue
+        name = op._name if hasattr(op, "_name") else str(op)
+        seen = calls.seen_in(made)
+        _refused(name, tally, where, seen, into)
+        _waited(op, name, tally, where, into)
+        _copied(op, name, signature, tally, where, seen, into)
+    for (name, where), (count, size) in calls.fallbacks.items():
+        into.add(key("fallback", "fallback", name, where), count, size)
+
+
+def _refused(name: str, tally: Tally, where: Where, seen: Seen, into: Findings) -> None:
+    if tally.failed is not None:
+        own = rescue.is_simulator(tally.failed)
+        code, known = ("not_simulated", "simulator") if own else ("refused_here", "torch_npu")
+        into.add(key("refused", code, name, where, known, message=brief(tally.failed)), tally.count)
+    messages: dict[str, list[str]] = {}
+    for family, _, message in seen.refused:
+        said = message.replace(family, "{product}")
+        messages.setdefault(said, []).append(family)
+    for said, families in messages.items():
+        text = said.replace("{product}", "/".join(families))
+        into.add(key("refused", "refused", name, where, "pages", message=text, products=families), tally.count)
+
+
+def _waited(op: Any, name: str, tally: Tally, where: Where, into: Findings) -> None:
+    if not tally.waited:
+        return
+    if op in _MOVES:
+        return  # with copies: which way they go says more
+    if name == "aten::_local_scalar_dense":
+        code = "item"
+    else:
+        code = "shape" if name in _SHAPES else "waits"
+    into.add(key("synchronizes", code, name, where), tally.waited)
+
+
+def _copied(op: Any, name: str, signature: Any, tally: Tally, where: Where, seen: Seen, into: Findings) -> None:
+    inputs = [one for one in signature if isinstance(one, tuple)]
+    if op in _MOVES:
+        _moved(op, name, signature, inputs, tally, where, into)
+    elif op is _aten.clone.default and inputs and not inputs[0][3] and len(signature) > 1:
+        into.add(key("copies", "contiguous", name, where), tally.count, tally.bytes)
+    elif "format_cast" in name:
+        into.add(key("copies", "format", name, where), tally.count, tally.bytes)
+    elif name not in _ASKED and inputs:
+        made = [one for one in seen.functions if one in _COPIES]
+        casts = [one for one in seen.functions if one in _CASTS]
+        if made and not all(one[3] for one in inputs) and not name.endswith("_"):
+            functions = ", ".join(dict.fromkeys(made))
+            into.add(key("copies", "made_contiguous", name, where, "torch_npu", functions=functions), tally.count)
+        if casts:
+            asked = ", ".join(dict.fromkeys(str(one[0]).removeprefix("torch.") for one in inputs))
+            functions = ", ".join(dict.fromkeys(casts))
+            into.add(
+                key("refused", "converted", name, where, "torch_npu", asked=asked, functions=functions), tally.count
+            )
+
+
+def _moved(op: Any, name: str, signature: Any, inputs: list[Any], tally: Tally, where: Where, into: Findings) -> None:
+    if tally.way == "narrowed":
+        into.add(key("refused", "narrowed", name, where, asked="float64", got="float32"), tally.count, tally.bytes)
+        return
+    if not tally.waited:
+        return
+    if tally.way == "to_host":
+        into.add(key("synchronizes", "to_host", name, where), tally.waited, tally.bytes)
+    elif tally.way in ("pageable", "blocking"):
+        into.add(key("copies", tally.way, name, where), tally.waited, tally.bytes)
+
+
+def brief(message: str) -> str:
+    """The lines of an error that say what is wrong, without stacks and numbers of error codes."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    told = [line for line in lines if "[simulated Ascend]" in line] or lines[:1]
+    text = told[0].split("[simulated Ascend]")[-1].strip() if told else message
+    return text if len(text) <= 300 else f"{text[:297]}..."

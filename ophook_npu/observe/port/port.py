@@ -1,0 +1,221 @@
+"""``Port``: what stands between a program and an Ascend, found while the program runs on the simulated one."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from ophook_npu.errors import OphookError
+from ophook_npu.observe.port import device as devices
+from ophook_npu.observe.port.calls import Calls
+from ophook_npu.observe.port.cuda import Cuda
+from ophook_npu.observe.port.finding import KINDS, Finding, Findings, key
+from ophook_npu.observe.port.judge import brief, judge
+from ophook_npu.observe.port.report import Report
+from ophook_npu.observe.port.where import Finder
+
+
+class Enough(BaseException):
+    """Ends the program after the steps that were asked for."""
+
+
+class Port:
+    """Finds, while its block runs, what an Ascend refuses, leaves to the CPU, waits for, copies or lacks.
+
+    Args:
+        steps: end the block after so many optimizer steps, or, where there are none, calls of the outermost module; by
+            raising :class:`Enough`, which the block lets pass. ``None``: no end.
+        transferred: torch_npu's ``transfer_to_npu`` is in force.
+        go_on: what the device refuses is run on the CPU, so that one run finds everything; else the error is raised.
+        main: the program's file, for what its source names but does not run.
+
+    Raises:
+        OphookError: ``steps`` is not a positive number.
+    """
+
+    NAME = "port"
+
+    def __init__(
+        self, *, steps: int | None = None, transferred: bool = False, go_on: bool = True, main: Path | None = None
+    ) -> None:
+        if steps is not None and steps < 1:
+            raise OphookError(self.NAME, f"steps={steps}", allowed="a whole number from 1 on")
+        self._optimized = self._forwards = 0
+        self._trains = False
+        self._limit, self._transferred, self._main = steps, transferred, main
+        self._device = devices.simulated()
+        self._finder = Finder()
+        self._extra = Findings()
+        self._calls = Calls(self._device, self._finder, go_on)
+        self._cuda = Cuda(self._extra, transferred)
+        self._undo: list[Callable[[], None]] = []
+        self.interrupted = False
+        self.error: str | None = None
+
+    # ---- running
+
+    def __enter__(self) -> Port:
+        self._cuda.__enter__()
+        self._undo.append(lambda: self._cuda.__exit__())
+        self._watch_waits()
+        self._watch_printing()
+        self._watch_steps()
+        self._calls.__enter__()
+        self._undo.append(lambda: self._calls.__exit__(None))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, stack: Any) -> bool:
+        while self._undo:
+            self._undo.pop()()
+        if kind is KeyboardInterrupt:
+            self.interrupted = True
+        elif kind is not None and kind is not Enough and not _is_clean_exit(error):
+            self.error = brief(f"{kind.__name__}: {error}")
+        return kind is Enough
+
+    def _watch_steps(self) -> None:
+        """A step is one of an optimizer; of a program without any, a call of the outermost module."""
+        depth = threading.local()
+        init = torch.optim.Optimizer.__init__
+
+        def made(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            self._trains = True
+            init(optimizer, *args, **kwargs)
+
+        def stepped(*_: Any) -> None:
+            self._optimized += 1
+            self._finder.forget()
+            self._end(self._optimized)
+
+        def enters(*_: Any) -> None:
+            depth.now = getattr(depth, "now", 0) + 1
+
+        def leaves(*_: Any) -> None:
+            depth.now -= 1
+            if depth.now == 0:
+                self._forwards += 1
+                if not self._trains:
+                    self._end(self._forwards)
+
+        torch.optim.Optimizer.__init__ = made  # type: ignore[method-assign]
+        self._undo.append(lambda: setattr(torch.optim.Optimizer, "__init__", init))
+        handles = [
+            register_optimizer_step_post_hook(stepped),
+            register_module_forward_pre_hook(enters),
+            register_module_forward_hook(leaves, always_call=True),
+        ]
+        self._undo += [handle.remove for handle in handles]
+
+    def _end(self, steps: int) -> None:
+        if self._limit is not None and steps >= self._limit:
+            raise Enough
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps until now, or calls of the outermost module where there are none."""
+        return self._optimized or self._forwards
+
+    def _watch_printing(self) -> None:
+        """Printing switches dispatch modes off, so its copies to the host are not seen as operators."""
+        inner = torch._tensor_str._str  # type: ignore[attr-defined]
+
+        def printed(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(tensor, torch.Tensor) and tensor.device.type not in ("cpu", "meta"):
+                where = self._finder.here()
+                size = tensor.numel() * tensor.element_size()
+                self._extra.add(key("synchronizes", "print", "print(tensor)", where), 1, size)
+            return inner(tensor, *args, **kwargs)
+
+        torch._tensor_str._str = printed  # type: ignore[attr-defined]
+        self._undo.append(lambda: setattr(torch._tensor_str, "_str", inner))  # type: ignore[attr-defined]
+
+    def _watch_waits(self) -> None:
+        """The waits that a program asks for by name, which no operator does."""
+        npu = getattr(torch, "npu", None)
+        if self._device is None or npu is None:
+            return
+        for owner, name, shown in (
+            (npu, "synchronize", "torch.npu.synchronize"),
+            (npu.Stream, "synchronize", "Stream.synchronize"),
+            (npu.Event, "synchronize", "Event.synchronize"),
+        ):
+            inner = owner.__dict__.get(name)
+            if isinstance(inner, types.FunctionType):
+                self._watch_wait(owner, name, shown, inner)
+
+    def _watch_wait(self, owner: Any, name: str, shown: str, inner: Any) -> None:
+        @functools.wraps(inner)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            where = self._finder.here()
+            if where.file:
+                self._extra.add(key("synchronizes", "waits_as_written", shown, where))
+            return inner(*args, **kwargs)
+
+        setattr(owner, name, watched)
+        self._undo.append(lambda: setattr(owner, name, inner))
+
+    # ---- what was found
+
+    @property
+    def seen(self) -> int:
+        """Operator calls, on the device and on the CPU."""
+        return self._calls.total
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Everything, by kind, the most frequent first."""
+        return self.result().findings
+
+    def result(self) -> Report:
+        """The report of what ran until now."""
+        found = Findings()
+        judge(self._calls, found)
+        self._cuda.read_sources(self._main)
+        for one in self._extra.all():
+            found.add(one.key, one.count, one.bytes)
+        on_device = {k: t for k, t in self._calls.tallies.items() if k[1] != "cpu"}
+        return Report(
+            product=devices.product() if self._device is not None else "npu",
+            torch_npu=getattr(sys.modules.get("torch_npu"), "__version__", ""),
+            steps=self.steps,
+            calls=sum(t.count for t in on_device.values()),
+            on_cpu=self._calls.total - sum(t.count for t in on_device.values()),
+            operators=len({k[0] for k in on_device}),
+            findings=found.all(),
+            error=self.error,
+            interrupted=self.interrupted,
+            transferred=self._transferred,
+        )
+
+    def report(self, lang: str = "en") -> str:
+        """The verdict and the findings, as text."""
+        return self.result().text(lang)
+
+    def to_json(self) -> dict[str, Any]:
+        return self.result().to_json()
+
+    def html(self, path: str | Path, title: str = "", lang: str = "en") -> None:
+        """Writes one self-contained page."""
+        from ophook_npu.observe.port.page import write
+
+        write(Path(path), self.result(), title, lang)
+
+    def remove(self) -> None:
+        """Gives back what it holds; it cannot be used again."""
+        self._calls.remove()
+
+
+def _is_clean_exit(error: BaseException | None) -> bool:
+    return isinstance(error, SystemExit) and error.code in (None, 0)
+
+
+__all__ = ["KINDS", "Enough", "Port"]

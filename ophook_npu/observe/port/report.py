@@ -1,0 +1,215 @@
+"""The report of one run: a verdict, findings by kind, as text and as plain data that can be read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from ophook_npu.errors import OphookError
+from ophook_npu.observe._describe import columns, size
+from ophook_npu.observe.port.finding import KINDS, Finding, Key
+from ophook_npu.observe.port.where import Where
+from ophook_npu.observe.port.words import SAYS, say, term
+
+FORMAT = 1
+
+
+@dataclasses.dataclass
+class Report:
+    """What one run of a program showed.
+
+    Attributes:
+        product: the SoC that was simulated. torch_npu: its version.
+        steps: optimizer steps. calls: of operators on the device. on_cpu: of operators on the CPU.
+        operators: different operators on the device.
+        error: why the program ended, if not by itself. interrupted: by Ctrl-C.
+        transferred: transfer_to_npu was in force.
+    """
+
+    product: str
+    torch_npu: str
+    steps: int
+    calls: int
+    on_cpu: int
+    operators: int
+    findings: list[Finding]
+    error: str | None = None
+    interrupted: bool = False
+    transferred: bool = False
+
+    def of(self, kind: str) -> list[Finding]:
+        return [one for one in self.findings if one.kind == kind]
+
+    @property
+    def stops(self) -> bool:
+        """Whether the program does not run as it is on the simulated product."""
+        return self.error is not None or self.calls == 0 or any(map(self.refused_here, self.findings))
+
+    def refused_here(self, finding: Finding) -> bool:
+        """Whether the simulated product refuses it, by what happened or by what its pages say."""
+        here = any(self.product.startswith(family) for family in finding.key.products)
+        return finding.key.code == "refused_here" or (finding.key.code == "refused" and here)
+
+    def share(self, finding: Finding) -> float:
+        """Of all operator calls on the device."""
+        return finding.count / self.calls if self.calls else 0.0
+
+    def per_step(self, value: float) -> float:
+        return value / max(1, self.steps)
+
+    def verdict(self, lang: str = "en") -> list[str]:
+        """Sentences, the most important first."""
+        lines = []
+        if self.stops:
+            lines.append(term("stops", lang, product=self.product))
+        else:
+            lines.append(term("runs" if self.findings else "runs_clean", lang, product=self.product))
+        if self.error is not None:
+            lines.append(term("failed", lang, error=self.error))
+        if self.calls == 0 and self.on_cpu:
+            lines.append(term("never", lang, calls=self.on_cpu))
+            if not self.transferred:
+                lines.append(term("made_for_cuda" if self.of("cuda") else "made_for_cpu", lang))
+        elif not self.transferred and any(one.key.code == "cuda_transfer" for one in self.findings):
+            lines.append(term("made_for_cuda", lang))
+        for kind in KINDS:
+            found = self.of(kind)
+            if found:
+                lines.append(f"{term(kind, lang)}: {self._sum(found, lang)}")
+        elsewhere = sorted(
+            {p for one in self.of("refused") for p in one.key.products if not self.product.startswith(p)}
+        )
+        if elsewhere:
+            lines.append(term("elsewhere", lang, products=", ".join(elsewhere)))
+        unknown = sum(one.count for one in self.findings if one.key.code == "not_simulated")
+        if unknown:
+            lines.append(term("unknown", lang, count=unknown))
+        if self.interrupted:
+            lines.append(term("interrupted", lang))
+        lines.append(term("counted", lang, calls=f"{self.calls:,}", operators=self.operators, steps=self.steps))
+        return lines
+
+    def _sum(self, found: list[Finding], lang: str) -> str:
+        names = list(dict.fromkeys(one.key.operator for one in found))
+        more = f" +{len(names) - 3}" if len(names) > 3 else ""
+        calls, moved = sum(one.count for one in found), sum(one.bytes for one in found)
+        parts = [f"{', '.join(names[:3])}{more}"]
+        if calls:
+            parts.append(f"{self.per_step(calls):.3g} {term('count', lang)} {term('per_step', lang)}")
+        if moved:
+            parts.append(f"{size(self.per_step(moved))} {term('per_step', lang)}")
+        return "; ".join(parts)
+
+    def how(self, lang: str = "en") -> str:
+        return term("how", lang, torch_npu=self.torch_npu, product=self.product)
+
+    def text(self, lang: str = "en") -> str:
+        """Verdict and tables, for a terminal."""
+        parts = ["\n".join(self.verdict(lang))]
+        for kind in KINDS:
+            found = self.of(kind)
+            if not found:
+                continue
+            rows = [[term(name, lang) for name in ("operator", "count", "share", "module", "line")]]
+            said: list[str] = []
+            for one in found:
+                what = " → ".join(say(one.key.code, dict(one.key.values), lang))
+                if what not in said:
+                    said.append(what)
+                mark = "" if len(said) == 1 and len(found) == 1 else f" [{said.index(what) + 1}]"
+                share = f"{100 * self.share(one):.1f} %" if one.count else ""
+                rows.append(
+                    [one.key.operator + mark, str(one.count or ""), share, _module(one, lang), _line(one, lang)]
+                )
+            notes = [f"  [{i + 1}] {what}" if len(found) > 1 else f"  {what}" for i, what in enumerate(said)]
+            parts.append("\n".join([f"== {term(kind, lang)}", columns(rows, frozenset({1, 2})), *notes]))
+        parts.append(self.how(lang))
+        return "\n\n".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        data = {name: getattr(self, name) for name in _PLAIN}
+        findings = []
+        for one in self.findings:
+            what, todo = say(one.key.code, dict(one.key.values))
+            findings.append(
+                {
+                    "kind": one.kind, "code": one.key.code, "operator": one.key.operator, "count": one.count,
+                    "share": round(self.share(one), 6), "bytes": one.bytes, "products": list(one.key.products),
+                    "known": one.key.known, "values": dict(one.key.values), "where": one.key.where._asdict(),
+                    "source": one.key.where.text, "what": what, "todo": todo,
+                }
+            )  # fmt: skip
+        return {"format": FORMAT, **data, "verdict": self.verdict(), "stops": self.stops, "findings": findings}
+
+
+_PLAIN = ("product", "torch_npu", "steps", "calls", "on_cpu", "operators", "error", "interrupted", "transferred")
+
+
+def _module(one: Finding, lang: str) -> str:
+    where = one.key.where
+    path = "-" if where.module is None else where.module or "(root)"
+    return (term("backward", lang) if where.phase == "backward" else "") + path
+
+
+def _line(one: Finding, lang: str) -> str:
+    where = one.key.where
+    if not where.file:
+        return "-"
+    name = f"{one.place} {where.function}".rstrip()
+    if where.own_file and (where.own_file, where.own_line) != (where.file, where.line):
+        name += f" ← {Path(where.own_file).name}:{where.own_line}"
+    return name
+
+
+def read(path: Path) -> Report:
+    """A report that ``to_json`` gave, from a file.
+
+    Raises:
+        OphookError: the file is not one.
+    """
+    try:
+        data = json.loads(path.read_text())
+        if data["format"] != FORMAT:
+            raise ValueError(f"format {data['format']!r}")
+        fields = {name: data[name] for name in _PLAIN}
+        findings = [_finding(one) for one in data["findings"]]
+        for name, kinds in _TYPES.items():
+            if not isinstance(fields[name], kinds):
+                raise ValueError(f"{name} is {fields[name]!r}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OphookError("port", f"{path} is no porting report: {error}", todo="write one with --json") from error
+    return Report(findings=findings, **fields)
+
+
+_TYPES: dict[str, Any] = {
+    "product": str, "torch_npu": str, "steps": int, "calls": int, "on_cpu": int, "operators": int,
+    "error": (str, type(None)), "interrupted": bool, "transferred": bool,
+}  # fmt: skip
+
+
+def _finding(data: Any) -> Finding:
+    where = data["where"]
+    if (
+        data["kind"] not in KINDS
+        or data["code"] not in SAYS
+        or not all(isinstance(data[n], int) for n in ("count", "bytes"))
+    ):
+        raise ValueError("an unknown finding")
+    values = tuple((str(k), str(v)) for k, v in data["values"].items())
+    place = Where(
+        str(where["file"]), int(where["line"]), str(where["function"]), str(where["own_file"]), int(where["own_line"]),
+        None if where["module"] is None else str(where["module"]), str(where["phase"]),
+    )  # fmt: skip
+    key = Key(
+        data["kind"],
+        data["code"],
+        str(data["operator"]),
+        place,
+        values,
+        tuple(map(str, data["products"])),
+        str(data["known"]),
+    )
+    say(key.code, dict(values))  # all that its sentence needs is there
+    return Finding(key, data["count"], data["bytes"])

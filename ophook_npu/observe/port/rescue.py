@@ -1,0 +1,65 @@
+"""What a device refuses is run on the CPU, so that one run of the report finds everything that would stop the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map
+
+_SIGNS = ("[simulated Ascend]", "ERR0", "EZ", "aclnn", "call acl", "not support")
+_OWN = "is not implemented by the simulator"
+_OTHER = ("not simulated", "does not simulate")
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the device, or torch_npu for it, refused; other errors are the program's."""
+    text = str(error)
+    return any(sign in text for sign in _SIGNS)
+
+
+def is_simulator(text: str) -> bool:
+    """Whether it was the simulator's own limit, which says nothing about a device."""
+    return _OWN in text or any(sign in text for sign in _OTHER)
+
+
+def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
+    """The result of ``op`` by the CPU, on the device that its arguments are on.
+
+    Raises:
+        BaseException: ``error``, if the CPU cannot do it either.
+    """
+    device = next((t.device for t in _tensors(args, kwargs) if t.device.type != "cpu"), None)
+    moved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def down(value: Any) -> Any:
+        if isinstance(value, torch.device):
+            return torch.device("cpu")
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            if id(value) not in moved:
+                moved[id(value)] = value, value.cpu()
+            return moved[id(value)][1]
+        return value
+
+    try:
+        result = op(*tree_map(down, args), **tree_map(down, kwargs))
+    except Exception:
+        raise error from None
+    back = {id(copy): given for given, copy in moved.values()}
+    if getattr(getattr(op, "_schema", None), "is_mutable", False):
+        for given, copy in moved.values():
+            if given.shape == copy.shape:
+                given.copy_(copy)
+
+    def up(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return back.get(id(value), value if device is None else value.to(device))
+        return value
+
+    return tree_map(up, result)
+
+
+def _tensors(args: Any, kwargs: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    tree_map(lambda v: found.append(v) if isinstance(v, torch.Tensor) else None, (args, kwargs))
+    return found

@@ -1,0 +1,235 @@
+"""What the report says, in English and Chinese: a sentence for each code of a finding, and what to do about it.
+
+Sentences are filled with the finding's values by name.
+"""
+
+from __future__ import annotations
+
+LANGUAGES = ("en", "zh")
+
+# code: ((what in English, what to do), (what in Chinese, what to do))
+SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "refused_here": (
+        (
+            "the device refuses it, and the program ends here: {message}",
+            "change what the message names, or move this call to the CPU",
+        ),
+        ("设备拒绝该调用，程序在此终止：{message}", "按消息修改该调用，或将其移到 CPU 上"),
+    ),
+    "not_simulated": (
+        ("the simulator does not have it, so nothing is known about a device: {message}", "try this call on hardware"),
+        ("模拟器未实现该调用，因此无法得知设备上的行为：{message}", "请在硬件上验证该调用"),
+    ),
+    "refused": (
+        ("{message}", "use a data type and rank that the page allows, or run this call on the CPU"),
+        ("{message}", "使用文档允许的数据类型和维数，或在 CPU 上执行该调用"),
+    ),
+    "narrowed": (
+        (
+            "{asked} was asked for; torch_npu gives {got} without an error",
+            "ask for {got} yourself, or keep this part on the CPU",
+        ),
+        ("请求的是 {asked}，torch_npu 给出 {got} 且不报错", "显式使用 {got}，或将这一部分留在 CPU 上"),
+    ),
+    "converted": (
+        ("torch_npu converts an argument of type {asked} inside ({functions})", "convert it once, outside the loop"),
+        ("torch_npu 在内部转换类型为 {asked} 的参数（{functions}）", "在循环之外预先转换一次"),
+    ),
+    "fallback": (
+        (
+            "torch_npu has no kernel for it: its own fallback copies the arguments to the host, computes on the CPU and "
+            "copies the result back",
+            "use another operator, move the whole computation to the CPU once, or write one (ophook-npu op new)",
+        ),
+        (
+            "torch_npu 没有该算子的实现：其回退机制将参数拷回主机，在 CPU 上计算，再将结果拷回设备",
+            "换用其他算子，将整段计算一次性移到 CPU，或自行编写算子（ophook-npu op new）",
+        ),
+    ),
+    "item": (
+        (
+            "a Python number is made of a tensor: the host waits until the device has computed it",
+            "keep it a tensor; read it every n-th step only",
+        ),
+        ("由张量生成 Python 数值：主机等待设备计算完成", "保持为张量；每隔若干步才读取一次"),
+    ),
+    "shape": (
+        (
+            "the shape of the result depends on values: the host waits for them",
+            "use a mask and torch.where, or a fixed number of elements",
+        ),
+        ("结果的形状取决于数值：主机必须等待", "使用掩码与 torch.where，或固定元素个数"),
+    ),
+    "to_host": (
+        (
+            "a copy to the host waits for all work before it",
+            "copy less often, or into pinned memory with non_blocking=True",
+        ),
+        ("拷贝到主机时要等待之前的全部工作", "减少拷贝次数，或使用锁页内存并设 non_blocking=True"),
+    ),
+    "print": (
+        (
+            "a tensor is printed: its values are copied to the host",
+            "print every n-th step, or shapes instead of values",
+        ),
+        ("打印张量：其数值被拷贝到主机", "每隔若干步打印一次，或只打印形状"),
+    ),
+    "waits": (
+        ("the host waits for the device inside this operator", "move it out of the loop if it can be"),
+        ("主机在该算子内部等待设备", "如有可能，将其移出循环"),
+    ),
+    "waits_as_written": (
+        ("the program waits for the device", "leave it out, but for measurements"),
+        ("程序主动等待设备", "除计时外请去掉"),
+    ),
+    "pageable": (
+        (
+            "a copy from ordinary host memory to the device: the host waits for it",
+            "DataLoader(pin_memory=True) or tensor.pin_memory(), and .to(device, non_blocking=True)",
+        ),
+        (
+            "从普通主机内存拷贝到设备：主机等待拷贝完成",
+            "使用 DataLoader(pin_memory=True) 或 tensor.pin_memory()，并以 .to(device, non_blocking=True) 拷贝",
+        ),
+    ),
+    "blocking": (
+        ("a copy from pinned memory that the host waits for", "say non_blocking=True"),
+        ("来自锁页内存的拷贝，但主机仍在等待", "设置 non_blocking=True"),
+    ),
+    "made_contiguous": (
+        (
+            "a non-contiguous argument is copied inside ({functions})",
+            "lay it out as it is read, or call .contiguous() once",
+        ),
+        ("非连续参数在内部被拷贝（{functions}）", "按读取方式组织内存，或只调用一次 .contiguous()"),
+    ),
+    "contiguous": (
+        ("a non-contiguous tensor is copied into a contiguous one", "avoid the transpose before it, or keep the copy"),
+        ("非连续张量被拷贝为连续张量", "避免之前的转置，或保留该拷贝结果"),
+    ),
+    "format": (
+        ("a cast between the device's formats", "keep one format: torch_npu.npu.config.allow_internal_format = False"),
+        ("设备内部格式之间的转换", "保持单一格式：torch_npu.npu.config.allow_internal_format = False"),
+    ),
+    "cuda_import": (
+        ("a package made for CUDA", "instead: {instead}"),
+        ("面向 CUDA 的软件包", "替代方案：{instead}"),
+    ),
+    "missing_module": (
+        ("a package made for CUDA, which is not installed here", "instead: {instead}"),
+        ("面向 CUDA 的软件包，此处未安装", "替代方案：{instead}"),
+    ),
+    "cuda_call": (
+        (
+            "only CUDA has it; torch_npu's transfer_to_npu does not replace it",
+            "take it out, or ask for the device's own function",
+        ),
+        ("仅 CUDA 支持；torch_npu 的 transfer_to_npu 不会替换它", "去掉该调用，或使用设备自身的接口"),
+    ),
+    "cuda_transfer": (
+        (
+            "a call for CUDA, which torch_npu's transfer_to_npu replaces",
+            "run with --from-cuda; in the program: from torch_npu.contrib import transfer_to_npu",
+        ),
+        (
+            "CUDA 调用，可由 torch_npu 的 transfer_to_npu 替换",
+            "使用 --from-cuda；在程序中：from torch_npu.contrib import transfer_to_npu",
+        ),
+    ),
+    "cuda_extension": (
+        ("an extension in CUDA C++", "write it as an Ascend C operator: ophook-npu op new"),
+        ("用 CUDA C++ 编写的扩展", "改写为 Ascend C 算子：ophook-npu op new"),
+    ),
+    "source_import": (
+        ("a package made for CUDA, imported in code that did not run", "instead: {instead}"),
+        ("在未执行的代码中导入了面向 CUDA 的软件包", "替代方案：{instead}"),
+    ),
+    "source_call": (
+        ("CUDA code in a place that did not run", "run with --from-cuda, or take it out"),
+        ("未执行的代码中有 CUDA 调用", "使用 --from-cuda，或去掉该调用"),
+    ),
+}
+
+# The report's own words.
+TERMS: dict[str, tuple[str, str]] = {
+    "title": ("Will it run on Ascend?", "能否在昇腾上运行？"),
+    "refused": ("Refused by the device", "被设备拒绝"),
+    "fallback": ("Falls back to the CPU", "回退到 CPU"),
+    "synchronizes": ("Synchronizes", "同步等待"),
+    "copies": ("Copies that cost", "有代价的拷贝"),
+    "graph": ("Graph mode", "图模式"),
+    "fused": ("Fused operators missed", "未使用的融合算子"),
+    "cuda": ("CUDA-only code", "仅限 CUDA 的代码"),
+    "numerics": ("Random numbers, determinism, precision", "随机数、确定性与精度"),
+    "memory": ("Memory", "内存"),
+    "collective": ("Distributed", "分布式"),
+    "torch_npu": ("torch_npu, as on hardware", "torch_npu，与硬件一致"),
+    "pages": ("CANN's documentation", "CANN 文档"),
+    "simulator": ("the simulator only", "仅模拟器"),
+    "list": ("a list of this package", "本软件包的列表"),
+    "source": ("read in the source, not run", "读自源代码，未执行"),
+    "operator": ("operator", "算子"),
+    "count": ("calls", "次数"),
+    "share": ("share", "占比"),
+    "per_step": ("per step", "每步"),
+    "bytes": ("bytes", "字节"),
+    "module": ("module", "模块"),
+    "line": ("line", "代码行"),
+    "what": ("what happens", "现象"),
+    "todo": ("what to do", "建议"),
+    "known": ("known from", "依据"),
+    "products": ("products", "产品"),
+    "backward": ("backward of ", "反向："),
+    "runs": ("It runs on {product}.", "可以在 {product} 上运行。"),
+    "runs_clean": (
+        "It runs on {product}, and nothing was found that stands in its way.",
+        "可以在 {product} 上运行，未发现任何障碍。",
+    ),
+    "stops": ("It does not run on {product} as it is.", "目前不能在 {product} 上运行。"),
+    "failed": ("The program ended with an error: {error}", "程序因错误而终止：{error}"),
+    "unknown": (
+        "{count} calls could not be judged: the simulator does not have them.",
+        "有 {count} 个调用无法判断：模拟器未实现。",
+    ),
+    "elsewhere": ("Refused on other products: {products}.", "在其他产品上会被拒绝：{products}。"),
+    "never": (
+        "No operator ran on a device: {calls} calls, all on the CPU.",
+        "没有任何算子在设备上运行：{calls} 次调用全部在 CPU 上。",
+    ),
+    "made_for_cuda": (
+        "It is made for CUDA: run the report again with --from-cuda.",
+        "该程序面向 CUDA：请使用 --from-cuda 重新生成报告。",
+    ),
+    "made_for_cpu": (
+        "It asks for no device: run the report again with --from-cpu.",
+        "该程序未使用设备：请使用 --from-cpu 重新生成报告。",
+    ),
+    "interrupted": ("Interrupted: the report covers what ran until then.", "已中断：报告只涵盖此前运行的部分。"),
+    "counted": (
+        "{calls} calls of {operators} operators in {steps} steps on the device.",
+        "设备上共 {calls} 次调用，{operators} 种算子，{steps} 步。",
+    ),
+    "cards_calls": ("calls on the device", "设备上的调用"),
+    "cards_steps": ("steps", "步数"),
+    "cards_bus": ("over the bus per step", "每步经总线"),
+    "cards_waits": ("waits per step", "每步等待"),
+    "how": (
+        "What torch_npu does was seen here in the real torch_npu {torch_npu} over a simulated {product}; rules of products are CANN's "
+        "published pages. Times, speed and numerical differences of a device cannot be seen on a simulator.",
+        "torch_npu 的行为来自真实的 torch_npu {torch_npu}，运行于模拟的 {product}；产品规则来自 CANN 公开文档。设备的时间、速度和数值差异"
+        "无法在模拟器上得知。",
+    ),
+    "filter": ("filter", "筛选"),
+    "none": ("nothing found", "未发现"),
+    "not_looked": ("not looked at", "未检查"),
+}
+
+
+def say(code: str, values: dict[str, str], lang: str = "en") -> tuple[str, str]:
+    """What a finding says and what to do, filled in."""
+    what, todo = SAYS[code][LANGUAGES.index(lang)]
+    return what.format(**values), todo.format(**values)
+
+
+def term(name: str, lang: str = "en", **values: object) -> str:
+    return TERMS[name][LANGUAGES.index(lang)].format(**values)
