@@ -13,6 +13,7 @@ from ophook_npu.observe.capture import Capture, Replay, replay
 from ophook_npu.observe.compare import Compare
 from ophook_npu.observe.digest import Digest
 from ophook_npu.observe.log import Log
+from ophook_npu.observe.port import Port
 from ophook_npu.observe.profile import Profile
 from ophook_npu.observe.stats import Stats
 from ophook_npu.observe.trace import Site, Trace
@@ -29,6 +30,7 @@ __all__ = [
     "Log",
     "NothingSeenWarning",
     "Observer",
+    "Port",
     "Problem",
     "Profile",
     "Replay",

@@ -90,18 +90,19 @@ _REST = "#98a4b1"
 Card = tuple[str, str] | tuple[str, str, str]
 
 
-def page(kind: str, title: str, cards: Iterable[Card], parts: list[str], how: str) -> str:
+def page(kind: str, title: str, cards: Iterable[Card], parts: list[str], how: str, lang: str = "en") -> str:
     """A page with a row of figures, then ``parts`` (HTML), and how it was observed.
 
     Args:
         cards: (name, figure), and ``"good"`` or ``"bad"`` for a figure that is.
+        lang: the language of the text, as HTML names it.
     """
     figures = "".join(
         f'<div class="card {escape(tone[0]) if tone else ""}">{escape(name)}<b>{escape(value)}</b></div>'
         for name, value, *tone in cards
     )
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{escape(lang)}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
         f'<p class="eyebrow">{escape(kind)}</p><h1>{escape(title)}</h1><div class="cards">{figures}</div>'
@@ -134,6 +135,8 @@ def table(
     share: int | None = None,
     bad: frozenset[int] = frozenset(),
     aside: str = "",
+    wrap: frozenset[int] = frozenset(),
+    find: str = "filter",
 ) -> str:
     """A table that sorts and filters itself.
 
@@ -142,15 +145,17 @@ def table(
         left: columns set flush left, in fixed width.
         share: the column whose numbers are drawn behind it as bars.
         bad: rows that stand out.
+        wrap: columns of sentences, set flush left in several lines.
+        find: what the field says that filters.
     """
     most = max((_number(row[share]) for row in rows), default=0.0) if share is not None else 0.0
-    lines = [f"<th{' class=left' if i in left else ''}>{escape(name)}</th>" for i, name in enumerate(head)]
+    lines = [f"<th{' class=left' if i in left | wrap else ''}>{escape(name)}</th>" for i, name in enumerate(head)]
     text = [f'<div class="scroll"><table><thead><tr>{"".join(lines)}</tr></thead><tbody>']
     for index, row in enumerate(rows):
         cells = []
         for column, cell in enumerate(row):
             value, shown = cell if isinstance(cell, tuple) else (None, cell)
-            kinds = ["left", "name"] if column in left else []
+            kinds = ["left", "name"] if column in left else ["left", "wrap"] if column in wrap else []
             style = ""
             if column == share and most > 0:
                 kinds.append("share")
@@ -160,8 +165,8 @@ def table(
             cells.append(f"<td{mark}{sort}{style}>{escape(shown)}</td>")
         text.append(f"<tr{' class=bad' if index in bad else ''}>{''.join(cells)}</tr>")
     text.append("</tbody></table></div>")
-    find = f'<input placeholder="filter" aria-label="filter {escape(title)}">' if len(rows) > 8 else ""
-    return panel(title, "".join(text), aside or f"{len(rows)} row{'' if len(rows) == 1 else 's'}", find)
+    field = f'<input placeholder="{escape(find)}" aria-label="{escape(find)} {escape(title)}">' if len(rows) > 8 else ""
+    return panel(title, "".join(text), aside or f"{len(rows)} row{'' if len(rows) == 1 else 's'}", field)
 
 
 def bars(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -84,7 +85,7 @@ class Calls(Observer):
                     if isinstance(one, _Tensor):
                         device = device or (None if one.device.type == "cpu" else one.device.type)
                         add((one.dtype, one.dim(), one.device.type, one.is_contiguous()))
-            elif kind is torch.dtype or kind is torch.device:
+            elif kind is torch.dtype or kind is torch.device or kind is torch.memory_format:
                 device = device or (value.type if kind is torch.device and value.type != "cpu" else None)
                 add(value)
         if device is None:
@@ -139,10 +140,9 @@ class Calls(Observer):
 
     def _fell_back(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         """torch_npu has no kernel for ``op``: its own fallback runs it on the CPU."""
-        size = sum(t.numel() * t.element_size() for t in _unique(args, kwargs) if t.device.type != "cpu")
+        there = _size(t for t in _unique(args, kwargs) if t.device.type != "cpu")
         result = proceed(*args, **kwargs)
-        written = {id(t) for t in _unique(args, kwargs)}
-        size += sum(t.numel() * t.element_size() for t in tensors(result) if id(t) not in written)
+        size = there + _size({id(t): t for t in tensors(result)}.values())  # out= arguments go there and back
         self._thread.fallbacks.append((op._name, size))
         return result
 
@@ -175,6 +175,10 @@ class Calls(Observer):
         self.hook.remove()
         if self._sensors is not None:
             self._sensors.remove()
+
+
+def _size(of: Iterable[torch.Tensor]) -> int:
+    return sum(t.numel() * t.element_size() for t in of)
 
 
 def _unique(args: Any, kwargs: Any) -> list[torch.Tensor]:

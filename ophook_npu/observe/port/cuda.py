@@ -110,7 +110,7 @@ class Cuda:
         self._undo.append(lambda: setattr(owner, name, inner) if owner.__dict__.get(name) is watched else None)
 
     def __enter__(self) -> Cuda:
-        sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, self)
         replaced = _transferable()
         for name, function in list(vars(torch.cuda).items()):
             if name.startswith("_") or not isinstance(function, types.FunctionType):
@@ -132,7 +132,7 @@ class Cuda:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         while self._undo:
             self._undo.pop()()
 

@@ -1,5 +1,5 @@
-"""What the simulated Ascend tells about one operator: the aclnn functions that it called, what each product refuses of them,
-and how often the host waited for the device. On an NPU nobody can be asked."""
+"""What the simulated Ascend tells about one operator: the aclnn functions that it called, what each product refuses of
+them, and how often the host waited for the device. On an NPU nobody can be asked."""
 
 from __future__ import annotations
 

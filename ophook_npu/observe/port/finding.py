@@ -12,8 +12,8 @@ KINDS = ("refused", "fallback", "synchronizes", "copies", "graph", "fused", "cud
 """In the order of the report."""
 
 KNOWN = ("torch_npu", "pages", "simulator", "list", "source")
-"""How a finding is known: torch_npu itself did it here, as it would on hardware; CANN's pages say it; only the simulator saw it;
-a list of ours says it; it was read in the program's source and has not run."""
+"""How a finding is known: torch_npu itself did it here, as it would on hardware; CANN's pages say it; only the
+simulator saw it; a list of ours says it; it was read in the program's source and has not run."""
 
 
 @dataclasses.dataclass(frozen=True)

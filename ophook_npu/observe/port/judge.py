@@ -15,15 +15,16 @@ from ophook_npu.observe.port.where import Where
 _aten = torch.ops.aten
 _MOVES = {_aten._to_copy.default, _aten.copy_.default}
 _SHAPES = {
-    "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::index.Tensor",
-    "aten::index_put_", "aten::bincount", "aten::repeat_interleave.Tensor", "aten::_unique",
+    "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
+    "aten::index.Tensor", "aten::index_put_", "aten::bincount", "aten::repeat_interleave.Tensor", "aten::_unique",
 }  # fmt: skip
 _CASTS = {"aclnnCast", "aclnnCastV2"}
 _COPIES = {"aclnnInplaceCopy", "aclnnCopy"}
 # What changes layout or type because it was asked to.
 _ASKED = {
-    "aten::clone", "aten::contiguous", "aten::copy_", "aten::_to_copy", "aten::cat", "aten::fill_.Scalar", "aten::stack",
-    "npu::npu_format_cast", "npu::_npu_format_cast", "npu::npu_dtype_cast", "npu::_npu_dtype_cast", "aten::_reshape_copy",
+    "aten::clone", "aten::contiguous", "aten::copy_", "aten::_to_copy", "aten::cat", "aten::fill_.Scalar",
+    "aten::stack", "aten::_reshape_copy", "npu::npu_format_cast", "npu::_npu_format_cast", "npu::npu_dtype_cast",
+    "npu::_npu_dtype_cast",
 }  # fmt: skip
 
 
@@ -61,10 +62,7 @@ def _waited(op: Any, name: str, tally: Tally, where: Where, into: Findings) -> N
         return
     if op in _MOVES:
         return  # with copies: which way they go says more
-    if name == "aten::_local_scalar_dense":
-        code = "item"
-    else:
-        code = "shape" if name in _SHAPES else "waits"
+    code = "item" if name == "aten::_local_scalar_dense" else "shape" if name in _SHAPES else "waits"
     into.add(key("synchronizes", code, name, where), tally.waited)
 
 
@@ -72,7 +70,7 @@ def _copied(op: Any, name: str, signature: Any, tally: Tally, where: Where, seen
     inputs = [one for one in signature if isinstance(one, tuple)]
     if op in _MOVES:
         _moved(op, name, signature, inputs, tally, where, into)
-    elif op is _aten.clone.default and inputs and not inputs[0][3] and len(signature) > 1:
+    elif op is _aten.clone.default and inputs and not inputs[0][3] and torch.contiguous_format in signature:
         into.add(key("copies", "contiguous", name, where), tally.count, tally.bytes)
     elif "format_cast" in name:
         into.add(key("copies", "format", name, where), tally.count, tally.bytes)

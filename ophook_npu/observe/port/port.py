@@ -15,6 +15,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ophook_npu.errors import OphookError
+from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import device as devices
 from ophook_npu.observe.port.calls import Calls
 from ophook_npu.observe.port.cuda import Cuda
@@ -106,8 +107,7 @@ class Port:
                 if not self._trains:
                     self._end(self._forwards)
 
-        torch.optim.Optimizer.__init__ = made  # type: ignore[method-assign]
-        self._undo.append(lambda: setattr(torch.optim.Optimizer, "__init__", init))
+        self._put(torch.optim.Optimizer, "__init__", made)
         handles = [
             register_optimizer_step_post_hook(stepped),
             register_module_forward_pre_hook(enters),
@@ -126,7 +126,7 @@ class Port:
 
     def _watch_printing(self) -> None:
         """Printing switches dispatch modes off, so its copies to the host are not seen as operators."""
-        inner = torch._tensor_str._str  # type: ignore[attr-defined]
+        inner: Any = torch._tensor_str._str
 
         def printed(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if isinstance(tensor, torch.Tensor) and tensor.device.type not in ("cpu", "meta"):
@@ -135,8 +135,13 @@ class Port:
                 self._extra.add(key("synchronizes", "print", "print(tensor)", where), 1, size)
             return inner(tensor, *args, **kwargs)
 
-        torch._tensor_str._str = printed  # type: ignore[attr-defined]
-        self._undo.append(lambda: setattr(torch._tensor_str, "_str", inner))  # type: ignore[attr-defined]
+        self._put(torch._tensor_str, "_str", printed)
+
+    def _put(self, owner: Any, name: str, new: Any) -> None:
+        """``new`` in the place of an attribute, until the block ends."""
+        old = getattr(owner, name)
+        setattr(owner, name, new)
+        self._undo.append(lambda: setattr(owner, name, old))
 
     def _watch_waits(self) -> None:
         """The waits that a program asks for by name, which no operator does."""
@@ -160,8 +165,7 @@ class Port:
                 self._extra.add(key("synchronizes", "waits_as_written", shown, where))
             return inner(*args, **kwargs)
 
-        setattr(owner, name, watched)
-        self._undo.append(lambda: setattr(owner, name, inner))
+        self._put(owner, name, watched)
 
     # ---- what was found
 
@@ -205,9 +209,7 @@ class Port:
 
     def html(self, path: str | Path, title: str = "", lang: str = "en") -> None:
         """Writes one self-contained page."""
-        from ophook_npu.observe.port.page import write
-
-        write(Path(path), self.result(), title, lang)
+        Path(path).write_text(port_page(self.result(), title, lang), encoding="utf-8")
 
     def remove(self) -> None:
         """Gives back what it holds; it cannot be used again."""

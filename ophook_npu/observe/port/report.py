@@ -120,9 +120,7 @@ class Report:
                     said.append(what)
                 mark = "" if len(said) == 1 and len(found) == 1 else f" [{said.index(what) + 1}]"
                 share = f"{100 * self.share(one):.1f} %" if one.count else ""
-                rows.append(
-                    [one.key.operator + mark, str(one.count or ""), share, _module(one, lang), _line(one, lang)]
-                )
+                rows.append([one.key.operator + mark, str(one.count or ""), share, module_of(one, lang), line_of(one)])
             notes = [f"  [{i + 1}] {what}" if len(found) > 1 else f"  {what}" for i, what in enumerate(said)]
             parts.append("\n".join([f"== {term(kind, lang)}", columns(rows, frozenset({1, 2})), *notes]))
         parts.append(self.how(lang))
@@ -147,13 +145,15 @@ class Report:
 _PLAIN = ("product", "torch_npu", "steps", "calls", "on_cpu", "operators", "error", "interrupted", "transferred")
 
 
-def _module(one: Finding, lang: str) -> str:
+def module_of(one: Finding, lang: str) -> str:
+    """Its module, as reports name it."""
     where = one.key.where
     path = "-" if where.module is None else where.module or "(root)"
     return (term("backward", lang) if where.phase == "backward" else "") + path
 
 
-def _line(one: Finding, lang: str) -> str:
+def line_of(one: Finding) -> str:
+    """``train.py:12 forward``, and the line of the program that led there where that is in a package."""
     where = one.key.where
     if not where.file:
         return "-"

@@ -1,4 +1,4 @@
-"""What a device refuses is run on the CPU, so that one run of the report finds everything that would stop the program."""
+"""What a device refuses is run on the CPU, so that one run of the report finds all that would stop the program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The line of the user's code and the module that an operator is called from, cheaply enough to ask for every call.
 
-In backward no user code is on the stack: the autograd engine runs on a thread of the device. Each node of the graph has the
-sequence number that the forward operator drew, so the place of the forward operator is remembered under it.
+In backward no user code is on the stack: the autograd engine runs on a thread of the device. Each node of the graph has
+the sequence number that the forward operator drew, so the place of the forward operator is remembered under it.
 """
 
 from __future__ import annotations

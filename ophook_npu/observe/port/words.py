@@ -37,8 +37,8 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     "fallback": (
         (
-            "torch_npu has no kernel for it: its own fallback copies the arguments to the host, computes on the CPU and "
-            "copies the result back",
+            "torch_npu has no kernel for it: its own fallback copies the arguments to the host, computes on the CPU "
+            "and copies the result back",
             "use another operator, move the whole computation to the CPU once, or write one (ophook-npu op new)",
         ),
         (
@@ -214,11 +214,14 @@ TERMS: dict[str, tuple[str, str]] = {
     "cards_bus": ("over the bus per step", "每步经总线"),
     "cards_waits": ("waits per step", "每步等待"),
     "how": (
-        "What torch_npu does was seen here in the real torch_npu {torch_npu} over a simulated {product}; rules of products are CANN's "
-        "published pages. Times, speed and numerical differences of a device cannot be seen on a simulator.",
-        "torch_npu 的行为来自真实的 torch_npu {torch_npu}，运行于模拟的 {product}；产品规则来自 CANN 公开文档。设备的时间、速度和数值差异"
-        "无法在模拟器上得知。",
+        "What torch_npu does was seen here in the real torch_npu {torch_npu} over a simulated {product}; rules of "
+        "products are CANN's published pages. Times, speed and numerical differences of a device cannot be seen on a "
+        "simulator.",
+        "torch_npu 的行为来自真实的 torch_npu {torch_npu}，运行于模拟的 {product}；"
+        "产品规则来自 CANN 公开文档。设备的时间、速度和数值差异无法在模拟器上得知。",
     ),
+    "first": ("What to look at first", "优先关注"),
+    "found": ("{count} found", "共 {count} 项"),
     "filter": ("filter", "筛选"),
     "none": ("nothing found", "未发现"),
     "not_looked": ("not looked at", "未检查"),

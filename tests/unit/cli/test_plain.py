@@ -92,6 +92,7 @@ def test_the_list_of_commands_is_whole() -> None:
         "run": "test_run_command.py, tests/sim/test_documents.py",
         "sim": "tests/sim/test_documents.py: builds the simulator",
         "patch": "tests/unit/patch/test_patch_cli.py",
+        "port": "tests/sim/test_port.py: the simulator",
         "hooks matrix": "tests/unit/hooks/test_matrix.py; minutes",
         "op simulate": "tests/sim/test_ops_pages.py; compiles against the simulator",
         "kernel": "tests/unit/kernel, tests/sim/test_kernel_package.py: compile kernels",

@@ -1,0 +1,84 @@
+"""The porting report as a page."""
+
+from __future__ import annotations
+
+from ophook_npu.observe._describe import size
+from ophook_npu.observe.pages import parts
+from ophook_npu.observe.port.finding import KINDS, Finding
+from ophook_npu.observe.port.report import Report, line_of, module_of
+from ophook_npu.observe.port.words import say, term
+
+_BARS = 12
+
+
+def port_page(report: Report, title: str, lang: str = "en") -> str:
+    """One self-contained page in English (``en``) or Chinese (``zh``)."""
+    waits, moved = (sum(values) for values in _costs(report))
+    cards: list[parts.Card] = [
+        (term("cards_calls", lang), f"{report.calls:,}"),
+        (term("cards_steps", lang), f"{report.steps:,}"),
+        (term("cards_waits", lang), f"{report.per_step(waits):.3g}", *(("bad",) if waits else ())),
+        (term("cards_bus", lang), size(report.per_step(moved)), *(("bad",) if moved else ())),
+    ]
+    for kind in ("refused", "fallback"):
+        count = len(report.of(kind))
+        cards.append((term(kind, lang), str(count), "bad" if count else "good"))
+    body = [parts.verdict("\n".join(report.verdict(lang)), report.stops), _first(report, lang)]
+    body += [_kind(report, kind, lang) for kind in KINDS]
+    return parts.page(term("title", lang), title or report.product, cards, body, report.how(lang), lang)
+
+
+def _costs(report: Report) -> tuple[list[int], list[int]]:
+    waiting = [one.count for kind in ("synchronizes", "fallback") for one in report.of(kind)]
+    waiting += [one.count for one in report.of("copies") if one.key.code in ("pageable", "blocking")]
+    crossing = [one.bytes for one in report.of("fallback")]
+    crossing += [one.bytes for one in report.findings if one.key.code in ("pageable", "blocking", "to_host", "print")]
+    return waiting, crossing
+
+
+def _first(report: Report, lang: str) -> str:
+    """What to look at first: the operators with most calls that something stands in the way of."""
+    by_place: dict[tuple[str, str], int] = {}
+    for one in report.findings:
+        if one.count:
+            name = (one.key.operator, one.place)
+            by_place[name] = by_place.get(name, 0) + one.count
+    rows = sorted(by_place.items(), key=lambda item: -item[1])[:_BARS]
+    bad = {(one.key.operator, one.place) for one in report.findings if one.kind in ("refused", "fallback")}
+    marks = frozenset(i for i, (name, _) in enumerate(rows) if name in bad)
+    values = [
+        (f"{name}  {place}".rstrip(), float(count), f"{report.per_step(count):.3g} {term('per_step', lang)}")
+        for (name, place), count in rows
+    ]
+    return parts.bars(term("first", lang), values, bad=marks)
+
+
+def _kind(report: Report, kind: str, lang: str) -> str:
+    found = report.of(kind)
+    if not found:
+        return ""
+    moves = any(one.bytes for one in found)
+    head = [term(name, lang) for name in ("operator", "count", "share", "per_step")]
+    head += [term("bytes", lang)] if moves else []
+    head += [term(name, lang) for name in ("module", "line", "what", "todo", "known")]
+    rows = [_row(report, one, moves, lang) for one in found]
+    left = frozenset({0, 4 + moves, 5 + moves})
+    wrap = frozenset({6 + moves, 7 + moves, 8 + moves})
+    bad = frozenset(i for i, one in enumerate(found) if report.refused_here(one))
+    aside = term("found", lang, count=len(found))
+    return parts.table(
+        term(kind, lang), head, rows, left=left, wrap=wrap, share=2, bad=bad, aside=aside, find=term("filter", lang)
+    )
+
+
+def _row(report: Report, one: Finding, moves: bool, lang: str) -> list[object]:
+    what, todo = say(one.key.code, dict(one.key.values), lang)
+    share, steps = report.share(one), report.per_step(one.count)
+    row: list[object] = [one.key.operator, (one.count, f"{one.count:,}" if one.count else "")]
+    row += [(share, f"{100 * share:.1f} %"), (steps, f"{steps:.3g}")]
+    row += [(one.bytes, size(one.bytes) if one.bytes else "")] if moves else []
+    source = one.key.where.text
+    line = line_of(one) + (f": {source}" if source else "")
+    known = term(one.key.known, lang)
+    products = f" ({', '.join(one.key.products)})" if one.key.products else ""
+    return [*row, module_of(one, lang), line, what, todo, known + products]

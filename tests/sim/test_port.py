@@ -1,0 +1,130 @@
+"""The porting report: each planted case is found with its line, and nothing is found where nothing is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from ophook_npu import hooks, observe
+from ophook_npu.observe import port as porting
+from ophook_npu.observe.program import run
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.fixture
+def report():
+    """Runs a program of the folder under Port, in this process."""
+    ports = []
+
+    def of(name, **options):
+        path = PROGRAMS / name
+        ports.append(observe.Port(main=path, **options))
+        status = run([str(path)], ports[-1])
+        return status, ports[-1].result()
+
+    yield of
+    for port in ports:
+        port.remove()
+    hooks.purge()
+
+
+def planted(name):
+    """(line, code, operator) of what a program says is to be found in it."""
+    lines = (PROGRAMS / name).read_text().splitlines()
+    found = [(i + 1, re.search(r"# find: (\S+) (\S+)$", line)) for i, line in enumerate(lines)]
+    return {(i, *match.groups()) for i, match in found if match}
+
+
+def found(report, name):
+    return {
+        (one.key.where.line, one.key.code, one.key.operator)
+        for one in report.findings
+        if one.key.where.file.endswith(name)
+    }
+
+
+def test_each_planted_case_is_found_with_its_line_and_count(report, capsys):
+    status, result = report("port_planted.py")
+    assert status == 0 and result.error is None, capsys.readouterr().err
+    wanted, got = planted("port_planted.py"), found(result, "port_planted.py")
+    assert wanted - got == set(), sorted(got - wanted)
+    by_code = {one.key.code: one for one in result.findings}
+    assert result.steps == 2 and by_code["shape"].count == by_code["refused"].count == by_code["print"].count == 2
+    assert by_code["item"].key.where.module == "" and by_code["item"].key.where.function == "forward"
+    assert by_code["to_host"].bytes == 2 * 8 * 16 * 4
+    fallback = next(one for one in result.findings if one.key.operator == "aten::_linalg_eigh.eigenvalues")
+    assert fallback.bytes == 2 * 4 * (32 * 32 + 2 * (32 + 32 * 32))  # the matrix there, results there and back
+    assert set(by_code["refused"].key.products) == {"Ascend910B", "Ascend910_93", "Ascend950"}
+    assert "INT16" in dict(by_code["refused"].key.values)["message"]
+    assert result.stops and "aten::relu" in "\n".join(result.verdict())
+
+
+def test_nothing_is_found_where_nothing_is(report):
+    status, result = report("port_clean.py")
+    assert status == 0 and result.findings == [] and result.steps == 3 and not result.stops
+    assert result.calls > 50 and "nothing was found" in result.text()
+
+
+def test_backward_is_found_at_the_line_of_its_forward(report, tmp_path):
+    program = tmp_path / "late.py"
+    program.write_text(
+        "import torch\n"
+        "x = torch.eye(4, device='npu').requires_grad_()\n"
+        "y = torch.linalg.eigvalsh(x)\n"
+        "y.sum().backward()\n"
+    )
+    port = observe.Port()
+    assert run([str(program)], port) == 0
+    backward = [one for one in port.result().findings if one.key.where.phase == "backward"]
+    port.remove()
+    assert all(one.key.where.line == 3 for one in backward if one.kind == "fallback")
+
+
+def test_steps_end_the_program_and_what_was_refused_does_not(report):
+    status, result = report("port_planted.py", steps=1)
+    assert status == 0 and result.steps == 1 and result.error is None
+    assert {one.count for one in result.of("refused") if one.key.code == "refused"} == {1}
+
+
+def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):
+    program = tmp_path / "wrong.py"
+    program.write_text("import torch\ntorch.zeros(2, device='npu') + torch.zeros(3, device='npu')\n")
+    port = observe.Port()
+    assert run([str(program)], port) == 1
+    result = port.result()
+    port.remove()
+    assert result.stops and "RuntimeError" in result.error and "RuntimeError" in capsys.readouterr().err
+
+
+def test_a_report_is_read_back_as_it_was(report, tmp_path):
+    _, result = report("port_planted.py", steps=1)
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(result.to_json()))
+    assert porting.read(path) == result
+
+
+def test_a_program_for_cuda_on_the_command_line(run_python, tmp_path):
+    page, data = tmp_path / "report.html", tmp_path / "report.json"
+    options = ("--from-cuda", "--html", str(page), "--json", str(data), "--lang", "zh", "--fail-on", "cuda")
+    done = run_python("-m", "ophook_npu", "port", *options, "--", str(PROGRAMS / "port_cuda.py"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    result = porting.read(data)
+    assert planted("port_cuda.py") - found(result, "port_cuda.py") == set(), found(result, "port_cuda.py")
+    assert not any(one.key.code == "cuda_transfer" for one in result.findings) and result.transferred
+    text = page.read_text(encoding="utf-8")
+    assert '<html lang="zh">' in text and "仅限 CUDA 的代码" in text and "flash_attn" in text
+    assert "能否在昇腾上运行" in text and "可以在 Ascend910B4 上运行" in done.stderr
+
+
+def test_nothing_of_it_is_left_after_the_block():
+    before = (torch._tensor_str._str, torch.optim.Optimizer.__init__, torch.npu.synchronize)
+    port = observe.Port()
+    with port:
+        torch.ones(2, device="npu")
+    port.remove()
+    assert before == (torch._tensor_str._str, torch.optim.Optimizer.__init__, torch.npu.synchronize)
