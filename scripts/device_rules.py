@@ -3,10 +3,12 @@
 
 usage: scripts/device_rules.py TREE… [--out ophook_npu/csrc/rules]
 
-Each TREE is a checkout of one of CANN's repositories of operators (ops-math, ops-nn, ops-transformer, ops-cv). Only
-facts of their tables are taken: names, order, direction, data types, formats, ranks, which pointer may not be null, and
-how data types and shapes hang together. What a page says only in words and no pattern below knows is left out: a rule
-that is not certain refuses nothing. `ophook_npu/sim/rules.py` reads the result and describes its form.
+Each TREE is a checkout of one of CANN's repositories of operators (ops-math, ops-nn, ops-transformer, ops-cv); the
+pages and `op_api/aclnn_*.cpp` are enough of it. Only facts of their tables are taken: names, order, direction, data
+types, formats, ranks, which pointer may not be null, how data types and shapes hang together. What a page says only in
+words and no pattern below knows is left out: a rule that is not certain refuses nothing. So is a lower bound of
+dimensions, or the relation of two shapes or data types, that no check of CANN's names (`device_checks.py`): of such
+dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and describes its form.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from device_checks import NOTHING, Checks, checks_of
+
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, Function, Parameter, write
 
 PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
@@ -28,6 +33,7 @@ assert set(PRODUCTS.values()) == set(FAMILIES)
 DTYPES = {name: name for name in DATA_TYPES}
 DTYPES |= {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16", "BF16": "BFLOAT16", "FLOAT64": "DOUBLE"}
 DTYPES |= {"HIF8": "HIFLOAT8"}
+TENSORS = ("aclTensor*", "aclTensorList*")
 FORMATS = ("ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "NCL", "NC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
 _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
@@ -60,7 +66,6 @@ class Row:
     dtypes: list[str] | None
     formats: list[str] | None
     ranks: tuple[int, ...] | None
-    strided: bool | None
     words: str
     raw_dtypes: str = ""
     relations: dict[str, list[str]] = field(default_factory=dict)
@@ -105,8 +110,6 @@ def relations_in(words: str, names: list[str], own: str) -> dict[str, list[str]]
         patterns = {
             "dtype": rf"数据类型(?:需要|需|必须|要求)?(?:与|和|同){one}(?:数据类型)?(?:保持)?(?:一致|相同)",
             "shape": rf"(?:shape|形状)(?:需要|需|必须|要求)?(?:与|和|同){one}(?:shape)?(?:保持)?(?:一致|相同)",
-            "promotes": rf"数据类型(?:需要|需)?(?:与|和){one}(?:数据类型)?(?:需)?(?:要)?满足(?:数据)?类型推导规则",
-            "broadcasts": rf"shape(?:需要|需)?(?:与|和){one}(?:shape)?满足\s*broadcast\s*关系",
         }
         for relation, pattern in patterns.items():
             for match in re.finditer(pattern, sentence):
@@ -116,8 +119,6 @@ def relations_in(words: str, names: list[str], own: str) -> dict[str, list[str]]
         pair = rf"{one}(?:与|和|、){one}"
         if m := re.search(rf"shape(?:需要|需)?是?{pair}\s*(?:做)?broadcast之后的?shape", sentence):
             found["shape_of_broadcast"] = [m[1], m[2]]
-        if m := re.search(rf"数据类型(?:需要|需)?是?{pair}(?:数据类型)?推导之后可转换的?数据类型", sentence):
-            found["from_promotion"] = [m[1], m[2]]
     return {relation: others for relation, others in found.items() if others}
 
 
@@ -155,7 +156,6 @@ def bullets(section: str) -> list[dict[str, str]]:
                 "数据类型": types[1] if types else "",
                 "数据格式": "ND" if re.search(r"数据格式支持ND(?![A-Z、])", words) else "",
                 "维度(shape)": ranks_said,
-                "非连续Tensor": "√" if re.search(r"(?<!不)支持非连续", words) else "",
             }
         )
     return rows
@@ -168,7 +168,6 @@ def rows_of(section: str, names: list[str]) -> dict[str, Row]:
         kind = next((cells[key] for key in cells if key.startswith(("输入/输出", "输入输出"))), "")
         raw = next((cells[key] for key in ("数据类型", "dtype") if key in cells), "")
         rank = next((cells[key] for key in cells if key.startswith("维度") or key == "shape"), "")
-        strided = next((cells[key] for key in cells if key.startswith("非连续")), "")
         # "as self" in the column of data types or shapes says what "data type as self" says in a text.
         same = [
             f"{what}{cell}"
@@ -183,7 +182,6 @@ def rows_of(section: str, names: list[str]) -> dict[str, Row]:
             dtypes=dtypes_in(raw),
             formats=formats_in(cells.get("数据格式", "")),
             ranks=ranks_in(rank),
-            strided={"√": True, "✓": True, "支持": True, "×": False, "x": False, "不支持": False}.get(strided),
             words=words,
             raw_dtypes=raw,
             relations=relations_in(words, names, name),
@@ -243,16 +241,18 @@ def amend(sentence: str, named: list[Row], everyone: list[Row]) -> None:
                 row.dtypes = [name for name in row.dtypes if name in listed] or row.dtypes
 
 
-def required(section: str, names: list[str]) -> set[str] | None:
-    """The parameters that the table of error codes names under 161001, or None where it names none."""
+def required(section: str, names: list[str]) -> tuple[set[str], dict[str, str]]:
+    """The parameters that the table of error codes names under 161001, and pairs of which one must be given."""
     cells = re.findall(r"161001\s*</td>\s*<td[^>]*>(.*?)</td>", section, re.DOTALL)
     if not cells:
         cells = re.findall(r"161001[^|\n]*\|([^|\n]*)\|", section)
-    if not cells:
-        return None
-    words = text(cells[0])
-    found = {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}
-    return found or None
+    words = text(cells[0]) if cells else ""
+    either: dict[str, str] = {}
+    for match in re.finditer(r"(\w+)[、与和](\w+)(?:同|全|都|同时|均)为", words, re.ASCII):
+        if match[1] in names and match[2] in names:
+            either |= {match[1]: match[2], match[2]: match[1]}
+            words = words.replace(match[0], "")
+    return {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}, either
 
 
 def prototypes(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -306,7 +306,8 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
     for name, signature in found:
         section = section_of(page, name, len(found) == 1)
         names = [parameter for _, parameter in signature]
-        must = required(section, names)
+        must, either = required(section, names)
+        checks = checks_of(tree).get(name, NOTHING)
         per_product: dict[str, dict[str, Row]] = {}
         for product in PRODUCTS:
             if on.get(product):
@@ -317,24 +318,31 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
         for kind, parameter in signature:
             rows = {product: table[parameter] for product, table in per_product.items() if parameter in table}
             any_row = next(iter(rows.values()), None)
+            relations = {key: tuple(value) for key, value in (any_row.relations if any_row else {}).items()}
+            relations |= {"either": (either[parameter],)} if parameter in either else {}
             pointer = kind.endswith("*")
             parameters.append(
                 Parameter(
                     name=parameter,
                     kind=kind,
                     direction=any_row.direction if any_row else "in",
-                    # Refused only where the page names it; where the page calls it optional as well, it may be absent.
-                    required=bool(pointer and must and parameter in must and not (any_row and any_row.optional)),
-                    dtypes={
-                        product: tuple(row.dtypes) for product, row in rows.items() if row.dtypes and kind != "char*"
-                    },
-                    formats={product: tuple(row.formats) for product, row in rows.items() if row.formats},
-                    ranks=any_row.ranks if any_row else None,
-                    strided=any_row.strided if any_row else None,
-                    relations={key: tuple(value) for key, value in (any_row.relations if any_row else {}).items()},
+                    # Refused only where the page names it; where its name or the page says optional, it may be absent.
+                    required=pointer
+                    and parameter in must
+                    and not (any_row and any_row.optional)
+                    and "ptional" not in parameter,
+                    dtypes=alike_on_a2_and_a3({product: row.dtypes for product, row in rows.items() if row.dtypes})
+                    if kind in TENSORS
+                    else {},
+                    formats={product: tuple(row.formats) for product, row in rows.items() if row.formats}
+                    if kind in TENSORS
+                    else {},
+                    ranks=any_row.ranks if any_row and kind in TENSORS else None,
+                    relations=relations,
                 )
             )
         parameters = [without_contradiction(one, parameters) for one in parameters]
+        parameters = [checked(one, checks) for one in parameters]
         functions.append(
             Function(
                 name=name,
@@ -345,6 +353,28 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
             )
         )
     return functions
+
+
+def alike_on_a2_and_a3(dtypes: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    """CANN's checks have one list for both: where a page names a type for one of them only, the other takes it too."""
+    both = list(dict.fromkeys(name for family in ("Ascend910B", "Ascend910_93") for name in dtypes.get(family, ())))
+    return {family: tuple(own if family == "Ascend950" else both) for family, own in dtypes.items()}
+
+
+def checked(one: Parameter, checks: Checks) -> Parameter:
+    """The parameter without what no check of CANN's names."""
+    relations = dict(one.relations)
+    for relation, pairs in (("shape", checks.shapes), ("dtype", checks.dtypes)):
+        kept = tuple(name for name in relations.pop(relation, ()) if frozenset((one.name, name)) in pairs)
+        relations |= {relation: kept} if kept else {}
+    if not checks.broadcasts:
+        relations.pop("shape_of_broadcast", None)
+    ranks = one.ranks
+    if ranks:
+        low = ranks[0] if checks.lowest.get(one.name) == {ranks[0]} else 0
+        high = ranks[-1] if checks.highest.get(one.name) == {ranks[-1]} else 8
+        ranks = ranks if (low, high) == (ranks[0], ranks[-1]) else tuple(range(low, high + 1))
+    return replace(one, ranks=ranks, relations=relations)
 
 
 def without_contradiction(one: Parameter, others: list[Parameter]) -> Parameter:
@@ -366,6 +396,11 @@ def without_contradiction(one: Parameter, others: list[Parameter]) -> Parameter:
     return replace(one, ranks=ranks, relations=relations)
 
 
+def says_more(one: Function, other: Function) -> Function:
+    """Of two pages about a function the one that names more of what must be given; older pages name nothing."""
+    return max(one, other, key=lambda function: sum(parameter.required for parameter in function.parameters))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
@@ -382,7 +417,7 @@ def main() -> None:
         for path in sorted(tree.rglob("docs/aclnn*.md")):
             if "experimental" not in path.parts:
                 for function in functions_of(tree, path, repository):
-                    functions.setdefault(function.name, function)
+                    functions[function.name] = says_more(functions.get(function.name, function), function)
         target = options.out / f"{repository}.rules"
         target.write_text(write(functions.values(), source=f"{repository} at {commit}"))
         parameters = sum(len(function.parameters) for function in functions.values())

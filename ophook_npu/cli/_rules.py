@@ -73,9 +73,18 @@ def _print_function(console: Console, one: rules.Function, families: tuple[str, 
                 ("161001" if parameter.required else "allowed or not said") if parameter.kind.endswith("*") else "",
                 " ".join(parameter.dtypes.get(family, ())) or "-",
                 rules.ranks_text(parameter.ranks),
-                "; ".join(f"{key} {' and '.join(names)}" for key, names in parameter.relations.items()),
+                "; ".join(_relation(key, names) for key, names in parameter.relations.items()),
             )
         console.print(table)
+
+
+def _relation(key: str, names: tuple[str, ...]) -> str:
+    words = {
+        "either": "161001 where null like",
+        "shape_of_broadcast": "shape of the broadcast of",
+        "any_if_empty": "any type if empty",
+    }
+    return " ".join([words.get(key, f"{key} of"), " and ".join(names)]).strip()
 
 
 def _print_report(console: Console, path: Path) -> None:

@@ -36,8 +36,13 @@ def register(app: typer.Typer) -> None:
         memory: _Memory = None,
         sync: _Sync = False,
         rules: Annotated[
-            bool, typer.Option("--rules", help="Refuse what CANN's pages say a device refuses (see `sim rules`).")
-        ] = False,
+            bool | None,
+            typer.Option(
+                "--rules/--no-rules",
+                help="Refuse in phase 1 what a device refuses (see `sim rules`); the default.",
+                show_default=False,
+            ),
+        ] = None,
         rules_report: Annotated[
             Path | None, typer.Option(help="Append to this file what each product would refuse; a JSON line each.")
         ] = None,
@@ -51,7 +56,7 @@ def register(app: typer.Typer) -> None:
         autoload.unsettle(environ)
         if arguments[0] not in sim.TOOLS:
             command(arguments, environ)  # a wrong name is refused before minutes of building
-        if rules or rules_report:
+        if rules is not None or rules_report:
             _ask_for_rules(environ, device, rules, rules_report)
         become(arguments, _inside(device, environ, soc, devices, memory, sync)[0])
 
@@ -77,12 +82,12 @@ def register(app: typer.Typer) -> None:
         print(text, end="")
 
 
-def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool, report: Path | None) -> None:
+def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool | None, report: Path | None) -> None:
     chosen = place.choose(device, place.detect())
     if chosen != "sim":
         raise OphookError("run", f"the rules are the simulator's, and this runs on the {chosen}", todo="--device sim")
-    if enforced:
-        environ["OPHOOK_SIM_RULES"] = "on"
+    if enforced is not None:
+        environ["OPHOOK_SIM_RULES"] = "on" if enforced else "off"
     if report is not None:
         if report.is_dir() or not report.absolute().parent.is_dir():
             raise OphookError("run", f"cannot write {report}", allowed="a file in a folder that is there")

@@ -3,18 +3,18 @@
 The tables are in ``csrc/rules/*.rules``: text, one function a block, one parameter a line, columns separated by tabs::
 
     aclnnAdd    ops-math/math/add/docs/aclnnAdd&aclnnInplaceAdd.md    Ascend910B Ascend910_93 Ascend950
-            self    aclTensor*  in  required    FLOAT FLOAT16 …  ND  0-8  strided  broadcasts=other promotes=other
+            out    aclTensor*  out  required    FLOAT FLOAT16 …  ND  0-8  shape_of_broadcast=self,other
 
 A column with ``-`` says nothing: such a rule refuses nothing. Where products differ, the column names them:
-``Ascend950:FLOAT FLOAT16|*:FLOAT`` (``*``: the others). ``scripts/device_rules.py`` writes the files from the pages;
-``by_hand.rules`` has what pages say only in words, in the same form, and replaces the function's block as a whole.
+``Ascend950:FLOAT FLOAT16|*:FLOAT`` (``*``: the others). ``scripts/device_rules.py`` writes the files from the pages.
+``by_hand.rules`` corrects them, each function after a comment with the reason: a column with ``=`` is as on the page.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
@@ -30,6 +30,7 @@ DATA_TYPES = (
 """The names of ``aclDataType`` without their prefix, with CANN's BFLOAT16 for ACL_BF16."""
 
 FOLDER = Path(__file__).resolve().parent.parent / "csrc" / "rules"
+BY_HAND = FOLDER / "by_hand.rules"
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,9 @@ class Parameter:
     ``kind`` is its C type without ``const`` (``aclTensor*``); ``direction`` is ``in``, ``out`` or ``inout``.
     ``required``: a null pointer is refused with 161001. ``dtypes`` and ``formats`` are by family, in CANN's names; a
     family that is missing is not limited. ``ranks`` are the numbers of dimensions that are allowed, None for any.
-    ``strided`` says whether the tensor may be non-contiguous, None where the page does not say. ``relations`` tie it to
-    other parameters by name: ``dtype`` and ``shape`` (the same as), ``promotes`` and ``broadcasts`` (with),
-    ``from_promotion`` (what the two promote to can be cast to it) and ``shape_of_broadcast`` (has the broadcast shape
-    of the two).
+    ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
+    the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``any_if_empty`` (the data type
+    of a tensor without elements is not looked at; names nobody).
     """
 
     name: str
@@ -52,7 +52,6 @@ class Parameter:
     dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     formats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ranks: tuple[int, ...] | None = None
-    strided: bool | None = None
     relations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -132,71 +131,92 @@ def write(functions: Iterable[Function], source: str) -> str:
             columns = [
                 "", one.name, one.kind, one.direction, "required" if one.required else "-", dtypes, formats,
                 _ranks(one.ranks),
-                {True: "strided", False: "contiguous", None: "-"}[one.strided],
-                " ".join(f"{key}={','.join(names)}" for key, names in one.relations.items()) or "-",
+                " ".join(f"{key}={','.join(names)}" if names else key for key, names in one.relations.items()) or "-",
             ]  # fmt: skip
             lines.append("\t".join(columns))
     return "\n".join(lines) + "\n"
 
 
-def read(path: Path) -> Iterator[Function]:
-    """The functions of one table.
+def read(path: Path, known: Mapping[str, Function] | None = None) -> Iterator[Function]:
+    """The functions of one table; those that it corrects are in ``known``.
 
     Raises:
         OphookError: a line has not the form that the module's description gives.
     """
-    head: list[str] | None = None
-    parameters: list[Parameter] = []
+    function: Function | None = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line or line.startswith("#"):
             continue
         columns = line.split("\t")
         try:
             if columns[0]:
-                if head:
-                    yield _function(head, parameters)
-                head, parameters = columns, []
-                _, _, _ = columns
+                if function:
+                    yield function
+                function = _head(columns, (known or {}).get(columns[0]))
             else:
-                assert head is not None
-                parameters.append(_parameter(columns, _families(head)))
+                assert function is not None
+                function = _with(function, columns)
         except (ValueError, AssertionError, KeyError) as error:
             raise OphookError("rules", f"{path.name}, line {number} cannot be read: {line!r} ({error})") from error
-    if head:
-        yield _function(head, parameters)
+    if function:
+        yield function
 
 
-def _families(head: list[str]) -> tuple[str, ...]:
-    return tuple(name for name in head[2].split() if name in FAMILIES)
+def _head(columns: list[str], page: Function | None) -> Function:
+    name, where, families = columns
+    if where == "=":
+        assert page is not None, "no page has it"
+        assert families == "="
+        return page
+    have = tuple(family for family in families.split() if family in FAMILIES)
+    return Function(name, where, have, (), tuple(family[1:] for family in families.split() if family.startswith("!")))
 
 
-def _function(head: list[str], parameters: list[Parameter]) -> Function:
-    absent = tuple(name[1:] for name in head[2].split() if name.startswith("!"))
-    return Function(head[0], head[1], _families(head), tuple(parameters), absent)
+def _with(function: Function, columns: list[str]) -> Function:
+    """The function with one more parameter, or with one corrected."""
+    places = [place for place, one in enumerate(function.parameters) if one.name == columns[1]]
+    page = function.parameters[places[0]] if places else None
+    one = _parameter(columns, function.families, page)
+    if not places:
+        return replace(function, parameters=(*function.parameters, one))
+    return replace(function, parameters=tuple(one if other is page else other for other in function.parameters))
 
 
-def _parameter(columns: list[str], families: tuple[str, ...]) -> Parameter:
-    _, name, kind, direction, required, dtypes, formats, ranks, strided, relations = columns
-    pairs = (item.split("=") for item in relations.split()) if relations != "-" else ()
-    return Parameter(
-        name, kind, direction, required == "required", _from_column(dtypes, families), _from_column(formats, families),
-        _from_ranks(ranks), {"strided": True, "contiguous": False, "-": None}[strided],
-        {key: tuple(names.split(",")) for key, names in pairs},
-    )  # fmt: skip
+def _parameter(columns: list[str], families: tuple[str, ...], page: Parameter | None) -> Parameter:
+    _, name, kind, direction, required, dtypes, formats, ranks, relations = columns
+    read = {
+        "kind": (kind, lambda: kind),
+        "direction": (direction, lambda: direction),
+        "required": (required, lambda: required == "required"),
+        "dtypes": (dtypes, lambda: _from_column(dtypes, families)),
+        "formats": (formats, lambda: _from_column(formats, families)),
+        "ranks": (ranks, lambda: _from_ranks(ranks)),
+        "relations": (relations, lambda: _from_relations(relations)),
+    }
+    told = {field: value() for field, (column, value) in read.items() if column != "="}
+    if page is None:
+        assert len(told) == len(read), f"no page has {name}"
+        return Parameter(name=name, **told)  # type: ignore[arg-type]
+    return replace(page, **told)  # type: ignore[arg-type]
+
+
+def _from_relations(column: str) -> dict[str, tuple[str, ...]]:
+    pairs = (item.partition("=") for item in column.split()) if column != "-" else ()
+    return {key: tuple(names.split(",")) if names else () for key, _, names in pairs}
 
 
 @functools.cache
 def table() -> Mapping[str, Function]:
-    """Every documented function by name; what was added by hand comes last and wins."""
+    """Every documented function by name, corrected by hand."""
     found: dict[str, Function] = {}
-    for path in sorted(FOLDER.glob("*.rules"), key=lambda one: (one.stem == "by_hand", one.name)):
-        found.update((function.name, function) for function in read(path))
+    for path in sorted(FOLDER.glob("*.rules"), key=lambda one: (one == BY_HAND, one.name)):
+        found.update([(function.name, function) for function in read(path, found)])
     return found
 
 
 def sources() -> list[str]:
     """Where the tables come from: repository and commit."""
-    lines = (path.open().readline().strip() for path in sorted(FOLDER.glob("*.rules")))
+    lines = (path.open().readline().strip() for path in sorted(FOLDER.glob("*.rules")) if path != BY_HAND)
     return [line.removeprefix("# ") for line in lines]
 
 
@@ -234,7 +254,6 @@ def as_json(function: Function, families: Iterable[str] = FAMILIES) -> dict[str,
                 "dtypes": {name: list(one.dtypes[name]) for name in families if name in one.dtypes},
                 "formats": {name: list(one.formats[name]) for name in families if name in one.formats},
                 "ranks": None if one.ranks is None else list(one.ranks),
-                "strided": one.strided,
                 "relations": {key: list(names) for key, names in one.relations.items()},
             }
             for one in function.parameters

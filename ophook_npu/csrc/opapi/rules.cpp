@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -55,26 +56,82 @@ struct Verdict {
   std::string message;
 };
 
+// What an argument breaks, in the words that every refusal has.
+Verdict refused(const FunctionRules& rules, const ParameterRules& rule, size_t family, const std::string& came, const std::string& allowed) {
+  return {kInvalid, rules.name + ": " + rule.name + " " + came + "; " + std::string(kFamilies[family]) + " allows " + allowed + " (" + rules.page + ")"};
+}
+
+std::string shape_text(at::IntArrayRef sizes) {
+  std::string text;
+  for (int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+bool is_empty(const aclTensor& tensor) {
+  return std::any_of(tensor.sizes.begin(), tensor.sizes.end(), [](int64_t size) { return size == 0; });
+}
+
 Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclTensor& tensor, size_t family) {
-  auto refused = [&](const std::string& came, const std::string& allowed) {
-    return Verdict{kInvalid, rules.name + ": " + rule.name + " " + came + "; " + std::string(kFamilies[family]) + " allows " + allowed +
-                                 " (" + rules.page + ")"};
-  };
   const uint64_t dtypes = rule.dtypes[family];
-  if (dtypes && !(dtypes >> tensor.dtype & 1)) return refused("has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
-  // Of the numbers of dimensions only "no more than eight" holds everywhere: pages that say 1-8 or 2 are called with fewer.
-  constexpr size_t kMostRank = 8;
-  if (rule.ranks && tensor.sizes.size() > kMostRank)
-    return refused("has " + std::to_string(tensor.sizes.size()) + " dimensions", "up to " + std::to_string(kMostRank));
+  if (dtypes && !(dtypes >> tensor.dtype & 1) && !(rule.any_if_empty && is_empty(tensor)))
+    return refused(rules, rule, family, "has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
+  const size_t rank = tensor.sizes.size();
+  if (rule.ranks && (rank >= 32 || !(rule.ranks >> rank & 1)))
+    return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks));
   if (is_private(tensor.format) && !rule.private_formats[family])
-    return refused("has the private format " + std::to_string(tensor.format), "ND");
+    return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
   return {};
+}
+
+// False where the two shapes cannot be brought together.
+bool broadcast_of(at::IntArrayRef a, at::IntArrayRef b, at::DimVector& both) {
+  both.assign(std::max(a.size(), b.size()), 1);
+  for (size_t back = 1; back <= both.size(); ++back) {
+    const int64_t left = back <= a.size() ? a[a.size() - back] : 1, right = back <= b.size() ? b[b.size() - back] : 1;
+    if (left != right && left != 1 && right != 1) return false;
+    both[both.size() - back] = left == 1 ? right : left;
+  }
+  return true;
+}
+
+Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments, size_t family) {
+  const auto tensor = [&](size_t at) {
+    return arguments[at].kind == Argument::kTensor ? static_cast<const aclTensor*>(arguments[at].pointer) : nullptr;
+  };
+  const aclTensor *one = tensor(own), *first = tensor(relation.first);
+  if (!one || !first) return {};
+  const ParameterRules& rule = rules.parameters[own];
+  const std::string& other = rules.parameters[relation.first].name;
+  switch (relation.kind) {
+    case Relation::kDtype:
+      if (one->dtype == first->dtype) return {};
+      return refused(rules, rule, family, "has data type " + dtype_name(one->dtype), "that of " + other + ", " + dtype_name(first->dtype));
+    case Relation::kShape:
+      if (one->sizes == first->sizes) return {};
+      return refused(rules, rule, family, "has shape " + shape_text(one->sizes), "that of " + other + ", " + shape_text(first->sizes));
+    case Relation::kShapeOfBroadcast: {
+      const aclTensor* second = tensor(relation.second);
+      at::DimVector both;
+      if (!second || (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both)) return {};
+      return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
+                     "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes));
+    }
+    case Relation::kEither: return {};  // looked at with the null pointers
+  }
+  return {};
+}
+
+bool is_missing(const FunctionRules& rules, size_t at, const Argument* arguments) {
+  if (arguments[at].kind == Argument::kValue || arguments[at].pointer) return false;
+  if (rules.parameters[at].required) return true;
+  for (const Relation& relation : rules.parameters[at].relations)
+    if (relation.kind == Relation::kEither && !arguments[relation.first].pointer) return true;
+  return false;
 }
 
 Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
   for (size_t i = 0; i < count; ++i)
-    if (rules.parameters[i].required && arguments[i].kind != Argument::kValue && !arguments[i].pointer)
-      return {kNullPointer, rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
+    if (is_missing(rules, i, arguments)) return {kNullPointer, rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
   for (size_t i = 0; i < count; ++i) {
     const ParameterRules& rule = rules.parameters[i];
     if (!arguments[i].pointer) continue;
@@ -87,12 +144,15 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
           if (Verdict found = tensor_verdict(rules, rule, *tensor, family); found.code) return found;
     }
   }
+  for (size_t i = 0; i < count; ++i)
+    for (const Relation& relation : rules.parameters[i].relations)
+      if (Verdict found = relation_verdict(rules, i, relation, arguments, family); found.code) return found;
   return {};
 }
 
 std::atomic<bool> enforced = [] {
   const char* mode = std::getenv("OPHOOK_SIM_RULES");
-  return mode && std::strcmp(mode, "on") == 0;
+  return !mode || std::strcmp(mode, "off") != 0;
 }();
 
 const char* report_file() {

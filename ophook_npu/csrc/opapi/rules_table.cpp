@@ -104,19 +104,45 @@ Argument::Kind kind_of(std::string_view type) {
   return type.ends_with('*') ? Argument::kPointer : Argument::kValue;
 }
 
-ParameterRules parameter(const std::vector<std::string_view>& columns) {
-  ParameterRules rules;
+// A column with "=" leaves what the page says.
+void read_parameter(const std::vector<std::string_view>& columns, ParameterRules& rules) {
+  const auto says = [&](size_t column) { return columns[column] != "="; };
   rules.name = columns[1];
-  rules.kind = kind_of(columns[2]);
-  rules.required = columns[4] == "required";
-  if (rules.kind == Argument::kTensor || rules.kind == Argument::kList) {
-    by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
+  if (says(2)) rules.kind = kind_of(columns[2]);
+  if (says(4)) rules.required = columns[4] == "required";
+  if (says(8)) rules.related = columns[8] == "-" ? "" : columns[8];
+  if (rules.kind != Argument::kTensor && rules.kind != Argument::kList) return;
+  if (says(5)) by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
+  if (says(6))
     by_family(columns[6], [&](size_t family, std::string_view words) {
       rules.private_formats[family] = words.find("FRACTAL") != words.npos || words.find("C1HWC0") != words.npos;
     });
-    rules.ranks = rank_bits(columns[7]);
+  if (says(7)) rules.ranks = rank_bits(columns[7]);
+}
+
+size_t position(const FunctionRules& function, std::string_view name) {
+  size_t at = 0;
+  while (at < function.parameters.size() && function.parameters[at].name != name) ++at;
+  return at;
+}
+
+void relate(const FunctionRules& function, ParameterRules& one) {
+  constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {
+      {"dtype", Relation::kDtype}, {"shape", Relation::kShape}, {"shape_of_broadcast", Relation::kShapeOfBroadcast}, {"either", Relation::kEither}};
+  one.relations.clear();
+  one.any_if_empty = false;
+  if (one.related.empty()) return;
+  for (std::string_view word : split(one.related, ' ')) {
+    const size_t equals = word.find('=');
+    one.any_if_empty |= word == "any_if_empty";
+    for (const auto& [name, kind] : kKinds) {
+      if (equals == word.npos || word.substr(0, equals) != name) continue;
+      const auto others = split(word.substr(equals + 1), ',');
+      if (kind == Relation::kShapeOfBroadcast) one.relations.push_back({kind, position(function, others.front()), position(function, others.back())});
+      else
+        for (std::string_view other : others) one.relations.push_back({kind, position(function, other), 0});
+    }
   }
-  return rules;
 }
 
 }  // namespace
@@ -125,6 +151,7 @@ void read_rules(const std::string& path, RulesTable& table) {
   std::ifstream file(path);
   FunctionRules function;
   auto finish = [&] {
+    for (ParameterRules& one : function.parameters) relate(function, one);
     if (!function.name.empty()) table[function.name] = std::move(function);
     function = {};
   };
@@ -134,12 +161,18 @@ void read_rules(const std::string& path, RulesTable& table) {
     if (!columns[0].empty()) {
       finish();
       if (columns.size() != 3) continue;
+      if (columns[1] == "=") {
+        if (const auto page = table.find(std::string(columns[0])); page != table.end()) function = page->second;
+        continue;
+      }
       function.name = columns[0];
       function.page = columns[1];
       for (std::string_view family : split(columns[2], ' '))
         if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily) function.absent[size_t(family_of(family.substr(1)))] = true;
-    } else if (columns.size() == 10) {
-      function.parameters.push_back(parameter(columns));
+    } else if (columns.size() == 9) {
+      const size_t at = position(function, columns[1]);
+      if (at == function.parameters.size()) function.parameters.emplace_back();
+      read_parameter(columns, function.parameters[at]);
     } else {
       function.name.clear();
     }
@@ -157,6 +190,13 @@ std::string dtype_names(uint64_t bits) {
   std::string names;
   for (const Named& dtype : kDtypes)
     if (bits >> dtype.value & 1) names += (names.empty() ? "" : ", ") + std::string(dtype.name);
+  return names;
+}
+
+std::string rank_names(uint32_t bits) {
+  std::string names;
+  for (int rank = 0; rank < 32; ++rank)
+    if (bits >> rank & 1) names += (names.empty() ? "" : ", ") + std::to_string(rank);
   return names;
 }
 

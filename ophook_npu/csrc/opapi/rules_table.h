@@ -15,13 +15,22 @@ namespace sim::aclnn {
 constexpr std::array<std::string_view, 3> kFamilies{"Ascend910B", "Ascend910_93", "Ascend950"};
 constexpr int kNoFamily = -1;
 
+// How a parameter hangs on one or two others, by their positions.
+struct Relation {
+  enum Kind : unsigned char { kDtype, kShape, kShapeOfBroadcast, kEither } kind;
+  size_t first, second;  // the second of kShapeOfBroadcast only
+};
+
 struct ParameterRules {
   std::string name;
   Argument::Kind kind = Argument::kValue;
   bool required = false;
+  bool any_if_empty = false;  // the data type of a tensor without elements is not looked at
   std::array<uint64_t, kFamilies.size()> dtypes{};  // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
   uint32_t ranks = 0;                                // a bit for each number of dimensions; 0: any
+  std::string related;                               // the column, until all parameters of the function are known
+  std::vector<Relation> relations;
 };
 
 struct FunctionRules {
@@ -32,10 +41,11 @@ struct FunctionRules {
 
 using RulesTable = std::unordered_map<std::string, FunctionRules>;
 
-// Reads one file into the table; a line of another form is skipped with its function. Python's reader refuses it, and the
-// tests read every file with both.
+// Reads one file into the table, or corrects what is there; a line of another form is skipped with its function. Python's
+// reader refuses it, and the tests read every file with both.
 void read_rules(const std::string& path, RulesTable& table);
 std::string dtype_names(uint64_t bits);
 std::string dtype_name(int dtype);
+std::string rank_names(uint32_t bits);
 
 }  // namespace sim::aclnn
