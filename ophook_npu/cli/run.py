@@ -20,6 +20,7 @@ _Device = Annotated[str, typer.Option(help="auto: an NPU if there is one, else t
 _Soc = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
 _Devices = Annotated[int | None, typer.Option(help="How many devices to simulate; 1 by default.")]
 _Memory = Annotated[int | None, typer.Option(help="Memory of each simulated device, in MiB.")]
+_Cann = Annotated[str | None, typer.Option(help="The CANN release to simulate: 8.5.0, the default, or 9.0.0.")]
 _Sync = Annotated[bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")]
 
 
@@ -35,6 +36,7 @@ def register(app: typer.Typer) -> None:
         devices: _Devices = None,
         memory: _Memory = None,
         sync: _Sync = False,
+        cann: _Cann = None,
         rules: Annotated[
             bool | None,
             typer.Option(
@@ -58,7 +60,7 @@ def register(app: typer.Typer) -> None:
             command(arguments, environ)  # a wrong name is refused before minutes of building
         if rules is not None or rules_report:
             _ask_for_rules(environ, device, rules, rules_report)
-        become(arguments, _inside(device, environ, soc, devices, memory, sync)[0])
+        become(arguments, _inside(device, environ, soc, devices, memory, sync, cann)[0])
 
     @app.command("env")
     def env(
@@ -68,12 +70,13 @@ def register(app: typer.Typer) -> None:
         devices: _Devices = None,
         memory: _Memory = None,
         sync: _Sync = False,
+        cann: _Cann = None,
     ) -> None:
         """Print what `run` sets, for a shell: eval "$(ophook-npu env)". Then python, pytest, torchrun … have an npu."""
         try:
             if cpu and device not in ("auto", "cpu"):
                 raise OphookError("env", f"--cpu and --device {device}", allowed="one of them")
-            text = _exports("cpu" if cpu else device, soc, devices, memory, sync)
+            text = _exports("cpu" if cpu else device, soc, devices, memory, sync, cann)
         except BaseException:
             print("false")  # so that the shell's `eval` fails too, and does nothing
             raise
@@ -94,25 +97,33 @@ def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool | None, 
         environ["OPHOOK_SIM_RULES_REPORT"] = str(report.absolute())
 
 
-def _exports(device: str, soc: str | None, devices: int | None, memory: int | None, sync: bool) -> str:
+def _exports(
+    device: str, soc: str | None, devices: int | None, memory: int | None, sync: bool, cann: str | None
+) -> str:
     before = dict(os.environ)
     autoload.unsettle(before)
     chosen = place.choose(device, place.detect())
     if chosen != "sim":
-        given = {"--soc": soc, "--devices": devices, "--memory": memory, "--sync": sync or None}
+        given = {"--soc": soc, "--devices": devices, "--memory": memory, "--sync": sync or None, "--cann": cann}
         for option, value in given.items():
             if value is not None:
                 raise OphookError(
                     "env", f"{option} describes a simulated device, and this is for the {chosen}", todo="leave it out"
                 )
-    after, always = _inside(device, dict(before), soc, devices, memory, sync)
+    after, always = _inside(device, dict(before), soc, devices, memory, sync, cann)
     if chosen == "cpu":
         sim.take_out(after)
     return sim.exports(before, after, always)
 
 
 def _inside(
-    device: str, environ: dict[str, str], soc: str | None, devices: int | None, memory: int | None, sync: bool
+    device: str,
+    environ: dict[str, str],
+    soc: str | None,
+    devices: int | None,
+    memory: int | None,
+    sync: bool,
+    cann: str | None,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """``environ`` for a program on ``device``, and the variables that are this place's own."""
     host = place.detect()
@@ -126,7 +137,7 @@ def _inside(
         always: tuple[str, ...] = (autoload.VARIABLE,)
     else:
         size = None if memory is None else memory << 20
-        machine: dict[str, Any] = {"soc": soc, "devices": devices, "memory": size, "synchronous": sync}
+        machine: dict[str, Any] = {"soc": soc, "devices": devices, "memory": size, "synchronous": sync, "cann": cann}
         sim.environment(Path(), **machine)  # refuses what there is not before minutes of building
         variables = sim.environment(build_with_progress(Console(stderr=True))[0], **machine)
         sim.apply(environ, variables)

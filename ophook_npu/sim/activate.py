@@ -37,7 +37,12 @@ def active() -> Path | None:
 
 
 def enable(
-    *, soc: str | None = None, devices: int | None = None, memory: int | None = None, synchronous: bool = False
+    *,
+    soc: str | None = None,
+    devices: int | None = None,
+    memory: int | None = None,
+    synchronous: bool = False,
+    cann: str | None = None,
 ) -> Path:
     """Build the simulator if needed (stderr says so), put it under this process and import torch and torch_npu.
 
@@ -60,7 +65,7 @@ def enable(
             todo="call ophook_npu.sim.enable() first, or use `ophook-npu run`",
         )
     root = build(on_start=_say_that_it_builds)
-    apply(os.environ, environment(root, soc=soc, devices=devices, memory=memory, synchronous=synchronous))
+    apply(os.environ, environment(root, soc=soc, devices=devices, memory=memory, synchronous=synchronous, cann=cann))
     _load(root, _BEFORE_TORCH)
     autoload.unsettle(os.environ)
     wanted = os.environ.get(autoload.VARIABLE)

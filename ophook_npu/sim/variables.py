@@ -18,7 +18,9 @@ from ophook_npu.sim import soc as socs
 SEARCHED = {"LD_LIBRARY_PATH": "lib64", "PATH": "bin"}
 TOOLS = ("npu-smi",)  # the programs in bin
 _MOST_DEVICES = 16
-_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC")
+CANN_VERSIONS = ("8.5.0", "9.0.0")
+"""The CANN releases that can be simulated, the default first."""
+_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN")
 
 
 def environment(
@@ -28,6 +30,7 @@ def environment(
     devices: int | None = None,
     memory: int | None = None,
     synchronous: bool = False,
+    cann: str | None = None,
 ) -> dict[str, str]:
     """The variables that a program needs to run on the simulator at ``root``, without those of `SEARCHED`.
 
@@ -35,9 +38,10 @@ def environment(
         soc: None takes OPHOOK_SIM_SOC, or else the default.
         devices: None takes OPHOOK_SIM_DEVICES, or else 1.
         memory: bytes for each device; None takes the SoC's own, or three quarters of the host's if that is less.
+        cann: the release that the simulator says it is; None takes OPHOOK_SIM_CANN, or else the first of CANN_VERSIONS.
 
     Raises:
-        OphookError: an unknown SoC, or a number that no machine has.
+        OphookError: an unknown SoC or release, or a number that no machine has.
     """
     if devices is None:
         given = os.environ.get("OPHOOK_SIM_DEVICES", "1")
@@ -57,6 +61,10 @@ def environment(
         variables["OPHOOK_SIM_MEMORY"] = str(memory)
     if synchronous:
         variables["OPHOOK_SIM_SYNC"] = "1"
+    if release := cann or os.environ.get("OPHOOK_SIM_CANN"):
+        if release not in CANN_VERSIONS:
+            raise OphookError("cann", f"CANN {release} is not simulated", allowed=", ".join(CANN_VERSIONS))
+        variables["OPHOOK_SIM_CANN"] = release
     return variables
 
 

@@ -289,13 +289,14 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, h
 def test_prompt_attention(layout: str, own: int) -> None:
     import torch_npu
 
-    q, k, v = (normal(2, heads, 6, 8, seed=seed) for seed, heads in enumerate((4, own, own)))
+    q, k, v = (normal(2, heads, 6, 8, seed=seed).half() for seed, heads in enumerate((4, own, own)))
     arrange = (lambda x: x) if layout == "BNSD" else (lambda x: x.transpose(1, 2).flatten(2))
     hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
     inputs = [arrange(x).contiguous().npu() for x in (q, k, v)]
     settings = {"num_heads": 4, "num_key_value_heads": own, "scale_value": 0.3, "input_layout": layout}
     got = torch_npu.npu_prompt_flash_attention(*inputs, atten_mask=hidden.npu(), **settings).cpu()
-    torch.testing.assert_close(got, arrange(attention(q, k, v, 0.3, hidden)), rtol=1e-4, atol=1e-5)
+    want = arrange(attention(q.float(), k.float(), v.float(), 0.3, hidden))
+    torch.testing.assert_close(got.float(), want, rtol=2e-3, atol=2e-3)
     with pytest.raises(RuntimeError, match="numKeyValueHeads is 1, the key has"):
         torch_npu.npu_prompt_flash_attention(*inputs, **(settings | {"num_key_value_heads": 1}))
     with pytest.raises(RuntimeError, match="lengths of single sequences are not simulated"):
@@ -307,7 +308,7 @@ def test_prompt_attention(layout: str, own: int) -> None:
 def test_attention_of_one_new_token(lengths: list[int] | None, masked: bool) -> None:
     import torch_npu
 
-    q, k, v = normal(2, 4, 1, 8), normal(2, 2, 7, 8, seed=1), normal(2, 2, 7, 8, seed=2)
+    q, k, v = (x.half() for x in (normal(2, 4, 1, 8), normal(2, 2, 7, 8, seed=1), normal(2, 2, 7, 8, seed=2)))
     unseen = torch.zeros(2, 7, dtype=torch.bool)
     unseen[1, 0] = masked
     hidden = unseen[:, None, None]
@@ -324,7 +325,8 @@ def test_attention_of_one_new_token(lengths: list[int] | None, masked: bool) -> 
         scale_value=0.3,
         input_layout="BNSD",
     )
-    torch.testing.assert_close(got.cpu(), attention(q, k, v, 0.3, hidden), rtol=1e-4, atol=1e-5)
+    want = attention(q.float(), k.float(), v.float(), 0.3, hidden)
+    torch.testing.assert_close(got.cpu().float(), want, rtol=2e-3, atol=2e-3)
 
 
 def test_fused_attention_of_sequences_of_different_length() -> None:

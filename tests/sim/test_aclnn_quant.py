@@ -465,7 +465,7 @@ for call in calls:
     result = run_sim(code, TASK_QUEUE_ENABLE="0")
     lines = [line.split("[simulated Ascend] ")[-1] for line in result.stdout.splitlines()]
     expected = [
-        "aclnnDynamicQuantV2: x has dtype Float; allowed: Half, BFloat16",
+        "aclnnDynamicQuantV2: x has data type FLOAT; Ascend910B allows FLOAT16, BFLOAT16",
         "aclnnDynamicQuantV2: group 1 has -1 rows from row 2 on, there are 4",
         "aclnnDynamicQuantV2: CheckShape failed",
         "aclnnAscendQuantV3: 3 scales for a dimension of size 8",

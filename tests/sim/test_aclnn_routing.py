@@ -289,7 +289,7 @@ def test_attention_in_two_parts(dtype: torch.dtype, layout: str) -> None:
         torch.testing.assert_close(result.cpu().double(), want.unsqueeze(-1).expand(result.shape), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_attention_to_selected_blocks(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
     size, count, group = 4, 2, 3  # keys of a block, blocks of a token, heads of a key head
@@ -314,8 +314,7 @@ def test_attention_to_selected_blocks(dtype: torch.dtype) -> None:
             rows = [first + int(block) * size + i for block in chosen[token, head // group] for i in range(size)]
             scores = 0.5 * key[rows, head // group].double() @ query[token, head].double()
             want = scores.softmax(0) @ value[rows, head // group].double()
-            close = {"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 2e-2, "atol": 2e-2}
-            torch.testing.assert_close(out[token, head].cpu().double(), want, **close)
+            torch.testing.assert_close(out[token, head].cpu().double(), want, rtol=2e-2, atol=2e-2)
             torch.testing.assert_close(top[token, head].cpu().double(), scores.max().expand(8), rtol=1e-4, atol=1e-4)
             want = (scores - scores.max()).exp().sum().expand(8)
             torch.testing.assert_close(total[token, head].cpu().double(), want, rtol=1e-4, atol=1e-4)

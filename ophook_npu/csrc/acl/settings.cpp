@@ -12,9 +12,19 @@
 
 namespace {
 
-// The CANN release whose interfaces are simulated, and the driver that goes with it.
-constexpr const char* kCannVersion = "8.5.0";
+// The CANN releases that can be simulated, the default first, and the driver. ophook_npu/sim/variables.py has the same list.
+constexpr const char* kCannVersions[] = {"8.5.0", "9.0.0"};
 constexpr const char* kDriverVersion = "25.3.0";
+
+// Null, with the error set, where OPHOOK_SIM_CANN names another.
+const char* cann_version() {
+  const char* asked = std::getenv("OPHOOK_SIM_CANN");
+  if (!asked || !*asked) return kCannVersions[0];
+  for (const char* version : kCannVersions)
+    if (strcmp(asked, version) == 0) return version;
+  sim_fail(ACL_ERROR_INVALID_PARAM, "OPHOOK_SIM_CANN=%s is not simulated; 8.5.0 and 9.0.0 are", asked);
+  return nullptr;
+}
 
 std::mutex mutex;
 std::map<int, int64_t> system_options = {
@@ -34,7 +44,8 @@ const char* aclGetRecentErrMsg() { return sim_error_message(); }
 
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
   memset(version, 0, sizeof *version);
-  const char* text = name == ACL_PKG_NAME_DRIVER ? kDriverVersion : kCannVersion;
+  const char* text = name == ACL_PKG_NAME_DRIVER ? kDriverVersion : cann_version();
+  if (!text) return ACL_ERROR_INVALID_PARAM;
   snprintf(version->version, sizeof version->version, "%s", text);
   const char* first = strchr(text, '.');
   const char* second = strchr(first + 1, '.');
@@ -45,7 +56,9 @@ aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* ve
 }
 
 aclError aclsysGetVersionStr(char* package, char* version) {
-  strcpy(version, strcmp(package, "driver") == 0 ? kDriverVersion : kCannVersion);
+  const char* text = strcmp(package, "driver") == 0 ? kDriverVersion : cann_version();
+  if (!text) return ACL_ERROR_INVALID_PARAM;
+  strcpy(version, text);
   return ACL_SUCCESS;
 }
 

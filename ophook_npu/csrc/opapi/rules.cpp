@@ -37,13 +37,14 @@ const RulesTable& rules_table() {
   return table;
 }
 
+std::atomic<int> known_family = kNoFamily;  // a client may call before it initializes ACL: then it is asked again
+
 int current_family() {
-  static std::atomic<int> known = kNoFamily;  // a client may call before it initializes ACL: then it is asked again
-  if (const int family = known.load(std::memory_order_relaxed); family != kNoFamily) return family;
+  if (const int family = known_family.load(std::memory_order_relaxed); family != kNoFamily) return family;
   const sim_soc* soc = sim_current_soc();
   for (size_t i = 0; soc && i < kFamilies.size(); ++i)
-    if (std::string_view(soc->name).starts_with(kFamilies[i])) known = int(i);
-  return known;
+    if (std::string_view(soc->name).starts_with(kFamilies[i])) known_family = int(i);
+  return known_family;
 }
 
 bool is_private(aclFormat format) {
@@ -216,5 +217,6 @@ int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t co
 
 }  // namespace sim::aclnn
 
-// For tests, which cannot set a variable before this library is loaded. Returns what held before.
+// For tests, which cannot set a variable before this library is loaded. Each returns what held before.
 extern "C" SIM_API int ophook_enforce_rules(int on) { return sim::aclnn::enforced.exchange(on != 0); }
+extern "C" SIM_API int ophook_rules_family(int family) { return sim::aclnn::known_family.exchange(family); }
