@@ -19,8 +19,11 @@ export _GLIBCXX_USE_CXX11_ABI=$abi
 if [ "${CMAKE_TOOLCHAIN_FILE:-}" != "$here/source_cmake/toolchain.cmake" ]; then
     export OPHOOK_NEXT_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE:-} CMAKE_TOOLCHAIN_FILE=$here/source_cmake/toolchain.cmake
 fi
-export OPHOOK_PRECOMPILE=${OPHOOK_PRECOMPILE:-0} OPHOOK_OPTIMIZE=
-[ "$fast" != --fast ] || OPHOOK_PRECOMPILE=1 OPHOOK_OPTIMIZE=-O0
+export OPHOOK_PRECOMPILE=${OPHOOK_PRECOMPILE:-0} OPHOOK_UNITY=${OPHOOK_UNITY:-0} OPHOOK_OPTIMIZE=
+export OPHOOK_ALONE="$tree/build/ophook-alone.txt"
+[ "$fast" != --fast ] || OPHOOK_PRECOMPILE=1 OPHOOK_UNITY=1 OPHOOK_OPTIMIZE=-O0
+# Sources that clash in one unit are found all at once, not one a build.
+[ "$OPHOOK_UNITY" != 1 ] || export MAKEFLAGS="-k ${MAKEFLAGS:-}"
 # Upstream uses ccache where it is installed; without these it would not keep what was compiled with such headers.
 export CCACHE_DEPEND=${CCACHE_DEPEND:-1} CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 version=$(ask "$python" 'import sys; print("%d.%d" % sys.version_info[:2])' 3.X)
@@ -31,7 +34,7 @@ if [ ! -e "$tree/third_party/Tensorpipe/CMakeLists.txt" ] && grep -qs -- '--disa
 fi
 log="$tree/build/ophook-build.log"
 echo "DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs _GLIBCXX_USE_CXX11_ABI=$abi; log: $log"
-echo "CMAKE_TOOLCHAIN_FILE=$CMAKE_TOOLCHAIN_FILE OPHOOK_PRECOMPILE=$OPHOOK_PRECOMPILE OPHOOK_OPTIMIZE=$OPHOOK_OPTIMIZE"
+echo "CMAKE_TOOLCHAIN_FILE=$CMAKE_TOOLCHAIN_FILE OPHOOK_PRECOMPILE=$OPHOOK_PRECOMPILE OPHOOK_UNITY=$OPHOOK_UNITY OPHOOK_OPTIMIZE=$OPHOOK_OPTIMIZE"
 if [ "${DRY_RUN:-0}" = 0 ]; then
     # What this leaves in the tree is recorded, so that --undo can take it out.
     "$python" -m ophook_npu.patch.traces begin "$tree"
@@ -50,10 +53,23 @@ fi
 : >"$log"
 # Upstream's setup.py generates the code once more; what comes out the same is not compiled again (torch_npu.cmake).
 export OPHOOK_TIMES="$tree/build/ophook-times.json" OPHOOK_PYTHON=$python
-"$python" -m ophook_npu.patch.rebuild remember "$tree" "$OPHOOK_TIMES"
+build() {
+    local status=0
+    "$python" -m ophook_npu.patch.rebuild remember "$tree" "$OPHOOK_TIMES"
+    (cd "$tree" && run bash ci/build.sh "${options[@]}" 2>&1) | 
+        "$python" -m ophook_npu.patch.progress "$log" "$tree/build/compile_commands.json" >&3 || status=$?
+    return "$status"
+}
 status=0
-(cd "$tree" && run bash ci/build.sh "${options[@]}" 2>&1) | 
-    "$python" -m ophook_npu.patch.progress "$log" "$tree/build/compile_commands.json" >&3 || status=$?
+build || status=$?
+# Each time fewer clash: what is compiled alone cannot.
+while [ "$status" -ne 0 ] && [ "$OPHOOK_UNITY" = 1 ] &&
+    "$python" -m ophook_npu.patch.unity "$log" "$tree/build" "$OPHOOK_ALONE" >&3; do
+    mv -- "$log" "$log.1"
+    : >"$log"
+    status=0
+    build || status=$?
+done
 if [ "$status" -ne 0 ]; then
     grep -n -i -m 5 -E '(^|[^a-z])error([^a-z]|$)' "$log" >&2 || true
     tail -n 20 "$log" >&2

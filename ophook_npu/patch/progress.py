@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
+from ophook_npu.patch.unity import members
+
 _NINJA = re.compile(r"^\[(\d+)/(\d+)\]")
 _MAKE = re.compile(r"^\[\s*(\d+)%\]")
 _BUILDING = re.compile(r"Building (?:CXX|C) object (\S+)")
@@ -41,7 +43,9 @@ class Units:
                 continue
             # make prints it as seen from the top of the build.
             output = os.path.relpath(Path(one["directory"], object_file[1]), commands.parent)
-            self._weights[output] = HEADERS + source.stat().st_size
+            # A unity unit is as long as the sources of which CMake made it.
+            texts = [Path(name) for name in members(source)] if source.name.startswith("unity_") else [source]
+            self._weights[output] = HEADERS + sum(text.stat().st_size for text in texts if text.is_file())
             if (commands.parent / output).is_file():
                 present.add(output)
         # What an interrupted build compiled is not printed again, unless it has become stale.

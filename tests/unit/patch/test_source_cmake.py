@@ -7,9 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
+
+from ophook_npu.patch.unity import members
 
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not on PATH")
 
@@ -98,9 +101,64 @@ def test_a_torch_with_cuda_needs_no_toolkit_and_its_cuda_part_is_left_out(build:
     assert "-DUSE_RPC" in command and "USE_NCCL" not in command
 
 
+KERNELS = "third_party/op-plugin/op_plugin/ops/opapi"
+
+
+def units(build: Build) -> dict[str, list[str]]:
+    """Name of each unity unit, and the names of its sources."""
+    return {
+        unit.name: [Path(name).name for name in members(unit)] for unit in sorted(build.build.rglob("unity_*_cxx.cxx"))
+    }
+
+
+def test_kernels_are_compiled_a_few_at_a_time(tmp_path: Path) -> None:
+    glob = f'file(GLOB KERNELS "${{CMAKE_SOURCE_DIR}}/{KERNELS}/*.cpp")\n'
+    build = Build(
+        tmp_path, PROJECT.replace("add_library(torch_npu SHARED", f"{glob}add_library(torch_npu SHARED ${{KERNELS}}")
+    )
+    folder = build.source / KERNELS
+    folder.mkdir(parents=True)
+    names = [f"Kernel{number}.cpp" for number in range(200)]
+    for name in names:
+        (folder / name).write_text("")
+    assert build.configure().returncode == 0
+    assert units(build) == {}
+    assert build.configure(OPHOOK_UNITY="1").returncode == 0
+    first = units(build)
+    assert sorted(chain.from_iterable(first.values())) == sorted(names) and len(first) <= 64
+    # Another operator, and one that does not compile next to others: no other unit changes.
+    (folder / "NewKernel.cpp").write_text("")
+    alone = tmp_path / "alone.txt"
+    alone.write_text(f"{folder / names[7]}\n")
+    done = build.configure(OPHOOK_UNITY="1", OPHOOK_ALONE=str(alone))
+    assert done.returncode == 0 and "200 kernels are compiled a few at a time, 1 by themselves" in done.stdout
+    second = units(build)
+    assert build.command(names[7]) and build.command("kernel.cpp")
+    assert sum(first.get(name) != second.get(name) for name in first.keys() | second.keys()) <= 2
+    assert {name: [s for s in second.get(name, []) if s != "NewKernel.cpp"] for name in first} == {
+        name: [s for s in sources if s != names[7]] for name, sources in first.items()
+    }
+
+
+def test_torchair_is_compiled_without_optimisation_and_through_ccache(tmp_path: Path) -> None:
+    build = Build(tmp_path, OTHER.replace("add_library", 'set(CMAKE_CXX_FLAGS "-O2 -DNDEBUG")\nadd_library'))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "ccache").write_text('#!/bin/sh\nexec "$@"\n')
+    (tools / "ccache").chmod(0o755)
+    done = build.configure(
+        "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", OPHOOK_OPTIMIZE="-O0", PATH=f"{tools}:{os.environ['PATH']}"
+    )
+    assert done.returncode == 0, done.stderr
+    command = build.command("kernel.cpp")
+    assert command.rindex(" -O0") > command.rindex(" -O2")
+    # compile_commands.json leaves the launcher out.
+    (rules,) = build.build.rglob("torch_npu.dir/build.make")
+    assert f"{tools}/ccache /" in rules.read_text()
+
+
 def test_another_project_is_left_alone(tmp_path: Path) -> None:
-    """torchair is configured by a cmake of its own in the middle of the build."""
-    build = Build(tmp_path, OTHER)
+    build = Build(tmp_path, OTHER.replace("AscendAdapter2", "Another"))
     done = build.configure("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", OPHOOK_PRECOMPILE="1", OPHOOK_OPTIMIZE="-O0")
     assert done.returncode == 0, done.stderr
     assert "cmake_pch" not in build.command("kernel.cpp") and "-O0" not in build.command("kernel.cpp")

@@ -57,11 +57,19 @@ case "$1" in --python=*) ;; *) echo "ERROR Unsupported parameters: ${1}"; exit 1
 cd "$(dirname "$0")/.."
 echo "arguments: $*"
 echo "environment: $DISABLE_INSTALL_TORCHAIR $MAX_JOBS $_GLIBCXX_USE_CXX11_ABI $TORCH_DEVICE_BACKEND_AUTOLOAD"
-echo "help: $OPHOOK_PRECOMPILE $OPHOOK_OPTIMIZE $PYTHONHASHSEED $CMAKE_TOOLCHAIN_FILE"
+echo "help: $OPHOOK_PRECOMPILE $OPHOOK_UNITY $OPHOOK_OPTIMIZE $PYTHONHASHSEED $CMAKE_TOOLCHAIN_FILE"
 mkdir -p build dist
 echo run >>build/runs
 echo "[1/4] Building CXX object a.o"
 if [ "$MODE" = compile-fails ]; then echo "a.cpp:3:1: error: expected ;"; exit 2; fi
+if [ "$MODE" = clashes ] && ! grep -q two.cpp "$OPHOOK_ALONE" 2>/dev/null; then
+    unit=CMakeFiles/torch_npu.dir/Unity/unity_ops_1_cxx.cxx
+    mkdir -p "build/$(dirname $unit)"
+    printf '#include "/t/one.cpp"\n#include "/t/two.cpp"\n' >build/$unit
+    echo "/t/two.cpp:3:1: error: redefinition of x"
+    echo "make[2]: *** [CMakeFiles/torch_npu.dir/build.make:9: $unit.o] Error 1"
+    exit 2
+fi
 if [ "$MODE" = hangs ]; then touch build/hanging; sleep 60; fi
 echo "[4/4] Linking"
 [ "$MODE" = no-wheel ] && exit 0
@@ -167,13 +175,13 @@ def test_until_install_and_back(tree: Path, venv: Path) -> None:
     assert f"arguments: --python={PYTHON} --disable_rpc" in build
     assert "environment: FALSE 1 1 0" in build
     toolchain = SCRIPTS / "source_cmake/toolchain.cmake"
-    assert f"help: 0  0 {toolchain}\n" in build
+    assert f"help: 0 0  0 {toolchain}\n" in build
     assert f"generate python{PYTHON} 2.13.0 (task of {venv / 'bin'}" in logs(venv)
     assert torch_npu_version(venv) == "99.0"
 
     again = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", "install", "--fast")
     assert again.returncode == 0, "a second run must succeed"
-    assert f"help: 1 -O0 0 {toolchain}\n" in (tree / "build/ophook-build.log").read_text()
+    assert f"help: 1 1 -O0 0 {toolchain}\n" in (tree / "build/ophook-build.log").read_text()
     restore = ["bash", str(SCRIPTS / "source_restore.sh"), str(venv / "bin/python"), str(venv / "ophook-previous")]
     back = subprocess.run(restore, capture_output=True, text=True, env=environment())
     assert back.returncode == 0, back.stderr
@@ -187,6 +195,19 @@ def test_until_install_and_back(tree: Path, venv: Path) -> None:
     assert "restored byte for byte" in subprocess.run(revert, capture_output=True, text=True, check=True).stdout
     after = trees.snapshot(tree / "third_party/op-plugin")
     assert {path: after[path] for path in before} == before
+
+
+def test_sources_that_clash_are_compiled_alone_without_another_call(tree: Path, venv: Path) -> None:
+    done = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", "build", "--fast", mode="clashes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 sources do not compile next to others" in done.stdout and "/t/two.cpp" in done.stdout
+    assert (tree / "build/ophook-alone.txt").read_text() == "/t/two.cpp\n"
+    assert (tree / "build/runs").read_text() == "run\nrun\n"
+    assert "redefinition" in (tree / "build/ophook-build.log.1").read_text()
+    # Without --fast nothing is compiled together, so an error is an error.
+    (tree / "build/ophook-alone.txt").unlink()
+    failed = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", "build", mode="clashes")
+    assert failed.returncode != 0 and "redefinition of x" in failed.stdout + logs(venv)
 
 
 def committed(tree: Path) -> None:

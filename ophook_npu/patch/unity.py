@@ -1,0 +1,59 @@
+"""Find out of a build's log which sources do not compile as part of a unity unit, so that they are compiled alone.
+
+    python -m ophook_npu.patch.unity LOG BUILD ALONE
+
+CMake's unity build makes one unit of several sources. Sources that are right by themselves can clash there: the same
+static name twice, or a name that became ambiguous. Those that the compiler complained about are added to ALONE, a path
+a line; scripts/source_cmake/torch_npu.cmake reads it. Exit status 0: building again will get further; 1: it will not,
+the errors are in a source that is compiled alone already, or elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+# make's own line about an object that was not built, as of GNU make 4; ninja's.
+_FAILED = re.compile(r"(?:^make.*\*\*\* \[.*?|^FAILED: )(CMakeFiles/\S+?/Unity/unity_\S+?\.cxx)\.o\b", re.M)
+_OTHER_FAILED = re.compile(r"(?:^make.*\*\*\* \[.*?|^FAILED: )(\S+\.(?:cpp|cc|c|cxx)\.o)\b", re.M)
+_ERROR = re.compile(r"^(/[^:\n]+):\d+(?::\d+)?: (?:fatal )?error:", re.M)
+_INCLUDE = re.compile(r'^#include "(.+)"$', re.M)
+
+
+def members(unit: Path) -> list[str]:
+    """The sources of which CMake made ``unit``; empty where it is not there."""
+    try:
+        return _INCLUDE.findall(unit.read_text(encoding="utf-8"))
+    except OSError:
+        return []
+
+
+def clashing(log: str, build: Path) -> tuple[set[str], bool]:
+    """Sources that failed as part of a unit, and whether something else failed too.
+
+    Of a unit with an error in none of its members by name (an error at a header's line, or a compiler that crashed) all
+    members count.
+    """
+    complained = set(_ERROR.findall(log))
+    found: set[str] = set()
+    for unit in _FAILED.findall(log):
+        sources = members(build / unit)
+        found |= (complained & set(sources)) or set(sources)
+    return found, any("/Unity/unity_" not in name for name in _OTHER_FAILED.findall(log))
+
+
+def main(log: Path, build: Path, alone: Path) -> int:
+    found, other = clashing(log.read_text(encoding="utf-8", errors="replace"), build)
+    known = set(alone.read_text(encoding="utf-8").splitlines()) if alone.is_file() else set()
+    if not found - known:
+        return 1
+    alone.write_text("".join(f"{name}\n" for name in sorted(known | found)), encoding="utf-8")
+    print(f"{len(found - known)} sources do not compile next to others; they are compiled by themselves:")
+    for name in sorted(found - known):
+        print(f"  {name}")
+    return 1 if other else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(Path, sys.argv[1:4])))
