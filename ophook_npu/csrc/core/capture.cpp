@@ -1,24 +1,12 @@
 // Captured models (aclmdlRI): the tasks launched on captured streams, kept and run again by a replay.
-#include <algorithm>
-#include <unordered_map>
-
 #include "stream.h"
 
 namespace sim {
 namespace {
 
-std::mutex models_mutex;
-std::unordered_map<void*, std::shared_ptr<Model>>& models() {
-  static auto* instance = new std::unordered_map<void*, std::shared_ptr<Model>>;
-  return *instance;
-}
 std::atomic<uint32_t> next_model{1};
 
-std::shared_ptr<Model> find(void* handle) {
-  std::lock_guard lock(models_mutex);
-  auto entry = models().find(handle);
-  return entry == models().end() ? nullptr : entry->second;
-}
+std::shared_ptr<Model> find(void* handle) { return Handles<Model>::all().find(handle); }
 
 // Replays in capture order on one thread. That order keeps every dependency of the captured streams; only the overlap
 // between them is lost.
@@ -38,53 +26,51 @@ struct ReplayTask final : Task {
 using namespace sim;
 
 int sim_capture_begin(void* handle) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (!handle) return sim_fail(kInvalidParam, "aclmdlRICaptureBegin: the default stream cannot be captured");
   if (int code = resolve("aclmdlRICaptureBegin", handle, &stream)) return code;
-  if (stream->capture)
-    return sim_fail(kStreamCaptured, "aclmdlRICaptureBegin: stream %d is already captured", stream->id);
   auto model = std::make_shared<Model>();
   model->id = next_model++;
-  model->members.push_back(stream);
-  stream->origin = true;
-  stream->capture_owner = model;
-  {
-    std::lock_guard lock(models_mutex);
-    models()[model.get()] = model;
-  }
-  stream->capture.store(model.get(), std::memory_order_release);
+  model->origin = stream.get();
+  if (!stream->join(model))
+    return sim_fail(kStreamCaptured, "aclmdlRICaptureBegin: stream %d is already captured", stream->id);
+  Handles<Model>::all().add(std::move(model));
   return kOk;
 }
 
 int sim_capture_end(void* handle, void** out) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclmdlRICaptureEnd", handle, &stream)) return code;
-  if (!stream->capture)
-    return sim_fail(kStreamNotCaptured, "aclmdlRICaptureEnd: stream %d is not captured", stream->id);
-  if (!stream->origin)
+  std::shared_ptr<Model> model = stream->capturing();
+  if (!model) return sim_fail(kStreamNotCaptured, "aclmdlRICaptureEnd: stream %d is not captured", stream->id);
+  if (model->origin != stream.get())
     return sim_fail(kCaptureUnmatched, "aclmdlRICaptureEnd: the capture did not begin on stream %d", stream->id);
-  std::shared_ptr<Model> model = std::move(stream->capture_owner);
+  std::vector<std::weak_ptr<Stream>> members;
   {
     std::lock_guard lock(model->mutex);
+    if (model->ended)
+      return sim_fail(kStreamNotCaptured, "aclmdlRICaptureEnd: another thread ended the capture of stream %d",
+                      stream->id);
     model->ended = true;
-    for (Stream* member : model->members) member->capture = nullptr;
-    stream->origin = false;
+    members.swap(model->members);
   }
+  for (auto& each : members)
+    if (auto member = each.lock()) member->leave(model);
   *out = model.get();
   return kOk;
 }
 
 int sim_capture_info(void* handle, int* active, void** model) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclmdlRICaptureGetInfo", handle, &stream)) return code;
-  Model* capturing = stream->capture;
+  std::shared_ptr<Model> capturing = stream->capturing();
   *active = capturing != nullptr;
-  *model = capturing;
+  *model = capturing.get();
   return kOk;
 }
 
 int sim_model_execute(void* handle, void* on) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclmdlRIExecuteAsync", on, &stream)) return code;
   auto model = find(handle);
   if (!model || !model->ended)
@@ -94,12 +80,9 @@ int sim_model_execute(void* handle, void* on) {
 }
 
 int sim_model_destroy(void* handle) {
-  std::shared_ptr<Model> model;  // declared before the lock: dropping the tasks runs foreign code, unlocked
-  std::lock_guard lock(models_mutex);
-  auto entry = models().find(handle);
-  if (entry == models().end()) return sim_fail(kInvalidHandle, "aclmdlRIDestroy: %p is not a model", handle);
-  model = std::move(entry->second);
-  models().erase(entry);
+  // Its tasks are dropped here, which runs foreign code, so with nothing locked.
+  if (!Handles<Model>::all().take(handle))
+    return sim_fail(kInvalidHandle, "aclmdlRIDestroy: %p is not a model", handle);
   return kOk;
 }
 

@@ -50,6 +50,9 @@ int read_number(const char* name, uint64_t* value) {
   return kOk;
 }
 
+// None before sim_init, which another thread may be in.
+int devices() { return ready ? machine.devices : 0; }
+
 // From here on npu-smi lists the process on this device.
 void open_on(int device) {
   if (!(ledger().opened.load(std::memory_order_relaxed) >> device & 1))
@@ -144,23 +147,23 @@ uint64_t sim_device_capacity(void) { return sim_device_count() ? device_capacity
 int sim_get_device(int* device) { return require_device("aclrtGetDevice", device); }
 
 int sim_reset_device(int device) {
-  if (device < 0 || device >= machine.devices)
-    return sim_fail(kInvalidDevice, "aclrtResetDevice: device %d; this machine simulates %d", device, machine.devices);
-  drop_streams(device);
+  if (device < 0 || device >= devices())
+    return sim_fail(kInvalidDevice, "aclrtResetDevice: device %d; this machine simulates %d", device, devices());
+  if (int code = drop_streams(device)) return code;
   if (thread_device == device) thread_device = -1;
   return kOk;
 }
 
-void* sim_context(int device) { return device >= 0 && device < machine.devices ? &context_tags[device] : nullptr; }
+void* sim_context(int device) { return device >= 0 && device < devices() ? &context_tags[device] : nullptr; }
 
 int sim_context_device(void* context) {
   auto tag = static_cast<char*>(context);
-  return tag >= context_tags && tag < context_tags + machine.devices ? int(tag - context_tags) : -1;
+  return tag >= context_tags && tag < context_tags + devices() ? int(tag - context_tags) : -1;
 }
 
 void sim_read_counters(sim_counters* out) {
   out->tasks_run = tasks_run;
   out->tasks_failed = tasks_failed;
   out->models_executed = models_executed;
-  out->bytes_in_use = memory_in_use();
+  out->bytes_in_use = ready ? memory_in_use() : 0;
 }

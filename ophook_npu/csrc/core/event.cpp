@@ -4,17 +4,18 @@
 namespace sim {
 namespace {
 
-constexpr uint64_t kEventMagic = 0x746e657665736d73;
+int not_an_event(const char* caller, void* handle) {
+  return sim_fail(kInvalidHandle, "%s: %p is not an event", caller, handle);
+}
 
-int resolve_event(const char* caller, void* handle, Event** out) {
-  auto event = static_cast<Event*>(handle);
-  if (!event || event->magic != kEventMagic) return sim_fail(kInvalidHandle, "%s: %p is not an event", caller, handle);
-  *out = event;
-  return kOk;
+int resolve_event(const char* caller, void* handle, std::shared_ptr<Event>* out) {
+  *out = Handles<Event>::all().find(handle);
+  return *out ? int(kOk) : not_an_event(caller, handle);
 }
 
 struct RecordTask final : Task {
   explicit RecordTask(std::shared_ptr<Recording> what) : Task("event record"), recording(std::move(what)) {}
+  ~RecordTask() override { recording->abandon(); }
   int run() override {
     recording->complete();
     return kOk;
@@ -26,8 +27,8 @@ struct RecordTask final : Task {
 struct WaitTask final : Task {
   explicit WaitTask(std::shared_ptr<Recording> what) : Task("event wait"), recording(std::move(what)) {}
   int run() override {
-    recording->wait(-1);
-    return kOk;
+    if (recording->wait(-1)) return kOk;
+    return sim_fail(kEventCaptured, "the event was recorded in a capture whose model was destroyed before a replay");
   }
   std::shared_ptr<Recording> recording;
 };
@@ -43,13 +44,20 @@ void Recording::complete() {
   changed.notify_all();
 }
 
+void Recording::abandon() {
+  {
+    std::lock_guard lock(mutex);
+    abandoned = true;
+  }
+  changed.notify_all();
+}
+
 bool Recording::wait(int64_t timeout_ms) {
   std::unique_lock lock(mutex);
-  if (timeout_ms < 0) {
-    changed.wait(lock, [this] { return done; });
-    return true;
-  }
-  return changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] { return done; });
+  auto over = [this] { return done || abandoned; };
+  if (timeout_ms < 0) changed.wait(lock, over);
+  else changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), over);
+  return done;
 }
 
 bool Recording::is_done() {
@@ -62,25 +70,21 @@ bool Recording::is_done() {
 using namespace sim;
 
 int sim_event_create(void** out) {
-  *out = new Event{kEventMagic, {}, nullptr, nullptr};
+  *out = Handles<Event>::all().add(std::make_shared<Event>());
   return kOk;
 }
 
 int sim_event_destroy(void* handle) {
-  Event* event = nullptr;
-  if (int code = resolve_event("aclrtDestroyEvent", handle, &event)) return code;
-  event->magic = 0;
-  delete event;
-  return kOk;
+  return Handles<Event>::all().take(handle) ? int(kOk) : not_an_event("aclrtDestroyEvent", handle);
 }
 
 int sim_event_record(void* handle, void* on) {
-  Event* event = nullptr;
-  Stream* stream = nullptr;
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtRecordEvent", handle, &event)) return code;
   if (int code = resolve("aclrtRecordEvent", on, &stream)) return code;
   auto recording = std::make_shared<Recording>();
-  Model* model = stream->capture;
+  std::shared_ptr<Model> model = stream->capturing();
   recording->captured = model != nullptr;
   {
     std::lock_guard lock(event->mutex);
@@ -91,32 +95,30 @@ int sim_event_record(void* handle, void* on) {
 }
 
 int sim_event_wait(void* on, void* handle) {
-  Event* event = nullptr;
-  Stream* stream = nullptr;
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtStreamWaitEvent", handle, &event)) return code;
   if (int code = resolve("aclrtStreamWaitEvent", on, &stream)) return code;
   std::shared_ptr<Recording> recording;
-  Model* model;
+  std::shared_ptr<Model> model;
   {
     std::lock_guard lock(event->mutex);
     recording = event->newest;
-    model = event->model;
+    model = event->model.lock();
   }
   if (!recording) return kOk;
-  Model* capturing = stream->capture;
-  if (recording->captured && model) {
-    std::lock_guard lock(model->mutex);
-    if (!model->ended) {
-      if (capturing == model) return kOk;  // the model's own order already says so
-      if (capturing) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the event belongs to another capture");
-      if (!stream->idle())
-        return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: stream %d has work of its own and cannot join a capture",
-                        stream->id);
-      model->members.push_back(stream);
-      stream->capture = model;
-      return kOk;
-    }
+  std::shared_ptr<Model> capturing = stream->capturing();
+  if (recording->captured && model && !model->ended) {
+    if (capturing == model) return kOk;  // the model's own order already says so
+    if (capturing) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the event belongs to another capture");
+    if (!stream->idle())
+      return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: stream %d has work of its own and cannot join a capture",
+                      stream->id);
+    if (stream->join(model)) return kOk;
+    if (!model->ended) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the stream just joined another capture");
   }
+  if (recording->captured && !model && !recording->is_done())
+    return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the model that the event was recorded in is gone");
   if (capturing) {
     if (recording->is_done()) return kOk;
     return sim_fail(107024,
@@ -127,7 +129,7 @@ int sim_event_wait(void* on, void* handle) {
 }
 
 static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* out) {
-  Event* event = nullptr;
+  std::shared_ptr<Event> event;
   if (int code = resolve_event(caller, handle, &event)) return code;
   std::lock_guard lock(event->mutex);
   if (event->newest && event->newest->captured && !event->newest->is_done())
@@ -152,11 +154,11 @@ int sim_event_query(void* handle, int* done) {
 }
 
 int sim_event_reset(void* handle, void*) {
-  Event* event = nullptr;
+  std::shared_ptr<Event> event;
   if (int code = resolve_event("aclrtResetEvent", handle, &event)) return code;
   std::lock_guard lock(event->mutex);
   event->newest = nullptr;
-  event->model = nullptr;
+  event->model.reset();
   return kOk;
 }
 

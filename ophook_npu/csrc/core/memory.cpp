@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <unordered_set>
 
 #include "device.h"
 #include "ledger.h"
@@ -31,6 +32,7 @@ struct Physical {
 std::shared_mutex mutex;
 std::map<uintptr_t, Block> blocks;  // by start address
 std::map<uintptr_t, size_t> reservations;
+std::unordered_set<void*> handles;  // of Physical
 
 constexpr size_t kAlignment = 512;  // what aclrtMalloc promises
 
@@ -42,7 +44,7 @@ size_t page_size() {
 size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
 // The block that holds the address, or end(). Call with the mutex held.
-std::map<uintptr_t, Block>::iterator find(const void* pointer) {
+std::map<uintptr_t, Block>::iterator block_at(const void* pointer) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   auto next = blocks.upper_bound(address);
   if (next == blocks.begin()) return blocks.end();
@@ -145,7 +147,7 @@ int sim_memory_info(size_t* free_bytes, size_t* total) {
 
 int sim_memory_device(const void* pointer, size_t* bytes_left) {
   std::shared_lock lock(mutex);
-  auto block = find(pointer);
+  auto block = block_at(pointer);
   if (block == blocks.end() || block->second.device < 0) return -1;
   if (bytes_left) *bytes_left = end_of(block) - reinterpret_cast<uintptr_t>(pointer);
   return block->second.device;
@@ -153,7 +155,7 @@ int sim_memory_device(const void* pointer, size_t* bytes_left) {
 
 int sim_is_pinned(const void* pointer) {
   std::shared_lock lock(mutex);
-  auto block = find(pointer);
+  auto block = block_at(pointer);
   return block != blocks.end() && block->second.device < 0;
 }
 
@@ -193,13 +195,15 @@ int sim_malloc_physical(size_t size, int device, void** handle) {
     return sim_fail(sim::kOutOfMemory, "aclrtMallocPhysical: the host has no %zu bytes", size);
   }
   *handle = new Physical{file, size, device};
+  handles.insert(*handle);
   return sim::kOk;
 }
 
 int sim_free_physical(void* handle) {
-  auto physical = static_cast<Physical*>(handle);
-  if (!physical) return sim_fail(sim::kInvalidParam, "aclrtFreePhysical: null handle");
   std::unique_lock lock(mutex);
+  if (!handles.erase(handle))
+    return sim_fail(sim::kInvalidParam, "aclrtFreePhysical: %p is not a handle of memory, or was freed before", handle);
+  auto physical = static_cast<Physical*>(handle);
   give_back(physical->device, physical->size);
   close(physical->file);
   delete physical;
@@ -211,10 +215,14 @@ int sim_map(void* pointer, size_t size, size_t offset, void* handle) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   std::unique_lock lock(mutex);
   auto range = reservations.upper_bound(address);
-  bool reserved = range != reservations.begin() && (--range, address + size <= range->first + range->second);
-  if (!reserved || !physical || offset + size > physical->size)
+  bool reserved = size != 0 && range != reservations.begin() &&
+                  (--range, address - range->first < range->second && size <= range->second - (address - range->first));
+  if (!reserved || !handles.count(handle) || size > physical->size || offset > physical->size - size)
     return sim_fail(sim::kInvalidParam, "aclrtMapMem: %p (%zu bytes) is not reserved, or the handle is too small",
                     pointer, size);
+  auto next = blocks.lower_bound(address);
+  if (block_at(pointer) != blocks.end() || (next != blocks.end() && next->first - address < size))
+    return sim_fail(sim::kInvalidParam, "aclrtMapMem: memory is already mapped in the %zu bytes at %p", size, pointer);
   if (mmap(pointer, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->file, off_t(offset)) == MAP_FAILED)
     return sim_fail(sim::kOutOfMemory, "aclrtMapMem: mapping %zu bytes failed", size);
   blocks[address] = {size, physical->device, true};

@@ -27,6 +27,7 @@ enum Code : int {
   kCaptureUnmatched = 107036,
   kUnsupported = 200001,
   kOutOfMemory = 207001,
+  kNoStreamResource = 207008,
   kAicoreException = 507015,
   kStreamSyncTimeout = 507046,
   kEventSyncTimeout = 507047,
@@ -42,8 +43,8 @@ int require_device(const char* caller, int* device);
 void count_task(bool failed);
 void count_model();
 uint64_t memory_in_use();
-// Destroys every stream of the device after its work is done.
-void drop_streams(int device);
+// Destroys every stream of the device after its work is done; refused in a task on one of them.
+int drop_streams(int device);
 bool synchronous();
 
 }  // namespace sim

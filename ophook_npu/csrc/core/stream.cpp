@@ -3,8 +3,8 @@
 #include <cxxabi.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <exception>
+#include <system_error>
 
 #include "device.h"
 #include "waits.h"
@@ -25,19 +25,38 @@ int run_safely(Task& task) {
   }
 }
 
-constexpr uint64_t kStreamMagic = 0x6d61657274736d73;
-
-// Never destroyed: stream threads may outlive static destructors at process exit.
-struct Registry {
+// Never destroyed, as the handles.
+struct Defaults {
   std::mutex mutex;
-  std::unordered_set<Stream*> streams;
-  Stream* defaults[kMaxDevices] = {};
+  std::shared_ptr<Stream> streams[kMaxDevices];
 };
-Registry& registry() {
-  static auto* instance = new Registry;
+Defaults& defaults() {
+  static auto* instance = new Defaults;
   return *instance;
 }
 std::atomic<int32_t> next_id{0};
+thread_local const Stream* running = nullptr;  // on a stream's thread: that stream
+
+// Null, and a message, where the process may have no more threads.
+std::shared_ptr<Stream> make_stream(const char* caller, int device) {
+  try {
+    auto stream = std::make_shared<Stream>(device);
+    Handles<Stream>::all().add(stream);
+    return stream;
+  } catch (const std::system_error& error) {
+    sim_fail(kNoStreamResource, "%s: no thread for another stream: %s", caller, error.what());
+    return nullptr;
+  }
+}
+
+int captured(const char* caller, const Stream& stream) {
+  return sim_fail(kStreamCaptured, "%s: stream %d is being captured", caller, stream.id);
+}
+
+void close(const std::shared_ptr<Stream>& stream) {
+  stream->finish();
+  Handles<Stream>::all().take(stream.get());
+}
 
 struct CallTask final : Task {
   CallTask(const char* task_name, sim_run run_, void* argument_, sim_drop drop_)
@@ -53,22 +72,27 @@ struct CallTask final : Task {
 
 }  // namespace
 
-Stream::Stream(int on_device)
-    : magic(kStreamMagic), device(on_device), id(next_id.fetch_add(1)), thread_([this] { work(); }) {}
+Stream::Stream(int on_device) : device(on_device), id(next_id.fetch_add(1)), thread_([this] { work(); }) {}
 
 Stream::~Stream() {
+  if (thread_.joinable()) finish();
+}
+
+void Stream::finish() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
   work_arrived_.notify_one();
   thread_.join();
-  const_cast<uint64_t&>(magic) = 0;
 }
+
+bool Stream::runs_here() const { return running == this; }
 
 void Stream::work() {
   pthread_setname_np(pthread_self(), ("npu-stream-" + std::to_string(id)).substr(0, 15).c_str());
   sim_set_device(device);
+  running = this;
   std::deque<std::shared_ptr<Task>> batch;
   std::unique_lock lock(mutex_);
   while (true) {
@@ -105,14 +129,18 @@ void Stream::work() {
 }
 
 int Stream::launch(std::shared_ptr<Task> task) {
-  if (Model* model = capture.load(std::memory_order_acquire)) {
-    std::lock_guard lock(model->mutex);
-    model->tasks.push_back(std::move(task));
-    return kOk;
-  }
   bool wake;
   {
     std::lock_guard lock(mutex_);
+    if (capture_) {
+      std::lock_guard model_lock(capture_->mutex);
+      if (!capture_->ended) {
+        capture_->tasks.push_back(std::move(task));
+        return kOk;
+      }
+    }
+    // Its own tasks may still launch: what they launch is work that it has to finish.
+    if (stop_ && !runs_here()) return sim_fail(kInvalidHandle, "%s: stream %d was destroyed", task->name, id);
     queue_.push_back(std::move(task));
     ++submitted_;
     wake = sleeping_;
@@ -122,8 +150,7 @@ int Stream::launch(std::shared_ptr<Task> task) {
 }
 
 int Stream::synchronize(int64_t timeout_ms) {
-  if (std::this_thread::get_id() == thread_.get_id())
-    return sim_fail(kInvalidParam, "a task on a stream's own thread may not synchronize that stream");
+  if (runs_here()) return sim_fail(kInvalidParam, "a task on a stream's own thread may not synchronize that stream");
   std::unique_lock lock(mutex_);
   const uint64_t target = submitted_;
   ++waiters_;
@@ -148,29 +175,57 @@ bool Stream::idle() {
   return completed_ == submitted_;
 }
 
-int resolve(const char* caller, void* handle, Stream** out) {
+std::shared_ptr<Model> Stream::capturing() {
+  std::lock_guard lock(mutex_);
+  return capture_ && !capture_->ended ? capture_ : nullptr;
+}
+
+bool Stream::join(const std::shared_ptr<Model>& model) {
+  std::lock_guard lock(mutex_);
+  if (capture_ && !capture_->ended) return false;
+  std::lock_guard model_lock(model->mutex);
+  if (model->ended) return false;
+  model->members.push_back(weak_from_this());
+  capture_ = model;
+  return true;
+}
+
+void Stream::leave(const std::shared_ptr<Model>& model) {
+  std::lock_guard lock(mutex_);
+  if (capture_ == model) capture_ = nullptr;
+}
+
+static std::shared_ptr<Stream> default_stream(const char* caller, int device) {
+  std::lock_guard lock(defaults().mutex);
+  std::shared_ptr<Stream>& stream = defaults().streams[device];
+  if (!stream) stream = make_stream(caller, device);
+  return stream;
+}
+
+int resolve(const char* caller, void* handle, std::shared_ptr<Stream>* out) {
   if (handle) {
-    auto stream = static_cast<Stream*>(handle);
-    if (stream->magic != kStreamMagic) return sim_fail(kInvalidHandle, "%s: %p is not a stream", caller, handle);
-    *out = stream;
+    *out = Handles<Stream>::all().find(handle);
+    if (!*out || ((*out)->closing && !(*out)->runs_here()))
+      return sim_fail(kInvalidHandle, "%s: %p is not a stream", caller, handle);
     return kOk;
   }
   int device = 0;
   if (int code = require_device(caller, &device)) return code;
-  *out = static_cast<Stream*>(sim_default_stream(device));
-  return kOk;
+  *out = default_stream(caller, device);
+  return *out ? kOk : kNoStreamResource;
 }
 
-void drop_streams(int device) {
-  std::vector<Stream*> doomed;
+int drop_streams(int device) {
+  if (running && running->device == device)
+    return sim_fail(kInvalidParam, "aclrtResetDevice: a task on device %d may not reset that device", device);
   {
-    std::lock_guard lock(registry().mutex);
-    for (Stream* stream : registry().streams)
-      if (stream->device == device) doomed.push_back(stream);
-    for (Stream* stream : doomed) registry().streams.erase(stream);
-    registry().defaults[device] = nullptr;
+    std::lock_guard lock(defaults().mutex);
+    defaults().streams[device] = nullptr;
   }
-  for (Stream* stream : doomed) delete stream;
+  auto doomed = Handles<Stream>::all().where(
+      [device](Stream& stream) { return stream.device == device && !stream.closing.exchange(true); });
+  for (auto& stream : doomed) close(stream);
+  return kOk;
 }
 
 }  // namespace sim
@@ -179,40 +234,39 @@ using namespace sim;
 
 void* sim_default_stream(int device) {
   if (device < 0 || device >= sim_device_count()) return nullptr;
-  std::lock_guard lock(registry().mutex);
-  Stream*& stream = registry().defaults[device];
-  if (!stream) registry().streams.insert(stream = new Stream(device));
-  return stream;
+  return default_stream("the default stream", device).get();
 }
 
 int sim_stream_create(void** out) {
   int device = 0;
   if (int code = require_device("aclrtCreateStream", &device)) return code;
-  auto stream = new Stream(device);
-  std::lock_guard lock(registry().mutex);
-  registry().streams.insert(stream);
-  *out = stream;
+  auto stream = make_stream("aclrtCreateStream", device);
+  if (!stream) return kNoStreamResource;
+  *out = stream.get();
   return kOk;
 }
 
 int sim_stream_destroy(void* handle) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (!handle) return sim_fail(kInvalidParam, "aclrtDestroyStream: null stream");
   if (int code = resolve("aclrtDestroyStream", handle, &stream)) return code;
-  if (stream->capture) return sim_fail(kStreamCaptured, "aclrtDestroyStream: stream %d is being captured", stream->id);
+  if (stream->capturing()) return captured("aclrtDestroyStream", *stream);
+  if (stream->runs_here())
+    return sim_fail(kInvalidParam, "aclrtDestroyStream: a task on a stream's own thread may not destroy that stream");
   {
-    std::lock_guard lock(registry().mutex);
-    registry().streams.erase(stream);
+    std::lock_guard lock(defaults().mutex);
+    if (defaults().streams[stream->device] == stream)
+      return sim_fail(kInvalidParam, "aclrtDestroyStream: the default stream goes with its device");
   }
-  delete stream;
+  if (stream->closing.exchange(true)) return sim_fail(kInvalidHandle, "aclrtDestroyStream: %p is not a stream", handle);
+  close(stream);
   return kOk;
 }
 
 int sim_stream_synchronize(void* handle, int64_t timeout_ms) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclrtSynchronizeStream", handle, &stream)) return code;
-  if (stream->capture)
-    return sim_fail(kStreamCaptured, "aclrtSynchronizeStream: stream %d is being captured", stream->id);
+  if (stream->capturing()) return captured("aclrtSynchronizeStream", *stream);
   sim_count_host_wait();
   return stream->synchronize(timeout_ms);
 }
@@ -220,18 +274,11 @@ int sim_stream_synchronize(void* handle, int64_t timeout_ms) {
 int sim_synchronize_device(int64_t timeout_ms) {
   int device = 0;
   if (int code = require_device("aclrtSynchronizeDevice", &device)) return code;
-  std::vector<Stream*> streams;
-  {
-    std::lock_guard lock(registry().mutex);
-    for (Stream* stream : registry().streams)
-      if (stream->device == device) streams.push_back(stream);
-  }
   sim_count_host_wait();
   int first = kOk;
   std::string reason;
-  for (Stream* stream : streams) {
-    if (stream->capture)
-      return sim_fail(kStreamCaptured, "aclrtSynchronizeDevice: stream %d is being captured", stream->id);
+  for (auto& stream : Handles<Stream>::all().where([device](Stream& each) { return each.device == device; })) {
+    if (stream->capturing()) return captured("aclrtSynchronizeDevice", *stream);
     int code = stream->synchronize(timeout_ms);
     if (code != kOk && first == kOk) {
       first = code;
@@ -243,36 +290,36 @@ int sim_synchronize_device(int64_t timeout_ms) {
 }
 
 int sim_stream_query(void* handle, int* done) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclrtStreamQuery", handle, &stream)) return code;
-  if (stream->capture) return sim_fail(kStreamCaptured, "aclrtStreamQuery: stream %d is being captured", stream->id);
+  if (stream->capturing()) return captured("aclrtStreamQuery", *stream);
   *done = stream->idle();
   return kOk;
 }
 
 int sim_stream_id(void* handle, int32_t* id) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclrtStreamGetId", handle, &stream)) return code;
   *id = stream->id;
   return kOk;
 }
 
 int sim_stream_stop_on_failure(void* handle, int on) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("aclrtSetStreamFailureMode", handle, &stream)) return code;
   stream->stop_on_failure = on != 0;
   return kOk;
 }
 
 int sim_stream_device(void* handle, int* device) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve("stream", handle, &stream)) return code;
   *device = stream->device;
   return kOk;
 }
 
 int sim_launch(void* handle, const char* name, sim_run run, void* argument, sim_drop drop) {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   if (int code = resolve(name, handle, &stream)) {
     if (drop) drop(argument);
     return code;

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <unordered_set>
 #include <vector>
 
+#include "handles.h"
 #include "state.h"
 
 namespace sim {
@@ -31,36 +31,47 @@ struct Recording {
   bool captured = false;  // recorded into a model; only the model's replays complete it
   uint64_t time_us = 0;
 
+  bool abandoned = false;  // the model is gone, so nothing can complete it
+
   void complete();
-  bool wait(int64_t timeout_ms);
+  void abandon();
+  bool wait(int64_t timeout_ms);  // whether it was completed
   bool is_done();
 };
 
 struct Stream;
 
+// Where both are locked, a stream's mutex is locked before its model's.
 struct Model {
   uint32_t id = 0;
-  std::vector<std::shared_ptr<Task>> tasks;  // in capture order, which is an order of execution
-  std::vector<Stream*> members;              // the origin first, then those that joined by waiting on an event
+  const Stream* origin = nullptr;  // compared, never followed
   std::mutex mutex;
-  bool ended = false;
+  std::vector<std::shared_ptr<Task>> tasks;    // in capture order, which is an order of execution; fixed once it ended
+  std::vector<std::weak_ptr<Stream>> members;  // the origin first, then those that joined by waiting on an event
+  std::atomic<bool> ended{false};              // written with the mutex held
 };
 
-struct Stream {
+struct Stream : std::enable_shared_from_this<Stream> {
   explicit Stream(int on_device);
-  ~Stream();  // lets the queued work finish
+  ~Stream();
 
+  // Lets the queued work finish and ends the thread. Before the last reference goes, and not in a task of its own.
+  void finish();
   int launch(std::shared_ptr<Task> task);
   int synchronize(int64_t timeout_ms);
   bool idle();
+  bool runs_here() const;  // the calling thread is the stream's own
 
-  const uint64_t magic;
+  // Null where it is not being captured.
+  std::shared_ptr<Model> capturing();
+  // From here on what is launched belongs to the model; false if the stream is captured already, or the model ended.
+  bool join(const std::shared_ptr<Model>& model);
+  void leave(const std::shared_ptr<Model>& model);
+
   const int device;
   const int32_t id;
-  std::atomic<Model*> capture{nullptr};
   std::atomic<bool> stop_on_failure{false};
-  bool origin = false;                              // this stream began the capture
-  std::shared_ptr<Model> capture_owner;             // set on the origin while capturing
+  std::atomic<bool> closing{false};  // somebody destroys it: a handle no more, but to tasks that it still runs
 
  private:
   void work();
@@ -73,17 +84,17 @@ struct Stream {
   bool sleeping_ = false, stop_ = false;
   int failure_ = 0;  // the first since the last synchronization
   std::string failure_text_;
+  std::shared_ptr<Model> capture_;
   std::thread thread_;
 };
 
 struct Event {
-  uint64_t magic;
   std::mutex mutex;
   std::shared_ptr<Recording> newest;  // null: never recorded, counts as complete
-  Model* model = nullptr;             // the capture that the newest recording belongs to
+  std::weak_ptr<Model> model;         // the capture that the newest recording belongs to
 };
 
 // The stream behind a handle (NULL: the current device's default stream), or a failure naming `caller`.
-int resolve(const char* caller, void* handle, Stream** out);
+int resolve(const char* caller, void* handle, std::shared_ptr<Stream>* out);
 
 }  // namespace sim

@@ -8,5 +8,4 @@ extern "C" {
 
 uint64_t sim_host_waits(void) { return host_waits; }
 void sim_count_host_wait(void) { ++host_waits; }
-
 }

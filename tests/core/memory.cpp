@@ -1,0 +1,220 @@
+// Memory: what is booked, what is refused, and reserved ranges with handles mapped into them.
+#include "check.h"
+
+using namespace check;
+
+namespace {
+
+constexpr size_t kPage = 4096;
+
+size_t in_use() {
+  size_t free = 0, total = 0;
+  OK(sim_memory_info(&free, &total));
+  return total - free;
+}
+
+}  // namespace
+
+TEST(memory_is_booked_and_given_back) {
+  const size_t before = in_use();
+  void *one = nullptr, *other = nullptr;
+  OK(sim_malloc(1, &one));
+  EQUAL(in_use() - before, 512u);
+  EQUAL(reinterpret_cast<uintptr_t>(one) % 512, 0u);
+  OK(sim_malloc(513, &other));
+  EQUAL(in_use() - before, 512u + 1024u);
+  memset(one, 1, 512);
+  memset(other, 2, 1024);
+  size_t left = 0;
+  EQUAL(sim_memory_device(static_cast<char*>(other) + 1000, &left), 0);
+  EQUAL(left, 24u);
+  EQUAL(sim_memory_device(static_cast<char*>(other) + 1024, &left), -1);
+  EQUAL(sim_memory_device(&left, nullptr), -1);
+  CHECK(!sim_is_pinned(one));
+  sim_counters counters;
+  sim_read_counters(&counters);
+  EQUAL(counters.bytes_in_use, in_use());
+  OK(sim_free(one));
+  OK(sim_free(other));
+  EQUAL(in_use(), before);
+}
+
+TEST(memory_that_is_used_up_is_refused) {
+  size_t free = 0, total = 0;
+  OK(sim_memory_info(&free, &total));
+  void* block = nullptr;
+  EQUAL(sim_malloc(free + 512, &block), kOutOfMemory);
+  CHECK(says("asked for"));
+  for (size_t size : {SIZE_MAX, SIZE_MAX - 100, SIZE_MAX - 511, SIZE_MAX / 2})
+    EQUAL(sim_malloc(size, &block), kOutOfMemory);
+  OK(sim_malloc(free, &block));
+  void* more = nullptr;
+  EQUAL(sim_malloc(1, &more), kOutOfMemory);
+  void* handle = nullptr;
+  EQUAL(sim_malloc_physical(kPage, 0, &handle), kOutOfMemory);
+  OK(sim_free(block));
+  EQUAL(in_use(), total - free);
+  EQUAL(sim_malloc(0, &block), kInvalidParam);
+}
+
+TEST(what_was_not_allocated_cannot_be_freed) {
+  void *block = nullptr, *host = nullptr;
+  OK(sim_malloc(1000, &block));
+  OK(sim_malloc_host(1000, &host));
+  CHECK(sim_is_pinned(static_cast<char*>(host) + 999));
+  CHECK(!sim_is_pinned(static_cast<char*>(host) + 1000));
+  EQUAL(sim_memory_device(host, nullptr), -1);
+  int local = 0;
+  EQUAL(sim_free(nullptr), kInvalidParam);
+  EQUAL(sim_free(&local), kInvalidParam);
+  EQUAL(sim_free(static_cast<char*>(block) + 512), kInvalidParam);
+  EQUAL(sim_free(host), kInvalidParam);
+  EQUAL(sim_free_host(block), kInvalidParam);
+  const size_t before = in_use();
+  OK(sim_free(block));
+  const size_t after = in_use();
+  EQUAL(before - after, 1024u);
+  EQUAL(sim_free(block), kInvalidParam);
+  CHECK(says("was freed before"));
+  EQUAL(in_use(), after);
+  OK(sim_free_host(host));
+  EQUAL(sim_free_host(host), kInvalidParam);
+}
+
+TEST(a_thread_without_a_device_gets_no_memory) {
+  std::thread([] {
+    void* block = nullptr;
+    size_t free = 0, total = 0;
+    EQUAL(sim_malloc(512, &block), kNoDevice);
+    EQUAL(sim_memory_info(&free, &total), kNoDevice);
+    OK(sim_malloc_host(512, &block));  // belongs to no device
+    OK(sim_free_host(block));
+  }).join();
+}
+
+TEST(threads_allocate_and_free_at_the_same_time) {
+  const size_t before = in_use();
+  together(4, [&](int index) {
+    OK(sim_set_device(0));
+    std::vector<void*> own;
+    for (int round = 0; round < rounds(300); ++round) {
+      void* block = nullptr;
+      OK(index == 3 ? sim_malloc_host(size_t(round) + 1, &block) : sim_malloc(size_t(round) * 100 + 1, &block));
+      *static_cast<char*>(block) = char(index);
+      own.push_back(block);
+      if (round % 3 == 2) {
+        EQUAL(sim_memory_device(own.back(), nullptr), index == 3 ? -1 : 0);
+        EQUAL(*static_cast<char*>(own.back()), char(index));
+        OK(index == 3 ? sim_free_host(own.back()) : sim_free(own.back()));
+        own.pop_back();
+      }
+    }
+    for (void* block : own) OK(index == 3 ? sim_free_host(block) : sim_free(block));
+  });
+  EQUAL(in_use(), before);
+}
+
+TEST(two_threads_that_free_one_block_free_it_once) {
+  for (int round = 0; round < rounds(200); ++round) {
+    void* block = nullptr;
+    OK(sim_malloc(512, &block));
+    std::atomic<int> freed{0};
+    together(2, [&](int) { freed += sim_free(block) == 0; });
+    EQUAL(freed, 1);
+  }
+}
+
+TEST(handles_are_mapped_into_a_reserved_range) {
+  const size_t before = in_use();
+  void *range = nullptr, *one = nullptr, *other = nullptr;
+  OK(sim_reserve_address(4 * kPage, &range));
+  EQUAL(in_use(), before);
+  auto at = [&](size_t page) { return static_cast<char*>(range) + page * kPage; };
+  OK(sim_malloc_physical(2 * kPage, 0, &one));
+  OK(sim_malloc_physical(kPage, 0, &other));
+  EQUAL(in_use() - before, 3 * kPage);
+  EQUAL(sim_memory_device(range, nullptr), -1);
+  OK(sim_map(at(0), 2 * kPage, 0, one));
+  OK(sim_map(at(2), kPage, 0, other));
+  size_t left = 0;
+  EQUAL(sim_memory_device(at(1), &left), 0);
+  EQUAL(left, 2 * kPage);  // what is mapped next to each other is one piece
+  memset(range, 7, 3 * kPage);
+  EQUAL(sim_free(range), kInvalidParam);
+  EQUAL(sim_release_address(range), kInvalidParam);
+  CHECK(says("still mapped"));
+  OK(sim_unmap(at(0)));
+  EQUAL(sim_unmap(at(0)), kInvalidParam);
+  EQUAL(sim_memory_device(at(0), nullptr), -1);
+  OK(sim_map(at(3), kPage, kPage, one));  // the handle's second page
+  EQUAL(*at(3), 7);
+  OK(sim_unmap(at(2)));
+  OK(sim_unmap(at(3)));
+  OK(sim_free_physical(one));
+  OK(sim_free_physical(other));
+  EQUAL(in_use(), before);
+  OK(sim_release_address(range));
+  EQUAL(sim_release_address(range), kInvalidParam);
+}
+
+TEST(what_does_not_fit_a_range_or_a_handle_is_not_mapped) {
+  void *range = nullptr, *handle = nullptr;
+  OK(sim_reserve_address(4 * kPage, &range));
+  OK(sim_malloc_physical(2 * kPage, 0, &handle));
+  auto at = [&](size_t page) { return static_cast<char*>(range) + page * kPage; };
+  int local = 0;
+  EQUAL(sim_map(&local, kPage, 0, handle), kInvalidParam);
+  EQUAL(sim_map(at(4), kPage, 0, handle), kInvalidParam);
+  EQUAL(sim_map(at(3), 2 * kPage, 0, handle), kInvalidParam);
+  EQUAL(sim_map(at(0), 3 * kPage, 0, handle), kInvalidParam);
+  EQUAL(sim_map(at(0), kPage, 2 * kPage, handle), kInvalidParam);
+  EQUAL(sim_map(at(0), kPage, SIZE_MAX - kPage + 1, handle), kInvalidParam);  // the sum of both is no size
+  EQUAL(sim_map(at(0), SIZE_MAX - kPage + 1, 2 * kPage, handle), kInvalidParam);
+  EQUAL(sim_map(at(0), 0, 0, handle), kInvalidParam);
+  EQUAL(sim_map(at(0), kPage, 0, nullptr), kInvalidParam);
+  OK(sim_map(at(1), 2 * kPage, 0, handle));
+  for (size_t page : {1, 2}) EQUAL(sim_map(at(page), kPage, 0, handle), kInvalidParam);
+  EQUAL(sim_map(at(0), 2 * kPage, 0, handle), kInvalidParam);
+  CHECK(says("already mapped"));
+  OK(sim_unmap(at(1)));
+  EQUAL(sim_malloc_physical(kPage, 99, &handle), kInvalidDevice);
+  OK(sim_free_physical(handle));
+  OK(sim_release_address(range));
+}
+
+TEST(a_handle_that_was_freed_is_no_memory) {
+  const size_t before = in_use();
+  void *range = nullptr, *handle = nullptr;
+  OK(sim_reserve_address(kPage, &range));
+  OK(sim_malloc_physical(kPage, 0, &handle));
+  OK(sim_free_physical(handle));
+  EQUAL(sim_free_physical(handle), kInvalidParam);
+  EQUAL(sim_free_physical(nullptr), kInvalidParam);
+  char own[64] = {};
+  EQUAL(sim_free_physical(own), kInvalidParam);
+  EQUAL(sim_map(range, kPage, 0, handle), kInvalidParam);
+  EQUAL(in_use(), before);
+  OK(sim_release_address(range));
+}
+
+TEST(threads_map_and_unmap_in_one_range) {
+  const size_t before = in_use();
+  void* range = nullptr;
+  OK(sim_reserve_address(4 * kPage, &range));
+  together(4, [&](int index) {
+    char* own = static_cast<char*>(range) + size_t(index) * kPage;
+    for (int round = 0; round < rounds(100); ++round) {
+      void* handle = nullptr;
+      size_t left = 0;
+      OK(sim_malloc_physical(kPage, 0, &handle));
+      OK(sim_map(own, kPage, 0, handle));
+      *own = char(index);
+      EQUAL(sim_memory_device(own, &left), 0);
+      CHECK(left >= kPage && left <= size_t(4 - index) * kPage);
+      OK(sim_unmap(own));
+      OK(sim_free_physical(handle));
+    }
+  });
+  EQUAL(in_use(), before);
+  OK(sim_release_address(range));
+}
