@@ -1,5 +1,6 @@
 """Devices, memory, streams, events and captured graphs, seen through torch.npu."""
 
+import ctypes
 import time
 
 import pytest
@@ -11,6 +12,21 @@ def test_device_is_the_simulated_soc() -> None:
     assert torch.npu.get_device_name(0) == "Ascend910B4"
     properties = torch.npu.get_device_properties(0)
     assert properties.total_memory > 1 << 30
+
+
+def test_the_release_is_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = ctypes.CDLL("libascendcl.so")
+    parts = ctypes.create_string_buffer(4096)
+    text = ctypes.create_string_buffer(128)
+    for asked, says in ((None, b"8.5.0"), ("9.0.0", b"9.0.0"), ("8.5.0", b"8.5.0")):
+        monkeypatch.delenv("OPHOOK_SIM_CANN", raising=False)
+        if asked:
+            monkeypatch.setenv("OPHOOK_SIM_CANN", asked)
+        assert runtime.aclsysGetVersionStr(ctypes.c_char_p(b"cann"), text) == 0 and text.value == says
+        assert runtime.aclsysGetCANNVersion(0, parts) == 0 and parts.value == says
+    monkeypatch.setenv("OPHOOK_SIM_CANN", "7.0.0")
+    assert runtime.aclsysGetVersionStr(ctypes.c_char_p(b"cann"), text) != 0
+    assert runtime.aclsysGetCANNVersion(0, parts) != 0
 
 
 def test_memory_is_accounted() -> None:

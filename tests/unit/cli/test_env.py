@@ -54,6 +54,8 @@ def test_cpu_takes_the_simulator_out_of_the_shell(tmp_path: Path) -> None:
         (["--device", "gpu"], "unknown device 'gpu'"),
         (["--soc", "Ascend910B9"], "unknown SoC"),
         (["--devices", "17"], "17 devices asked for"),
+        (["--cann", "7.0.0"], "CANN 7.0.0 is not simulated"),
+        (["--cpu", "--cann", "9.0.0"], "--cann describes a simulated device, and this is for the cpu"),
     ],
 )
 def test_a_refusal_makes_eval_fail_and_set_nothing(options: list[str], message: str, tmp_path: Path) -> None:
@@ -144,3 +146,15 @@ def test_on_an_ascend_host_it_is_canns_own_environment(tmp_path: Path, monkeypat
     assert not any(name.startswith("OPHOOK_SIM") for name in found) and "PATH=" not in text.replace("_PATH=", "")
     with pytest.raises(OphookError, match="--soc describes a simulated device, and this is for the npu"):
         run._exports("auto", "Ascend910B1", None, None, False)
+
+
+def test_the_release_of_cann_is_kept_and_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPHOOK_SIM_CANN", raising=False)
+    assert "OPHOOK_SIM_CANN" not in variables.environment(tmp_path)
+    environ = dict(PLAIN)
+    variables.apply(environ, variables.environment(tmp_path, cann="9.0.0"))
+    assert environ["OPHOOK_SIM_CANN"] == "9.0.0"
+    variables.take_out(environ)
+    assert "OPHOOK_SIM_CANN" not in environ
+    monkeypatch.setenv("OPHOOK_SIM_CANN", "9.0.0")
+    assert variables.environment(tmp_path)["OPHOOK_SIM_CANN"] == "9.0.0"
