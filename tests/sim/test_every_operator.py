@@ -107,4 +107,4 @@ def test_a_process_that_ends_is_noticed() -> None:
 def test_each_function_tells_its_parameters() -> None:
     told = ctypes.CDLL("libopapi.so").aclnnAddParameters
     told.restype = ctypes.c_char_p
-    assert told() == b"(In,self, In,other, Num,alpha, Out,out)"
+    assert told() == b"(In, self, In, other, Num, alpha, Out, out)"

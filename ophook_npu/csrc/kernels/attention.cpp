@@ -8,7 +8,7 @@
 
 namespace sim::attention {
 
-using namespace sim::aclnn;
+using namespace sim::kernels;
 
 struct Heads {
   at::Tensor query, key, value;  // (B, N, S, D) in float; key and value may have fewer heads
@@ -40,15 +40,17 @@ int64_t depth_of(const at::Tensor& query, const std::string& layout, int64_t hea
   return layout == "BNSD" || layout == "BSND" ? query.size(-1) : divided(query.size(-1), heads);
 }
 
-Heads heads_of(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads) {
+Heads heads_of(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+               int64_t heads) {
   const int64_t depth = depth_of(query, layout, heads);
   auto keys = split_heads(key, layout, depth);
-  const int64_t value_depth = layout == "BNSD" || layout == "BSND" ? value.size(-1) : divided(value.size(-1), keys.size(1));
+  const int64_t value_depth =
+      layout == "BNSD" || layout == "BSND" ? value.size(-1) : divided(value.size(-1), keys.size(1));
   return {split_heads(query, layout, depth), keys, split_heads(value, layout, value_depth)};
 }
 
-// True where a score is left out; undefined where none is. Modes 2, 3, 4 and 6 get a mask of fixed size that only stands
-// for the shape that the mode names.
+// True where a score is left out; undefined where none is. Modes 2, 3, 4 and 6 get a mask of fixed size that only
+// stands for the shape that the mode names.
 at::Tensor hidden(const at::Tensor& mask, const Settings& how, int64_t batch, int64_t queries, int64_t keys) {
   if (!given(mask)) return {};
   auto row = at::arange(queries, at::kLong).unsqueeze(1), column = at::arange(keys, at::kLong);
@@ -64,7 +66,8 @@ at::Tensor hidden(const at::Tensor& mask, const Settings& how, int64_t batch, in
     }
     case 2: return at::gt(column, row);
     case 3: return at::gt(column, row.add(shift));
-    case 4: return at::logical_or(at::gt(column, row.add(shift + how.after)), at::lt(column, row.add(shift - how.before)));
+    case 4:
+      return at::logical_or(at::gt(column, row.add(shift + how.after)), at::lt(column, row.add(shift - how.before)));
     case 6: {
       SIM_CHECK(int64_t(how.prefix.size()) == batch, "sparse mode 6 takes a prefix for each of ", batch, " batches");
       auto ends = at::tensor(how.prefix, at::kLong).reshape({batch, 1, 1, 1});
@@ -88,8 +91,8 @@ struct Scores {
 };
 
 // The maximum and the sum are those of the forward, where they are given.
-Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const Settings& how, const at::Tensor& known_max = {},
-                 const at::Tensor& known_sum = {}) {
+Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const Settings& how,
+                 const at::Tensor& known_max = {}, const at::Tensor& known_sum = {}) {
   auto scores = at::matmul(heads.query, for_all_heads(heads.key, heads.query.size(1)).transpose(-1, -2));
   if (given(pse) && how.pse_type == 1) scores = at::add(scores, wide(pse));
   scores = at::mul(scores, how.scale);
@@ -118,7 +121,8 @@ void write_statistics(const at::Tensor& out, const at::Tensor& value) {
   if (given(out)) write(out, value.expand(out.sizes()));
 }
 
-at::Tensor attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept, const Settings& how, Scores& scores) {
+at::Tensor attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
+                  const Settings& how, Scores& scores) {
   scores = scores_of(heads, pse, mask, how);
   return at::matmul(drop(scores.probability, kept, how.keep), for_all_heads(heads.value, heads.query.size(1)));
 }
@@ -132,8 +136,8 @@ struct Forward {
   at::Tensor max, sum, out;
 };
 
-Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
-                          const Settings& how, const Forward& forward) {
+Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask,
+                          const at::Tensor& kept, const Settings& how, const Forward& forward) {
   auto probability = scores_of(heads, pse, mask, how, forward.max, forward.sum).probability;
   const int64_t all = heads.query.size(1), own = heads.key.size(1);
   auto to_value = at::matmul(drop(probability, kept, how.keep).transpose(-1, -2), grad);
@@ -142,7 +146,9 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
   auto to_scores = at::mul(probability, at::sub(to_probability, common.sum(-1, true)));
   auto to_product = at::mul(to_scores, how.scale);
   Gradients result{at::matmul(to_product, for_all_heads(heads.key, all)),
-                   for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own), for_own_heads(to_value, own), {}};
+                   for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own),
+                   for_own_heads(to_value, own),
+                   {}};
   if (given(pse)) result.pse = at::sum_to(how.pse_type == 1 ? to_product : to_scores, pse.sizes());
   return result;
 }
@@ -151,20 +157,21 @@ void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what
   for (const at::Tensor& tensor : tensors) SIM_CHECK(!given(tensor), what, " is not simulated");
 }
 
-void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads, const Settings& how,
-           const at::Tensor& out, bool by_sequence) {
+void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+           int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence) {
   if (by_sequence) known_layout(layout, {"TND"});
   else known_layout(layout, {"BNSD", "BSND", "BSH", "SBH"});
   same_dtype({query, key, value});
-  SIM_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ", heads, " heads");
+  SIM_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ",
+            heads, " heads");
   SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
   SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
   if (query.sizes() == value.sizes()) like(out, query);
 }
 
-void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
-             const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
-             const at::Tensor& out) {
+void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+             const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
+             const Settings& how, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
   auto split = heads_of(query, key, value, layout, heads);
   auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
   Scores scores;
@@ -174,9 +181,10 @@ void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& v
   write_statistics(sum, scores.sum);
 }
 
-void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
-              const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
-              const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+              const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
+              int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
+              const at::Tensor& grad_value, const at::Tensor& grad_pse) {
   auto split = heads_of(query, key, value, layout, heads);
   auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
   auto to = split_heads(grad, layout, divided(grad.size(-1), layout == "BSH" || layout == "SBH" ? heads : 1));
@@ -203,10 +211,13 @@ void each_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads, 
   }
 }
 
-at::Tensor sequence(const at::Tensor& x, int64_t first, int64_t length) { return wide(x.narrow(0, first, length)).transpose(0, 1).unsqueeze(0); }
+at::Tensor sequence(const at::Tensor& x, int64_t first, int64_t length) {
+  return wide(x.narrow(0, first, length)).transpose(0, 1).unsqueeze(0);
+}
 at::Tensor as_rows(const at::Tensor& x) { return x.squeeze(0).transpose(0, 1); }
 
-// Where a long sequence was cut off (the last one in mode 7, the first one in mode 8) it is a band, the others are triangles.
+// Where a long sequence was cut off (the last one in mode 7, the first one in mode 8) it is a band, the others are
+// triangles.
 Settings of_sequence(const Settings& how, size_t index, size_t count) {
   Settings own = how;
   if (how.sparse_mode == 7) own.sparse_mode = index + 1 == count ? 4 : 3;
@@ -224,39 +235,46 @@ at::Tensor statistics_of(const at::Tensor& all, int64_t first, int64_t length, b
   return by_rows ? own.transpose(0, 1) : own.view({all.size(1), length, all.size(2)});
 }
 
-void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& drop_mask, const at::Tensor& mask,
-                         const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
-                         const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
+void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                         const at::Tensor& drop_mask, const at::Tensor& mask, const Dims& query_ends,
+                         const Dims& key_ends, int64_t heads, const Settings& how, const at::Tensor& max,
+                         const at::Tensor& sum, const at::Tensor& out) {
   out.zero_();  // a sequence without keys
-  each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-    Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
-    Scores scores;
-    auto result = attend(split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
-                         of_sequence(how, i, query_ends.size()), scores);
-    write(out.narrow(0, q, queries), as_rows(result));
-    if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), scores.max.squeeze(0));
-    if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), scores.sum.squeeze(0));
-  });
+  each_sequence(
+      query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+        Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+        Scores scores;
+        auto result = attend(split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
+                             of_sequence(how, i, query_ends.size()), scores);
+        write(out.narrow(0, q, queries), as_rows(result));
+        if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), scores.max.squeeze(0));
+        if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), scores.sum.squeeze(0));
+      });
 }
 
-void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& drop_mask,
-                          const at::Tensor& mask, const Dims& query_ends, const Dims& key_ends, int64_t heads,
-                          const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
+void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const at::Tensor& grad, const at::Tensor& drop_mask, const at::Tensor& mask,
+                          const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
+                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
   for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
-  each_sequence(query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-    Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
-    Forward forward;
-    if (given(how.max) && given(how.sum)) {
-      auto first = [&](const at::Tensor& all) { return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0); };
-      forward = {first(how.max), first(how.sum), {}};
-    }
-    if (given(how.out)) forward.out = sequence(how.out, q, queries);
-    auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
-                                 of_sequence(how, i, query_ends.size()), forward);
-    write(grad_query.narrow(0, q, queries), as_rows(grads.query));
-    write(grad_key.narrow(0, k, keys), as_rows(grads.key));
-    write(grad_value.narrow(0, k, keys), as_rows(grads.value));
-  });
+  each_sequence(
+      query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+        Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+        Forward forward;
+        if (given(how.max) && given(how.sum)) {
+          auto first = [&](const at::Tensor& all) {
+            return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
+          };
+          forward = {first(how.max), first(how.sum), {}};
+        }
+        if (given(how.out)) forward.out = sequence(how.out, q, queries);
+        auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask,
+                                     kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
+                                     of_sequence(how, i, query_ends.size()), forward);
+        write(grad_query.narrow(0, q, queries), as_rows(grads.query));
+        write(grad_key.narrow(0, k, keys), as_rows(grads.key));
+        write(grad_value.narrow(0, k, keys), as_rows(grads.value));
+      });
 }
 
 // The newest form takes any layout, and draws the dropout mask itself where none is given.
@@ -279,10 +297,10 @@ int64_t scores_of_batch(const at::Tensor& query, const at::Tensor& key, const st
   return split.query.size(0) * heads * split.query.size(2) * split.key.size(2);
 }
 
-void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
-                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
-                 const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
-                 const at::Tensor& out) {
+void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+                 const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
+                 const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
+                 const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
   if (layout == "TND") {
     auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
     forward_by_sequence(query, key, value, kept, mask, query_ends, key_ends, heads, how, max, sum, out);
@@ -292,21 +310,23 @@ void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tenso
   }
 }
 
-void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
-                  const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
-                  const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
-                  const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+                  const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
+                  int64_t heads, const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed,
+                  int64_t offset, const at::Tensor& grad_query, const at::Tensor& grad_key,
+                  const at::Tensor& grad_value, const at::Tensor& grad_pse) {
   if (layout == "TND") {
     auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
-    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, grad_query, grad_key, grad_value);
+    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, grad_query, grad_key,
+                         grad_value);
   } else {
     auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
     backward(query, key, value, grad, pse, kept, mask, layout, heads, how, grad_query, grad_key, grad_value, grad_pse);
   }
 }
 
-void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const std::string& layout,
-               int64_t heads, const Settings& how, const at::Tensor& out) {
+void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+               const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& out) {
   check(query, key, value, layout, heads, how, out, layout == "TND");
   if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
 }
@@ -315,10 +335,11 @@ void whole(const Dims& query_lengths, const Dims& key_lengths) {
   SIM_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
 }
 
-void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads,
-                   int64_t key_heads) {
+void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+                   int64_t heads, int64_t key_heads) {
   const int64_t found = heads_of(query, key, value, layout, heads).key.size(1);
-  SIM_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found, " heads of the query's depth");
+  SIM_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found,
+            " heads of the query's depth");
 }
 
 // One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
@@ -330,52 +351,22 @@ void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& valu
   auto unseen = at::zeros({batch, 1, 1, count}, at::kBool);
   if (given(mask)) unseen = at::logical_or(unseen, mask.to(at::kBool).reshape({-1, 1, 1, count}));
   if (!lengths.empty()) {
-    SIM_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch, " batches");
+    SIM_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch,
+              " batches");
     for (int64_t length : lengths) SIM_CHECK(length >= 0 && length <= count, "length ", length, " of ", count, " keys");
-    unseen = at::logical_or(unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
+    unseen = at::logical_or(
+        unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
   }
   forward(query, keys[0], values[0], pse, {}, unseen, layout, heads, Settings{.scale = scale}, {}, {}, out);
 }
 
-void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values,
-                     const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out) {
+void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
+                     int64_t heads, int64_t key_heads, const at::Tensor& out) {
   SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
   check(query, keys[0], values[0], layout, heads, {}, out);
   const int64_t tokens = heads_of(query, keys[0], values[0], layout, heads).query.size(2);
   SIM_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
   key_heads_fit(query, keys[0], values[0], layout, heads, key_heads);
-}
-
-// ---- rotary position embedding: x cos + rotated(x) sin --------------------------------------------------------------
-at::Tensor rotated(const at::Tensor& x, int64_t mode) {
-  if (mode == 0) {
-    Tensors halves = at::chunk(x, 2, -1);
-    return at::cat({at::neg(halves[1]), halves[0]}, -1);
-  }
-  auto pairs = x.unflatten(-1, {-1, 2});
-  return at::stack({at::neg(pairs.select(-1, 1)), pairs.select(-1, 0)}, -1).flatten(-2);
-}
-
-// The rotation's transpose.
-at::Tensor rotated_back(const at::Tensor& x, int64_t mode) { return at::neg(rotated(x, mode)); }
-
-void rotary_mode(int64_t mode) { SIM_CHECK(mode == 0 || mode == 1, "rotary mode ", mode, "; simulated: 0 (half), 1 (interleave)"); }
-
-at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
-  return at::add(at::mul(wide(x), wide(cos)), at::mul(rotated(wide(x), mode), wide(sin)));
-}
-
-void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, int64_t mode, const at::Tensor& grad_x,
-                     const at::Tensor& grad_cos, const at::Tensor& grad_sin) {
-  auto to = wide(grad);
-  write(grad_x, at::add(at::mul(to, wide(cos)), rotated_back(at::mul(to, wide(sin)), mode)));
-  if (!given(x)) return;
-  write_asked(grad_cos, at::sum_to(at::mul(to, wide(x)), cos.sizes()));
-  write_asked(grad_sin, at::sum_to(at::mul(to, rotated(wide(x), mode)), sin.sizes()));
-}
-
-void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin, const std::string& mode) {
-  for (const at::Tensor& x : {query, key}) x.copy_(rotary(x, cos, sin, mode == "interleave"));
 }
 
 }  // namespace sim::attention

@@ -1,13 +1,13 @@
-// Fused attention and rotary position embedding, as aclnn functions and graph operators share them.
+// Fused attention, as aclnn functions and graph operators share it.
 //
 //   attention = dropout(softmax(mask(scale * (pse + q k^T)))) v
 //
-// is computed in float over (batch, heads, sequence, depth), whatever the layout and dtype of the caller's tensors. Key and
-// value may have fewer heads than the query. Tensors that are absent arrive undefined or empty. Functions without a result
-// write into the tensors behind `how`; those named check… say what is wrong with a call.
+// is computed in float over (batch, heads, sequence, depth), whatever the layout and dtype of the caller's tensors. Key
+// and value may have fewer heads than the query. Tensors that are absent arrive undefined or empty. Functions without a
+// result write into the tensors behind `how`; those named check… say what is wrong with a call.
 #pragma once
 
-#include "opapi/aclnn.h"
+#include "kernels/tensors.h"
 
 namespace sim::attention {
 
@@ -17,60 +17,61 @@ struct Settings {
   int64_t sparse_mode = 0;
   Dims prefix = {};
   int64_t pse_type = 1;  // 1: the position encoding is added before scaling, 0: after
-  bool by_rows = false;  // layout TND: the statistics lie as the query does, (T, N, 8); else (N, S, 8) of one sequence behind the other
+  bool by_rows = false;  // layout TND: the statistics lie as the query does, (T, N, 8); else (N, S, 8) of one sequence
+                         // behind the other
   at::Tensor max = {}, sum = {}, out = {};  // backward: what the forward gave; computed anew where it is absent
 };
 
-inline bool by_rows(const std::string& softmax_layout) { return softmax_layout == "TND" || softmax_layout == "same_as_input"; }
+inline bool by_rows(const std::string& softmax_layout) {
+  return softmax_layout == "TND" || softmax_layout == "same_as_input";
+}
 
 inline bool given(const at::Tensor& tensor) { return tensor.defined() && tensor.numel(); }
 void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what);
 void whole(const Dims& query_lengths, const Dims& key_lengths);  // no lengths of single sequences
-void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads,
-                   int64_t key_heads);
+void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+                   int64_t heads, int64_t key_heads);
 
 // ---- training; layouts BNSD, BSND, BSH, SBH ------------------------------------------------------------------------
-void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout, int64_t heads, const Settings& how,
-           const at::Tensor& out, bool by_sequence = false);
-void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
-             const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
-             const at::Tensor& out);
-void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
-              const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
-              const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse);
+void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+           int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence = false);
+void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+             const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
+             const Settings& how, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
+void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+              const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
+              int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
+              const at::Tensor& grad_value, const at::Tensor& grad_pse);
 
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
-void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& drop_mask, const at::Tensor& mask,
-                         const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
-                         const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
-void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& drop_mask,
-                          const at::Tensor& mask, const Dims& query_ends, const Dims& key_ends, int64_t heads,
-                          const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
+void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                         const at::Tensor& drop_mask, const at::Tensor& mask, const Dims& query_ends,
+                         const Dims& key_ends, int64_t heads, const Settings& how, const at::Tensor& max,
+                         const at::Tensor& sum, const at::Tensor& out);
+void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const at::Tensor& grad, const at::Tensor& drop_mask, const at::Tensor& mask,
+                          const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
+                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
 
 // Any of these layouts; the dropout mask is drawn where none is given.
-void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const std::string& layout,
-               int64_t heads, const Settings& how, const at::Tensor& out);
-void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse, const at::Tensor& drop_mask,
-                 const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
-                 const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& max, const at::Tensor& sum,
-                 const at::Tensor& out);
-void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad, const at::Tensor& pse,
-                  const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads, const Settings& how,
-                  const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
-                  const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse);
+void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+               const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& out);
+void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+                 const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
+                 const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
+                 const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
+void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+                  const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
+                  int64_t heads, const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed,
+                  int64_t offset, const at::Tensor& grad_query, const at::Tensor& grad_key,
+                  const at::Tensor& grad_value, const at::Tensor& grad_pse);
 
-// ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys -----------------
-void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values,
-                     const std::string& layout, int64_t heads, int64_t key_heads, const at::Tensor& out);
+// ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys
+// -----------------
+void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
+                     int64_t heads, int64_t key_heads, const at::Tensor& out);
 void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const at::Tensor& pse,
                const at::Tensor& mask, const Dims& lengths, const std::string& layout, int64_t heads, double scale,
                const at::Tensor& out);
-
-// ---- rotary position embedding: x cos + rotated(x) sin; mode 0 turns halves, mode 1 neighbours ------------------------
-void rotary_mode(int64_t mode);
-at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode);
-void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, int64_t mode, const at::Tensor& grad_x,
-                     const at::Tensor& grad_cos, const at::Tensor& grad_sin);
-void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin, const std::string& mode);
 
 }  // namespace sim::attention

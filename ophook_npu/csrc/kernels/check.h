@@ -1,5 +1,6 @@
-// SIM_CHECK(condition, "message ", of, parts): TORCH_CHECK without its templates. Theirs are instantiated anew for every list of
-// argument types, and nearly every message has one of its own; here a part is a pointer and a function that prints it.
+// SIM_CHECK(condition, "message ", of, parts): TORCH_CHECK without its templates. Theirs are instantiated anew for
+// every list of argument types, and nearly every message has one of its own; here a part is a pointer and a function
+// that prints it.
 #pragma once
 
 #include <ostream>
@@ -27,7 +28,8 @@ class Part {
 
 }  // namespace sim
 
-#define SIM_CHECK(condition, ...) \
-  do { \
-    if (!(condition)) [[unlikely]] sim::violated(__func__, __FILE__, __LINE__, {__VA_ARGS__}); \
+#define SIM_CHECK(condition, ...)                                 \
+  do {                                                            \
+    if (!(condition)) [[unlikely]]                                \
+      sim::violated(__func__, __FILE__, __LINE__, {__VA_ARGS__}); \
   } while (false)

@@ -1,5 +1,6 @@
-// Lists that refuse a position which they do not have, and divisions that refuse zero. Shapes, axes and lists of tensors come
-// from the caller, and a tensor without dimensions has no last one: what is out of range is the call's error, not a signal.
+// Lists that refuse a position which they do not have, and divisions that refuse zero. Shapes, axes and lists of
+// tensors come from the caller, and a tensor without dimensions has no last one: what is out of range is the call's
+// error, not a signal.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
 #include "kernels/quant.h"
 
-namespace sim::aclnn {
+namespace sim::quant {
 namespace {
 
 constexpr int64_t kInWord = 8;
@@ -12,7 +12,8 @@ at::Tensor shifts() { return at::arange(0, 4 * kInWord, 4, at::kLong); }
 }  // namespace
 
 at::Tensor packed(const at::Tensor& values) {
-  SIM_CHECK(values.dim() && values.size(-1) % kInWord == 0, "the last dimension of ", values.sizes(), " is no multiple of 8");
+  SIM_CHECK(values.dim() && values.size(-1) % kInWord == 0, "the last dimension of ", values.sizes(),
+            " is no multiple of 8");
   auto words = values.to(at::kLong).bitwise_and(15).unflatten(-1, {-1, kInWord});
   return words.bitwise_left_shift(shifts()).sum(-1).to(at::kInt);
 }
@@ -25,7 +26,8 @@ at::Tensor unpacked(const at::Tensor& words) {
 at::Tensor whole_numbers(const at::Tensor& matrix) {
   if (matrix.scalar_type() != at::kInt) return matrix;
   const int64_t rows = matrix.dim() - 2;
-  const bool transposed = rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) && matrix.size(-1) > 1;
+  const bool transposed =
+      rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) && matrix.size(-1) > 1;
   return transposed ? unpacked(matrix.transpose(-1, -2)).transpose(-1, -2) : unpacked(matrix);
 }
 
@@ -66,7 +68,9 @@ at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset) {
   return bits.bitwise_or(steps.bitwise_left_shift(kOffsetShift));
 }
 
-bool is_encoded(const at::Tensor& scale) { return scale.scalar_type() == at::kLong || scale.scalar_type() == at::kUInt64; }
+bool is_encoded(const at::Tensor& scale) {
+  return scale.scalar_type() == at::kLong || scale.scalar_type() == at::kUInt64;
+}
 
 at::Tensor scale_of(const at::Tensor& scale) {
   if (!is_encoded(scale)) return wide(scale);
@@ -88,7 +92,8 @@ at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const 
   auto numbers = whole_numbers(weight);
   auto along_k = [&](const at::Tensor& values) {
     if (values.dim() < 2 || values.size(0) == 1) return values;
-    SIM_CHECK(remainder_of(numbers.size(0), values.size(0)) == 0, values.size(0), " groups of ", numbers.size(0), " rows of a weight");
+    SIM_CHECK(remainder_of(numbers.size(0), values.size(0)) == 0, values.size(0), " groups of ", numbers.size(0),
+              " rows of a weight");
     return values.repeat_interleave(numbers.size(0) / values.size(0), 0);
   };
   auto result = numbers.to(scale.scalar_type());
@@ -104,7 +109,8 @@ std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows) {
   for (size_t i = 0; i + step <= list.size(); i += step) {
     const int64_t expert = kind == kPairs ? list[i] : int64_t(i);
     const int64_t count = kind == kEnds ? list[i] - start : list[i + step - 1];
-    SIM_CHECK(count >= 0 && start + count <= rows, "group ", i / step, " has ", count, " rows from row ", start, " on, there are ", rows);
+    SIM_CHECK(count >= 0 && start + count <= rows, "group ", i / step, " has ", count, " rows from row ", start,
+              " on, there are ", rows);
     groups.push_back({expert, start, count});
     start += count;
   }
@@ -114,7 +120,8 @@ std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows) {
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows) {
   SIM_CHECK(list.dim() == (kind == kPairs ? 2 : 1), "a group list of type ", kind, " has shape ", list.sizes());
   auto values = list.to(at::kLong).contiguous();
-  return groups_of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind, rows);
+  return groups_of(Dims(values.const_data_ptr<int64_t>(), values.const_data_ptr<int64_t>() + values.numel()), kind,
+                   rows);
 }
 
-}  // namespace sim::aclnn
+}  // namespace sim::quant

@@ -2,9 +2,9 @@
 // and groups of rows that belong to an expert each.
 #pragma once
 
-#include "opapi/aclnn.h"
+#include "kernels/tensors.h"
 
-namespace sim::aclnn {
+namespace sim::quant {
 
 // ---- numbers of 4 bits: eight in an int32, the first in the lowest bits -------------------------------------------
 at::Tensor packed(const at::Tensor& values);
@@ -33,7 +33,8 @@ at::Tensor scale_of(const at::Tensor& scale);   // as float, from either form
 at::Tensor offset_of(const at::Tensor& scale);  // of an encoded one
 
 at::Tensor integer_product(const at::Tensor& a, const at::Tensor& b);  // of int8, exact, as int32
-// A weight of 4 or 8 bits as numbers of the scale's type: (weight + offset) * scale, the scale (n), or (groups, n) along k.
+// A weight of 4 or 8 bits as numbers of the scale's type: (weight + offset) * scale, the scale (n), or (groups, n)
+// along k.
 at::Tensor dequantized(const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset);
 
 // ---- groups ------------------------------------------------------------------------------------------------------
@@ -44,4 +45,4 @@ enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an 
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows);
 std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows);
 
-}  // namespace sim::aclnn
+}  // namespace sim::quant

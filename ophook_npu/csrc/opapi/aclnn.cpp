@@ -1,29 +1,14 @@
 #include "opapi/aclnn.h"
 
-#include <ATen/ExpandUtils.h>
-#include <ATen/WrapDimUtils.h>
-
-#include <algorithm>
-
 #include "opapi/kernel_scope.h"
 #include "opapi/rules.h"
 #include "opapi/watch.h"
 
-namespace sim {
-
-void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
-  std::ostringstream message;
-  for (const Part& part : parts) part.print(message);
-  throw c10::Error({function, file, static_cast<uint32_t>(line)}, message.str());
-}
-
-}  // namespace sim
-
 namespace sim::aclnn {
 namespace {
 
-// A refused call keeps its error: callers exist that do not look at phase 1's status and come back with the executor, on
-// another thread, where the message would be lost.
+// A refused call keeps its error: callers exist that do not look at phase 1's status and come back with the executor,
+// on another thread, where the message would be lost.
 struct Refused final : aclOpExecutor {
   Refused(const char* op, int with, const char* why) : aclOpExecutor(op), code(with), reason(why ? why : "") {}
   int ready() override { return sim_fail(code, "%s", reason.c_str()); }
@@ -57,12 +42,6 @@ int run_task(void* pointer) {
   }
 }
 
-std::string text(at::IntArrayRef sizes) {
-  std::ostringstream stream;
-  stream << sizes;
-  return stream.str();
-}
-
 }  // namespace
 
 at::ScalarType to_scalar_type(aclDataType dtype) {
@@ -88,13 +67,14 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
 at::Tensor convert(const aclTensor* tensor) {
   if (!tensor) return {};
   SIM_CHECK(tensor->format != ACL_FORMAT_FRACTAL_NZ && tensor->format != ACL_FORMAT_NC1HWC0 &&
-                  tensor->format != ACL_FORMAT_FRACTAL_Z && tensor->format != ACL_FORMAT_NDC1HWC0,
-              "a tensor in the private format ", int(tensor->format), " is not simulated");
+                tensor->format != ACL_FORMAT_FRACTAL_Z && tensor->format != ACL_FORMAT_NDC1HWC0,
+            "a tensor in the private format ", int(tensor->format), " is not simulated");
   const auto dtype = c10::scalarTypeToTypeMeta(to_scalar_type(tensor->dtype));
   const size_t bytes = tensor->storage_elements * dtype.itemsize();
   // As at::from_blob, without its second look at sizes and strides: this is on every operator's path.
   c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(tensor->data, c10::kCPU), nullptr, false);
-  auto result = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
+  auto result =
+      at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
   auto* impl = result.unsafeGetTensorImpl();
   impl->set_sizes_and_strides(tensor->sizes, tensor->strides, tensor->offset);
   int64_t last = tensor->offset;
@@ -106,9 +86,9 @@ at::Tensor convert(const aclTensor* tensor) {
   // torch_npu goes on telling the old size of a storage that was resized: then the allocation decides.
   size_t left = 0;
   const size_t needed = size_t(last + 1) * dtype.itemsize();
-  SIM_CHECK(last >= 0 && sim_memory_device(tensor->data, &left) >= 0 && needed <= left, "the view ", at::IntArrayRef(tensor->sizes), " with strides ",
-              at::IntArrayRef(tensor->strides), " and offset ", tensor->offset, " leaves its storage of ",
-              tensor->storage_elements, " elements");
+  SIM_CHECK(last >= 0 && sim_memory_device(tensor->data, &left) >= 0 && needed <= left, "the view ",
+            at::IntArrayRef(tensor->sizes), " with strides ", at::IntArrayRef(tensor->strides), " and offset ",
+            tensor->offset, " leaves its storage of ", tensor->storage_elements, " elements");
   impl->unsafe_storage().set_nbytes(needed);
   return result;
 }
@@ -134,124 +114,12 @@ Checked<at::Scalar> convert(const aclScalarList* list) {
   return scalars;
 }
 
-void shape(const at::Tensor& out, Shape expected) {
-  SIM_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
-}
-void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
-static bool is_single(at::IntArrayRef sizes) { return sizes.empty() || (sizes.size() == 1 && sizes[0] == 1); }
-void one_element(const at::Tensor& out) {
-  if (!out.defined() || !is_single(out.sizes())) shape(out, {});
-}
-
-int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, of.dim()); }
-
-void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {
-  bool alike = true;  // the usual case, kept cheap
-  for (const at::Tensor& tensor : in) alike &= tensor.sizes() == out.sizes();
-  if (alike) return;
-  Dims sizes;
-  for (const at::Tensor& tensor : in)
-    if (tensor.defined()) sizes = at::infer_size(sizes, tensor.sizes());
-  shape(out, sizes);
-}
-
-void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
-  for (const at::Tensor& other : others)
-    if (other.defined() && other.sizes() != self.sizes()) shape(self, at::infer_size(self.sizes(), other.sizes()));
-}
-
-static void castable(at::ScalarType result, const at::Tensor& self, bool division) {
-  if (division && at::isIntegralType(result, true)) result = at::kFloat;
-  SIM_CHECK(at::canCast(result, self.scalar_type()), "result type ", result, " can't be cast to the desired output type ",
-              self.scalar_type());
-}
-void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) {
-  into(self, {other});
-  if (division || self.scalar_type() != other.scalar_type()) castable(at::result_type(self, other), self, division);
-}
-void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) {
-  if (!at::isFloatingType(self.scalar_type())) castable(at::result_type(self, other), self, division);
-}
-
-void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  SIM_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
-  SIM_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
-  auto sizes = at::infer_size(a.sizes().slice(0, a.dim() - 2), b.sizes().slice(0, b.dim() - 2));
-  sizes.push_back(a.size(-2));
-  sizes.push_back(b.size(-1));
-  shape(out, sizes);
-}
-
-void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims) {
-  Dims sizes;
-  for (int64_t i = 0; i < in.dim(); ++i) {
-    bool gone = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return wrap(d, in) == i; });
-    if (!gone) sizes.push_back(in.size(i));
-    else if (keep_dims) sizes.push_back(1);
-  }
-  shape(out, sizes);
-}
-
-void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed) {
-  std::ostringstream list;
-  for (auto dtype : allowed) {
-    if (tensor.scalar_type() == dtype) return;
-    list << (list.tellp() ? ", " : "") << dtype;
-  }
-  SIM_CHECK(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
-}
-
-void same_dtype(std::initializer_list<at::Tensor> tensors) {
-  for (const at::Tensor& tensor : tensors)
-    SIM_CHECK(tensor.scalar_type() == tensors.begin()->scalar_type(), "dtypes differ: ", tensors.begin()->scalar_type(),
-                " and ", tensor.scalar_type());
-}
-
-void function_of(const at::Tensor& out, const at::Tensor& self) {
-  like(out, self);
-  const auto result = at::isIntegralType(self.scalar_type(), true) ? at::kFloat : self.scalar_type();
-  SIM_CHECK(at::canCast(result, out.scalar_type()), "the result of ", self.scalar_type(), " is ", result, ", the output has dtype ",
-              out.scalar_type());
-}
-void not_complex(const at::Tensor& self) { SIM_CHECK(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported"); }
-
-// An output may be narrower than the result, but not of a kind that loses what the result is.
-static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
-  SIM_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ", out.scalar_type());
-  SIM_CHECK(!at::isIntegralType(out.scalar_type(), true) || at::isIntegralType(value.scalar_type(), true), "a result of ",
-              value.scalar_type(), " does not fit into an output of ", out.scalar_type());
-}
-
-void write(const at::Tensor& out, const at::Tensor& value) {
-  if (!out.defined()) return;
-  const bool single = is_single(out.sizes()) && is_single(value.sizes());
-  SIM_CHECK(single || out.sizes() == value.sizes(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
-  keeps_value(out, value);
-  out.copy_(single ? value.reshape(out.sizes()) : value);
-}
-
-void write_asked(const at::Tensor& out, const at::Tensor& value) {
-  if (!out.defined() || out.numel() == 0 || !value.defined()) return;
-  SIM_CHECK(out.numel() == value.numel(), "the output has shape ", text(out.sizes()), ", the result ", text(value.sizes()));
-  out.copy_(value.reshape(out.sizes()));
-}
-
 void fit(const Space& space, const at::Tensor& value) {
   SIM_CHECK(space.memory.defined(), "an output is null");
-  SIM_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", text(value.sizes()), " does not fit into ",
-              text(space.memory.sizes()));
+  SIM_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", value.sizes(), " does not fit into ",
+            space.memory.sizes());
   space.memory.as_strided(value.sizes(), at::detail::defaultStrides(value.sizes())).copy_(value);
   space.tensor->sizes = value.sizes().vec();
-}
-
-at::Tensor wide(const at::Tensor& tensor) {
-  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16) ? tensor.to(at::kFloat)
-                                                                                                         : tensor;
-}
-
-at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha) {
-  const bool wider = a.scalar_type() == at::kBFloat16 || b.scalar_type() == at::kBFloat16;
-  return wider ? at::add(wide(a), wide(b), alpha) : at::add(a, b, alpha);
 }
 
 static bool partly_same(const aclTensor* input, const aclTensor* output) {
@@ -291,7 +159,8 @@ struct RowCall final : aclOpExecutor {
   RowCall(const Row& of, std::initializer_list<Given> parameters) : aclOpExecutor(of.name), row(of) {
     held.reserve(parameters.size());
     for (const Given& given : parameters)
-      std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); }, given);
+      std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
+                 given);
     row.body(held.data(), Phase::first);
     apart = inputs_apart(parameters);
   }
@@ -325,7 +194,9 @@ static Argument argument(const Given& given) {
 static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
   if (!rules_wanted()) return 0;
   c10::SmallVector<Argument, 16> arguments;
-  const auto see = [&] { for (const Given& given : parameters) arguments.push_back(argument(given)); };
+  const auto see = [&] {
+    for (const Given& given : parameters) arguments.push_back(argument(given));
+  };
   if (!row.looked_up.load(std::memory_order_acquire)) {
     see();
     row.rules = find_rules(row.name, arguments.data(), arguments.size());
@@ -349,7 +220,8 @@ int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspa
   if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row, workspace, executor);
   try {
     auto call = std::make_unique<RowCall>(row, parameters);
-    if (!workspace || !executor) return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", row.name);
+    if (!workspace || !executor)
+      return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", row.name);
     *workspace = 0;
     *executor = call.release();
     return 0;

@@ -1,17 +1,19 @@
 // The two-phase operator interface of libopapi, and the macro that makes one of its operators a row in a table.
 //
-//   ACLNN(Add, (In,self, In,other, Num,alpha, Out,out), broadcast(out, {self, other}), at::add_out(out, self, other, alpha))
-//         name parameters in the order of the C interface  what must hold, checked in phase 1      what runs, in phase 2
+//   ACLNN(Add, (In,self, In,other, Num,alpha, Out,out), broadcast(out, {self, other}), at::add_out(out, self, other,
+//   alpha))
+//         name parameters in the order of the C interface  what must hold, checked in phase 1      what runs, in phase
+//         2
 //
 // defines aclnnAddGetWorkspaceSize(self, other, alpha, out, workspaceSize, executor) and aclnnAdd(workspace, size,
-// executor, stream). Parameters reach both expressions as ATen values over the caller's device memory. The arithmetic is
-// torch's own. Phase 1 answers a wrong argument with an error code; phase 2 runs on the stream's thread.
+// executor, stream). Parameters reach both expressions as ATen values over the caller's device memory. The arithmetic
+// is torch's own. Phase 1 answers a wrong argument with an error code; phase 2 runs on the stream's thread.
 //
 // Includes no at:: function: here the builder includes all of them first (prefix.h); a package of your own includes
 // <ATen/ops/…> for those that it names.
 //
-// A row is data and one function. What all rows do with their parameters (converting, keeping, copying and dropping them) is
-// code of aclnn.cpp, once and not once a row: as a template it was two thirds of what a row costs to compile.
+// A row is data and one function. What all rows do with their parameters (converting, keeping, copying and dropping
+// them) is code of aclnn.cpp, once and not once a row: as a template it was two thirds of what a row costs to compile.
 #pragma once
 
 #include <ATen/core/DimVector.h>
@@ -28,8 +30,7 @@
 
 #include "acl/acl_base.h"
 #include "core/sim.h"
-#include "kernels/check.h"
-#include "kernels/checked.h"
+#include "kernels/tensors.h"
 
 // A call between its two phases: made by the first, handed to the stream by the second.
 struct aclOpExecutor {
@@ -68,28 +69,35 @@ struct aclScalarList {
   std::vector<std::unique_ptr<const aclScalar>> scalars;
 };
 
+namespace sim::kernels {}
+
 namespace sim::aclnn {
 
 using sim::Checked, sim::Dims, sim::divided, sim::remainder_of, sim::Tensors;
+namespace kernels = sim::kernels;
 
 // CANN's error codes of the operator interface (aclnn/aclnn_base.h).
 enum Status : int { kNullPointer = 161001, kInvalid = 161002, kInner = 561000 };
 
 // ---- parameter kinds of a row ------------------------------------------------------------------------------------
-using In = const aclTensor*;        // an absent one arrives as an undefined at::Tensor
+using In = const aclTensor*;  // an absent one arrives as an undefined at::Tensor
 using Out = aclTensor*;
-using Ref = aclTensor*;             // read and written
-using Num = const aclScalar*;       // at::Scalar
-struct MaybeNum { const aclScalar* scalar; };  // std::optional<at::Scalar>
-struct Resized { aclTensor* tensor; };         // space for a result whose shape is known only when it is there
-using Ints = const aclIntArray*;    // Dims
+using Ref = aclTensor*;        // read and written
+using Num = const aclScalar*;  // at::Scalar
+struct MaybeNum {
+  const aclScalar* scalar;
+};  // std::optional<at::Scalar>
+struct Resized {
+  aclTensor* tensor;
+};                                // space for a result whose shape is known only when it is there
+using Ints = const aclIntArray*;  // Dims
 using Floats = const aclFloatArray*;
 using Bools = const aclBoolArray*;  // Checked<bool>
 using List = const aclTensorList*;  // Tensors
 using Nums = const aclScalarList*;  // Checked<at::Scalar>
 using Dtype = aclDataType;          // at::ScalarType
 using Text = const char*;           // std::string
-using Cube = int8_t;                // cubeMathType: how a matrix unit may round its inputs; ATen's result is exact in any mode
+using Cube = int8_t;  // cubeMathType: how a matrix unit may round its inputs; ATen's result is exact in any mode
 
 SIM_API at::ScalarType to_scalar_type(aclDataType dtype);  // throws on one that ATen does not have
 SIM_API aclDataType to_acl_dtype(at::ScalarType dtype);
@@ -115,69 +123,39 @@ inline at::ScalarType convert(aclDataType dtype) { return to_scalar_type(dtype);
 inline std::string convert(const char* text) { return text ? text : ""; }
 template <typename T>
   requires(std::is_arithmetic_v<T>)
-T convert(T value) { return value; }
+T convert(T value) {
+  return value;
+}
 
-// ---- checks (phase 1). Each throws c10::Error that names what is wrong ---------------------------------------------
+// ---- checks (phase 1): those of kernels/tensors.h. Each throws c10::Error that names what is wrong ------------------
+using sim::arithmetic, sim::broadcast, sim::function_of, sim::into, sim::like, sim::matrix, sim::not_complex,
+    sim::of_dtype, sim::one_element, sim::reduced, sim::same_dtype, sim::shape;
 using Shape = at::IntArrayRef;
-SIM_API void shape(const at::Tensor& out, Shape expected);                            // out has exactly this shape
-SIM_API void one_element(const at::Tensor& out);                                      // out is a scalar: [] or [1]
-SIM_API void like(const at::Tensor& out, const at::Tensor& other);                    // out has other's shape
-SIM_API void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
-SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> others);  // others broadcast into self
-// What torch says of arithmetic in place: the other operand broadcasts into self, and the result's dtype can be cast to
-// self's. A division of integers has a float result.
-SIM_API void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division = false);
-SIM_API void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division = false);
-SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b); // (…, m, k) x (…, k, n)
-SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, Shape dims, bool keep_dims);
-SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
-SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);
-// out has self's shape, and a data type that holds the function's result: that of whole numbers is float.
-SIM_API void function_of(const at::Tensor& out, const at::Tensor& self);
-SIM_API void not_complex(const at::Tensor& self);
 // For operators whose output shape depends on much: write() compares it when the result is there.
 inline void when_run() {}
 
 // ---- results (phase 2) -----------------------------------------------------------------------------------------
-// Copies a result to where the caller wants it; the shapes must agree, where [] and [1] are one. An undefined `out` was not
-// asked for.
-SIM_API void write(const at::Tensor& out, const at::Tensor& value);
-// The same for an output that is absent or empty where the caller has no use for it; dimensions of size 1 may differ.
-SIM_API void write_asked(const at::Tensor& out, const at::Tensor& value);
+using sim::number_of, sim::optional, sim::sum_of, sim::wide, sim::wrap, sim::write, sim::write_asked;
 SIM_API void fit(const Space& space, const at::Tensor& value);
-template <typename... T, size_t... I>
-void write_all(const std::tuple<T...>& values, std::initializer_list<at::Tensor> outs, std::index_sequence<I...>) {
-  (write(outs.begin()[I], std::get<I>(values)), ...);
-}
-template <typename... T>
-void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& values) {
-  write_all(values, outs, std::index_sequence_for<T...>{});
-}
-// The dimension that `dim` names; refuses one that is not there. A tensor without dimensions counts as one of rank 1.
-SIM_API int64_t wrap(int64_t dim, const at::Tensor& of);
-// Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
-SIM_API at::Tensor wide(const at::Tensor& tensor);
-// a + alpha * b. ATen's CPU kernel first rounds alpha to the tensors' dtype; the device keeps it for bfloat16.
-SIM_API at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha);
-inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
-}
 
 // ---- the two phases --------------------------------------------------------------------------------------------
 // Phase 2.
 SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
 
 // What the C caller passed for one parameter of a row …
-using Given = std::variant<In, Out, Num, MaybeNum, Resized, Ints, Floats, Bools, List, Nums, Dtype, Text, bool, int8_t, int32_t,
-                           int64_t, uint64_t, float, double>;
+using Given = std::variant<In, Out, Num, MaybeNum, Resized, Ints, Floats, Bools, List, Nums, Dtype, Text, bool, int8_t,
+                           int32_t, int64_t, uint64_t, float, double>;
 // … what it is in the row …
 template <typename Kind>
 using Value = decltype(convert(std::declval<Kind>()));
 // … and where a call keeps it between its phases.
-using Held = std::variant<Value<In>, Value<Num>, Value<MaybeNum>, Value<Resized>, Value<Ints>, Value<Floats>, Value<Bools>, Value<List>,
-                          Value<Nums>, Value<Dtype>, Value<Text>, bool, int8_t, int32_t, int64_t, uint64_t, float, double>;
+using Held = std::variant<Value<In>, Value<Num>, Value<MaybeNum>, Value<Resized>, Value<Ints>, Value<Floats>,
+                          Value<Bools>, Value<List>, Value<Nums>, Value<Dtype>, Value<Text>, bool, int8_t, int32_t,
+                          int64_t, uint64_t, float, double>;
 template <typename Kind>
-Value<Kind>& held(Held& parameter) { return *std::get_if<Value<Kind>>(&parameter); }
+Value<Kind>& held(Held& parameter) {
+  return *std::get_if<Value<Kind>>(&parameter);
+}
 
 enum class Phase { first, second };
 struct Row {
@@ -187,10 +165,11 @@ struct Row {
   std::atomic<bool> looked_up{false};
 };
 
-// Phase 1. A call whose input lies partly in memory that it writes, as x[1:].sub_(x[:-1]) does, runs on copies of its inputs:
-// a device loads a tile before it stores one, so that such calls give what they would with inputs of their own, as long as a
-// tile holds them; torch_npu's graphs rely on it. ATen's kernels load and store in small steps, and their own check cannot see
-// it: each tensor here has a storage of its own. An input that is the output, element by element, is harmless.
+// Phase 1. A call whose input lies partly in memory that it writes, as x[1:].sub_(x[:-1]) does, runs on copies of its
+// inputs: a device loads a tile before it stores one, so that such calls give what they would with inputs of their own,
+// as long as a tile holds them; torch_npu's graphs rely on it. ATen's kernels load and store in small steps, and their
+// own check cannot see it: each tensor here has a storage of its own. An input that is the output, element by element,
+// is harmless.
 SIM_API int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor);
 
 }  // namespace sim::aclnn

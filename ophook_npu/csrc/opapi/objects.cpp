@@ -42,8 +42,8 @@ auto guarded(const char* caller, Make make) -> decltype(make()) {
 extern "C" {
 
 SIM_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t dims, aclDataType dtype, const int64_t* strides,
-                                   int64_t offset, aclFormat format, const int64_t* storage_sizes, uint64_t storage_dims,
-                                   void* data) {
+                                   int64_t offset, aclFormat format, const int64_t* storage_sizes,
+                                   uint64_t storage_dims, void* data) {
   size_t elements = 1;
   for (uint64_t i = 0; i < storage_dims; ++i) elements *= size_t(storage_sizes[i]);
   auto tensor = new aclTensor{dtype, at::DimVector(sizes, sizes + dims), {}, offset, format, elements, data};
@@ -75,7 +75,9 @@ SIM_API int aclDestroyScalar(const aclScalar* scalar) {
   return 0;
 }
 
-SIM_API aclIntArray* aclCreateIntArray(const int64_t* values, uint64_t count) { return new aclIntArray{{values, values + count}}; }
+SIM_API aclIntArray* aclCreateIntArray(const int64_t* values, uint64_t count) {
+  return new aclIntArray{{values, values + count}};
+}
 SIM_API int aclDestroyIntArray(const aclIntArray* array) {
   delete array;
   return 0;

@@ -1,5 +1,5 @@
-// What every file over ATen includes first: all of ATen and the rows' header. The builder compiles it once and hands it to all of
-// them: parsing it is most of what such a file costs.
+// What every file over ATen includes first: all of ATen and the rows' header. The builder compiles it once and hands it
+// to all of them: parsing it is most of what such a file costs.
 #pragma once
 
 #include <ATen/ATen.h>

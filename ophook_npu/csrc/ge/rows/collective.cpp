@@ -23,7 +23,7 @@ HcclDataType hccl_dtype(at::ScalarType dtype) {
 }
 
 HcclReduceOp reduction(const Args& a) {
-  const std::string name = a.text("reduction", "sum");
+  const std::string name = a.text("reduction");
   const std::pair<const char*, HcclReduceOp> known[] = {
       {"sum", HCCL_REDUCE_SUM}, {"prod", HCCL_REDUCE_PROD}, {"max", HCCL_REDUCE_MAX}, {"min", HCCL_REDUCE_MIN}};
   for (auto [text, op] : known)
@@ -35,7 +35,7 @@ HcclReduceOp reduction(const Args& a) {
 template <typename F>
 void in_group(const Args& a, F call) {
   const sim::hccl::Here here;
-  const std::string group = a.text("group", "");
+  const std::string group = a.text("group");
   HcclComm comm = ophook_hccl_find(group.c_str());
   if (!comm) throw Refused("there is no group '" + group + "' in this process");
   if (call(comm) != HCCL_SUCCESS) {
@@ -47,7 +47,8 @@ void in_group(const Args& a, F call) {
 at::Tensor all_reduce(const Args& a) {
   at::Tensor x = a[0], out = a.output(0);
   in_group(a, [&](HcclComm comm) {
-    return HcclAllReduce(x.data_ptr(), out.data_ptr(), uint64_t(x.numel()), hccl_dtype(x.scalar_type()), reduction(a), comm, nullptr);
+    return HcclAllReduce(x.data_ptr(), out.data_ptr(), uint64_t(x.numel()), hccl_dtype(x.scalar_type()), reduction(a),
+                         comm, nullptr);
   });
   return out;
 }
@@ -63,7 +64,8 @@ at::Tensor all_gather(const Args& a) {
 at::Tensor reduce_scatter(const Args& a) {
   at::Tensor x = a[0], out = a.output(0);
   in_group(a, [&](HcclComm comm) {
-    return HcclReduceScatter(x.data_ptr(), out.data_ptr(), uint64_t(out.numel()), hccl_dtype(x.scalar_type()), reduction(a), comm, nullptr);
+    return HcclReduceScatter(x.data_ptr(), out.data_ptr(), uint64_t(out.numel()), hccl_dtype(x.scalar_type()),
+                             reduction(a), comm, nullptr);
   });
   return out;
 }
@@ -74,7 +76,8 @@ Results broadcast_from(const Args& a) {
     at::Tensor out = a.output(i);
     out.copy_(a[i]);
     in_group(a, [&](HcclComm comm) {
-      return HcclBroadcast(out.data_ptr(), uint64_t(out.numel()), hccl_dtype(out.scalar_type()), uint32_t(a.integer("root_rank", 0)), comm, nullptr);
+      return HcclBroadcast(out.data_ptr(), uint64_t(out.numel()), hccl_dtype(out.scalar_type()),
+                           uint32_t(a.integer("root_rank")), comm, nullptr);
     });
     results.push_back(out);
   }
@@ -99,10 +102,12 @@ at::Tensor all_to_all_v(const Args& a) {
     const Dims values = a.need(input);
     return std::vector<uint64_t>(values.begin(), values.end());
   };
-  const auto send_counts = unsigned_values(1), send_offsets = unsigned_values(2), counts = unsigned_values(3), offsets = unsigned_values(4);
+  const auto send_counts = unsigned_values(1), send_offsets = unsigned_values(2), counts = unsigned_values(3),
+             offsets = unsigned_values(4);
   in_group(a, [&](HcclComm comm) {
     const HcclDataType dtype = hccl_dtype(x.scalar_type());
-    return HcclAlltoAllV(x.data_ptr(), send_counts.data(), send_offsets.data(), dtype, out.data_ptr(), counts.data(), offsets.data(), dtype, comm, nullptr);
+    return HcclAlltoAllV(x.data_ptr(), send_counts.data(), send_offsets.data(), dtype, out.data_ptr(), counts.data(),
+                         offsets.data(), dtype, comm, nullptr);
   });
   return out;
 }
@@ -110,12 +115,14 @@ at::Tensor all_to_all_v(const Args& a) {
 // The first dimension times or through the number of ranks.
 Shape first_dimension(Shaper& s, bool larger) {
   Shape shape = s.shape(0);
-  const int64_t ranks = s.integer("rank_size", 1);
+  const int64_t ranks = s.integer("rank_size");
   if (!shape) return shape;
-  if (shape->empty() || ranks < 1) throw Refused("it takes a first dimension and ranks, it has " + s.describe(0) + " and " + std::to_string(ranks));
+  if (shape->empty() || ranks < 1)
+    throw Refused("it takes a first dimension and ranks, it has " + s.describe(0) + " and " + std::to_string(ranks));
   int64_t& first = shape->front();
   if (first < 0) return shape;
-  if (!larger && first % ranks) throw Refused(s.describe(0) + " does not divide by " + std::to_string(ranks) + " ranks");
+  if (!larger && first % ranks)
+    throw Refused(s.describe(0) + " does not divide by " + std::to_string(ranks) + " ranks");
   first = larger ? first * ranks : first / ranks;
   return shape;
 }
@@ -141,12 +148,14 @@ void received(Shaper& s) {
 
 #define FUSION " fusion:Int=0 fusion_id:Int=-1"
 const Family collective_rows = {
-      ROW(HcomAllReduce,     "x -> y | reduction:String group:String" FUSION, same, all_reduce(a))
-      ROW(HcomAllGather,     "x -> y | rank_size:Int group:String" FUSION, gathered, all_gather(a))
-      ROW(HcomReduceScatter, "x -> y | reduction:String group:String rank_size:Int" FUSION, scattered, reduce_scatter(a))
-      {"HcomBroadcast",      "x* -> y* | root_rank:Int group:String" FUSION, each_same, broadcast_from},
-      ROW(HcomAllToAll,      "x -> y | group:String", same, all_to_all(a))
-      ROW(HcomAllToAllV,     "send_data send_counts send_displacements recv_counts recv_displacements -> recv_data | group:String", received, all_to_all_v(a))
+    ROW(HcomAllReduce, "x -> y | reduction:String group:String" FUSION, same, all_reduce(a)),
+    ROW(HcomAllGather, "x -> y | rank_size:Int group:String" FUSION, gathered, all_gather(a)),
+    ROW(HcomReduceScatter, "x -> y | reduction:String group:String rank_size:Int" FUSION, scattered, reduce_scatter(a)),
+    {"HcomBroadcast", "x* -> y* | root_rank:Int group:String" FUSION, each_same, broadcast_from},
+    ROW(HcomAllToAll, "x -> y | group:String", same, all_to_all(a)),
+    ROW(HcomAllToAllV,
+        "send_data send_counts send_displacements recv_counts recv_displacements -> recv_data | group:String", received,
+        all_to_all_v(a)),
 };
 #undef FUSION
 

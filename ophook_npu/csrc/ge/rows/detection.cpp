@@ -1,11 +1,8 @@
 // Heads of detection models: pooling of regions, suppression, targets of YOLO and of rotated boxes.
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
 namespace {
-
-using aclnn::wide;
 
 // ---- ROIAlign: rois are (N, 5), the image's number and the corners -------------------------------------------------
 struct Pooling {
@@ -13,9 +10,10 @@ struct Pooling {
   int64_t height, width, samples, end_mode;
 };
 Pooling pooling(const Call& call) {
-  Pooling out{call.real("spatial_scale", 1), call.integer("pooled_height", 1), call.integer("pooled_width", 1), call.integer("sample_num", 2),
-              call.integer("roi_end_mode", 1)};
-  if (out.end_mode != 0 && out.end_mode != 1) throw Refused("roi_end_mode=" + std::to_string(out.end_mode) + " is not simulated");
+  Pooling out{call.real("spatial_scale"), call.integer("pooled_height"), call.integer("pooled_width"),
+              call.integer("sample_num"), call.integer("roi_end_mode")};
+  if (out.end_mode != 0 && out.end_mode != 1)
+    throw Refused("roi_end_mode=" + std::to_string(out.end_mode) + " is not simulated");
   return out;
 }
 
@@ -47,8 +45,9 @@ struct Region {
 Region region(const at::Tensor& roi, const Pooling& p, int64_t height, int64_t width) {
   at::Tensor values = roi.to(at::kDouble);
   auto edge = [&](int64_t i) { return values[i].item<double>(); };
-  double more = p.end_mode == 1 ? 1 : 0;   // the far edge belongs to the region
-  double x1 = edge(1) * p.scale, y1 = edge(2) * p.scale, x2 = (edge(3) + more) * p.scale, y2 = (edge(4) + more) * p.scale;
+  double more = p.end_mode == 1 ? 1 : 0;  // the far edge belongs to the region
+  double x1 = edge(1) * p.scale, y1 = edge(2) * p.scale, x2 = (edge(3) + more) * p.scale,
+         y2 = (edge(4) + more) * p.scale;
   double least = p.end_mode == 1 ? 0 : 1;
   return {static_cast<int64_t>(edge(0)), cells(y1, y1 + std::max(y2 - y1, least), p.height, p.samples, height),
           cells(x1, x1 + std::max(x2 - x1, least), p.width, p.samples, width)};
@@ -95,13 +94,16 @@ void nms_rule(Shaper& s) {
 Results nms(const Args& a) {
   at::Tensor boxes = wide(a[0]).narrow(1, 0, 4);
   int64_t count = boxes.size(0);
-  at::Tensor size = boxes.narrow(1, 2, 2) - boxes.narrow(1, 0, 2), area = size.prod(1), kept = at::ones({count}, at::kBool);
+  at::Tensor size = boxes.narrow(1, 2, 2) - boxes.narrow(1, 0, 2), area = size.prod(1),
+             kept = at::ones({count}, at::kBool);
   for (int64_t i = 0; i + 1 < count; ++i) {
     if (!kept[i].item<bool>()) continue;
     at::Tensor others = boxes.narrow(0, i + 1, count - i - 1);
-    at::Tensor low = at::maximum(others.narrow(1, 0, 2), boxes[i].narrow(0, 0, 2)), high = at::minimum(others.narrow(1, 2, 2), boxes[i].narrow(0, 2, 2));
-    at::Tensor common = (high - low).clamp_min(0).prod(1), overlap = common / (area[i] + area.narrow(0, i + 1, count - i - 1) - common);
-    kept.narrow(0, i + 1, count - i - 1).logical_and_(overlap.le(a.real("iou_threshold", 0.5)));
+    at::Tensor low = at::maximum(others.narrow(1, 0, 2), boxes[i].narrow(0, 0, 2)),
+               high = at::minimum(others.narrow(1, 2, 2), boxes[i].narrow(0, 2, 2));
+    at::Tensor common = (high - low).clamp_min(0).prod(1),
+               overlap = common / (area[i] + area.narrow(0, i + 1, count - i - 1) - common);
+    kept.narrow(0, i + 1, count - i - 1).logical_and_(overlap.le(a.real("iou_threshold")));
   }
   return {a[0].narrow(1, 0, 5), at::arange(count, at::kInt), kept.to(at::kByte)};
 }
@@ -112,7 +114,8 @@ void rotated_rule(Shaper& s) {
   for (float weight : s.reals("weight"))
     if (weight != 1) throw Refused("a weight other than 1 is not simulated");
   Shape shape = s.shape(0);
-  if (shape && (shape->size() != 3 || (*shape)[1] != 5)) throw Refused("its boxes are (batch, 5, N), not " + s.describe(0));
+  if (shape && (shape->size() != 3 || (*shape)[1] != 5))
+    throw Refused("its boxes are (batch, 5, N), not " + s.describe(0));
   same(s);
 }
 constexpr double kDegree = M_PI / 180;
@@ -120,7 +123,9 @@ at::Tensor encode_rotated(const Args& a) {
   Tensors from = wide(a[0]).unbind(1), to = wide(a[1]).unbind(1);
   at::Tensor width = from[2] - from[0], height = from[3] - from[1];
   return at::stack({(to[0] + to[2] - from[0] - from[2]) / 2 / width, (to[1] + to[3] - from[1] - from[3]) / 2 / height,
-                    at::log((to[2] - to[0]) / width), at::log((to[3] - to[1]) / height), at::tan(to[4] * kDegree) - at::tan(from[4] * kDegree)}, 1);
+                    at::log((to[2] - to[0]) / width), at::log((to[3] - to[1]) / height),
+                    at::tan(to[4] * kDegree) - at::tan(from[4] * kDegree)},
+                   1);
 }
 at::Tensor decode_rotated(const Args& a) {
   Tensors from = wide(a[0]).unbind(1), delta = wide(a[1]).unbind(1);
@@ -128,7 +133,8 @@ at::Tensor decode_rotated(const Args& a) {
   at::Tensor x = (from[0] + from[2]) / 2 + delta[0] * width, y = (from[1] + from[3]) / 2 + delta[1] * height;
   width = width * at::exp(delta[2]) / 2;
   height = height * at::exp(delta[3]) / 2;
-  return at::stack({x - width, y - height, x + width, y + height, at::atan(delta[4] + at::tan(from[4] * kDegree)) / kDegree}, 1);
+  return at::stack(
+      {x - width, y - height, x + width, y + height, at::atan(delta[4] + at::tan(from[4] * kDegree)) / kDegree}, 1);
 }
 
 void yolo_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
@@ -136,8 +142,12 @@ at::Tensor encode_yolo(const Args& a) {
   Tensors from = wide(a[0]).unbind(1), to = wide(a[1]).unbind(1);
   at::Tensor stride = a[2].to(at::kFloat);
   const double eps = 1e-6;
-  auto centre = [&](size_t low) { return (((to[low] + to[low + 2] - from[low] - from[low + 2]) / 2) / stride + 0.5).clamp(eps, 1 - eps); };
-  auto size = [&](size_t low) { return at::log(((to[low + 2] - to[low]) / (from[low + 2] - from[low])).clamp_min(eps)); };
+  auto centre = [&](size_t low) {
+    return (((to[low] + to[low + 2] - from[low] - from[low + 2]) / 2) / stride + 0.5).clamp(eps, 1 - eps);
+  };
+  auto size = [&](size_t low) {
+    return at::log(((to[low + 2] - to[low]) / (from[low + 2] - from[low])).clamp_min(eps));
+  };
   return at::stack({centre(0), centre(1), size(0), size(1)}, 1);
 }
 
@@ -145,12 +155,14 @@ at::Tensor encode_yolo(const Args& a) {
 
 #define POOLING "spatial_scale:Float pooled_height:Int pooled_width:Int sample_num:Int=2 roi_end_mode:Int=1"
 const Family detection_rows = {
-      ROW(ROIAlign,         "features rois rois_n? -> y | " POOLING, roi_align_rule, roi_align(a))
-      ROW(ROIAlignGrad,     "ydiff rois rois_n? -> xdiff | xdiff_shape:ListInt " POOLING, roi_align_grad_rule, roi_align_grad(a))
-      {"NMSWithMask", "box_scores -> selected_boxes selected_idx selected_mask | iou_threshold:Float=0.5", nms_rule, nms},
-      ROW(RotatedBoxEncode, "anchor_box gt_box -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule, encode_rotated(a))
-      ROW(RotatedBoxDecode, "anchor_box deltas -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule, decode_rotated(a))
-      ROW(YoloBoxesEncode,  "anchor_boxes gt_bboxes stride -> encoded_bboxes | performance_mode:String=high_precision", yolo_rule, encode_yolo(a))
+    ROW(ROIAlign, "features rois rois_n? -> y | " POOLING, roi_align_rule, roi_align(a)),
+    ROW(ROIAlignGrad, "ydiff rois rois_n? -> xdiff | xdiff_shape:ListInt " POOLING, roi_align_grad_rule,
+        roi_align_grad(a)),
+    {"NMSWithMask", "box_scores -> selected_boxes selected_idx selected_mask | iou_threshold:Float=0.5", nms_rule, nms},
+    ROW(RotatedBoxEncode, "anchor_box gt_box -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule, encode_rotated(a)),
+    ROW(RotatedBoxDecode, "anchor_box deltas -> y | weight:ListFloat={1,1,1,1,1}", rotated_rule, decode_rotated(a)),
+    ROW(YoloBoxesEncode, "anchor_boxes gt_bboxes stride -> encoded_bboxes | performance_mode:String=high_precision",
+        yolo_rule, encode_yolo(a)),
 };
 
 }  // namespace sim::ge_table

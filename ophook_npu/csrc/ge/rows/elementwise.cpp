@@ -1,5 +1,6 @@
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
+#include "kernels/activation.h"
+#include "kernels/arithmetic.h"
 
 namespace sim::ge_table {
 namespace {
@@ -13,14 +14,16 @@ void compare(Shaper& s) {
 // What has no values for whole numbers.
 void floating(Shaper& s) {
   const int32_t dtype = s.dtype(0);
-  if (dtype != kFloat && dtype != kHalf && dtype != kBfloat16 && dtype != kDouble && dtype != kComplex64 && dtype != kComplex128)
+  if (dtype != kFloat && dtype != kHalf && dtype != kBfloat16 && dtype != kDouble && dtype != kComplex64 &&
+      dtype != kComplex128)
     throw Refused("its input must be a floating-point number, it is " + s.describe(0));
   same(s);
 }
 
 void logical(Shaper& s) {
   for (size_t i = 0; i < s.count(); ++i)
-    if (s.dtype(i) != kBool) throw Refused("its inputs must be bool, input " + std::to_string(i) + " is " + s.describe(i));
+    if (s.dtype(i) != kBool)
+      throw Refused("its inputs must be bool, input " + std::to_string(i) + " is " + s.describe(i));
   broadcast(s);
 }
 
@@ -31,7 +34,7 @@ void integral(Shaper& s) {
   broadcast(s);
 }
 
-void cast(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dst_type", kFloat)), s.shape(0)); }
+void cast(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dst_type")), s.shape(0)); }
 
 // condition, then two values
 void select(Shaper& s) {
@@ -47,53 +50,30 @@ void masked(Shaper& s) {
 }
 
 void bitcast(Shaper& s) {
-  auto type = static_cast<int32_t>(s.integer("type", s.dtype(0)));
+  auto type = static_cast<int32_t>(s.integer("type"));
   s.out(type, s.shape(0));
 }
 
 at::Tensor exponential(const Args& a) {
-  at::Tensor x = a[0] * a.real("scale", 1.0) + a.real("shift", 0.0);
-  double base = a.real("base", -1.0);
+  at::Tensor x = a[0] * a.real("scale") + a.real("shift");
+  double base = a.real("base");
   return base > 0 ? at::pow(base, x) : at::exp(x);
 }
 
 at::Tensor logarithm(const Args& a) {
-  at::Tensor y = at::log(a[0] * a.real("scale", 1.0) + a.real("shift", 0.0));
-  double base = a.real("base", -1.0);
+  at::Tensor y = at::log(a[0] * a.real("scale") + a.real("shift"));
+  double base = a.real("base");
   return base > 0 ? y / std::log(base) : y;
 }
 
-at::Tensor elu(const Args& a) {
-  return at::elu(a[0], a.real("alpha", 1.0), a.real("scale", 1.0), a.real("input_scale", 1.0));
-}
-
-at::Tensor swish(const Args& a) {
-  double scale = a.real("scale", 1.0);
-  return scale == 1.0 ? at::silu(a[0]) : a[0] * at::sigmoid(a[0] * scale);
-}
-
-at::Tensor swish_grad(const Args& a) {
-  double scale = a.real("scale", 1.0);
-  if (scale == 1.0) return at::silu_backward(a[0], a[1]);
-  at::Tensor gate = at::sigmoid(a[1] * scale);
-  return a[0] * (gate + a[1] * scale * gate * (1 - gate));
-}
-
-// ATen's rises by a sixth; other slopes are put together.
-at::Tensor hard_sigmoid(const Args& a) {
-  at::Tensor out = (aclnn::wide(a[0]) * a.real("alpha", 1 / 6.0) + a.real("beta", 0.5)).clamp(0, 1);
-  return out.to(a.out_dtype());
-}
-at::Tensor hard_sigmoid_grad(const Args& a) {
-  at::Tensor line = aclnn::wide(a[1]) * a.real("alpha", 1 / 6.0) + a.real("beta", 0.5);
-  return at::where(line.gt(0) & line.lt(1), aclnn::wide(a[0]) * a.real("alpha", 1 / 6.0), 0);
-}
+at::Tensor elu(const Args& a) { return at::elu(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale")); }
 
 // Eight signs a byte, the first in the lowest bit: a set bit is a number that is not negative. (size, bytes / size)
 void sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
-  int64_t size = s.integer("size", 1), bytes = x ? ((*x)[0] + 7) / 8 : 0;
-  if (x && (x->size() != 1 || size <= 0 || bytes % size)) throw Refused(s.describe(0) + " does not pack into " + std::to_string(size) + " rows");
+  int64_t size = s.integer("size"), bytes = x ? ((*x)[0] + 7) / 8 : 0;
+  if (x && (x->size() != 1 || size <= 0 || bytes % size))
+    throw Refused(s.describe(0) + " does not pack into " + std::to_string(size) + " rows");
   s.out(kUint8, known({size, x ? bytes / size : static_cast<int64_t>(ge_unknown_dim)}));
 }
 at::Tensor powers_of_two() { return at::tensor({1, 2, 4, 8, 16, 32, 64, 128}, at::kByte); }
@@ -104,9 +84,11 @@ at::Tensor sign_bits(const Args& a) {
 }
 void from_sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
-  int64_t size = s.integer("size", 1);
-  if (s.dtype(0) != kUint8 || size <= 0 || (x && (*x)[0] * 8 % size)) throw Refused(s.describe(0) + " does not unpack into " + std::to_string(size) + " rows");
-  s.out(static_cast<int32_t>(s.integer("dtype", kFloat)), known({size, x ? (*x)[0] * 8 / size : static_cast<int64_t>(ge_unknown_dim)}));
+  int64_t size = s.integer("size");
+  if (s.dtype(0) != kUint8 || size <= 0 || (x && (*x)[0] * 8 % size))
+    throw Refused(s.describe(0) + " does not unpack into " + std::to_string(size) + " rows");
+  s.out(static_cast<int32_t>(s.integer("dtype")),
+        known({size, x ? (*x)[0] * 8 / size : static_cast<int64_t>(ge_unknown_dim)}));
 }
 at::Tensor from_sign_bits(const Args& a) {
   at::Tensor set = a[0].unsqueeze(-1).bitwise_and(powers_of_two()).ne(0);
@@ -127,25 +109,13 @@ void arithmetic(Shaper& s) {
   s.out(kInt64, broadcast_shapes(s.shape(0), s.shape(1), s));
 }
 
-// ---- a slope for every channel (dimension 1), or one for all ----------------------------------------------------------
-at::Tensor slope(const Args& a, size_t weight) {
-  Dims shape(static_cast<size_t>(std::max<int64_t>(a[0].dim(), 1)), 1);
-  if (a[weight].numel() > 1) shape.at(1) = a[weight].numel();
-  return a[weight].reshape(shape);
-}
 void prelu_grad_rule(Shaper& s) {
   s.out(0, s.dtype(1), s.shape(1));
   s.out(1, s.dtype(2), s.shape(2));
 }
 Results prelu_grad(const Args& a) {
-  const at::Tensor weight = slope(a, 2), negative = a[1].le(0);
-  const at::Tensor to_weight = at::where(negative, at::mul(a[0], a[1]), 0);
-  return {at::where(negative, at::mul(a[0], weight), a[0]), to_weight.sum_to_size(weight.sizes()).reshape(a[2].sizes())};
-}
-
-at::Tensor fast_gelu_grad(const Args& a) {
-  const at::Tensor gate = at::sigmoid(at::mul(a[1], 1.702));
-  return at::mul(a[0], at::add(gate, at::mul(at::mul(a[1], 1.702), at::mul(gate, at::rsub(gate, 1)))));
+  auto [x, weight] = kernels::prelu_backward(a[0], a[1], a[2]);
+  return {x, weight};
 }
 
 }  // namespace
@@ -153,131 +123,145 @@ at::Tensor fast_gelu_grad(const Args& a) {
 const Family elementwise_rows = {
 #define BINARY "x1 x2 -> y"
 #define UNARY "x -> y"
-      ROW(Add,               BINARY, arithmetic, at::add(a[0], a[1]))
-      ROW(Sub,               BINARY, arithmetic, at::sub(a[0], a[1]))
-      ROW(Mul,               BINARY, arithmetic, at::mul(a[0], a[1]))
-      ROW(Div,               BINARY, broadcast, at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1]))
-      ROW(RealDiv,           BINARY, broadcast, at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1]))
-      ROW(FloorDiv,          BINARY, broadcast, at::div(a[0], a[1], "floor"))
-      ROW(TruncateDiv,       BINARY, broadcast, at::div(a[0], a[1], "trunc"))
-      ROW(FloorMod,          BINARY, broadcast, at::remainder(a[0], a[1]))
-      ROW(Mod,               BINARY, broadcast, at::fmod(a[0], a[1]))
-      ROW(Pow,               BINARY, broadcast, at::pow(a[0], a[1]))
-      ROW(Maximum,           BINARY, broadcast, at::maximum(a[0], a[1]))
-      ROW(Minimum,           BINARY, broadcast, at::minimum(a[0], a[1]))
-      ROW(SquaredDifference, BINARY, broadcast, at::square(at::sub(a[0], a[1])))
-      ROW(Atan2,             BINARY, broadcast, at::atan2(a[0], a[1]))
-      ROW(Xlogy,             BINARY, broadcast, at::xlogy(a[0], a[1]))
-      ROW(Equal,             BINARY, compare,   at::eq(a[0], a[1]))
-      ROW(NotEqual,          BINARY, compare,   at::ne(a[0], a[1]))
-      ROW(Greater,           BINARY, compare,   at::gt(a[0], a[1]))
-      ROW(GreaterEqual,      BINARY, compare,   at::ge(a[0], a[1]))
-      ROW(Less,              BINARY, compare,   at::lt(a[0], a[1]))
-      ROW(LessEqual,         BINARY, compare,   at::le(a[0], a[1]))
-      ROW(LogicalAnd,        BINARY, logical,   at::logical_and(a[0], a[1]))
-      ROW(LogicalOr,         BINARY, logical,   at::logical_or(a[0], a[1]))
-      ROW(BitwiseAnd,        BINARY, integral,  at::bitwise_and(a[0], a[1]))
-      ROW(BitwiseOr,         BINARY, integral,  at::bitwise_or(a[0], a[1]))
-      ROW(BitwiseXor,        BINARY, integral,  at::bitwise_xor(a[0], a[1]))
+    ROW(Add, BINARY, arithmetic, at::add(a[0], a[1])),
+    ROW(Sub, BINARY, arithmetic, at::sub(a[0], a[1])),
+    ROW(Mul, BINARY, arithmetic, at::mul(a[0], a[1])),
+    ROW(Div, BINARY, broadcast,
+        at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1])),
+    ROW(RealDiv, BINARY, broadcast,
+        at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1])),
+    ROW(FloorDiv, BINARY, broadcast, at::div(a[0], a[1], "floor")),
+    ROW(TruncateDiv, BINARY, broadcast, at::div(a[0], a[1], "trunc")),
+    ROW(FloorMod, BINARY, broadcast, kernels::remainder(a[0], a[1])),
+    ROW(Mod, BINARY, broadcast, at::fmod(a[0], a[1])),
+    ROW(Pow, BINARY, broadcast, at::pow(a[0], a[1])),
+    ROW(Maximum, BINARY, broadcast, at::maximum(a[0], a[1])),
+    ROW(Minimum, BINARY, broadcast, at::minimum(a[0], a[1])),
+    ROW(SquaredDifference, BINARY, broadcast, at::square(at::sub(a[0], a[1]))),
+    ROW(Atan2, BINARY, broadcast, at::atan2(a[0], a[1])),
+    ROW(Xlogy, BINARY, broadcast, at::xlogy(a[0], a[1])),
+    ROW(Equal, BINARY, compare, at::eq(a[0], a[1])),
+    ROW(NotEqual, BINARY, compare, at::ne(a[0], a[1])),
+    ROW(Greater, BINARY, compare, at::gt(a[0], a[1])),
+    ROW(GreaterEqual, BINARY, compare, at::ge(a[0], a[1])),
+    ROW(Less, BINARY, compare, at::lt(a[0], a[1])),
+    ROW(LessEqual, BINARY, compare, at::le(a[0], a[1])),
+    ROW(LogicalAnd, BINARY, logical, at::logical_and(a[0], a[1])),
+    ROW(LogicalOr, BINARY, logical, at::logical_or(a[0], a[1])),
+    ROW(BitwiseAnd, BINARY, integral, at::bitwise_and(a[0], a[1])),
+    ROW(BitwiseOr, BINARY, integral, at::bitwise_or(a[0], a[1])),
+    ROW(BitwiseXor, BINARY, integral, at::bitwise_xor(a[0], a[1])),
 
-      ROW(Muls,     "x -> y | value:Float", same, at::mul(a[0], a.real("value", 1)))
-      ROW(Adds,     "x -> y | value:Float", same, at::add(a[0], a.real("value", 0)))
-      ROW(Axpy,     "x1 x2 -> y | alpha:Float", broadcast, at::add(a[0], a[1], a.real("alpha", 1)))
-      ROW(AxpyV2,   "x1 x2 alpha -> y", broadcast, at::add(a[0], at::mul(a[1], a[2])))
-      ROW(Sxpy,     "x1 x2 alpha? -> y", broadcast, at::sub(a[0], a.has(2) ? at::mul(a[1], a[2]) : a[1]))
-      ROW(Addcmul,  "input_data x1 x2 value -> y", broadcast, at::add(a[0], at::mul(at::mul(a[1], a[2]), a[3])))
-      ROW(Addcdiv,  "input_data x1 x2 value -> y", broadcast, at::add(a[0], at::mul(at::div(a[1], a[2]), a[3])))
-      ROW(Lerp,     "start end weight -> y", broadcast, at::lerp(a[0], a[1], a[2]))
-      ROW(ClipByValue,   "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2]))
-      ROW(ClipByValueV2, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2]))
-      ROW(AddN,     "x* -> y | N:Int", broadcast, at::sum(at::stack(at::broadcast_tensors(a.tensors(0, a.count()))), 0))
-      ROW(Select,   "condition x1 x2 -> y", select, at::where(a[0], a[1], a[2]))
-      ROW(SelectV2, "condition then else -> result", select, at::where(a[0], a[1], a[2]))
-      ROW(MaskedFill, "x mask value -> y", masked, at::where(a[1], a[2].to(a[0].scalar_type()), a[0]))
+    ROW(Muls, "x -> y | value:Float", same, at::mul(a[0], a.real("value"))),
+    ROW(Adds, "x -> y | value:Float", same, at::add(a[0], a.real("value"))),
+    ROW(Axpy, "x1 x2 -> y | alpha:Float", broadcast, at::add(a[0], a[1], a.real("alpha"))),
+    ROW(AxpyV2, "x1 x2 alpha -> y", broadcast, at::add(a[0], at::mul(a[1], a[2]))),
+    ROW(Sxpy, "x1 x2 alpha? -> y", broadcast, at::sub(a[0], a.has(2) ? at::mul(a[1], a[2]) : a[1])),
+    ROW(Addcmul, "input_data x1 x2 value -> y", broadcast, kernels::addcmul(a[0], a[1], a[2], a[3])),
+    ROW(Addcdiv, "input_data x1 x2 value -> y", broadcast, kernels::addcdiv(a[0], a[1], a[2], a[3])),
+    ROW(Lerp, "start end weight -> y", broadcast, at::lerp(a[0], a[1], a[2])),
+    ROW(ClipByValue, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2])),
+    ROW(ClipByValueV2, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2])),
+    ROW(AddN, "x* -> y | N:Int", broadcast, at::sum(at::stack(at::broadcast_tensors(a.tensors(0, a.count()))), 0)),
+    ROW(Select, "condition x1 x2 -> y", select, at::where(a[0], a[1], a[2])),
+    ROW(SelectV2, "condition then else -> result", select, at::where(a[0], a[1], a[2])),
+    ROW(MaskedFill, "x mask value -> y", masked, at::where(a[1], a[2].to(a[0].scalar_type()), a[0])),
 
-      ROW(Cast,       "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype()))
-      ROW(Bitcast,    "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype()))
-      ROW(Identity,   UNARY, same, a[0])
-      ROW(TensorMove, UNARY, same, a[0])
-      ROW(Assign,     "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", same, write(a, a[1]))
-      ROW(ZerosLike,  UNARY, same, at::zeros_like(a[0]))
-      ROW(OnesLike,   UNARY, same, at::ones_like(a[0]))
-      ROW(Abs,        UNARY, same, at::abs(a[0]))
-      ROW(Neg,        UNARY, same, at::neg(a[0]))
-      ROW(Exp,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, exponential(a))
-      ROW(Log,        "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, logarithm(a))
-      ROW(Log1p,      UNARY, floating, at::log1p(a[0]))
-      ROW(Expm1,      UNARY, floating, at::expm1(a[0]))
-      ROW(Sqrt,       UNARY, floating, at::sqrt(a[0]))
-      ROW(Rsqrt,      UNARY, floating, at::rsqrt(a[0]))
-      ROW(Reciprocal, UNARY, same, at::reciprocal(a[0]))
-      ROW(Square,     UNARY, same, at::square(a[0]))
-      ROW(Sin,        UNARY, floating, at::sin(a[0]))
-      ROW(Cos,        UNARY, floating, at::cos(a[0]))
-      ROW(Tan,        UNARY, same, at::tan(a[0]))
-      ROW(Asin,       UNARY, same, at::asin(a[0]))
-      ROW(Acos,       UNARY, same, at::acos(a[0]))
-      ROW(Atan,       UNARY, same, at::atan(a[0]))
-      ROW(Sinh,       UNARY, floating, at::sinh(a[0]))
-      ROW(Cosh,       UNARY, floating, at::cosh(a[0]))
-      ROW(Tanh,       UNARY, floating, at::tanh(a[0]))
-      ROW(Erf,        UNARY, floating, at::erf(a[0]))
-      ROW(Erfc,       UNARY, floating, at::erfc(a[0]))
-      ROW(Floor,      UNARY, same, at::floor(a[0]))
-      ROW(Ceil,       UNARY, same, at::ceil(a[0]))
-      ROW(Round,      UNARY, same, at::round(a[0]))
-      ROW(Rint,       UNARY, same, at::round(a[0]))
-      ROW(Trunc,      "input_x -> output_y", same, at::trunc(a[0]))
-      ROW(Sign,       UNARY, same, at::sign(a[0]))
-      ROW(LogicalNot, UNARY, logical, at::logical_not(a[0]))
-      ROW(Invert,     UNARY, integral, at::bitwise_not(a[0]))
-      ROW(IsFinite,   UNARY, boolean_like, at::isfinite(a[0]))
-      ROW(IsInf,      UNARY, boolean_like, at::isinf(a[0]))
-      ROW(IsNan,      UNARY, boolean_like, at::isnan(a[0]))
+    ROW(Cast, "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype())),
+    ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),
+    ROW(Identity, UNARY, same, a[0]),
+    ROW(TensorMove, UNARY, same, a[0]),
+    ROW(Assign, "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", same, write(a, a[1])),
+    ROW(ZerosLike, UNARY, same, at::zeros_like(a[0])),
+    ROW(OnesLike, UNARY, same, at::ones_like(a[0])),
+    ROW(Abs, UNARY, same, at::abs(a[0])),
+    ROW(Neg, UNARY, same, at::neg(a[0])),
+    ROW(Exp, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, exponential(a)),
+    ROW(Log, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, logarithm(a)),
+    ROW(Log1p, UNARY, floating, at::log1p(a[0])),
+    ROW(Expm1, UNARY, floating, at::expm1(a[0])),
+    ROW(Sqrt, UNARY, floating, at::sqrt(a[0])),
+    ROW(Rsqrt, UNARY, floating, at::rsqrt(a[0])),
+    ROW(Reciprocal, UNARY, same, at::reciprocal(a[0])),
+    ROW(Square, UNARY, same, at::square(a[0])),
+    ROW(Sin, UNARY, floating, at::sin(a[0])),
+    ROW(Cos, UNARY, floating, at::cos(a[0])),
+    ROW(Tan, UNARY, same, at::tan(a[0])),
+    ROW(Asin, UNARY, same, at::asin(a[0])),
+    ROW(Acos, UNARY, same, at::acos(a[0])),
+    ROW(Atan, UNARY, same, at::atan(a[0])),
+    ROW(Sinh, UNARY, floating, at::sinh(a[0])),
+    ROW(Cosh, UNARY, floating, at::cosh(a[0])),
+    ROW(Tanh, UNARY, floating, at::tanh(a[0])),
+    ROW(Erf, UNARY, floating, at::erf(a[0])),
+    ROW(Erfc, UNARY, floating, at::erfc(a[0])),
+    ROW(Floor, UNARY, same, at::floor(a[0])),
+    ROW(Ceil, UNARY, same, at::ceil(a[0])),
+    ROW(Round, UNARY, same, at::round(a[0])),
+    ROW(Rint, UNARY, same, at::round(a[0])),
+    ROW(Trunc, "input_x -> output_y", same, at::trunc(a[0])),
+    ROW(Sign, UNARY, same, at::sign(a[0])),
+    ROW(LogicalNot, UNARY, logical, at::logical_not(a[0])),
+    ROW(Invert, UNARY, integral, at::bitwise_not(a[0])),
+    ROW(IsFinite, UNARY, boolean_like, at::isfinite(a[0])),
+    ROW(IsInf, UNARY, boolean_like, at::isinf(a[0])),
+    ROW(IsNan, UNARY, boolean_like, at::isnan(a[0])),
 
-      ROW(Relu,       UNARY, same, at::relu(a[0]))
-      ROW(Sigmoid,    UNARY, same, at::sigmoid(a[0]))
-      ROW(Gelu,       UNARY, same, at::gelu(a[0], "tanh"))   // GE's Gelu is the tanh form, whatever torch was asked for
-      ROW(GeluV2,     "x -> y | approximate:String=none", same, at::gelu(a[0], a.text("approximate", "none")))
-      ROW(Swish,      "x -> y | scale:Float=1.0", same, swish(a))
-      ROW(Elu,        "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same, elu(a))
-      ROW(LeakyRelu,  "x -> y | negative_slope:Float=0.0", same, at::leaky_relu(a[0], a.real("negative_slope", 0)))
-      ROW(HardSwish,  UNARY, same, at::hardswish(a[0]))
-      ROW(Mish,       UNARY, same, at::mish(a[0]))
-      ROW(SoftplusV2, "x -> y | beta:Float=1.0 threshold:Float=20.0", same, at::softplus(a[0], a.real("beta", 1), a.real("threshold", 20)))
+    ROW(Relu, UNARY, same, at::relu(a[0])),
+    ROW(Sigmoid, UNARY, same, at::sigmoid(a[0])),
+    ROW(Gelu, UNARY, same, at::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
+    ROW(GeluV2, "x -> y | approximate:String=none", same, at::gelu(a[0], a.text("approximate"))),
+    ROW(Swish, "x -> y | scale:Float=1.0", same, kernels::swish(a[0], a.real("scale"))),
+    ROW(Elu, "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same, elu(a)),
+    ROW(LeakyRelu, "x -> y | negative_slope:Float=0.0", same, at::leaky_relu(a[0], a.real("negative_slope"))),
+    ROW(HardSwish, UNARY, same, at::hardswish(a[0])),
+    ROW(Mish, UNARY, same, at::mish(a[0])),
+    ROW(SoftplusV2, "x -> y | beta:Float=1.0 threshold:Float=20.0", same,
+        at::softplus(a[0], a.real("beta"), a.real("threshold"))),
 
-      ROW(ReluGrad,         "gradients features -> backprops", broadcast, at::threshold_backward(a[0], a[1], 0))
-      ROW(ThresholdGradV2D, "gradients features -> backprops | threshold:Float", broadcast, at::threshold_backward(a[0], a[1], a.real("threshold", 0)))
-      ROW(SigmoidGrad,      "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0]))
-      ROW(TanhGrad,         "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0]))
-      ROW(GeluGrad,         "dy x y -> z", same, at::gelu_backward(a[0], a[1], "tanh"))
-      ROW(GeluGradV2,       "dy x -> z | approximate:String=none", broadcast, at::gelu_backward(a[0], a[1], a.text("approximate", "none")))
-      ROW(SwishGrad,        "grad x y -> grad_x | scale:Float=1.0", same, swish_grad(a))
-      ROW(HardSwishGrad,    "grad x -> y", same, at::hardswish_backward(a[0], a[1]))
-      ROW(HardtanhGrad,     "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", same, at::hardtanh_backward(a[1], a[0], a.real("min_val", -1), a.real("max_val", 1)))
-      ROW(HardShrink,       "input_x -> output_y | lambd:Float=0.5", same, at::hardshrink(a[0], a.real("lambd", 0.5)))
-      ROW(HardShrinkGrad,   "gradients features -> backprops | lambd:Float=0.5", same, at::hardshrink_backward(a[0], a[1], a.real("lambd", 0.5)))
-      ROW(HardSigmoid,      "input_x -> output_y | alpha:Float=0.16666666 beta:Float=0.5", same, hard_sigmoid(a))
-      ROW(HardSigmoidGrad,  "grads input_x -> y | alpha:Float=0.16666666 beta:Float=0.5", same, hard_sigmoid_grad(a))
-      ROW(MishGrad,         "grad x tanhx? -> x_grad", same, at::mish_backward(a[0], a[1]))
-      ROW(Asinh,  UNARY, same, at::asinh(a[0]))
-      ROW(Acosh,  UNARY, same, at::acosh(a[0]))
-      ROW(Atanh,  UNARY, same, at::atanh(a[0]))
-      ROW(Erfinv, "input_x -> output_y", floating, at::erfinv(a[0]))
-      ROW(RightShift, "x y -> z", integral, at::bitwise_right_shift(a[0], a[1]))
-      ROW(NanToNum,   "x -> y | nan:Float=0.0 posinf:Float=0.0 neginf:Float=0.0", same, at::nan_to_num(a[0], a.real("nan", 0), a.real("posinf", 0), a.real("neginf", 0)))
-      ROW(ThresholdV2,    "x threshold value? -> y", same, at::where(a[0].gt(a[1]), a[0], a.has(2) ? a[2].to(a[0].scalar_type()) : at::zeros({}, a[0].options())))
-      ROW(LeakyReluGrad,  "gradients features -> backprops | negative_slope:Float=0.0", broadcast, at::leaky_relu_backward(a[0], a[1], a.real("negative_slope", 0), false))
-      ROW(EluGradV2,      "grads activations -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0 is_result:Bool=false", broadcast,
-          at::elu_backward(a[0], a.real("alpha", 1), a.real("scale", 1), a.real("input_scale", 1), a.flag("is_result"), a[1]))
-      ROW(LogSigmoid,     UNARY, same, at::log_sigmoid(a[0]))
-      ROW(LogSigmoidGrad, "grads features -> backprops", broadcast, at::mul(a[0], at::sigmoid(at::neg(a[1]))))
-      ROW(PRelu,          "x weight -> y", same, at::where(a[0].gt(0), a[0], at::mul(a[0], slope(a, 1))))
-      {"PReluGrad", "grads features weights -> dx da", prelu_grad_rule, prelu_grad},
-      ROW(FastGelu,       UNARY, same, at::mul(a[0], at::sigmoid(at::mul(a[0], 1.702))))
-      ROW(FastGeluGrad,   "dy x -> z", broadcast, fast_gelu_grad(a))
-      ROW(SignBitsPack,     "x -> y | size:Int", sign_bits_rule, sign_bits(a))
-      ROW(SignBitsUnpack,   "x -> y | size:Int dtype:Int=0", from_sign_bits_rule, from_sign_bits(a))
+    ROW(ReluGrad, "gradients features -> backprops", broadcast, at::threshold_backward(a[0], a[1], 0)),
+    ROW(ThresholdGradV2D, "gradients features -> backprops | threshold:Float", broadcast,
+        at::threshold_backward(a[0], a[1], a.real("threshold"))),
+    ROW(SigmoidGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0])),
+    ROW(TanhGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0])),
+    ROW(GeluGrad, "dy x y -> z", same, at::gelu_backward(a[0], a[1], "tanh")),
+    ROW(GeluGradV2, "dy x -> z | approximate:String=none", broadcast,
+        at::gelu_backward(a[0], a[1], a.text("approximate"))),
+    ROW(SwishGrad, "grad x y -> grad_x | scale:Float=1.0", same, kernels::swish_backward(a[0], a[1], a.real("scale"))),
+    ROW(HardSwishGrad, "grad x -> y", same, at::hardswish_backward(a[0], a[1])),
+    ROW(HardtanhGrad, "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", same,
+        at::hardtanh_backward(a[1], a[0], a.real("min_val"), a.real("max_val"))),
+    ROW(HardShrink, "input_x -> output_y | lambd:Float=0.5", same, at::hardshrink(a[0], a.real("lambd"))),
+    ROW(HardShrinkGrad, "gradients features -> backprops | lambd:Float=0.5", same,
+        at::hardshrink_backward(a[0], a[1], a.real("lambd"))),
+    ROW(HardSigmoid, "input_x -> output_y | alpha:Float=0.16666666 beta:Float=0.5", same,
+        kernels::hard_sigmoid(a[0], a.real("alpha"), a.real("beta"))),
+    ROW(HardSigmoidGrad, "grads input_x -> y | alpha:Float=0.16666666 beta:Float=0.5", same,
+        kernels::hard_sigmoid_backward(a[0], a[1], a.real("alpha"), a.real("beta"))),
+    ROW(MishGrad, "grad x tanhx? -> x_grad", same, at::mish_backward(a[0], a[1])),
+    ROW(Asinh, UNARY, same, at::asinh(a[0])),
+    ROW(Acosh, UNARY, same, at::acosh(a[0])),
+    ROW(Atanh, UNARY, same, at::atanh(a[0])),
+    ROW(Erfinv, "input_x -> output_y", floating, at::erfinv(a[0])),
+    ROW(RightShift, "x y -> z", integral, at::bitwise_right_shift(a[0], a[1])),
+    ROW(NanToNum, "x -> y | nan:Float=0.0 posinf:Float=0.0 neginf:Float=0.0", same,
+        at::nan_to_num(a[0], a.real("nan"), a.real("posinf"), a.real("neginf"))),
+    ROW(ThresholdV2, "x threshold value? -> y", same,
+        at::where(a[0].gt(a[1]), a[0], a.has(2) ? a[2].to(a[0].scalar_type()) : at::zeros({}, a[0].options()))),
+    ROW(LeakyReluGrad, "gradients features -> backprops | negative_slope:Float=0.0", broadcast,
+        at::leaky_relu_backward(a[0], a[1], a.real("negative_slope"), false)),
+    ROW(EluGradV2,
+        "grads activations -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0 is_result:Bool=false",
+        broadcast,
+        at::elu_backward(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"), a.flag("is_result"), a[1])),
+    ROW(LogSigmoid, UNARY, same, at::log_sigmoid(a[0])),
+    ROW(LogSigmoidGrad, "grads features -> backprops", broadcast, kernels::log_sigmoid_backward(a[0], a[1])),
+    ROW(PRelu, "x weight -> y", same, kernels::prelu(a[0], a[1])),
+    {"PReluGrad", "grads features weights -> dx da", prelu_grad_rule, prelu_grad},
+    ROW(FastGelu, UNARY, same, kernels::fast_gelu(a[0])),
+    ROW(FastGeluGrad, "dy x -> z", broadcast, kernels::fast_gelu_backward(a[0], a[1])),
+    ROW(SignBitsPack, "x -> y | size:Int", sign_bits_rule, sign_bits(a)),
+    ROW(SignBitsUnpack, "x -> y | size:Int dtype:Int=0", from_sign_bits_rule, from_sign_bits(a)),
 };
 
 }  // namespace sim::ge_table

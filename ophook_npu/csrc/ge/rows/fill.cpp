@@ -6,10 +6,9 @@ namespace {
 
 void shape_of(Shaper& s) {
   Shape shape = s.shape(0);
-  s.out(static_cast<int32_t>(s.integer("dtype", kInt32)),
-        Dims{shape ? rank_of(shape) : static_cast<int64_t>(ge_unknown_dim)});
+  s.out(static_cast<int32_t>(s.integer("dtype")), Dims{shape ? rank_of(shape) : static_cast<int64_t>(ge_unknown_dim)});
 }
-void scalar_int(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt32)), Dims{}); }
+void scalar_int(Shaper& s) { s.out(s.knows("dtype") ? static_cast<int32_t>(s.integer("dtype")) : kInt32, Dims{}); }
 
 // Reads only the shape of its input, whose values need not be there.
 at::Tensor dims(const Args& a) { return at::tensor(*a.shape(0), at::kLong).to(a.out_dtype()); }
@@ -17,7 +16,7 @@ at::Tensor dims(const Args& a) { return at::tensor(*a.shape(0), at::kLong).to(a.
 void fill(Shaper& s) { s.out(s.dtype(1), shape_from(s, 0)); }
 void broadcast_to(Shaper& s) {
   Shape target = shape_from(s, 1), from = s.shape(0);
-  if (target && from && s.values(1)) {   // -1 keeps the input's dimension
+  if (target && from && s.values(1)) {  // -1 keeps the input's dimension
     if (target->size() < from->size()) throw Refused(s.describe(0) + " has more dimensions than its target shape");
     size_t lead = target->size() - from->size();
     for (size_t i = 0; i < from->size(); ++i)
@@ -66,14 +65,14 @@ void pad(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 at::Tensor padded(const Args& a) {
-  if (a.text("mode", "constant") != "constant") throw Refused("mode '" + a.text("mode", "") + "' is not simulated");
-  Dims given = a.need(1), reversed;   // ATen starts at the last dimension
+  a.only("mode", "constant");
+  Dims given = a.need(1), reversed;  // ATen starts at the last dimension
   for (size_t i = given.size() / 2; i-- > 0;) reversed.insert(reversed.end(), {given[2 * i], given[2 * i + 1]});
   return at::constant_pad_nd(a[0], reversed, a.has(2) ? a[2].item() : at::Scalar(0));
 }
 
 // torchair computes the gradient of a selection in such memory and relies on zeros.
-void empty(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt32)), shape_from(s, 0)); }
+void empty(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_from(s, 0)); }
 
 void lin_space(Shaper& s) {
   const Values count = s.values(2);
@@ -82,7 +81,7 @@ void lin_space(Shaper& s) {
 
 // ATen reflects the last dimensions of a tensor with batch and channels in front.
 at::Tensor mirrored(const Args& a) {
-  const std::string mode = a.text("mode", "REFLECT");
+  const std::string mode = a.text("mode");
   if (mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
   const Dims given = a.need(1);
   Dims reversed;
@@ -97,12 +96,13 @@ at::Tensor mirrored(const Args& a) {
 
 // value[i] goes to the ranges start[i, j] <= k < end[i, j] of the last axes: j counts along the first axis.
 at::Tensor filled_ranges(const Args& a) {
-  int64_t axis = wrap(a.integer("axis", -1), a[0].dim());
+  int64_t axis = wrap(a.integer("axis"), a[0].dim());
   at::Tensor out = a[0].clone(), start = a[1].to(at::kLong), end = a[2].to(at::kLong);
   for (int64_t i = 0; i < start.size(0); ++i)
     for (int64_t j = 0; j < start.size(1); ++j) {
       at::Tensor part = axis == a[0].dim() - 1 && axis > 0 ? out[j] : out;
-      int64_t along = part.dim() == out.dim() ? axis : axis - 1, from = start[i][j].item<int64_t>(), to = end[i][j].item<int64_t>();
+      int64_t along = part.dim() == out.dim() ? axis : axis - 1, from = start[i][j].item<int64_t>(),
+              to = end[i][j].item<int64_t>();
       part.narrow(along, from, to - from).fill_(a[3][i]);
     }
   return out;
@@ -111,23 +111,25 @@ at::Tensor filled_ranges(const Args& a) {
 }  // namespace
 
 const Family fill_rows = {
-      ROW(Shape,       "x -> y | dtype:Int=3", shape_of, dims(a))
-      ROW(Size,        "x -> y | dtype:Int=3", scalar_int, at::scalar_tensor(c10::multiply_integers(*a.shape(0)), a.out_dtype()))
-      ROW(Rank,        "x -> y", scalar_int, at::scalar_tensor(static_cast<int64_t>(a.shape(0)->size()), a.out_dtype()))
-      ROW(Empty,       "shape -> y | dtype:Int=3 init:Bool=false", empty, at::zeros(a.need(0), a.out_dtype()))
-      ROW(LinSpace,    "start stop num -> output", lin_space, at::linspace(a[0].item(), a[1].item(), a.need(2).at(0), a.out_dtype()))
-      ROW(MirrorPad,   "x paddings -> y | mode:String", pad, mirrored(a))
-      ROW(Fill,        "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes()))
-      ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes()))
-      ROW(Expand,      "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes()))
-      ROW(Tile,        "x multiples -> y", tile, a[0].repeat(a.need(1)))
-      ROW(Range,       "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype()))
-      ROW(Pad,         "x paddings -> y", pad, padded(a))
-      ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same, filled_ranges(a))
-      ROW(PadV3,       "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", pad, padded(a))
-      ROW(Tril,        "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal", 0)))
-      ROW(Triu,        "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal", 0)))
-      ROW(ReverseV2,   "x axis -> y", same, at::flip(a[0], a.need(1)))
+    ROW(Shape, "x -> y | dtype:Int=3", shape_of, dims(a)),
+    ROW(Size, "x -> y | dtype:Int=3", scalar_int,
+        at::scalar_tensor(c10::multiply_integers(*a.shape(0)), a.out_dtype())),
+    ROW(Rank, "x -> y", scalar_int, at::scalar_tensor(static_cast<int64_t>(a.shape(0)->size()), a.out_dtype())),
+    ROW(Empty, "shape -> y | dtype:Int=3 init:Bool=false", empty, at::zeros(a.need(0), a.out_dtype())),
+    ROW(LinSpace, "start stop num -> output", lin_space,
+        at::linspace(a[0].item(), a[1].item(), a.need(2).at(0), a.out_dtype())),
+    ROW(MirrorPad, "x paddings -> y | mode:String", pad, mirrored(a)),
+    ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
+    ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
+    ROW(Expand, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
+    ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
+    ROW(Range, "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype())),
+    ROW(Pad, "x paddings -> y", pad, padded(a)),
+    ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same, filled_ranges(a)),
+    ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", pad, padded(a)),
+    ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
+    ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
+    ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),
 };
 
 }  // namespace sim::ge_table

@@ -1,5 +1,4 @@
 // Parts of a tensor: slices, gathering and scattering by index.
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
@@ -12,7 +11,7 @@ struct Slice {
 
 void refuse_masks(const Call& call) {
   for (const char* mask : {"ellipsis_mask", "new_axis_mask"})
-    if (call.integer(mask, 0)) throw Refused(std::string(mask) + " is not simulated");
+    if (call.integer(mask)) throw Refused(std::string(mask) + " is not simulated");
 }
 
 // The slices that begin, end, axes and strides describe; inputs axes and strides may be absent.
@@ -28,9 +27,9 @@ std::vector<Slice> slices(const Call& call, const Dims& shape, bool with_axes) {
     int64_t dim = shape[static_cast<size_t>(axis)], step = steps.empty() ? 1 : steps.at(i);
     if (step <= 0) throw Refused("a step of " + std::to_string(step) + " is not simulated");
     int64_t from = begin[i] < 0 ? begin[i] + dim : begin[i], to = end.at(i) < 0 ? end[i] + dim : end[i];
-    if (call.integer("shrink_axis_mask", 0) >> i & 1) to = from + 1, step = 1;
-    if (call.integer("begin_mask", 0) >> i & 1) from = 0;
-    if (call.integer("end_mask", 0) >> i & 1) to = dim;
+    if (call.integer("shrink_axis_mask") >> i & 1) to = from + 1, step = 1;
+    if (call.integer("begin_mask") >> i & 1) from = 0;
+    if (call.integer("end_mask") >> i & 1) to = dim;
     from = std::clamp<int64_t>(from, 0, dim);
     out.push_back({axis, from, std::clamp<int64_t>(to, from, dim), step});
   }
@@ -40,7 +39,7 @@ std::vector<Slice> slices(const Call& call, const Dims& shape, bool with_axes) {
 Dims shrunk(const Call& call, const std::vector<Slice>& all) {
   Dims out;
   for (size_t i = 0; i < all.size(); ++i)
-    if (call.integer("shrink_axis_mask", 0) >> i & 1) out.push_back(all[i].axis);
+    if (call.integer("shrink_axis_mask") >> i & 1) out.push_back(all[i].axis);
   std::sort(out.rbegin(), out.rend());
   return out;
 }
@@ -50,7 +49,7 @@ void strided(Shaper& s, bool with_axes) {
   bool known = s.values(1) && s.values(2);
   for (size_t i = 3; i < s.count(); ++i) known = known && (!s.has(i) || s.values(i));
   if (!shape || !known) {
-    s.out(s.dtype(0), s.integer("shrink_axis_mask", 0) ? std::nullopt : all_unknown(shape));
+    s.out(s.dtype(0), s.integer("shrink_axis_mask") ? std::nullopt : all_unknown(shape));
     return;
   }
   std::vector<Slice> all = slices(s, *shape, with_axes);
@@ -98,7 +97,7 @@ at::Tensor slice_of(const Args& a) {
 // ---- indexing ---------------------------------------------------------------------------------------------------
 void gather_along(Shaper& s, const Values& axis) {
   Shape data = s.shape(0), indices = s.shape(1);
-  if (s.integer("batch_dims", 0)) throw Refused("batch_dims is not simulated");
+  if (s.integer("batch_dims")) throw Refused("batch_dims is not simulated");
   Shape out;
   if (data && indices && axis) {
     int64_t at = wrap(axis->at(0), rank_of(data));
@@ -126,16 +125,16 @@ at::Tensor gathered(const Args& a, int64_t axis) {
 void gather_elements(Shaper& s) { s.out(s.dtype(0), s.shape(1)); }
 
 at::Tensor scattered(const Args& a) {
-  std::string reduction = a.text("reduction", "none");
+  std::string reduction = a.text("reduction");
   at::Tensor out = a[0].clone(), indices = a[1].to(at::kLong);
-  int64_t axis = a.integer("axis", 0);
+  int64_t axis = a.integer("axis");
   if (reduction == "none") return out.scatter(axis, indices, a[2]);
   if (reduction == "add") return out.scatter_add(axis, indices, a[2]);
   throw Refused("reduction '" + reduction + "' is not simulated");
 }
 
-// indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices stand
-// where the first indexed dimension was, or in front where indexed dimensions are not neighbours.
+// indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices
+// stand where the first indexed dimension was, or in front where indexed dimensions are not neighbours.
 void index_by_tensor(Shaper& s) {
   Shape x = s.shape(0), index = Dims{};
   for (size_t i = 1; i < s.count(); ++i) index = broadcast_shapes(index, s.shape(i), s);
@@ -152,7 +151,9 @@ void index_by_tensor(Shaper& s) {
       last = i;
     }
   }
-  if (indexed + 1 != s.count()) throw Refused("its mask names " + std::to_string(indexed) + " dimensions for " + std::to_string(s.count() - 1) + " indices");
+  if (indexed + 1 != s.count())
+    throw Refused("its mask names " + std::to_string(indexed) + " dimensions for " + std::to_string(s.count() - 1) +
+                  " indices");
   bool neighbours = indexed == 0 || last - first + 1 == indexed;
   out.insert(out.begin() + static_cast<int64_t>(neighbours ? first : 0), index->begin(), index->end());
   s.out(s.dtype(0), out);
@@ -161,43 +162,47 @@ at::Tensor indexed_by_tensor(const Args& a) {
   Dims mask = a.integers("indices_mask");
   c10::List<std::optional<at::Tensor>> indices;
   size_t next = 1;
-  for (int64_t taken : mask) indices.push_back(taken ? std::optional<at::Tensor>(a[next++].to(at::kLong)) : std::nullopt);
+  for (int64_t taken : mask)
+    indices.push_back(taken ? std::optional<at::Tensor>(a[next++].to(at::kLong)) : std::nullopt);
   return at::index(a[0], indices);
 }
 
 void embedding_grad(Shaper& s) {
   Shape grad = s.shape(0);
-  s.out(s.dtype(0), Dims{s.integer("num_weights", 0), grad ? grad->back() : static_cast<int64_t>(ge_unknown_dim)});
+  s.out(s.dtype(0), Dims{s.integer("num_weights"), grad ? grad->back() : static_cast<int64_t>(ge_unknown_dim)});
 }
 
 // The on and off values are inputs `values` and the one behind it.
 void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
   Shape shape = s.shape(0);
   if (shape) {
-    int64_t axis = wrap(s.integer("axis", -1), rank_of(shape) + 1);
+    int64_t axis = wrap(s.integer("axis"), rank_of(shape) + 1);
     shape->insert(shape->begin() + axis, depth ? depth->at(0) : static_cast<int64_t>(ge_unknown_dim));
   }
   s.out(s.dtype(values), shape);
 }
 void one_hot(Shaper& s) { one_hot_rule(s, s.values(1), 2); }
-void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth", 0)}, 1); }
+void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth")}, 1); }
 at::Tensor hot(const Args& a, int64_t depth, size_t values) {
   at::Tensor is = a[0].to(at::kLong).unsqueeze(-1).eq(at::arange(depth, at::kLong));
-  return at::where(is, a[values], a[values + 1]).movedim(-1, a.integer("axis", -1));
+  return at::where(is, a[values], a[values + 1]).movedim(-1, a.integer("axis"));
 }
 
-// ---- a view of the input's elements, which lie one behind the other ---------------------------------------------------
+// ---- a view of the input's elements, which lie one behind the other
+// ---------------------------------------------------
 void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
 at::Tensor strided_view(const Args& a) {
   const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
-  if (stride.size() != size.size() || offset.size() != 1) throw Refused("size and stride have one length, the offset is one number");
+  if (stride.size() != size.size() || offset.size() != 1)
+    throw Refused("size and stride have one length, the offset is one number");
   int64_t last = offset[0];
   for (size_t i = 0; i < size.size(); ++i) last += (size[i] - 1) * stride[i];
-  if (c10::multiply_integers(size) && (offset[0] < 0 || last < 0 || last >= a[0].numel())) throw Refused("its view leaves " + a.describe(0));
+  if (c10::multiply_integers(size) && (offset[0] < 0 || last < 0 || last >= a[0].numel()))
+    throw Refused("its view leaves " + a.describe(0));
   return a[0].as_strided(size, stride, offset[0]);
 }
 
-void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kInt64)), s.shape(1)); }
+void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1)); }
 
 // The last dimension of indices names places in the first dimensions of var.
 at::Tensor scattered_rows(const Args& a) {
@@ -210,23 +215,32 @@ at::Tensor scattered_rows(const Args& a) {
 
 #define STRIDED_MASKS "begin_mask:Int=0 end_mask:Int=0 ellipsis_mask:Int=0 new_axis_mask:Int=0 shrink_axis_mask:Int=0"
 const Family index_rows = {
-      ROW(StridedSlice,   "x begin end strides -> y | " STRIDED_MASKS, strided_slice, sliced(a, false))
-      ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, sliced(a, true))
-      ROW(Slice,          "x offsets size -> y", slice_rule, slice_of(a))
+    ROW(StridedSlice, "x begin end strides -> y | " STRIDED_MASKS, strided_slice, sliced(a, false)),
+    ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, sliced(a, true)),
+    ROW(Slice, "x offsets size -> y", slice_rule, slice_of(a)),
 
-      ROW(Gather,   "x indices -> y | validate_indices:Bool=true batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false", gather, gathered(a, 0))
-      ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false", gather_v2, gathered(a, a.need(2).at(0)))
-      ROW(GatherElements,  "x index -> y | dim:Int=0", gather_elements, at::gather(a[0], a.integer("dim", 0), a[1].to(at::kLong)))
-      ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same, scattered(a))
-      ROW(IndexByTensor,   "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed_by_tensor(a))
-      ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false", embedding_grad,
-          at::embedding_dense_backward(a[0], a[1].to(at::kLong), a.integer("num_weights", 0), a.integer("padding_idx", -1), a.flag("scale_grad_by_freq")))
-      ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", same, at::index_add(a[0], a.integer("axis", 0), a[1].to(at::kLong), a.has(3) ? at::mul(a[2], a[3]) : a[2]))
-      ROW(AsStrided,       "x size stride storage_offset -> y", strided_view_rule, strided_view(a))
-      ROW(SearchSorted,    "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule, at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, aclnn::optional(a[2])))
-      ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same, scattered_rows(a))
-      ROW(OneHotD,         "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr, hot(a, a.integer("depth", 0), 1))
-      ROW(OneHot,          "x depth on_value off_value -> y | axis:Int=-1", one_hot, hot(a, a.need(1).at(0), 2))
+    ROW(Gather,
+        "x indices -> y | validate_indices:Bool=true batch_dims:Int=0 is_preprocessed:Bool=false "
+        "negative_index_support:Bool=false",
+        gather, gathered(a, 0)),
+    ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false",
+        gather_v2, gathered(a, a.need(2).at(0))),
+    ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
+        at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
+    ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same, scattered(a)),
+    ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed_by_tensor(a)),
+    ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false",
+        embedding_grad,
+        at::embedding_dense_backward(a[0], a[1].to(at::kLong), a.integer("num_weights"), a.integer("padding_idx"),
+                                     a.flag("scale_grad_by_freq"))),
+    ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", same,
+        at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a.has(3) ? at::mul(a[2], a[3]) : a[2])),
+    ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
+    ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
+        at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
+    ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same, scattered_rows(a)),
+    ROW(OneHotD, "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr, hot(a, a.integer("depth"), 1)),
+    ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot, hot(a, a.need(1).at(0), 2)),
 };
 
 }  // namespace sim::ge_table

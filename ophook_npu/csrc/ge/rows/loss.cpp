@@ -1,11 +1,9 @@
 // Losses, norms and distances with their gradients.
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
+#include "kernels/loss.h"
 
 namespace sim::ge_table {
 namespace {
-
-using aclnn::wide;
 
 // ---- softmax cross entropy with labels that are a distribution --------------------------------------------------
 void cross_entropy_rule(Shaper& s) {
@@ -25,27 +23,25 @@ Results cross_entropy(const Args& a) {
 // rounded up to 8.
 int64_t classes_of(const Call& call, size_t log_probs) {
   Shape shape = call.shape(log_probs);
-  if (!shape || shape->size() != 3 || shape->back() <= 0) throw Refused("its log_probs are (time, batch, classes), not " + call.describe(log_probs));
+  if (!shape || shape->size() != 3 || shape->back() <= 0)
+    throw Refused("its log_probs are (time, batch, classes), not " + call.describe(log_probs));
   return shape->back();
 }
 void ctc_rule(Shaper& s) {
-  int64_t longest = s.integer("blank", 0) / classes_of(s, 0);
+  int64_t longest = s.integer("blank") / classes_of(s, 0);
   Shape log_probs = s.shape(0);
   s.out(0, s.dtype(0), known({(*log_probs)[1]}));
   s.out(1, s.dtype(0), known({(*log_probs)[1], (*log_probs)[0], (2 * longest + 1 + 7) / 8 * 8}));
 }
 Results ctc(const Args& a) {
-  at::Tensor alpha = at::zeros_like(a.output(1)), targets = a[1].to(at::kLong);
-  auto [loss, narrow] = at::_ctc_loss(a[0], targets, a.need(2), a.need(3), a.integer("blank", 0) % classes_of(a, 0), a.flag("zero_infinity"));
-  alpha.narrow(2, 0, narrow.size(2)).copy_(narrow);
+  auto [loss, alpha] = kernels::ctc(a[0], a[1], a.need(2), a.need(3), a.integer("blank") % classes_of(a, 0),
+                                    a.flag("zero_infinity"), a.output(1).size(2));
   return {loss, alpha};
 }
 void ctc_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 at::Tensor ctc_grad(const Args& a) {
-  Dims lengths = a.need(4);
-  int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  return at::_ctc_loss_backward(a[0].reshape({-1}), a[1], a[2].to(at::kLong), a.need(3), lengths, a[5].reshape({-1}), a[6].narrow(2, 0, 2 * longest + 1).contiguous(),
-                                a.integer("blank", 0) % classes_of(a, 1), a.flag("zero_infinity"));
+  return kernels::ctc_backward(a[0].reshape({-1}), a[1], a[2], a.need(3), a.need(4), a[5].reshape({-1}), a[6],
+                               a.integer("blank") % classes_of(a, 1), a.flag("zero_infinity"));
 }
 
 // ---- norms in two halves: the sum of powers, then the root --------------------------------------------------------
@@ -72,7 +68,7 @@ at::Tensor power_sum(const Args& a) {
 }
 at::Tensor root(const Args& a) {
   double p = norm_order(a);
-  return (std::isinf(p) || p == 0 ? a[0] : at::pow(a[0], 1 / p)).clamp_min(a.real("epsilon", 0));
+  return (std::isinf(p) || p == 0 ? a[0] : at::pow(a[0], 1 / p)).clamp_min(a.real("epsilon"));
 }
 
 // ---- distances of each row of x1 to each row of x2, spread out as (…, rows 1, rows 2, columns) --------------------
@@ -83,11 +79,12 @@ void cdist_grad_rule(Shaper& s) {
   s.out(s.dtype(1), shape);
 }
 at::Tensor cdist_grad(const Args& a) {
-  double p = a.real("p", 2.0);
+  double p = a.real("p");
   at::Tensor grad = wide(a[0]), difference = wide(a[1]) - wide(a[2]), distance = wide(a[3]), size = difference.abs();
   at::Tensor out;
   if (p == 0) out = at::zeros_like(difference);
-  else if (p < 0 || std::isinf(p)) out = grad * difference.sign() * size.ge(distance);   // -1 is how infinity is handed over
+  else if (p < 0 || std::isinf(p))
+    out = grad * difference.sign() * size.ge(distance);  // -1 is how infinity is handed over
   else out = grad * difference.sign() * at::pow(size, p - 1) / at::pow(distance, p - 1);
   return at::where(distance.eq(0) | difference.eq(0), 0, out).sum(-2);
 }
@@ -95,12 +92,19 @@ at::Tensor cdist_grad(const Args& a) {
 }  // namespace
 
 const Family loss_rows = {
-      {"SoftmaxCrossEntropyWithLogits", "features labels -> loss backprop", cross_entropy_rule, cross_entropy},
-      {"CTCLossV2", "log_probs targets input_lengths target_lengths -> neg_log_likelihood log_alpha | blank:Int=0 reduction:String=mean zero_infinity:Bool=false", ctc_rule, ctc},
-      ROW(CTCLossV2Grad,  "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha -> grad | blank:Int=0 reduction:String=mean zero_infinity:Bool=false", ctc_grad_rule, ctc_grad(a))
-      ROW(LpNormReduceV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_rule, power_sum(a))
-      ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same, root(a))
-      ROW(CdistGrad,      "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule, cdist_grad(a))
+    {"SoftmaxCrossEntropyWithLogits", "features labels -> loss backprop", cross_entropy_rule, cross_entropy},
+    {"CTCLossV2",
+     "log_probs targets input_lengths target_lengths -> neg_log_likelihood log_alpha | blank:Int=0 "
+     "reduction:String=mean zero_infinity:Bool=false",
+     ctc_rule, ctc},
+    ROW(CTCLossV2Grad,
+        "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha -> grad | blank:Int=0 "
+        "reduction:String=mean zero_infinity:Bool=false",
+        ctc_grad_rule, ctc_grad(a)),
+    ROW(LpNormReduceV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_rule,
+        power_sum(a)),
+    ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same, root(a)),
+    ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule, cdist_grad(a)),
 };
 
 }  // namespace sim::ge_table

@@ -19,7 +19,8 @@ Shape product(Shaper& s, const char* first, const char* second) {
   require_same_dtype(s, 0, 2);
   Shape a = s.shape(0), b = s.shape(1);
   if (!a || !b) return std::nullopt;
-  if (a->size() < 2 || b->size() < 2) throw Refused("it multiplies matrices, not " + s.describe(0) + " and " + s.describe(1));
+  if (a->size() < 2 || b->size() < 2)
+    throw Refused("it multiplies matrices, not " + s.describe(0) + " and " + s.describe(1));
   auto rows_a = s.flag(first) ? a->size() - 1 : a->size() - 2;
   auto inner_a = s.flag(first) ? a->size() - 2 : a->size() - 1;
   auto inner_b = s.flag(second) ? b->size() - 1 : b->size() - 2;
@@ -36,7 +37,8 @@ Shape product(Shaper& s, const char* first, const char* second) {
 
 void matmul_shape(Shaper& s) {
   for (size_t i = 0; i < 2; ++i)
-    if (s.shape(i) && s.shape(i)->size() != 2) throw Refused("it multiplies matrices, input " + std::to_string(i) + " is " + s.describe(i));
+    if (s.shape(i) && s.shape(i)->size() != 2)
+      throw Refused("it multiplies matrices, input " + std::to_string(i) + " is " + s.describe(i));
   s.out(s.dtype(0), product(s, "transpose_x1", "transpose_x2"));
 }
 
@@ -55,10 +57,12 @@ at::Tensor batch_matmul(const Args& a) { return multiply(a, "adj_x1", "adj_x2");
 }  // namespace
 
 const Family matmul_rows = {
-      ROW(MatMul,        "x1 x2 bias? -> y | transpose_x1:Bool=false transpose_x2:Bool=false", matmul_shape, matmul(a))
-      ROW(MatMulV2,      "x1 x2 bias? offset_w? -> y | transpose_x1:Bool=false transpose_x2:Bool=false offset_x:Int=0", matmul_shape, matmul(a))
-      ROW(BatchMatMul,   "x1 x2 -> y | adj_x1:Bool=false adj_x2:Bool=false", batch_shape, batch_matmul(a))
-      ROW(BatchMatMulV2, "x1 x2 bias? offset_w? -> y | adj_x1:Bool=false adj_x2:Bool=false offset_x:Int=0", batch_shape, batch_matmul(a))
+    ROW(MatMul, "x1 x2 bias? -> y | transpose_x1:Bool=false transpose_x2:Bool=false", matmul_shape, matmul(a)),
+    ROW(MatMulV2, "x1 x2 bias? offset_w? -> y | transpose_x1:Bool=false transpose_x2:Bool=false offset_x:Int=0",
+        matmul_shape, matmul(a)),
+    ROW(BatchMatMul, "x1 x2 -> y | adj_x1:Bool=false adj_x2:Bool=false", batch_shape, batch_matmul(a)),
+    ROW(BatchMatMulV2, "x1 x2 bias? offset_w? -> y | adj_x1:Bool=false adj_x2:Bool=false offset_x:Int=0", batch_shape,
+        batch_matmul(a)),
 };
 
 }  // namespace sim::ge_table

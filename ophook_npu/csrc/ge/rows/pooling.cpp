@@ -1,11 +1,8 @@
 // Pooling and resizing of planes, (batch, channels, height, width).
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
 namespace {
-
-using aclnn::wide;
 
 // What a window leaves of a dimension; with ceil_mode the last one may hang over, but none starts behind the input.
 int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
@@ -34,13 +31,13 @@ void average_rule(Shaper& s) {
 }
 
 std::optional<int64_t> divisor(const Args& a) {
-  const int64_t given = a.integer("divisor_override", 0);
+  const int64_t given = a.integer("divisor_override");
   return given ? std::optional<int64_t>(given) : std::nullopt;
 }
 
 at::Tensor average(const Args& a) {
-  return at::avg_pool2d(wide(a[0]), spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2), a.flag("ceil_mode"), !a.flag("exclusive", true),
-                        divisor(a));
+  return at::avg_pool2d(wide(a[0]), spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2),
+                        a.flag("ceil_mode"), !a.flag("exclusive"), divisor(a));
 }
 
 void average_grad_rule(Shaper& s) {
@@ -50,8 +47,9 @@ void average_grad_rule(Shaper& s) {
 
 at::Tensor average_grad(const Args& a) {
   const at::Tensor grad = wide(a[1]);
-  return at::avg_pool2d_backward(grad, at::empty(a.need(0), grad.options()), spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2),
-                                 a.flag("ceil_mode"), !a.flag("exclusive", true), divisor(a));
+  return at::avg_pool2d_backward(grad, at::empty(a.need(0), grad.options()), spatial(a, 2, "ksize", 1),
+                                 spatial(a, 2, "strides", 1), equal_pads(a, 2), a.flag("ceil_mode"),
+                                 !a.flag("exclusive"), divisor(a));
 }
 
 void adaptive_grad_rule(Shaper& s) {
@@ -60,7 +58,8 @@ void adaptive_grad_rule(Shaper& s) {
   if (before.size() < 3 || before.size() > 4 || (grad && grad->size() != before.size()))
     throw Refused("its images have 3 or 4 dimensions, its gradient is " + s.describe(0));
   for (size_t i = 0; grad && i + 2 < before.size(); ++i)
-    if ((*grad)[i] >= 0 && (*grad)[i] != before[i]) throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
+    if ((*grad)[i] >= 0 && (*grad)[i] != before[i])
+      throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
   s.out(s.dtype(0), before);
 }
 
@@ -78,20 +77,22 @@ void adaptive_rule(Shaper& s) {
 // ---- maxima -----------------------------------------------------------------------------------------------------
 // V1 gives a value for every dimension of (batch, height, width, channels), V3 one for height and width.
 Dims of_window(const Call& call, const char* attr) {
-  const Dims all = call.integers(attr, {1, 1});
+  const Dims all = call.integers(attr);
   if (all.size() == 2) return all;
   if (all.size() != 4) throw Refused(std::string(attr) + " needs 2 or 4 values, it has " + std::to_string(all.size()));
   return {all[1], all[2]};
 }
 
-int32_t index_dtype(const Call& call) { return call.integer("dtype", kInt32) == kInt64 ? kInt64 : kInt32; }
+int32_t index_dtype(const Call& call) { return call.integer("dtype") == kInt64 ? kInt64 : kInt32; }
 
 void max_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
-  const auto kernel = of_window(s, "ksize"), strides = of_window(s, "strides"), pads = of_window(s, "pads"), dilation = of_window(s, "dilation");
+  const auto kernel = of_window(s, "ksize"), strides = of_window(s, "strides"), pads = of_window(s, "pads"),
+             dilation = of_window(s, "dilation");
   for (size_t i = 0; shape && i < 2; ++i)
-    if (int64_t& size = (*shape)[i + 2]; size >= 0) size = windows(size, kernel[i], strides[i], pads[i], dilation[i], s.flag("ceil_mode"));
+    if (int64_t& size = (*shape)[i + 2]; size >= 0)
+      size = windows(size, kernel[i], strides[i], pads[i], dilation[i], s.flag("ceil_mode"));
   s.out(0, s.dtype(0), shape);
   s.out(1, index_dtype(s), shape);
 }
@@ -99,13 +100,15 @@ void max_rule(Shaper& s) {
 // The argmax is the place in its plane, as ATen tells it. Only the operator's own gradient reads it: on the device its
 // layout is private.
 Results maxima(const Args& a) {
-  auto [y, places] = at::max_pool2d_with_indices(wide(a[0]), of_window(a, "ksize"), of_window(a, "strides"), of_window(a, "pads"), of_window(a, "dilation"), a.flag("ceil_mode"));
+  auto [y, places] = at::max_pool2d_with_indices(wide(a[0]), of_window(a, "ksize"), of_window(a, "strides"),
+                                                 of_window(a, "pads"), of_window(a, "dilation"), a.flag("ceil_mode"));
   return {y, places};
 }
 
 at::Tensor maxima_grad(const Args& a) {
-  return at::max_pool2d_with_indices_backward(wide(a[1]), wide(a[0]), of_window(a, "ksize"), of_window(a, "strides"), of_window(a, "pads"),
-                                              of_window(a, "dilation"), a.flag("ceil_mode"), a[2].to(at::kLong));
+  return at::max_pool2d_with_indices_backward(wide(a[1]), wide(a[0]), of_window(a, "ksize"), of_window(a, "strides"),
+                                              of_window(a, "pads"), of_window(a, "dilation"), a.flag("ceil_mode"),
+                                              a[2].to(at::kLong));
 }
 
 // ---- resizing ---------------------------------------------------------------------------------------------------
@@ -117,7 +120,10 @@ void resize_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
-void only_torchs(const Call& call) { call.only("align_corners", 0.0); call.only("half_pixel_centers", 0.0); }
+void only_torchs(const Call& call) {
+  call.only("align_corners", 0.0);
+  call.only("half_pixel_centers", 0.0);
+}
 void nearest_rule(Shaper& s) {
   only_torchs(s);
   resize_rule(s);
@@ -132,20 +138,31 @@ at::Tensor nearest_grad(const Args& a) {
 }  // namespace
 
 const Family pooling_rows = {
-      ROW(AvgPoolV2, "x -> y | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false exclusive:Bool=true divisor_override:Int=0", average_rule, average(a))
-      ROW(AdaptiveAvgPool2d, "x -> y | output_size:ListInt", adaptive_rule, at::_adaptive_avg_pool2d(wide(a[0]), a.integers("output_size")))
-      ROW(AvgPoolV2Grad, "orig_input_shape input_grad -> out_grad | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false exclusive:Bool=true divisor_override:Int=0", average_grad_rule, average_grad(a))
-      ROW(AdaptiveAvgPool2dGrad, "input_grad -> output_grad | orig_input_shape:ListInt", adaptive_grad_rule, at::_adaptive_avg_pool2d_backward(wide(a[0]), at::empty(a.integers("orig_input_shape"), wide(a[0]).options())))
+    ROW(AvgPoolV2,
+        "x -> y | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} "
+        "data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false exclusive:Bool=true "
+        "divisor_override:Int=0",
+        average_rule, average(a)),
+    ROW(AdaptiveAvgPool2d, "x -> y | output_size:ListInt", adaptive_rule,
+        at::_adaptive_avg_pool2d(wide(a[0]), a.integers("output_size"))),
+    ROW(AvgPoolV2Grad,
+        "orig_input_shape input_grad -> out_grad | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED "
+        "pads:ListInt={0,0,0,0} data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false "
+        "exclusive:Bool=true divisor_override:Int=0",
+        average_grad_rule, average_grad(a)),
+    ROW(AdaptiveAvgPool2dGrad, "input_grad -> output_grad | orig_input_shape:ListInt", adaptive_grad_rule,
+        at::_adaptive_avg_pool2d_backward(wide(a[0]), at::empty(a.integers("orig_input_shape"), wide(a[0]).options()))),
 
-#define MAX_POOL "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"
-      {"MaxPoolWithArgmaxV1", "x -> y argmax | " MAX_POOL, max_rule, maxima},
-      {"MaxPoolWithArgmaxV3", "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule, maxima},
-      ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, same, maxima_grad(a))
-      ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", same, maxima_grad(a))
+#define MAX_POOL \
+  "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"
+    {"MaxPoolWithArgmaxV1", "x -> y argmax | " MAX_POOL, max_rule, maxima},
+    {"MaxPoolWithArgmaxV3", "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule, maxima},
+    ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, same, maxima_grad(a)),
+    ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", same, maxima_grad(a)),
 
 #define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
-      ROW(ResizeNearestNeighborV2,     "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1)))
-      ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule, nearest_grad(a))
+    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
+    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule, nearest_grad(a)),
 };
 
 }  // namespace sim::ge_table

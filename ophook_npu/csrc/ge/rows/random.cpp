@@ -1,5 +1,4 @@
 // Randomness: dropout with masks of bytes and of bits, and tensors drawn from seed and offset.
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
 #include "kernels/random.h"
 
@@ -11,9 +10,9 @@ void mask_rule(Shaper& s) { s.out(kUint8, std::nullopt); }
 
 // The same seeds give the same mask, as on the device.
 at::Tensor byte_mask(const Args& a) {
-  auto seed = static_cast<uint64_t>(a.integer("seed", 0)), offset = static_cast<uint64_t>(a.integer("seed2", 0));
+  auto seed = static_cast<uint64_t>(a.integer("seed")), offset = static_cast<uint64_t>(a.integer("seed2"));
   at::Tensor out = a.output(0);
-  return aclnn::draw_kept(out.numel(), *a.number(1), seed, offset).to(at::kByte).reshape(out.sizes());
+  return kernels::draw_kept(out.numel(), *a.number(1), seed, offset).to(at::kByte).reshape(out.sizes());
 }
 
 void dropout_rule(Shaper& s) {
@@ -21,52 +20,60 @@ void dropout_rule(Shaper& s) {
   same(s);
 }
 at::Tensor dropout(const Args& a) {
-  double keep = *a.number(2);
-  at::Tensor x = aclnn::wide(a[0]);
-  return keep == 0 ? at::zeros_like(x) : at::where(a[1].flatten().narrow(0, 0, x.numel()).reshape(x.sizes()).ne(0), x / keep, 0);
+  return kernels::dropped(a[0], a[1].flatten().narrow(0, 0, a[0].numel()), *a.number(2));
 }
 
-// ---- a bit an element, in as many bytes as fill blocks of 128 bits -----------------------------------------------------
+// ---- a bit an element, in as many bytes as fill blocks of 128 bits
+// -----------------------------------------------------
 void bit_mask_rule(Shaper& s) {
   const Values shape = s.values(0);
-  s.out(kUint8, known({shape ? (c10::multiply_integers(*shape) + 127) / 128 * 16 : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(kUint8,
+        known({shape ? (c10::multiply_integers(*shape) + 127) / 128 * 16 : static_cast<int64_t>(ge_unknown_dim)}));
 }
-uint64_t last_number(const at::Tensor& values) { return static_cast<uint64_t>(values.flatten()[-1].item().to<int64_t>()); }
+uint64_t last_number(const at::Tensor& values) {
+  return static_cast<uint64_t>(values.flatten()[-1].item().to<int64_t>());
+}
 at::Tensor bit_mask(const Args& a) {
   at::Tensor out = a.output(0).zero_();
-  aclnn::pack_bits(out, aclnn::draw_kept(c10::multiply_integers(a.need(0)), *a.number(1), last_number(a[2]), a.has(4) ? last_number(a[4]) : 0));
+  kernels::pack_bits(out, kernels::draw_kept(c10::multiply_integers(a.need(0)), *a.number(1), last_number(a[2]),
+                                             a.has(4) ? last_number(a[4]) : 0));
   return out;
 }
 at::Tensor dropout_bits(const Args& a) {
-  const double keep = *a.number(2);
-  const at::Tensor x = aclnn::wide(a[0]);
-  if (a[1].numel() * 8 < x.numel()) throw Refused("its mask " + a.describe(1) + " has too few bits for " + a.describe(0));
-  return keep == 0 ? at::zeros_like(x) : at::where(aclnn::unpack_bits(a[1], 0, x.numel()).reshape(x.sizes()).ne(0), x / keep, 0);
+  if (a[1].numel() * 8 < a[0].numel())
+    throw Refused("its mask " + a.describe(1) + " has too few bits for " + a.describe(0));
+  return kernels::dropped(a[0], kernels::unpack_bits(a[1], 0, a[0].numel()), *a.number(2));
 }
 
-// ---- drawn from seed and offset ----------------------------------------------------------------------------------------
-void drawn_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype", kFloat)), shape_from(s, 0)); }
-at::Generator stream(const Args& a, size_t seed, size_t offset) { return aclnn::generator(last_number(a[seed]), last_number(a[offset])); }
+// ---- drawn from seed and offset
+// ----------------------------------------------------------------------------------------
+void drawn_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_from(s, 0)); }
+at::Generator stream(const Args& a, size_t seed, size_t offset) {
+  return kernels::generator(last_number(a[seed]), last_number(a[offset]));
+}
 at::Tensor bernoulli(const Args& a) {
-  const at::Tensor probability = aclnn::wide(a[1]).expand(a.need(0));
+  const at::Tensor probability = wide(a[1]).expand(a.need(0));
   return at::rand(a.need(0), stream(a, 2, 3), at::kFloat).lt(probability).to(a.out_dtype());
 }
 void permutation_rule(Shaper& s) {
   const Values n = s.values(0);
-  s.out(static_cast<int32_t>(s.integer("dtype", kInt64)), known({n ? n->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(static_cast<int32_t>(s.integer("dtype")), known({n ? n->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
 }
 
 }  // namespace
 
 const Family random_rows = {
-      ROW(DropOutGenMaskV3, "shape prob -> y | seed:Int=0 seed2:Int=0", mask_rule, byte_mask(a))
-      ROW(StatelessDropOutGenMask, "shape prob seed seed1 offset? -> y", bit_mask_rule, bit_mask(a))
-      ROW(DropOutDoMask,           "x mask keep_prob -> y", same, dropout_bits(a))
-      ROW(StatelessRandomUniformV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule, at::rand(a.need(0), stream(a, 1, 2), at::kFloat))
-      ROW(StatelessRandomNormalV2,  "shape key counter alg -> y | dtype:Type=0", drawn_rule, at::randn(a.need(0), stream(a, 1, 2), at::kFloat))
-      ROW(StatelessBernoulli,       "shape prob seed offset -> y | dtype:Type=0", drawn_rule, bernoulli(a))
-      ROW(StatelessRandperm,        "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule, at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong))
-      ROW(DropOutDoMaskV3,  "x mask keep_prob -> y", dropout_rule, dropout(a))
+    ROW(DropOutGenMaskV3, "shape prob -> y | seed:Int=0 seed2:Int=0", mask_rule, byte_mask(a)),
+    ROW(StatelessDropOutGenMask, "shape prob seed seed1 offset? -> y", bit_mask_rule, bit_mask(a)),
+    ROW(DropOutDoMask, "x mask keep_prob -> y", same, dropout_bits(a)),
+    ROW(StatelessRandomUniformV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
+        at::rand(a.need(0), stream(a, 1, 2), at::kFloat)),
+    ROW(StatelessRandomNormalV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
+        at::randn(a.need(0), stream(a, 1, 2), at::kFloat)),
+    ROW(StatelessBernoulli, "shape prob seed offset -> y | dtype:Type=0", drawn_rule, bernoulli(a)),
+    ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
+        at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),
+    ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),
 };
 
 }  // namespace sim::ge_table

@@ -2,6 +2,10 @@
 #include <array>
 
 #include "ge/rows/rows.h"
+#include "kernels/activation.h"
+#include "kernels/loss.h"
+#include "kernels/norm.h"
+#include "kernels/reduce.h"
 
 namespace sim::ge_table {
 namespace {
@@ -10,7 +14,7 @@ Shape reduced(const Shape& shape, const Values& axes, bool keep) {
   if (!shape) return std::nullopt;
   auto rank = static_cast<int64_t>(shape->size());
   if (!axes) return keep ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt;
-  Checked<bool> gone(shape->size(), false);   // no axes: nothing is reduced
+  Checked<bool> gone(shape->size(), false);  // no axes: nothing is reduced
   for (int64_t axis : *axes)
     if (rank) gone[static_cast<size_t>(wrap(axis, rank))] = true;
     else wrap(axis, rank);
@@ -38,6 +42,7 @@ at::Tensor over_axes(const Args& a, F reduce_axes) {
 template <typename F>
 at::Tensor one_by_one(const Args& a, F reduce_axis) {
   return over_axes(a, [&](at::Tensor x, Dims axes, bool keep) {
+    x = wide(x);  // rounded once, after the last axis
     for (int64_t& axis : axes) axis = wrap(axis, x.dim());
     std::sort(axes.rbegin(), axes.rend());
     for (int64_t axis : axes) x = reduce_axis(x, axis, keep);
@@ -54,29 +59,34 @@ Dims all_or(const Call& call, const char* attr, const Shape& shape) {
 }
 void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.integers("axes"), s.flag("keep_dims"))); }
 at::Tensor product(const Args& a) {
-  at::Tensor out = a[0];
+  at::Tensor out = wide(a[0]);  // rounded once, after the last axis
   Dims axes = a.integers("axes");
   for (int64_t& axis : axes) axis = wrap(axis, out.dim());
   std::sort(axes.rbegin(), axes.rend());
-  for (int64_t axis : axes) out = at::prod(out, axis, a.flag("keep_dims"), out.scalar_type());
+  for (int64_t axis : axes) out = kernels::product(out, axis, a.flag("keep_dims"), out.scalar_type());
   return out;
 }
 void mean_cast(Shaper& s) {
-  const auto dtype = static_cast<int32_t>(s.integer("dtype", ge_absent));
+  const auto dtype = static_cast<int32_t>(s.integer("dtype"));
   s.out(dtype == ge_absent ? s.dtype(0) : dtype, reduced(s.shape(0), s.values(1), s.flag("keep_dims")));
 }
-void norm_attr(Shaper& s) { s.out(s.dtype(0), s.shape(0) ? reduced(s.shape(0), all_or(s, "axes", s.shape(0)), s.flag("keepdim")) : std::nullopt); }
+void norm_attr(Shaper& s) {
+  s.out(s.dtype(0), s.shape(0) ? reduced(s.shape(0), all_or(s, "axes", s.shape(0)), s.flag("keepdim")) : std::nullopt);
+}
 void std_rule(Shaper& s) {
   const Shape out = s.shape(0) ? reduced(s.shape(0), all_or(s, "dim", s.shape(0)), s.flag("keepdim")) : std::nullopt;
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), out);
 }
-at::Tensor deviation(const Args& a) {
-  return at::std(a[0], all_or(a, "dim", a.shape(0)), at::Scalar(a.integer("correction", 1)), a.flag("keepdim"));
+kernels::Deviation deviation(const Args& a) {
+  return kernels::deviation(a[0], a.integers("dim"), a.integer("correction"), a.flag("keepdim"));
 }
-Results deviation_and_mean(const Args& a) { return {deviation(a), at::mean(a[0], all_or(a, "dim", a.shape(0)), a.flag("keepdim"))}; }
+Results deviation_and_mean(const Args& a) {
+  auto [std, mean] = deviation(a);
+  return {std, mean};
+}
 at::Tensor deviation_from(const Args& a) {
   a.only("invert", 0.0);
-  return deviation(a);
+  return deviation(a).std;
 }
 
 void plain_scan(Shaper& s) {
@@ -86,18 +96,18 @@ void plain_scan(Shaper& s) {
 }
 
 void arg_reduce(Shaper& s) {
-  auto dtype = static_cast<int32_t>(s.integer("dtype", kInt64));
+  auto dtype = static_cast<int32_t>(s.integer("dtype"));
   s.out(dtype, reduced(s.shape(0), s.values(1), false));
 }
 
 void arg_with_value(Shaper& s) {
-  Shape shape = reduced(s.shape(0), Dims{s.integer("dimension", 0)}, s.flag("keep_dims"));
+  Shape shape = reduced(s.shape(0), Dims{s.integer("dimension")}, s.flag("keep_dims"));
   s.out(0, kInt32, shape);
   s.out(1, s.dtype(0), shape);
 }
 
 Results extremum(const Args& a, bool largest) {
-  int64_t axis = a.integer("dimension", 0);
+  int64_t axis = a.integer("dimension");
   bool keep = a.flag("keep_dims");
   auto [values, indices] = largest ? at::max(a[0], axis, keep) : at::min(a[0], axis, keep);
   return {indices, values};
@@ -105,24 +115,20 @@ Results extremum(const Args& a, bool largest) {
 
 void softmax_shape(Shaper& s) {
   Shape shape = s.shape(0);
-  for (int64_t axis : s.integers("axes", {-1}))
+  for (int64_t axis : s.integers("axes"))
     if (shape) wrap(axis, static_cast<int64_t>(shape->size()));
-  s.out(s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
+  s.out(s.knows("half_to_float") && s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
 }
 
 int64_t only_axis(const Args& a, const char* attr = "axes") {
-  Dims axes = a.integers(attr, {-1});
+  Dims axes = a.integers(attr);
   if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
   return axes[0];
 }
 
-at::Tensor softmax_grad(const Args& a) {
-  return at::_softmax_backward_data(a[1], a[0], only_axis(a), a[0].scalar_type());
-}
+at::Tensor softmax_grad(const Args& a) { return kernels::softmax_backward(a[1], a[0], only_axis(a)); }
 
-at::Tensor log_softmax_grad(const Args& a) {
-  return at::_log_softmax_backward_data(a[0], a[1], only_axis(a, "axis"), a[1].scalar_type());
-}
+at::Tensor log_softmax_grad(const Args& a) { return kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis")); }
 
 // y like x; mean and rstd over the normalised dimensions, which stay as 1.
 void layer_norm_shape(Shaper& s) {
@@ -130,7 +136,8 @@ void layer_norm_shape(Shaper& s) {
   Shape stat = s.shape(0), normalized = s.shape(1);
   if (stat && normalized && normalized->size() == 1 && (*normalized)[0] >= 0) {
     auto count = static_cast<size_t>((*normalized)[0]);
-    if (count > stat->size()) throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
+    if (count > stat->size())
+      throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
     std::fill(stat->last(count), stat->end(), 1);
   } else {
     stat = std::nullopt;
@@ -140,7 +147,7 @@ void layer_norm_shape(Shaper& s) {
 }
 
 Results layer_norm(const Args& a) {
-  auto [y, mean, rstd] = at::native_layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon", 1e-5));
+  auto [y, mean, rstd] = kernels::layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon"));
   return {y, mean, rstd};
 }
 
@@ -151,10 +158,8 @@ void layer_norm_grad_shape(Shaper& s) {
 }
 
 Results layer_norm_grad(const Args& a) {
-  auto stat = [&](size_t i) { return a[1].scalar_type() == at::kFloat ? a[i] : a[i].to(a[1].scalar_type()); };
-  auto [dx, dgamma, dbeta] =
-      at::native_layer_norm_backward(a[0], a[1], a[4].sizes(), stat(3), stat(2), a[4], a[4], {true, true, true});
-  return {dx, dgamma, dbeta};
+  auto [x, gamma, beta] = kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), a[3], a[2], a[4], a[4]);
+  return {x, gamma, beta};
 }
 
 void sort_shape(Shaper& s) {
@@ -166,7 +171,7 @@ void topk_shape(Shaper& s) {
   Shape shape = s.shape(0);
   Values k = s.values(1);
   if (shape && !shape->empty()) {
-    int64_t axis = wrap(s.integer("dim", -1), static_cast<int64_t>(shape->size()));
+    int64_t axis = wrap(s.integer("dim"), static_cast<int64_t>(shape->size()));
     (*shape)[static_cast<size_t>(axis)] = k && !k->empty() ? (*k)[0] : static_cast<int64_t>(ge_unknown_dim);
   }
   s.out(0, s.dtype(0), shape);
@@ -174,19 +179,18 @@ void topk_shape(Shaper& s) {
 }
 
 Results topk(const Args& a) {
-  auto [values, indices] =
-      at::topk(a[0], a.need(1).at(0), a.integer("dim", -1), a.flag("largest", true), a.flag("sorted", true));
+  auto [values, indices] = at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted"));
   return {values, indices};
 }
 
 Results sort(const Args& a) {
-  auto [values, indices] = at::sort(a[0], a.flag("stable"), a.integer("axis", -1), a.flag("descending"));
+  auto [values, indices] = at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending"));
   return {values, indices};
 }
 
 // ---- losses -----------------------------------------------------------------------------------------------------
 int64_t reduction_of(const Call& call) {
-  std::string name = call.text("reduction", "mean");
+  std::string name = call.text("reduction");
   for (int64_t i = 0; i < 3; ++i)
     if (name == std::array<const char*, 3>{"none", "mean", "sum"}[static_cast<size_t>(i)]) return i;
   throw Refused("reduction '" + name + "' is none of none, mean and sum");
@@ -203,51 +207,78 @@ void nll_shape(Shaper& s) {
 }
 
 Results nll(const Args& a) {
-  auto [loss, weight] =
-      at::nll_loss_forward(a[0], a[1].to(at::kLong), a[2], reduction_of(a), a.integer("ignore_index", -100));
-  return {loss, weight};
+  auto [loss, total] = kernels::nll(a[0], a[1], a[2], reduction_of(a), a.integer("ignore_index"));
+  return {loss, total};
 }
 
 at::Tensor nll_grad(const Args& a) {
-  return at::nll_loss_backward(a[1], a[0], a[2].to(at::kLong), a[3], reduction_of(a), a.integer("ignore_index", -100), a[4]);
+  return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
 }
 
 }  // namespace
 
 #define REDUCE "x axes -> y | keep_dims:Bool=false"
 const Family reduce_rows = {
-      ROW(ReduceSum,  REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::sum(x, axes, keep, x.scalar_type()); }))
-      ROW(ReduceMean, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true", reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); }))
-      ROW(ReduceMax,  REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amax(x, axes, keep); }))
-      ROW(ReduceMin,  REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amin(x, axes, keep); }))
-      ROW(ReduceProd, REDUCE, reduce, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::prod(x, axis, keep, x.scalar_type()); }))
-      ROW(ReduceAny,  REDUCE, reduce_bool, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::any(x, axis, keep); }))
-      ROW(ReduceAll,  REDUCE, reduce_bool, one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::all(x, axis, keep); }))
-      ROW(ReduceProdD, "x -> y | axes:ListInt keep_dims:Bool=false", reduce_attr, product(a))
-      ROW(ReduceMeanWithCast, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true dtype:Type=28", mean_cast, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); }))
-      ROW(ReduceLogSumExp, REDUCE, reduce, over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::logsumexp(x, axes, keep); }))
-      {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true", std_rule, deviation_and_mean},
-      ROW(ReduceStdWithMean, "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 correction:Int=1", std_rule, deviation_from(a))
-      ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr, at::linalg_vector_norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim")).clamp_min(a.real("epsilon", 0)))
-      ROW(ArgMaxV2,   "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0)))
-      ROW(ArgMin,     "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0)))
-      {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value, [](const Args& a) { return extremum(a, true); }},
-      {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value, [](const Args& a) { return extremum(a, false); }},
-      ROW(SoftmaxV2,    "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape, at::softmax(a[0], only_axis(a), a.out_dtype()))
-      ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a)))
-      ROW(SoftmaxGrad,  "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same, softmax_grad(a))
-      ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same, log_softmax_grad(a))
-      {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape, layer_norm},
-      {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
-      ROW(MseLoss,     "predict label -> y | reduction:String=mean", loss_shape, at::mse_loss(a[0], a[1], reduction_of(a)))
-      ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same, at::mse_loss_backward(a[2], a[0], a[1], reduction_of(a)))
-      {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
-      ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100", same, nll_grad(a))
-      {"Sort",   "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape, sort},
-      {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape, topk},
-      ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", same, std::get<0>(at::sort(a[0], a.integer("axis", -1), a.flag("descending"))))
-      ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan, at::cumprod(a[0], a.need(1).at(0), a[0].scalar_type()))
-      ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan, at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type()))
+    ROW(ReduceSum, REDUCE, reduce,
+        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes,
+                        bool keep) { return at::sum(x, axes, keep, x.scalar_type()); })),
+    ROW(ReduceMean, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true", reduce,
+        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); })),
+    ROW(ReduceMax, REDUCE, reduce,
+        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amax(x, axes, keep); })),
+    ROW(ReduceMin, REDUCE, reduce,
+        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amin(x, axes, keep); })),
+    ROW(ReduceProd, REDUCE, reduce,
+        one_by_one(a, [](const at::Tensor& x, int64_t axis,
+                         bool keep) { return kernels::product(x, axis, keep, x.scalar_type()); })),
+    ROW(ReduceAny, REDUCE, reduce_bool,
+        one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::any(x, axis, keep); })),
+    ROW(ReduceAll, REDUCE, reduce_bool,
+        one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::all(x, axis, keep); })),
+    ROW(ReduceProdD, "x -> y | axes:ListInt keep_dims:Bool=false", reduce_attr, product(a)),
+    ROW(ReduceMeanWithCast, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true dtype:Type=28",
+        mean_cast,
+        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); })),
+    ROW(ReduceLogSumExp, REDUCE, reduce,
+        over_axes(a,
+                  [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::logsumexp(x, axes, keep); })),
+    {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
+     std_rule, deviation_and_mean},
+    ROW(ReduceStdWithMean,
+        "x mean -> y | dim:ListInt={} unbiased:Bool=true keepdim:Bool=false invert:Bool=false epsilon:Float=0.001 "
+        "correction:Int=1",
+        std_rule, deviation_from(a)),
+    ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
+        at::linalg_vector_norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"))
+            .clamp_min(a.real("epsilon"))),
+    ROW(ArgMaxV2, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0))),
+    ROW(ArgMin, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0))),
+    {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
+     [](const Args& a) { return extremum(a, true); }},
+    {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
+     [](const Args& a) { return extremum(a, false); }},
+    ROW(SoftmaxV2, "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape,
+        at::softmax(a[0], only_axis(a), a.out_dtype())),
+    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a))),
+    ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same, softmax_grad(a)),
+    ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same, log_softmax_grad(a)),
+    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape,
+     layer_norm},
+    {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
+    ROW(MseLoss, "predict label -> y | reduction:String=mean", loss_shape, kernels::mse(a[0], a[1], reduction_of(a))),
+    ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same,
+        kernels::mse_backward(a[2], a[0], a[1], reduction_of(a))),
+    {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
+    ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
+        same, nll_grad(a)),
+    {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape, sort},
+    {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape, topk},
+    ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", same,
+        std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
+    ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
+        kernels::running_product(a[0], a.need(1).at(0), a[0].scalar_type())),
+    ROW(Cumsum, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,
+        at::cumsum(a[0], a.need(1).at(0), a[0].scalar_type())),
 };
 
 }  // namespace sim::ge_table

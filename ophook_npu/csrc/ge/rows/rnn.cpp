@@ -1,13 +1,10 @@
 // Recurrent layers over time-major sequences: x is (T, B, input), states are (1, B, hidden), results (T, B, hidden).
 #include <array>
 
-#include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
 namespace {
-
-using aclnn::wide;
 
 void sequence(Shaper& s, size_t outputs, int32_t dtype, int64_t hidden) {
   Shape x = s.shape(0);
@@ -30,8 +27,9 @@ void plain_layer(const Call& call) {
 }
 
 bool backwards(const Call& call) {
-  std::string direction = call.text("direction", "UNIDIRECTIONAL");
-  if (direction != "UNIDIRECTIONAL" && direction != "REDIRECTIONAL") throw Refused("direction='" + direction + "' is not simulated");
+  std::string direction = call.text("direction");
+  if (direction != "UNIDIRECTIONAL" && direction != "REDIRECTIONAL")
+    throw Refused("direction='" + direction + "' is not simulated");
   return direction == "REDIRECTIONAL";
 }
 
@@ -49,7 +47,7 @@ at::Tensor state(const Args& a, size_t input, int64_t batch, int64_t hidden) {
 // ---- LSTM -------------------------------------------------------------------------------------------------------
 // Where the gates i, j (the cell candidate, also called c), f and o stand.
 std::array<int64_t, 4> gate_places(const Call& call) {
-  std::string order = call.text("gate_order", "ijfo");
+  std::string order = call.text("gate_order");
   for (char& gate : order) gate = gate == 'c' ? 'j' : gate;
   std::array<int64_t, 4> out;
   const std::string gates = "ijfo";
@@ -77,7 +75,8 @@ void lstm_rule(Shaper& s) {
 // The mask of valid steps that packed sequences have, as (T, B, 1 or hidden); undefined where every step is valid.
 at::Tensor mask_of(const Args& a, size_t input) {
   if (!a.has(input) || a[input].numel() <= 1) return {};
-  if (a[input].dim() != 3) throw Refused("its seq_length must be a mask (time, batch, hidden), it is " + a.describe(input));
+  if (a[input].dim() != 3)
+    throw Refused("its seq_length must be a mask (time, batch, hidden), it is " + a.describe(input));
   return wide(a[input]);
 }
 
@@ -97,8 +96,10 @@ Results lstm(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, const 
   for (auto& one : all) one.resize(static_cast<size_t>(length));
   for (int64_t t : steps(length, backwards(a))) {
     Tensors gates = at::chunk(inner[t] + at::matmul(h, w_h), 4, 1);
-    at::Tensor i = at::sigmoid(gates[static_cast<size_t>(place[0])]), j = at::tanh(gates[static_cast<size_t>(place[1])]);
-    at::Tensor f = at::sigmoid(gates[static_cast<size_t>(place[2])] + a.real("forget_bias", 0)), o = at::sigmoid(gates[static_cast<size_t>(place[3])]);
+    at::Tensor i = at::sigmoid(gates[static_cast<size_t>(place[0])]),
+               j = at::tanh(gates[static_cast<size_t>(place[1])]);
+    at::Tensor f = at::sigmoid(gates[static_cast<size_t>(place[2])] + a.real("forget_bias")),
+               o = at::sigmoid(gates[static_cast<size_t>(place[3])]);
     at::Tensor cell = f * c + i * j, tanh_c = at::tanh(cell), y = o * tanh_c;
     c = masked(mask, t, cell, c);
     h = masked(mask, t, y, h);
@@ -115,7 +116,9 @@ Results dynamic_rnn(const Args& a) {
   int64_t inputs = a[0].size(2);
   return lstm(a, w.narrow(0, 0, inputs), w.narrow(0, inputs, w.size(0) - inputs), wide(a[2]), 4);
 }
-Results dynamic_rnn_v2(const Args& a) { return lstm(a, wide(a[1]), wide(a[2]), a.has(3) ? wide(a[3]) : at::Tensor(), 5); }
+Results dynamic_rnn_v2(const Args& a) {
+  return lstm(a, wide(a[1]), wide(a[2]), a.has(3) ? wide(a[3]) : at::Tensor(), 5);
+}
 
 struct LstmGrads {
   at::Tensor dw_x, dw_h, dx, db, dh, dc;
@@ -124,12 +127,13 @@ struct LstmGrads {
 // The saved values stand in the same order in both operators' inputs, from `y` at `y_at` on.
 LstmGrads lstm_backward(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, size_t y_at, size_t mask_at) {
   at::Tensor x = wide(a[0]), mask = mask_of(a, mask_at);
-  if (x.dim() == 2) x = x.unsqueeze(0);   // of a cell
+  if (x.dim() == 2) x = x.unsqueeze(0);  // of a cell
   int64_t length = x.size(0), batch = x.size(1), hidden = w_h.size(0);
   at::Tensor h0 = state(a, y_at + 1, batch, hidden), c0 = state(a, y_at + 2, batch, hidden);
   at::Tensor h = wide(a[y_at + 3]), c = wide(a[y_at + 4]), dy = wide(a[y_at + 5]);
   at::Tensor dh = state(a, y_at + 6, batch, hidden), dc = state(a, y_at + 7, batch, hidden);
-  at::Tensor i = wide(a[y_at + 8]), j = wide(a[y_at + 9]), f = wide(a[y_at + 10]), o = wide(a[y_at + 11]), tanh_c = wide(a[y_at + 12]);
+  at::Tensor i = wide(a[y_at + 8]), j = wide(a[y_at + 9]), f = wide(a[y_at + 10]), o = wide(a[y_at + 11]),
+             tanh_c = wide(a[y_at + 12]);
   auto place = gate_places(a);
   LstmGrads out{at::zeros_like(w_x), at::zeros_like(w_h), at::zeros_like(x), at::zeros({4 * hidden}), {}, {}};
   Dims order = steps(length, backwards(a));
@@ -140,7 +144,8 @@ LstmGrads lstm_backward(const Args& a, const at::Tensor& w_x, const at::Tensor& 
     std::array<at::Tensor, 4> gate = {d_cell * j[t] * i[t] * (1 - i[t]), d_cell * i[t] * (1 - j[t].square()),
                                       d_cell * c_before * f[t] * (1 - f[t]), d * tanh_c[t] * o[t] * (1 - o[t])};
     Tensors ordered(4);
-    for (size_t n = 0; n < 4; ++n) ordered[static_cast<size_t>(place[n])] = masked(mask, t, gate[n], at::zeros_like(gate[n]));
+    for (size_t n = 0; n < 4; ++n)
+      ordered[static_cast<size_t>(place[n])] = masked(mask, t, gate[n], at::zeros_like(gate[n]));
     at::Tensor gates = at::cat(ordered, 1);
     out.dx[t].copy_(at::matmul(gates, w_x.t()));
     out.dw_x += at::matmul(x[t].t(), gates);
@@ -188,7 +193,7 @@ void dynamic_rnn_v2_grad_rule(Shaper& s) {
 // ---- GRU --------------------------------------------------------------------------------------------------------
 // Gates r and z stand in front, in the order that gate_order names; the candidate is last.
 bool reset_first(const Call& call) {
-  std::string order = call.text("gate_order", "zrh");
+  std::string order = call.text("gate_order");
   if (order != "rzh" && order != "zrh") throw Refused("gate_order='" + order + "' is not simulated");
   return order == "rzh";
 }
@@ -232,7 +237,8 @@ Results gru(const Args& a) {
 void gru_grad_rule(Shaper& s) {
   gru_checks(s);
   gradients(s, {1, 2, 1, 2, 0, 4});
-  for (size_t i : {1, 2}) s.out(i + 1, s.dtype(0), known({s.shape(i) ? s.shape(i)->back() : static_cast<int64_t>(ge_unknown_dim)}));
+  for (size_t i : {1, 2})
+    s.out(i + 1, s.dtype(0), known({s.shape(i) ? s.shape(i)->back() : static_cast<int64_t>(ge_unknown_dim)}));
 }
 
 Results gru_grad(const Args& a) {
@@ -261,17 +267,37 @@ Results gru_grad(const Args& a) {
 
 }  // namespace
 
-#define LAYER "direction:String=UNIDIRECTIONAL cell_depth:Int=1 keep_prob:Float=1.0 cell_clip:Float=-1.0 num_proj:Int=0 time_major:Bool=true "
-#define LSTM_LAYER "cell_type:String=LSTM use_peephole:Bool=false activation:String=tanh forget_bias:Float=0.0 gate_order:String=ijfo " LAYER
+#define LAYER                                                                                                 \
+  "direction:String=UNIDIRECTIONAL cell_depth:Int=1 keep_prob:Float=1.0 cell_clip:Float=-1.0 num_proj:Int=0 " \
+  "time_major:Bool=true "
+#define LSTM_LAYER                                                                              \
+  "cell_type:String=LSTM use_peephole:Bool=false activation:String=tanh forget_bias:Float=0.0 " \
+  "gate_order:String=ijfo " LAYER
 #define GRU_LAYER "activation:String=tanh gate_order:String=zrh reset_after:Bool=true " LAYER
 #define SAVED "y init_h init_c h c dy dh dc i j f o tanhct seq_length? "
 const Family rnn_rows = {
-      {"DynamicRNN", "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? -> y output_h output_c i j f o tanhc | " LSTM_LAYER "is_training:Bool=true", lstm_rule, dynamic_rnn},
-      {"DynamicRNNV2", "x weight_input weight_hidden b? seq_length? init_h? init_c? wci? wcf? wco? mask? -> y output_h output_c i j f o tanhc | " LSTM_LAYER "recurrent_activation:String=sigmoid is_training:Bool=true", lstm_rule, dynamic_rnn_v2},
-      {"DynamicRNNGrad", "x w b " SAVED "mask? wci? wcf? wco? -> dw db dx dh_prev dc_prev | " LSTM_LAYER, dynamic_rnn_grad_rule, dynamic_rnn_grad},
-      {"DynamicRNNV2Grad", "x w_x w_h " SAVED "wci? wcf? wco? mask? -> dw_x dw_h db dx dh_prev dc_prev | " LSTM_LAYER "recurrent_activation:String=sigmoid stateful:Bool=false merge_mode:String=concat", dynamic_rnn_v2_grad_rule, dynamic_rnn_v2_grad},
-      {"DynamicGRUV2", "x weight_input weight_hidden bias_input? bias_hidden? seq_length? init_h? -> y output_h update reset new hidden_new | " GRU_LAYER "is_training:Bool=true", gru_rule, gru},
-      {"DynamicGRUV2Grad", "x weight_input weight_hidden y init_h h dy dh update reset new hidden_new seq_length? mask? -> dw_input dw_hidden db_input db_hidden dx dh_prev | " GRU_LAYER "bias_type:String=double_bias", gru_grad_rule, gru_grad},
+    {"DynamicRNN",
+     "x w b seq_length? init_h? init_c? wci? wcf? wco? mask? -> y output_h output_c i j f o tanhc | " LSTM_LAYER
+     "is_training:Bool=true",
+     lstm_rule, dynamic_rnn},
+    {"DynamicRNNV2",
+     "x weight_input weight_hidden b? seq_length? init_h? init_c? wci? wcf? wco? mask? -> y output_h output_c i j f o "
+     "tanhc | " LSTM_LAYER "recurrent_activation:String=sigmoid is_training:Bool=true",
+     lstm_rule, dynamic_rnn_v2},
+    {"DynamicRNNGrad", "x w b " SAVED "mask? wci? wcf? wco? -> dw db dx dh_prev dc_prev | " LSTM_LAYER,
+     dynamic_rnn_grad_rule, dynamic_rnn_grad},
+    {"DynamicRNNV2Grad",
+     "x w_x w_h " SAVED "wci? wcf? wco? mask? -> dw_x dw_h db dx dh_prev dc_prev | " LSTM_LAYER
+     "recurrent_activation:String=sigmoid stateful:Bool=false merge_mode:String=concat",
+     dynamic_rnn_v2_grad_rule, dynamic_rnn_v2_grad},
+    {"DynamicGRUV2",
+     "x weight_input weight_hidden bias_input? bias_hidden? seq_length? init_h? -> y output_h update reset new "
+     "hidden_new | " GRU_LAYER "is_training:Bool=true",
+     gru_rule, gru},
+    {"DynamicGRUV2Grad",
+     "x weight_input weight_hidden y init_h h dy dh update reset new hidden_new seq_length? mask? -> dw_input "
+     "dw_hidden db_input db_hidden dx dh_prev | " GRU_LAYER "bias_type:String=double_bias",
+     gru_grad_rule, gru_grad},
 };
 
 }  // namespace sim::ge_table

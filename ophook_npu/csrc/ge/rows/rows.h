@@ -15,14 +15,25 @@
 #include <vector>
 
 #include "ge/kernels.h"
-#include "kernels/checked.h"
+#include "kernels/tensors.h"
 
 namespace sim::ge_table {
 
 // ge::DataType, as far as the rules name it.
-enum Dtype : int32_t { kFloat = 0, kHalf = 1, kInt32 = 3, kUint8 = 4, kInt64 = 9, kDouble = 11, kBool = 12, kComplex64 = 16, kComplex128 = 17, kBfloat16 = 27 };
+enum Dtype : int32_t {
+  kFloat = 0,
+  kHalf = 1,
+  kInt32 = 3,
+  kUint8 = 4,
+  kInt64 = 9,
+  kDouble = 11,
+  kBool = 12,
+  kComplex64 = 16,
+  kComplex128 = 17,
+  kBfloat16 = 27
+};
 
-using Shape = std::optional<Dims>;   // none: unknown rank; -1: unknown dimension
+using Shape = std::optional<Dims>;  // none: unknown rank; -1: unknown dimension
 inline Shape known(Dims dims) { return dims; }
 using Values = std::optional<Dims>;  // none: not known
 
@@ -31,32 +42,48 @@ struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What rules and kernels share: attributes, and integer inputs such as axes.
+// An attribute of a prototype, and its default.
+struct Attribute {
+  std::string name, kind;
+  bool required;
+  double number = 0;  // of Int, Float, Bool and Type
+  std::string text;
+  Dims integers;
+  std::vector<float> reals;
+};
+using Attributes = std::vector<Attribute>;
+Attributes attributes_of(const char* prototype);
+
+// What rules and kernels share: attributes, and integer inputs such as axes. An attribute that is not given has the
+// prototype's default; one without a default is refused.
 class Call {
  public:
-  explicit Call(const ge_call& call) : call_(call) {}
+  Call(const ge_call& call, const Attributes& attributes) : call_(call), attributes_(attributes) {}
   size_t count() const { return call_.input_count; }
   size_t outputs() const { return call_.output_count; }
   bool has(size_t input) const { return input < count() && call_.inputs[input].dtype != ge_absent; }
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;
-  Values values(size_t input) const;              // of an int32 or int64 input
-  Dims need(size_t input) const;  // the same where they must be known
+  Values values(size_t input) const;                 // of an int32 or int64 input
+  Dims need(size_t input) const;                     // the same where they must be known
   std::optional<double> number(size_t input) const;  // of an input with one element
-  int64_t integer(const char* attr, int64_t otherwise) const;
-  double real(const char* attr, double otherwise) const;
-  bool flag(const char* attr, bool otherwise = false) const { return integer(attr, otherwise) != 0; }
-  std::string text(const char* attr, const char* otherwise) const;
-  // Refuses an attribute that has another value than the one that is simulated.
+  bool knows(const char* attr) const;                // for what rows of several prototypes share
+  int64_t integer(const char* attr) const;
+  double real(const char* attr) const;
+  bool flag(const char* attr) const { return integer(attr) != 0; }
+  std::string text(const char* attr) const;
+  Dims integers(const char* attr) const;
+  std::vector<float> reals(const char* attr) const;
+  // Refuses an attribute that has another value than the one that is simulated; a prototype without it has that one.
   void only(const char* attr, const char* simulated) const;
   void only(const char* attr, double simulated) const;
-  Dims integers(const char* attr, Dims otherwise = {}) const;
-  std::vector<float> reals(const char* attr) const;
-  std::string describe(size_t input) const;       // "float16[2, 3]"
+  std::string describe(size_t input) const;  // "float16[2, 3]"
 
  protected:
-  const ge_attr* find(const char* attr) const;
+  const ge_attr* given(const char* attr) const;
+  const Attribute& otherwise(const char* attr) const;
   const ge_call& call_;
+  const Attributes& attributes_;
 };
 
 class Shaper : public Call {
@@ -69,9 +96,9 @@ class Shaper : public Call {
 class Args : public Call {
  public:
   using Call::Call;
-  at::Tensor operator[](size_t input) const;      // undefined where an optional input is not fed
+  at::Tensor operator[](size_t input) const;  // undefined where an optional input is not fed
   Tensors tensors(size_t from, size_t to) const;
-  at::Tensor output(size_t index) const;          // its memory, shaped by the rule
+  at::Tensor output(size_t index) const;  // its memory, shaped by the rule
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
@@ -84,8 +111,7 @@ struct Row {
   Results (*run)(const Args&);
 };
 
-#define ROW(type, proto, rule, ...) \
-  {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }},
+#define ROW(type, proto, rule, ...) {#type, proto, rule, [](const Args& a) -> Results { return {__VA_ARGS__}; }}
 
 // Rows register themselves: a file of rows defines one of these.
 struct Family {
@@ -93,19 +119,20 @@ struct Family {
 };
 
 // ---- rules that several files use -------------------------------------------------------------------------------
-void same(Shaper& s);              // output 0 like input 0
-void boolean_like(Shaper& s);      // bool in the shape of input 0
-void broadcast(Shaper& s);         // all inputs of one dtype, broadcast
+void same(Shaper& s);          // output 0 like input 0
+void boolean_like(Shaper& s);  // bool in the shape of input 0
+void broadcast(Shaper& s);     // all inputs of one dtype, broadcast
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
-int64_t wrap(int64_t axis, int64_t rank);   // refuses an axis out of range
-// What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral` for
-// batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
+int64_t wrap(int64_t axis, int64_t rank);  // refuses an axis out of range
+// What windows over planes (axes 2) and volumes (3) are given. Attributes have a value for every dimension, `neutral`
+// for batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
 Dims equal_pads(const Call& call, size_t axes);
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
-double norm_order(const Call& call);            // attribute p
-Shape all_unknown(const Shape& shape);          // of the same rank
-Shape shape_from(const Shaper& s, size_t input);  // a shape given as an input: its values, or as many unknown dimensions
+double norm_order(const Call& call);    // attribute p
+Shape all_unknown(const Shape& shape);  // of the same rank
+Shape shape_from(const Shaper& s,
+                 size_t input);  // a shape given as an input: its values, or as many unknown dimensions
 
 }  // namespace sim::ge_table

@@ -25,7 +25,8 @@ void reshape(Shaper& s) {
     }
     if (free >= 0 && total >= 0 && known > 0) (*target)[static_cast<size_t>(free)] = total / known;
     if (total >= 0 && product_of(*target) >= 0 && product_of(*target) != total)
-      throw Refused(c10::str(s.describe(0), " has ", total, " elements and cannot take the shape [", c10::Join(", ", *target), "]"));
+      throw Refused(c10::str(s.describe(0), " has ", total, " elements and cannot take the shape [",
+                             c10::Join(", ", *target), "]"));
   }
   s.out(s.dtype(0), target);
 }
@@ -65,7 +66,7 @@ void squeeze(Shaper& s) {
     }
     for (size_t i = 0; i < shape->size(); ++i) {
       int64_t dim = (*shape)[i];
-      if (chosen[i] && axes.empty() && dim < 0) {   // whether it goes depends on its size
+      if (chosen[i] && axes.empty() && dim < 0) {  // whether it goes depends on its size
         s.out(s.dtype(0), std::nullopt);
         return;
       }
@@ -81,7 +82,7 @@ void squeeze(Shaper& s) {
 void flatten(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && !shape->empty()) {
-    int64_t first = wrap(s.integer("axis", 1), rank_of(shape)), last = wrap(s.integer("end_axis", -1), rank_of(shape));
+    int64_t first = wrap(s.integer("axis"), rank_of(shape)), last = wrap(s.integer("end_axis"), rank_of(shape));
     if (last < first) throw Refused("it flattens axes " + std::to_string(first) + " to " + std::to_string(last));
     Dims middle(shape->begin() + first, shape->begin() + last + 1);
     shape->erase(shape->begin() + first, shape->begin() + last + 1);
@@ -126,7 +127,7 @@ at::Tensor confused(const Args& a) {
 void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   require_same_dtype(s, first, last);
   Shape out = s.shape(first);
-  if (out && out->empty()) {   // scalars are joined as vectors of one element
+  if (out && out->empty()) {  // scalars are joined as vectors of one element
     int64_t length = 0;
     for (size_t i = first; i < last && length >= 0; ++i) {
       const Shape part = s.shape(i);
@@ -145,13 +146,14 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
       int64_t &x = (*out)[d], y = (*next)[d];
       if (d == at) x = x < 0 || y < 0 ? -1 : x + y;
       else if (x < 0) x = y;
-      else if (y >= 0 && x != y) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i) + " along axis " + std::to_string(at));
+      else if (y >= 0 && x != y)
+        throw Refused("it joins " + s.describe(first) + " and " + s.describe(i) + " along axis " + std::to_string(at));
     }
   }
   s.out(s.dtype(first), out);
 }
 void concat(Shaper& s) { join(s, 0, s.count() - 1, s.values(s.count() - 1)); }
-void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim", 0)}); }
+void concat_attr(Shaper& s) { join(s, 0, s.count(), Dims{s.integer("concat_dim")}); }
 
 void pack(Shaper& s) {
   require_same_dtype(s, 0, s.count());
@@ -166,14 +168,14 @@ void pack(Shaper& s) {
       }
     }
   if (shape)
-    shape->insert(shape->begin() + wrap(s.integer("axis", 0), rank_of(shape) + 1), static_cast<int64_t>(s.count()));
+    shape->insert(shape->begin() + wrap(s.integer("axis"), rank_of(shape) + 1), static_cast<int64_t>(s.count()));
   s.out(s.dtype(0), shape);
 }
 
 void unpack(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
-    int64_t axis = wrap(s.integer("axis", 0), rank_of(shape)), dim = (*shape)[static_cast<size_t>(axis)];
+    int64_t axis = wrap(s.integer("axis"), rank_of(shape)), dim = (*shape)[static_cast<size_t>(axis)];
     if (dim >= 0 && dim != static_cast<int64_t>(s.outputs()))
       throw Refused("it unpacks " + s.describe(0) + " into " + std::to_string(s.outputs()) + " outputs");
     shape->erase(axis);
@@ -186,7 +188,8 @@ void split_even(Shaper& s, size_t data, const Values& axis) {
   if (shape && axis) {
     int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
     auto parts = static_cast<int64_t>(s.outputs());
-    if (dim >= 0 && remainder_of(dim, parts)) throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
+    if (dim >= 0 && remainder_of(dim, parts))
+      throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
     if (dim >= 0) dim /= parts;
   } else {
     shape = all_unknown(shape);
@@ -194,7 +197,7 @@ void split_even(Shaper& s, size_t data, const Values& axis) {
   for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(data), shape);
 }
 void split(Shaper& s) { split_even(s, 1, s.values(0)); }
-void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim", 0)}); }
+void split_attr(Shaper& s) { split_even(s, 0, Dims{s.integer("split_dim")}); }
 
 void split_sizes(Shaper& s) {
   Values sizes = s.values(1), axis = s.values(2);
@@ -204,7 +207,7 @@ void split_sizes(Shaper& s) {
       int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
       int64_t whole = dim;
       dim = sizes ? sizes->at(i) : static_cast<int64_t>(ge_unknown_dim);
-      if (dim == -1 && sizes && whole >= 0) {   // one part may take the rest
+      if (dim == -1 && sizes && whole >= 0) {  // one part may take the rest
         dim = whole;
         for (size_t k = 0; k < sizes->size(); ++k)
           if (k != i) dim -= (*sizes)[k];
@@ -239,22 +242,26 @@ at::Tensor joined(const Args& a, size_t last, int64_t axis) {
 }  // namespace
 
 const Family shape_rows = {
-      ROW(Reshape,    "x shape -> y | axis:Int=0 num_axes:Int=-1", reshape, reshaped(a))
-      ROW(Unsqueeze,  "x -> y | axes:ListInt={}", unsqueeze, reshaped(a))
-      ROW(ExpandDims, "x axis -> y", expand_dims, reshaped(a))
-      ROW(Squeeze,    "x -> y | axis:ListInt={}", squeeze, reshaped(a))
-      ROW(FlattenV2,  "x -> y | axis:Int=1 end_axis:Int=-1", flatten, reshaped(a))
-      ROW(Transpose,  "x perm -> y", transpose, a[0].permute(a.need(1)))
-      ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm")))
-      ROW(Permute,    "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order")))
-      ROW(ConcatV2,   "x* concat_dim -> y | N:Int=1", concat, joined(a, a.count() - 1, a.need(a.count() - 1).at(0)))
-      ROW(ConcatD,    "x* -> y | concat_dim:Int N:Int=1", concat_attr, joined(a, a.count(), a.integer("concat_dim", 0)))
-      ROW(Pack,       "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis", 0)))
-      {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis", 0)); }},
-      {"Split",  "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0), static_cast<size_t>(a.integer("num_split", 1))); }},
-      {"SplitD", "x -> y* | split_dim:Int num_split:Int", split_attr, [](const Args& a) { return parts(a, 0, a.integer("split_dim", 0), static_cast<size_t>(a.integer("num_split", 1))); }},
-      {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes, [](const Args& a) { return parts(a, 0, a.need(2).at(0), static_cast<size_t>(a.integer("num_split", 1))); }},
-      ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose, confused(a))
+    ROW(Reshape, "x shape -> y | axis:Int=0 num_axes:Int=-1", reshape, reshaped(a)),
+    ROW(Unsqueeze, "x -> y | axes:ListInt={}", unsqueeze, reshaped(a)),
+    ROW(ExpandDims, "x axis -> y", expand_dims, reshaped(a)),
+    ROW(Squeeze, "x -> y | axis:ListInt={}", squeeze, reshaped(a)),
+    ROW(FlattenV2, "x -> y | axis:Int=1 end_axis:Int=-1", flatten, reshaped(a)),
+    ROW(Transpose, "x perm -> y", transpose, a[0].permute(a.need(1))),
+    ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm"))),
+    ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
+    ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat, joined(a, a.count() - 1, a.need(a.count() - 1).at(0))),
+    ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr, joined(a, a.count(), a.integer("concat_dim"))),
+    ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
+    {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
+    {"Split", "split_dim x -> y* | num_split:Int", split,
+     [](const Args& a) { return parts(a, 1, a.need(0).at(0), static_cast<size_t>(a.integer("num_split"))); }},
+    {"SplitD", "x -> y* | split_dim:Int num_split:Int", split_attr,
+     [](const Args& a) { return parts(a, 0, a.integer("split_dim"), static_cast<size_t>(a.integer("num_split"))); }},
+    {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes,
+     [](const Args& a) { return parts(a, 0, a.need(2).at(0), static_cast<size_t>(a.integer("num_split"))); }},
+    ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
+        confused(a)),
 };
 
 }  // namespace sim::ge_table

@@ -1,7 +1,11 @@
 // The graph engine's operator table behind its C boundary (ge/kernels.h).
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
+#include <sstream>
+#include <string_view>
 #include <unordered_map>
 
 #include "opapi/aclnn.h"
@@ -17,18 +21,23 @@ std::vector<Row>& rows() {
   return *all;
 }
 
-const Row* find_row(const std::string& type) {
+struct Entry {
+  const Row* row;
+  Attributes attributes;
+};
+
+const Entry* find(const std::string& type) {
   static const auto* index = [] {
-    auto* out = new std::unordered_map<std::string, const Row*>;
-    for (const Row& row : rows()) out->emplace(row.type, &row);
+    auto* out = new std::unordered_map<std::string, Entry>;
+    for (const Row& row : rows()) out->emplace(row.type, Entry{&row, attributes_of(row.proto)});
     return out;
   }();
   auto it = index->find(type);
-  return it == index->end() ? nullptr : it->second;
+  return it == index->end() ? nullptr : &it->second;
 }
 
 at::Tensor view(const ge_tensor& tensor) {
-  static uint8_t nothing[16];   // ATen wants an address for an empty tensor as well
+  static uint8_t nothing[16];  // ATen wants an address for an empty tensor as well
   auto dtype = sim::aclnn::to_scalar_type(static_cast<aclDataType>(tensor.dtype));
   return at::from_blob(tensor.data ? tensor.data : nothing, at::IntArrayRef(tensor.dims, tensor.rank),
                        at::TensorOptions().dtype(dtype));
@@ -75,40 +84,80 @@ Dims Call::need(size_t input) const {
   return *known;
 }
 
-const ge_attr* Call::find(const char* attr) const {
+const ge_attr* Call::given(const char* attr) const {
   for (size_t i = 0; i < call_.attr_count; ++i)
-    if (std::string(call_.attrs[i].name) == attr) return &call_.attrs[i];
+    if (std::string_view(call_.attrs[i].name) == attr) return &call_.attrs[i];
   return nullptr;
 }
-int64_t Call::integer(const char* attr, int64_t otherwise) const {
-  const ge_attr* found = find(attr);
-  return found ? found->i : otherwise;
+bool Call::knows(const char* attr) const {
+  return std::any_of(attributes_.begin(), attributes_.end(), [&](const Attribute& one) { return one.name == attr; });
 }
-double Call::real(const char* attr, double otherwise) const {
-  const ge_attr* found = find(attr);
-  return found ? found->f : otherwise;
+const Attribute& Call::otherwise(const char* attr) const {
+  for (const Attribute& one : attributes_) {
+    if (one.name != attr) continue;
+    if (one.required) throw Refused(std::string("its attribute ") + attr + " is not given");
+    return one;
+  }
+  throw std::logic_error(std::string("its prototype has no attribute ") + attr);
+}
+int64_t Call::integer(const char* attr) const {
+  const ge_attr* found = given(attr);
+  return found ? found->i : static_cast<int64_t>(otherwise(attr).number);
+}
+double Call::real(const char* attr) const {
+  const ge_attr* found = given(attr);
+  return found ? found->f : otherwise(attr).number;
+}
+std::string Call::text(const char* attr) const {
+  const ge_attr* found = given(attr);
+  return found && found->kind == ge_attr_string ? found->s : otherwise(attr).text;
+}
+Dims Call::integers(const char* attr) const {
+  const ge_attr* found = given(attr);
+  return found ? Dims(found->ints, found->ints + found->count) : otherwise(attr).integers;
 }
 std::vector<float> Call::reals(const char* attr) const {
-  const ge_attr* found = find(attr);
-  return found && found->floats ? std::vector<float>(found->floats, found->floats + found->count) : std::vector<float>();
+  const ge_attr* found = given(attr);
+  return found && found->floats ? std::vector<float>(found->floats, found->floats + found->count)
+                                : otherwise(attr).reals;
 }
 void Call::only(const char* attr, const char* simulated) const {
-  if (text(attr, simulated) != simulated) throw Refused(std::string(attr) + "='" + text(attr, "") + "' is not simulated");
+  if (!given(attr) && !knows(attr)) return;
+  if (const std::string value = text(attr); value != simulated)
+    throw Refused(std::string(attr) + "='" + value + "' is not simulated");
 }
 void Call::only(const char* attr, double simulated) const {
-  const ge_attr* found = find(attr);
-  if (!found) return;
-  double value = found->kind == ge_attr_float ? found->f : static_cast<double>(found->i);
+  if (!given(attr) && !knows(attr)) return;
+  const ge_attr* found = given(attr);
+  const double value = !found                         ? otherwise(attr).number
+                       : found->kind == ge_attr_float ? found->f
+                                                      : static_cast<double>(found->i);
   if (value != simulated) throw Refused(c10::str(attr, "=", value, " is not simulated"));
 }
-std::string Call::text(const char* attr, const char* otherwise) const {
-  const ge_attr* found = find(attr);
-  return found && found->kind == ge_attr_string ? found->s : otherwise;
-}
-Dims Call::integers(const char* attr, Dims otherwise) const {
-  const ge_attr* found = find(attr);
-  if (!found) return otherwise;
-  return {found->ints, found->ints + found->count};
+
+// "x -> y | axes:ListInt={-1} eps:Float=0.00001 mode:String"
+Attributes attributes_of(const char* prototype) {
+  Attributes out;
+  const char* bar = std::strchr(prototype, '|');
+  std::istringstream in(bar ? bar + 1 : "");
+  for (std::string word; in >> word;) {
+    const size_t colon = word.find(':'), equals = word.find('=');
+    Attribute one{word.substr(0, colon), word.substr(colon + 1, equals - colon - 1), equals == std::string::npos};
+    if (!one.required) one.text = word.substr(equals + 1);
+    if (one.kind == "Bool") one.number = one.text == "true";
+    else if (one.kind == "Float")
+      one.number = static_cast<float>(std::atof(one.text.c_str()));  // as the engine has them
+    else if (one.kind == "Int" || one.kind == "Type") one.number = static_cast<double>(std::atoll(one.text.c_str()));
+    if (one.text.starts_with('{')) {
+      std::istringstream values(one.text.substr(1, one.text.size() - 2));
+      for (std::string value; std::getline(values, value, ',');) {
+        one.integers.push_back(std::atoll(value.c_str()));
+        one.reals.push_back(static_cast<float>(std::atof(value.c_str())));
+      }
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 std::string Call::describe(size_t input) const {
@@ -149,7 +198,8 @@ void boolean_like(Shaper& s) { s.out(kBool, s.shape(0)); }
 void require_same_dtype(const Call& call, size_t first, size_t last) {
   for (size_t i = first + 1; i < last; ++i)
     if (call.has(i) && call.dtype(i) != call.dtype(first))
-      throw Refused("its inputs must have one data type, they are " + call.describe(first) + " and " + call.describe(i));
+      throw Refused("its inputs must have one data type, they are " + call.describe(first) + " and " +
+                    call.describe(i));
 }
 
 Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call) {
@@ -187,13 +237,11 @@ int64_t wrap(int64_t axis, int64_t rank) {
 
 // The greatest and the least int32 stand for an infinite order.
 double norm_order(const Call& call) {
-  const double p = call.real("p", 2);
+  const double p = call.real("p");
   return std::abs(p) < INT32_MAX ? p : std::copysign(std::numeric_limits<double>::infinity(), p);
 }
 
-Shape all_unknown(const Shape& shape) {
-  return shape ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt;
-}
+Shape all_unknown(const Shape& shape) { return shape ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt; }
 
 Shape shape_from(const Shaper& s, size_t input) {
   if (Values known = s.values(input)) return *known;
@@ -203,15 +251,17 @@ Shape shape_from(const Shaper& s, size_t input) {
 }
 
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral) {
-  const Dims all = call.integers(attr, Dims(axes + 2, neutral));
+  const Dims all = call.knows(attr) ? call.integers(attr) : Dims(axes + 2, neutral);
   if (all.size() != axes + 2 || all[0] != neutral || all[1] != neutral)
-    throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " + std::to_string(neutral));
+    throw Refused(std::string(attr) + " needs " + std::to_string(axes + 2) + " values, the first two " +
+                  std::to_string(neutral));
   return {all.begin() + 2, all.end()};
 }
 
 Dims equal_pads(const Call& call, size_t axes) {
-  const Dims both = call.integers("pads", Dims(2 * axes, 0));
-  if (both.size() != 2 * axes) throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
+  const Dims both = call.integers("pads");
+  if (both.size() != 2 * axes)
+    throw Refused("pads needs " + std::to_string(2 * axes) + " values, it has " + std::to_string(both.size()));
   Dims out;
   for (size_t i = 0; i < both.size(); i += 2) {
     if (both[i] != both[i + 1]) throw Refused("paddings that differ in front and behind are not simulated");
@@ -225,18 +275,18 @@ Dims equal_pads(const Call& call, size_t axes) {
 using namespace sim::ge_table;
 
 const char* ophook_ge_proto(const char* type) {
-  const Row* row = find_row(type);
-  return row ? row->proto : nullptr;
+  const Entry* found = find(type);
+  return found ? found->row->proto : nullptr;
 }
 
 const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()[index].type : nullptr; }
 
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
-  const Row* row = find_row(call->type);
-  if (!row) return report("the table has no such operator", error, capacity);
+  const Entry* found = find(call->type);
+  if (!found) return report("the table has no such operator", error, capacity);
   try {
-    Shaper shaper(*call);
-    row->rule(shaper);
+    Shaper shaper(*call, found->attributes);
+    found->row->rule(shaper);
     return 0;
   } catch (const c10::Error& problem) {
     return report(problem.what_without_backtrace(), error, capacity);
@@ -248,19 +298,19 @@ int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
 }
 
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
-  const Row* row = find_row(call->type);
-  if (!row) return report("the table has no such operator", error, capacity);
+  const Entry* found = find(call->type);
+  if (!found) return report("the table has no such operator", error, capacity);
   try {
     const sim::KernelScope scope;
-    Args args(*call);
-    Results results = row->run(args);
+    Args args(*call, found->attributes);
+    Results results = found->row->run(args);
     for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {
       at::Tensor out = args.output(i);
       // A device does not tell a scalar from a tensor with one element; what the caller allocated decides.
       if (results[i].numel() == 1 && out.numel() == 1) results[i] = results[i].reshape(out.sizes());
       if (results[i].sizes() != out.sizes())
-        throw Refused("its result " + std::to_string(i) + " has another shape than its rule gave: " +
-                      c10::str(results[i].sizes(), " and ", out.sizes()));
+        throw Refused("its result " + std::to_string(i) +
+                      " has another shape than its rule gave: " + c10::str(results[i].sizes(), " and ", out.sizes()));
       if (results[i].data_ptr() != out.data_ptr() || out.numel() == 0) out.copy_(results[i]);
     }
     return 0;

@@ -1,51 +1,138 @@
 // Fused attention and rotary position embedding.
 #include "kernels/attention.h"
+#include "kernels/rotary.h"
+#include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
 using namespace sim::attention;
 
-// clang-format off
 #define SETTINGS Settings{scale, keep, before, after, sparse_mode, prefix, 1}
-#define INFERENCE Settings{.scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode}
-#define SETTINGS_V2 Settings{scale, keep, before, after, sparse_mode, prefix, pse_type}
-#define SETTINGS_V4 Settings{scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout)}
-#define VARLEN Settings{scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout)}
+#define INFERENCE \
+  Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
+#define SETTINGS_V2 \
+  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type }
+#define SETTINGS_V4 \
+  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout) }
+#define VARLEN \
+  Settings { scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout) }
 // backward, with what the forward gave
-#define VARLEN_GRAD Settings{scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout), max, sum, out}
-#define GRAD Settings{scale, keep, before, after, sparse_mode, prefix, 1, false, max, sum, out}
-#define GRAD_V2 Settings{scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out}
-#define GRAD_V4 Settings{scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), max, sum, out}
+#define VARLEN_GRAD \
+  Settings { scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout), max, sum, out }
+#define GRAD \
+  Settings { scale, keep, before, after, sparse_mode, prefix, 1, false, max, sum, out }
+#define GRAD_V2 \
+  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out }
+#define GRAD_V4 \
+  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), max, sum, out }
 
-ACLNN(FlashAttentionScore,       (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,max, Out,sum, Out,softmax, Out,out),
-      check(query, key, value, layout, heads, SETTINGS, out), forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS, max, sum, out))
-ACLNN(FlashAttentionScoreV2,     (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, int64_t,pse_type, Out,max, Out,sum, Out,softmax, Out,out),
-      check(query, key, value, layout, heads, SETTINGS_V2, out), forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V2, max, sum, out))
-ACLNN(FlashAttentionScoreV4,     (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, In,a, In,b, In,c, In,d, In,e, In,f, Ints,prefix, Ints,query_ends, Ints,key_ends, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, int64_t,out_dtype, int64_t,pse_type, Text,softmax_layout, int64_t,seed, int64_t,offset, Out,max, Out,sum, Out,softmax, Out,out),
-      (refuse_if_given({a, b, c, d, e, f}, "quantized or rotary input"), check_any(query, key, value, pse, layout, heads, SETTINGS_V4, out)), forward_any(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V4, query_ends, key_ends, seed, offset, max, sum, out))
-ACLNN(FlashAttentionScoreGrad,   (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse),
-      check(query, key, value, layout, heads, GRAD, out), backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD, grad_query, grad_key, grad_value, grad_pse))
-ACLNN(FlashAttentionScoreGradV2, (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, int64_t,pse_type, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse),
-      check(query, key, value, layout, heads, GRAD_V2, out), backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V2, grad_query, grad_key, grad_value, grad_pse))
-ACLNN(FlashAttentionScoreGradV4, (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, In,sink, In,a, In,b, In,c, In,d, In,e, In,f, In,g, Ints,prefix, Ints,query_ends, Ints,key_ends, Ints,query_start, Ints,key_start, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, Text,softmax_layout, int64_t,precision, int64_t,sparse_mode, int64_t,pse_type, int64_t,seed, int64_t,offset, int64_t,out_dtype, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_query_rope, Out,grad_key_rope, Out,grad_pse, Out,grad_sink),
-      (refuse_if_given({sink, a, b, c, d, e, f, g}, "quantized, rotary or sink input"), check_any(query, key, value, pse, layout, heads, GRAD_V4, out)), backward_any(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V4, query_ends, key_ends, seed, offset, grad_query, grad_key, grad_value, grad_pse))
+ACLNN(FlashAttentionScore,
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, double, scale,
+       double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t,
+       sparse_mode, Out, max, Out, sum, Out, softmax, Out, out),
+      check(query, key, value, layout, heads, SETTINGS, out),
+      forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS, max, sum, out))
+ACLNN(FlashAttentionScoreV2,
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_start,
+       Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
+       int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
+      check(query, key, value, layout, heads, SETTINGS_V2, out),
+      forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V2, max, sum, out))
+ACLNN(FlashAttentionScoreV4,
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, a, In, b, In, c, In, d, In, e,
+       In, f, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double,
+       keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode,
+       int64_t, out_dtype, int64_t, pse_type, Text, softmax_layout, int64_t, seed, int64_t, offset, Out, max, Out, sum,
+       Out, softmax, Out, out),
+      (refuse_if_given({a, b, c, d, e, f}, "quantized or rotary input"),
+       check_any(query, key, value, pse, layout, heads, SETTINGS_V4, out)),
+      forward_any(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V4, query_ends, key_ends, seed,
+                  offset, max, sum, out))
+ACLNN(FlashAttentionScoreGrad,
+      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
+       softmax, In, out, Ints, prefix, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads,
+       Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out, grad_key, Out, grad_value, Out,
+       grad_pse),
+      check(query, key, value, layout, heads, GRAD, out),
+      backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD, grad_query, grad_key, grad_value,
+               grad_pse))
+ACLNN(FlashAttentionScoreGradV2,
+      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
+       softmax, In, out, Ints, prefix, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before,
+       int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out,
+       grad_query, Out, grad_key, Out, grad_value, Out, grad_pse),
+      check(query, key, value, layout, heads, GRAD_V2, out),
+      backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V2, grad_query, grad_key, grad_value,
+               grad_pse))
+ACLNN(FlashAttentionScoreGradV4,
+      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
+       softmax, In, out, In, sink, In, a, In, b, In, c, In, d, In, e, In, f, In, g, Ints, prefix, Ints, query_ends,
+       Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after,
+       int64_t, heads, Text, layout, Text, softmax_layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type,
+       int64_t, seed, int64_t, offset, int64_t, out_dtype, Out, grad_query, Out, grad_key, Out, grad_value, Out,
+       grad_query_rope, Out, grad_key_rope, Out, grad_pse, Out, grad_sink),
+      (refuse_if_given({sink, a, b, c, d, e, f, g}, "quantized, rotary or sink input"),
+       check_any(query, key, value, pse, layout, heads, GRAD_V4, out)),
+      backward_any(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V4, query_ends, key_ends, seed,
+                   offset, grad_query, grad_key, grad_value, grad_pse))
 
-ACLNN(FlashAttentionVarLenScore,          (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, Ints,query_ends, Ints,key_ends, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,max, Out,sum, Out,softmax, Out,out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, SETTINGS, out, true)), forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, SETTINGS, max, sum, out))
-ACLNN(FlashAttentionVarLenScoreV4,        (In,query, In,key, In,value, In,pse, In,drop_mask, In,padding, In,mask, Ints,prefix, Ints,query_ends, Ints,key_ends, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Text,softmax_layout, Out,max, Out,sum, Out,softmax, Out,out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, VARLEN, out, true)), forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, VARLEN, max, sum, out))
-ACLNN(FlashAttentionUnpaddingScoreGrad,   (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, Ints,query_ends, Ints,key_ends, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse),
-      (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, GRAD, out, true)), backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, GRAD, grad_query, grad_key, grad_value))
-ACLNN(FlashAttentionUnpaddingScoreGradV4, (In,query, In,key, In,value, In,grad, In,pse, In,drop_mask, In,padding, In,mask, In,max, In,sum, In,softmax, In,out, Ints,prefix, Ints,query_ends, Ints,key_ends, double,scale, double,keep, int64_t,before, int64_t,after, int64_t,heads, Text,layout, int64_t,precision, int64_t,sparse_mode, Out,grad_query, Out,grad_key, Out,grad_value, Out,grad_pse, Text,softmax_layout),
-      (refuse_if_given({pse}, "a position encoding in layout TND"), check(query, key, value, layout, heads, VARLEN_GRAD, out, true)), backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, VARLEN_GRAD, grad_query, grad_key, grad_value))
+ACLNN(FlashAttentionVarLenScore,
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
+       Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
+       int64_t, precision, int64_t, sparse_mode, Out, max, Out, sum, Out, softmax, Out, out),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, SETTINGS, out, true)),
+      forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, SETTINGS, max, sum, out))
+ACLNN(FlashAttentionVarLenScoreV4,
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
+       Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
+       int64_t, precision, int64_t, sparse_mode, Text, softmax_layout, Out, max, Out, sum, Out, softmax, Out, out),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, VARLEN, out, true)),
+      forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, VARLEN, max, sum, out))
+ACLNN(FlashAttentionUnpaddingScoreGrad,
+      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
+       softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
+       int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out,
+       grad_key, Out, grad_value, Out, grad_pse),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, GRAD, out, true)),
+      backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, GRAD, grad_query,
+                           grad_key, grad_value))
+ACLNN(FlashAttentionUnpaddingScoreGradV4,
+      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
+       softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
+       int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out,
+       grad_key, Out, grad_value, Out, grad_pse, Text, softmax_layout),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, VARLEN_GRAD, out, true)),
+      backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, VARLEN_GRAD,
+                           grad_query, grad_key, grad_value))
 
 // inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
-ACLNN(PromptFlashAttentionV3, (In,query, In,key, In,value, In,pse, In,mask, Ints,query_lengths, Ints,key_lengths, In,a, In,b, In,c, In,d, In,e, int64_t,heads, double,scale, int64_t,before, int64_t,after, Text,layout, int64_t,key_heads, int64_t,sparse_mode, int64_t,precision, Out,out),
-      (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths), check(query, key, value, layout, heads, INFERENCE, out), key_heads_fit(query, key, value, layout, heads, key_heads)), forward(query, key, value, pse, {}, mask, layout, heads, INFERENCE, {}, {}, out))
-ACLNN(IncreFlashAttentionV4,  (In,query, List,keys, List,values, In,pse, In,mask, Ints,lengths, In,a, In,b, In,c, In,d, In,e, In,f, In,g, In,block_table, In,padding, int64_t,heads, double,scale, Text,layout, int64_t,key_heads, int64_t,block_size, int64_t,precision, Out,out),
-      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"), refuse_if_given({block_table, padding}, "paged attention"), check_one_token(query, keys, values, layout, heads, key_heads, out)), one_token(query, keys, values, pse, mask, lengths, layout, heads, scale, out))
+ACLNN(PromptFlashAttentionV3,
+      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
+       In, d, In, e, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads,
+       int64_t, sparse_mode, int64_t, precision, Out, out),
+      (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths),
+       check(query, key, value, layout, heads, INFERENCE, out),
+       key_heads_fit(query, key, value, layout, heads, key_heads)),
+      forward(query, key, value, pse, {}, mask, layout, heads, INFERENCE, {}, {}, out))
+ACLNN(IncreFlashAttentionV4,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, a, In, b, In, c, In, d, In, e, In, f,
+       In, g, In, block_table, In, padding, int64_t, heads, double, scale, Text, layout, int64_t, key_heads, int64_t,
+       block_size, int64_t, precision, Out, out),
+      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"),
+       refuse_if_given({block_table, padding}, "paged attention"),
+       check_one_token(query, keys, values, layout, heads, key_heads, out)),
+      one_token(query, keys, values, pse, mask, lengths, layout, heads, scale, out))
 
-ACLNN(RotaryPositionEmbedding,     (In,x, In,cos, In,sin, int64_t,mode, Out,out),                       (rotary_mode(mode), like(out, x)), write(out, rotary(x, cos, sin, mode)))
-ACLNN(RotaryPositionEmbeddingGrad, (In,grad, In,cos, In,sin, In,x, int64_t,mode, Out,out, Out,out_cos, Out,out_sin), (rotary_mode(mode), like(out, grad)), rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
-ACLNN(ApplyRotaryPosEmb,           (Ref,query, Ref,key, In,cos, In,sin, int64_t,layout),                when_run(), rotate_both(query, key, cos, sin, "half"))
-ACLNN(ApplyRotaryPosEmbV2,         (Ref,query, Ref,key, In,cos, In,sin, int64_t,layout, Text,mode),     SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"), rotate_both(query, key, cos, sin, mode))
-// clang-format on
+ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (rotary_mode(mode), like(out, x)),
+      write(out, rotary(x, cos, sin, mode)))
+ACLNN(RotaryPositionEmbeddingGrad,
+      (In, grad, In, cos, In, sin, In, x, int64_t, mode, Out, out, Out, out_cos, Out, out_sin),
+      (rotary_mode(mode), like(out, grad)), rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
+ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout), when_run(),
+      rotate_both(query, key, cos, sin, "half"))
+ACLNN(ApplyRotaryPosEmbV2, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout, Text, mode),
+      SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"),
+      rotate_both(query, key, cos, sin, mode))

@@ -1,4 +1,5 @@
 // Operators over lists of tensors, as torch's optimizers call them. In place, the output list is the input list.
+#include "kernels/arithmetic.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -20,22 +21,6 @@ void each(Tensors& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
 }
 
-// CANN's kernels over lists take float16 as it is and round after each step; wider types, and bfloat16 as float, run in
-// one go. op-plugin's own tests tell the two apart.
-bool by_steps(const at::Tensor& x) { return x.scalar_type() == at::kHalf; }
-
-at::Tensor difference(const at::Tensor& x, const at::Tensor& y, const at::Scalar& alpha) {
-  return by_steps(x) ? at::sub(x, at::mul(y, alpha)) : sum_of(x, y, -alpha);
-}
-at::Tensor with_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale) {
-  return by_steps(x) ? at::add(x, at::mul(at::mul(y, z), scale)) : at::addcmul(x, y, z, scale);
-}
-at::Tensor with_quotient(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale) {
-  return by_steps(x) ? at::add(x, at::mul(at::div(y, z), scale)) : at::addcdiv(x, y, z, scale);
-}
-
-at::Scalar number(const at::Tensor& scalar) { return wide(scalar).item(); }
-
 // How CANN numbers the ways to round.
 at::Tensor rounded(const at::Tensor& x, int64_t mode) {
   switch (mode) {
@@ -52,9 +37,8 @@ at::Tensor rounded(const at::Tensor& x, int64_t mode) {
 
 #define EACH(...) each(out, [&](size_t i) { return __VA_ARGS__; })
 
-// clang-format off
 // one list
-#define FOREACH(Op, fn) ACLNN(Foreach##Op, (List,x, List,out), alike(out, x), EACH(at::fn(x[i])))
+#define FOREACH(Op, fn) ACLNN(Foreach##Op, (List, x, List, out), alike(out, x), EACH(at::fn(x[i])))
 
 FOREACH(Abs, abs)
 FOREACH(Acos, acos)
@@ -80,59 +64,74 @@ FOREACH(Sqrt, sqrt)
 FOREACH(Tan, tan)
 FOREACH(Tanh, tanh)
 
-ACLNN(ForeachCopy,              (List,x, List,out),                                     alike(out, x), EACH(x[i]))
-ACLNN(ForeachZeroInplace,       (List,out),                                             when_run(),    EACH(at::zeros_like(out[i])))
-ACLNN(ForeachNorm,              (List,x, Num,ord, List,out),                            norms(out, x), EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))
-ACLNN(ForeachRoundOffNumber,    (List,x, In,mode, List,out),                            alike(out, x), EACH(rounded(x[i], number(mode).toLong())))
-ACLNN(ForeachRoundOffNumberV2,  (List,x, Num,mode, List,out),                           alike(out, x), EACH(rounded(x[i], mode.toLong())))
+ACLNN(ForeachCopy, (List, x, List, out), alike(out, x), EACH(x[i]))
+ACLNN(ForeachZeroInplace, (List, out), when_run(), EACH(at::zeros_like(out[i])))
+ACLNN(ForeachNorm, (List, x, Num, ord, List, out), norms(out, x),
+      EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))
+ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), alike(out, x),
+      EACH(rounded(x[i], number_of(mode).toLong())))
+ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), alike(out, x), EACH(rounded(x[i], mode.toLong())))
 
 // a list and a scalar
-ACLNN(ForeachAddScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::add(x[i], scalar)))
-ACLNN(ForeachSubScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::sub(x[i], scalar)))
-ACLNN(ForeachMulScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::mul(x[i], scalar)))
-ACLNN(ForeachDivScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::div(x[i], scalar)))
-ACLNN(ForeachPowScalarV2,       (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::pow(x[i], scalar)))
-ACLNN(ForeachPowScalarAndTensor,(Num,scalar, List,x, List,out),                         alike(out, x), EACH(at::pow(scalar, x[i])))
-ACLNN(ForeachMaximumScalarV2,   (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::clamp_min(x[i], scalar)))
-ACLNN(ForeachMinimumScalarV2,   (List,x, Num,scalar, List,out),                         alike(out, x), EACH(at::clamp_max(x[i], scalar)))
+ACLNN(ForeachAddScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::add(x[i], scalar)))
+ACLNN(ForeachSubScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::sub(x[i], scalar)))
+ACLNN(ForeachMulScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::mul(x[i], scalar)))
+ACLNN(ForeachDivScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::div(x[i], scalar)))
+ACLNN(ForeachPowScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::pow(x[i], scalar)))
+ACLNN(ForeachPowScalarAndTensor, (Num, scalar, List, x, List, out), alike(out, x), EACH(at::pow(scalar, x[i])))
+ACLNN(ForeachMaximumScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::clamp_min(x[i], scalar)))
+ACLNN(ForeachMinimumScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::clamp_max(x[i], scalar)))
 
 // a list and a scalar that lies on the device
-ACLNN(ForeachAddScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::add(x[i], number(scalar))))
-ACLNN(ForeachSubScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::sub(x[i], number(scalar))))
-ACLNN(ForeachMulScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::mul(x[i], number(scalar))))
-ACLNN(ForeachDivScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::div(x[i], number(scalar))))
-ACLNN(ForeachPowScalar,         (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::pow(x[i], number(scalar))))
-ACLNN(ForeachMaximumScalar,     (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::clamp_min(x[i], number(scalar))))
-ACLNN(ForeachMinimumScalar,     (List,x, In,scalar, List,out),                          alike(out, x), EACH(at::clamp_max(x[i], number(scalar))))
+ACLNN(ForeachAddScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::add(x[i], number_of(scalar))))
+ACLNN(ForeachSubScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::sub(x[i], number_of(scalar))))
+ACLNN(ForeachMulScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::mul(x[i], number_of(scalar))))
+ACLNN(ForeachDivScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::div(x[i], number_of(scalar))))
+ACLNN(ForeachPowScalar, (List, x, In, scalar, List, out), alike(out, x), EACH(at::pow(x[i], number_of(scalar))))
+ACLNN(ForeachMaximumScalar, (List, x, In, scalar, List, out), alike(out, x),
+      EACH(at::clamp_min(x[i], number_of(scalar))))
+ACLNN(ForeachMinimumScalar, (List, x, In, scalar, List, out), alike(out, x),
+      EACH(at::clamp_max(x[i], number_of(scalar))))
 
 // a list and a list of scalars
-ACLNN(ForeachAddScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::add(x[i], scalars[i])))
-ACLNN(ForeachSubScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::sub(x[i], scalars[i])))
-ACLNN(ForeachMulScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::mul(x[i], scalars[i])))
-ACLNN(ForeachDivScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::div(x[i], scalars[i])))
-ACLNN(ForeachPowScalarList,     (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::pow(x[i], scalars[i])))
-ACLNN(ForeachMaximumScalarList, (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::clamp_min(x[i], scalars[i])))
-ACLNN(ForeachMinimumScalarList, (List,x, Nums,scalars, List,out),                       alike(out, x), EACH(at::clamp_max(x[i], scalars[i])))
+ACLNN(ForeachAddScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::add(x[i], scalars[i])))
+ACLNN(ForeachSubScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::sub(x[i], scalars[i])))
+ACLNN(ForeachMulScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::mul(x[i], scalars[i])))
+ACLNN(ForeachDivScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::div(x[i], scalars[i])))
+ACLNN(ForeachPowScalarList, (List, x, Nums, scalars, List, out), alike(out, x), EACH(at::pow(x[i], scalars[i])))
+ACLNN(ForeachMaximumScalarList, (List, x, Nums, scalars, List, out), alike(out, x),
+      EACH(at::clamp_min(x[i], scalars[i])))
+ACLNN(ForeachMinimumScalarList, (List, x, Nums, scalars, List, out), alike(out, x),
+      EACH(at::clamp_max(x[i], scalars[i])))
 
 // two lists
-ACLNN(ForeachAddListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(sum_of(x[i], y[i], alpha)))
-ACLNN(ForeachSubListV2,         (List,x, List,y, Num,alpha, List,out),                  alike(out, x), EACH(difference(x[i], y[i], alpha)))
-ACLNN(ForeachAddList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(sum_of(x[i], y[i], number(alpha))))
-ACLNN(ForeachSubList,           (List,x, List,y, In,alpha, List,out),                   alike(out, x), EACH(difference(x[i], y[i], number(alpha))))
-ACLNN(ForeachMulList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::mul(x[i], y[i])))
-ACLNN(ForeachDivList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::div(x[i], y[i])))
-ACLNN(ForeachPowList,           (List,x, List,y, List,out),                             alike(out, x), EACH(at::pow(x[i], y[i])))
-ACLNN(ForeachMaximumList,       (List,x, List,y, List,out),                             alike(out, x), EACH(at::maximum(x[i], y[i])))
-ACLNN(ForeachMinimumList,       (List,x, List,y, List,out),                             alike(out, x), EACH(at::minimum(x[i], y[i])))
+ACLNN(ForeachAddListV2, (List, x, List, y, Num, alpha, List, out), alike(out, x),
+      EACH(kernels::list_sum(x[i], y[i], alpha)))
+ACLNN(ForeachSubListV2, (List, x, List, y, Num, alpha, List, out), alike(out, x),
+      EACH(kernels::list_difference(x[i], y[i], alpha)))
+ACLNN(ForeachAddList, (List, x, List, y, In, alpha, List, out), alike(out, x),
+      EACH(kernels::list_sum(x[i], y[i], number_of(alpha))))
+ACLNN(ForeachSubList, (List, x, List, y, In, alpha, List, out), alike(out, x),
+      EACH(kernels::list_difference(x[i], y[i], number_of(alpha))))
+ACLNN(ForeachMulList, (List, x, List, y, List, out), alike(out, x), EACH(at::mul(x[i], y[i])))
+ACLNN(ForeachDivList, (List, x, List, y, List, out), alike(out, x), EACH(at::div(x[i], y[i])))
+ACLNN(ForeachPowList, (List, x, List, y, List, out), alike(out, x), EACH(at::pow(x[i], y[i])))
+ACLNN(ForeachMaximumList, (List, x, List, y, List, out), alike(out, x), EACH(at::maximum(x[i], y[i])))
+ACLNN(ForeachMinimumList, (List, x, List, y, List, out), alike(out, x), EACH(at::minimum(x[i], y[i])))
 
 // three lists; their list of scalars is a tensor
-ACLNN(ForeachLerpScalar,        (List,x, List,y, Num,weight, List,out),                 alike(out, x), EACH(at::lerp(x[i], y[i], weight)))
-ACLNN(ForeachLerpList,          (List,x, List,y, List,z, List,out),                     alike(out, x), EACH(at::lerp(x[i], y[i], z[i])))
-ACLNN(ForeachAddcmulScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], number(scalar))))
-ACLNN(ForeachAddcdivScalar,     (List,x, List,y, List,z, In,scalar, List,out),          alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], number(scalar))))
-ACLNN(ForeachAddcmulScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcmul(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcdivScalarV2,   (List,x, List,y, List,z, Num,scalar, List,out),         alike(out, x), EACH(at::addcdiv(x[i], y[i], z[i], scalar)))
-ACLNN(ForeachAddcmulScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(with_product(x[i], y[i], z[i], number(scalars.select(0, i)))))
-ACLNN(ForeachAddcdivScalarList, (List,x, List,y, List,z, In,scalars, List,out),         alike(out, x), EACH(with_quotient(x[i], y[i], z[i], number(scalars.select(0, i)))))
-// clang-format on
+ACLNN(ForeachLerpScalar, (List, x, List, y, Num, weight, List, out), alike(out, x), EACH(at::lerp(x[i], y[i], weight)))
+ACLNN(ForeachLerpList, (List, x, List, y, List, z, List, out), alike(out, x), EACH(at::lerp(x[i], y[i], z[i])))
+ACLNN(ForeachAddcmulScalar, (List, x, List, y, List, z, In, scalar, List, out), alike(out, x),
+      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalar))))
+ACLNN(ForeachAddcdivScalar, (List, x, List, y, List, z, In, scalar, List, out), alike(out, x),
+      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalar))))
+ACLNN(ForeachAddcmulScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), alike(out, x),
+      EACH(kernels::list_addcmul(x[i], y[i], z[i], scalar)))
+ACLNN(ForeachAddcdivScalarV2, (List, x, List, y, List, z, Num, scalar, List, out), alike(out, x),
+      EACH(kernels::list_addcdiv(x[i], y[i], z[i], scalar)))
+ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, out), alike(out, x),
+      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
+ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), alike(out, x),
+      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
 #undef EACH

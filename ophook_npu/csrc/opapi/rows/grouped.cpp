@@ -1,10 +1,12 @@
-// Products of groups of rows, each with its expert's weight, in float, int8 and int4, and the feed-forward network of two
-// such products.
+// Products of groups of rows, each with its expert's weight, in float, int8 and int4, and the feed-forward network of
+// two such products.
 
-#include "kernels/activations.h"
+#include "kernels/activation.h"
 #include "kernels/quant.h"
+#include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
+using namespace sim::quant;
 
 namespace {
 
@@ -15,13 +17,18 @@ struct Extras {
   at::Tensor row_scale;  // of the rows of x
 };
 
-bool of_whole_numbers(const at::Tensor& tensor) { return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt; }
+bool of_whole_numbers(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt;
+}
 
-at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) { return bias.defined() ? value.add(wide(bias)) : value; }
+at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) {
+  return bias.defined() ? value.add(wide(bias)) : value;
+}
 
-// 8 bits by 4: the device takes an x apart into halves of 4 bits, both with a sign, so that x is too small by 8. The caller
-// gives what that leaves out, 8 * weight * scale summed over k, as `bias`. A scale for each group of k.
-at::Tensor product_of_8_by_4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& row_scale) {
+// 8 bits by 4: the device takes an x apart into halves of 4 bits, both with a sign, so that x is too small by 8. The
+// caller gives what that leaves out, 8 * weight * scale summed over k, as `bias`. A scale for each group of k.
+at::Tensor product_of_8_by_4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& bias, const at::Tensor& row_scale) {
   SIM_CHECK(row_scale.defined(), "int8 by int4 needs the scales of the rows");
   auto scaled = dequantized(weight, scale_of(scale).reshape({-1, scale.size(-1)}), {});
   auto value = plus(at::matmul(wide(x).to(at::kFloat).sub(8), scaled), bias);
@@ -36,14 +43,15 @@ at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weight, cons
   if (!with.scale.defined()) return sums;
   auto scale = scale_of(with.scale).reshape({-1});
   SIM_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1),
-              " columns; scales by group of k are not simulated here");
+            " columns; scales by group of k are not simulated here");
   auto value = sums.to(at::kFloat).mul(scale);
   if (with.row_scale.defined()) value = value.mul(wide(with.row_scale).reshape({-1, 1}));
   return early ? value : plus(value, with.bias);
 }
 
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
-  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
+    return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
   if (of_whole_numbers(x)) return quantized_product(x, weight, with);
   if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
   SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
@@ -59,7 +67,7 @@ void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) 
 
 // ---- groups of rows ------------------------------------------------------------------------------------------------
 struct Lists {
-  const Tensors&bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &row_scale;
+  const Tensors &bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &row_scale;
 };
 
 // Of the tensors for all experts: one a list entry, or the rows of the only one.
@@ -72,7 +80,8 @@ at::Tensor of_expert(const Tensors& list, int64_t expert, bool stacked) {
 
 const char* activation_of(int64_t act_type) {
   static constexpr const char* kNames[] = {"", "relu", "gelu_tanh", "", "fastgelu", "silu"};
-  SIM_CHECK(act_type >= 0 && act_type <= 5 && act_type != 3, "act_type ", act_type, "; allowed: 0, 1 (relu), 2 (gelu_tanh), 4 (fastgelu), 5 (silu)");
+  SIM_CHECK(act_type >= 0 && act_type <= 5 && act_type != 3, "act_type ", act_type,
+            "; allowed: 0, 1 (relu), 2 (gelu_tanh), 4 (fastgelu), 5 (silu)");
   return kNames[act_type];
 }
 
@@ -84,13 +93,18 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
   const bool apart = x.size() > 1 || (groups.empty() && !stacked);  // an x each
   const bool out_apart = out.size() > 1 || apart && x.size() == 1;
   int64_t row = 0;
-  auto one = [&](int64_t expert, const at::Tensor& rows, const at::Tensor& matrix, int64_t start, const at::Tensor& place) {
+  auto one = [&](int64_t expert, const at::Tensor& rows, const at::Tensor& matrix, int64_t start,
+                 const at::Tensor& place) {
     auto row_scale = apart ? of_expert(lists.row_scale, expert, false) : of_expert(lists.row_scale, 0, false);
     if (row_scale.defined() && !apart) row_scale = row_scale.reshape({-1}).narrow(0, start, rows.size(0));
-    const Extras with{of_expert(lists.bias, expert, stacked), of_expert(lists.scale, expert, stacked), of_expert(lists.offset, expert, stacked),
-                      of_expert(lists.antiquant_scale, expert, stacked), of_expert(lists.antiquant_offset, expert, stacked), row_scale};
+    const Extras with{of_expert(lists.bias, expert, stacked),
+                      of_expert(lists.scale, expert, stacked),
+                      of_expert(lists.offset, expert, stacked),
+                      of_expert(lists.antiquant_scale, expert, stacked),
+                      of_expert(lists.antiquant_offset, expert, stacked),
+                      row_scale};
     auto value = product(rows, matrix, with);
-    write_product(place, activation.empty() ? value : activated(value, activation), with);
+    write_product(place, activation.empty() ? value : kernels::activated(value, activation), with);
   };
   if (apart) {
     for (size_t i = 0; i < x.size(); ++i) {
@@ -105,7 +119,8 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
       auto matrix = weight.size() == 1 ? weight[0].narrow(0, start, count) : of_expert(weight, i, false);
       one(expert, x[0].narrow(1, start, count), matrix, start, out_apart ? out[i] : out[0][i]);
     } else if (count) {
-      one(expert, x[0].narrow(0, start, count), of_expert(weight, expert, stacked), start, out_apart ? out[i] : out[0].narrow(0, start, count));
+      one(expert, x[0].narrow(0, start, count), of_expert(weight, expert, stacked), start,
+          out_apart ? out[i] : out[0].narrow(0, start, count));
     }
   }
 }
@@ -120,17 +135,21 @@ void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_
   SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
 }
 
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item,
-             int64_t group_type, int64_t act_type, std::initializer_list<Tensors> absent) {
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
+             int64_t act_type, std::initializer_list<Tensors> absent) {
   grouped(x, weight, out, split_item);
-  SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type, "; allowed: -1, 0, 2");
+  SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type,
+            "; allowed: -1, 0, 2");
   activation_of(act_type);
   for (const auto& list : absent)
-    SIM_CHECK(list.empty(), "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
-                "are not simulated");
+    SIM_CHECK(
+        list.empty(),
+        "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
+        "are not simulated");
 }
 
-// ---- feed-forward ----------------------------------------------------------------------------------------------------
+// ---- feed-forward
+// ----------------------------------------------------------------------------------------------------
 struct Layer {
   const at::Tensor &weight, &bias, &scale, &antiquant_scale, &antiquant_offset;
   Extras of(int64_t expert, bool experts) const {
@@ -139,24 +158,31 @@ struct Layer {
   }
 };
 
-void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens, const at::Tensor& scale,
-                       const at::Tensor& scale1, const std::string& activation, const at::Tensor& out) {
+void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
+                       const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
+                       const at::Tensor& out) {
   const int64_t dims = tokens.empty() ? 2 : 3;
-  SIM_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ", weight1.sizes(), " and ", weight2.sizes());
-  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == weight1.size(0), tokens.size(), " expert_tokens for ", weight1.size(0), " experts");
-  SIM_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(), " (activations that halve are not simulated)");
-  SIM_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()), "int8 needs scale, deq_scale1 and deq_scale2");
-  known_activation(activation);
+  SIM_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ",
+            weight1.sizes(), " and ", weight2.sizes());
+  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == weight1.size(0), tokens.size(), " expert_tokens for ",
+            weight1.size(0), " experts");
+  SIM_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(),
+            " (activations that halve are not simulated)");
+  SIM_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()),
+            "int8 needs scale, deq_scale1 and deq_scale2");
+  kernels::known_activation(activation);
   Dims sizes = x.sizes().vec();
   sizes.back() = weight2.size(-1);
   shape(out, sizes);
 }
 
-void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second, const at::Tensor& scale,
-                  const at::Tensor& offset, const std::string& activation, bool fast, const at::Tensor& out) {
+void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second,
+                  const at::Tensor& scale, const at::Tensor& offset, const std::string& activation, bool fast,
+                  const at::Tensor& out) {
   const bool experts = !tokens.empty(), quantized = x.scalar_type() == at::kChar;
   auto rows = x.reshape({-1, x.size(-1)}), result = out.reshape({-1, out.size(-1)});
-  auto groups = experts ? groups_of(tokens, ends ? kEnds : kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
+  auto groups =
+      experts ? groups_of(tokens, ends ? kEnds : kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
   auto each = [&](const at::Tensor& all, int64_t expert) { return experts ? all[expert] : all; };
   for (const auto& [expert, start, count] : groups) {
     if (!count) continue;
@@ -164,7 +190,7 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
     // At full precision the activation takes float; else, and behind a dequantization, what the next layer takes.
     const auto narrow = quantized ? out.scalar_type() : x.scalar_type();
     if (quantized || fast) inner = wide(inner.to(narrow));
-    inner = activated(inner, activation);
+    inner = kernels::activated(inner, activation);
     if (quantized) {
       // The device's quantization calculates in the type of its input; for bfloat16 in float.
       const auto type = narrow == at::kHalf ? at::kHalf : at::kFloat;
@@ -183,7 +209,8 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
 // ---- one quantized product -----------------------------------------------------------------------------------------
 at::Tensor present(const at::Tensor& tensor) { return tensor.defined() && tensor.numel() ? tensor : at::Tensor(); }
 
-void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset, const at::Tensor& out_scale, bool transposed) {
+void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
+                           const at::Tensor& out_scale, bool transposed) {
   of_dtype("x1", x, {at::kChar, at::kInt});
   of_dtype("x2", weight, {at::kChar, at::kInt});
   SIM_CHECK(!transposed, "transpose_x1 and transpose_x2 are not simulated; transpose the tensors");
@@ -191,7 +218,8 @@ void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const 
 }
 
 // Weights of 4 bits with a scale, and a zero point, for each group of k.
-at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& zero, const at::Tensor& row_scale) {
+at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& zero, const at::Tensor& row_scale) {
   auto numbers = whole_numbers(weight).to(at::kFloat);
   auto zeros = zero.defined() ? std::optional<at::Tensor>(wide(zero)) : std::nullopt;
   const int64_t each = divided(numbers.size(0), scale.size(0));
@@ -200,13 +228,15 @@ at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, cons
   return row_scale.defined() ? value.mul(row_scale.reshape({-1, 1})) : value;
 }
 
-void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale, const at::Tensor& offset,
-                      const at::Tensor& out_offset, const at::Tensor& bias, const at::Tensor& out) {
+void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                      const at::Tensor& bias, const at::Tensor& out) {
   Extras with{present(bias), scale, present(offset), {}, {}, present(row_scale)};
   if (out.scalar_type() == at::kInt) with.scale = at::Tensor();
   if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
     return write_product(out, product_of_8_by_4(x, weight, scale, present(out_offset), with.row_scale), {});
-  if (scale.dim() == 2 && scale.size(0) > 1 && scale.size(1) > 1) return write_product(out, product_by_groups(x, weight, scale, with.offset, with.row_scale), {});
+  if (scale.dim() == 2 && scale.size(0) > 1 && scale.size(1) > 1)
+    return write_product(out, product_by_groups(x, weight, scale, with.offset, with.row_scale), {});
   auto value = product(x, weight, with);
   if (is_encoded(scale)) with.offset = at::Tensor();  // it is part of the scale
   write_product(out, value, with);
@@ -215,12 +245,15 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt});
-  SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(), "; batches of weights are not simulated");
-  SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(), " is not simulated");
+  SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(),
+            "; batches of weights are not simulated");
+  SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(),
+            " is not simulated");
 }
 
-void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_scale,
-                             const at::Tensor& bias, const at::Tensor& out) {
+void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
+                             const at::Tensor& out) {
   auto value = product(x, weight, {present(bias), {}, {}, scale, present(offset), {}});
   const Extras with{{}, present(out_scale), {}, {}, {}, {}};
   write_product(out, with.scale.defined() ? value.mul(scale_of(with.scale).reshape({-1})) : value, with);
@@ -228,25 +261,46 @@ void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, cons
 
 }  // namespace
 
-// clang-format off
-ACLNN(GroupedMatmul,   (List,x, List,weight, List,bias, List,scale, List,offset, List,antiquant_scale, List,antiquant_offset, Ints,ends, int64_t,split_item, List,out),
+ACLNN(GroupedMatmul,
+      (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
+       Ints, ends, int64_t, split_item, List, out),
       grouped(x, weight, out, split_item),
-      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}}, ends.empty() || x.size() > 1 ? std::vector<Group>{} : groups_of(ends, kEnds, x[0].size(0)), kRows, "", out))
-#define GROUPED_MATMUL(version, ...) \
-  ACLNN(GroupedMatmul##version, (List,x, List,weight, List,bias, List,scale, List,offset, List,antiquant_scale, List,antiquant_offset, List,row_scale, In,groups, List,act_input, List,act_scale, List,act_offset, \
-                                 int64_t,split_item, int64_t,group_type, int64_t,group_list_type, int64_t,act_type, ##__VA_ARGS__, List,out, List,act_out, List,out_scale), \
-        grouped(x, weight, out, split_item, group_type, act_type, {act_input, act_scale, act_offset, act_out, out_scale}), \
-        grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, row_scale}, groups_of_list(groups, group_list_type, x, group_type), group_type, activation_of(act_type), out))
+      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
+                      ends.empty() || x.size() > 1 ? std::vector<Group>{} : groups_of(ends, kEnds, x[0].size(0)), kRows,
+                      "", out))
+#define GROUPED_MATMUL(version, ...)                                                                                  \
+  ACLNN(GroupedMatmul##version,                                                                                       \
+        (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, \
+         List, row_scale, In, groups, List, act_input, List, act_scale, List, act_offset, int64_t, split_item,        \
+         int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, act_out,   \
+         List, out_scale),                                                                                            \
+        grouped(x, weight, out, split_item, group_type, act_type,                                                     \
+                {act_input, act_scale, act_offset, act_out, out_scale}),                                              \
+        grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, row_scale},               \
+                        groups_of_list(groups, group_list_type, x, group_type), group_type, activation_of(act_type),  \
+                        out))
 GROUPED_MATMUL(V4)
-GROUPED_MATMUL(V5, Ints,tuning)
-ACLNN(FFNV2,           (In,x, In,weight1, In,weight2, Ints,tokens, In,bias1, In,bias2, In,scale, In,offset, In,scale1, In,scale2, In,antiquant_scale1, In,antiquant_scale2, In,antiquant_offset1, In,antiquant_offset2,
-                        Text,activation, int64_t,precise, bool,ends, Out,out),
+GROUPED_MATMUL(V5, Ints, tuning)
+ACLNN(FFNV2,
+      (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
+       scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
+       activation, int64_t, precise, bool, ends, Out, out),
       feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out),
-      feed_forward(x, tokens, ends, {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1}, {weight2, bias2, scale2, antiquant_scale2, antiquant_offset2}, scale, offset, activation, precise == 1, out))
-ACLNN(QuantMatmulV5,   (In,x, In,weight, In,row_scale, In,scale, In,out_scale, In,x_offset, In,offset, In,out_offset, In,bias, bool,transpose_x, bool,transpose_weight, int64_t,group_size, Out,out),
-      quantized_matmul_like(x, weight, x_offset, out_scale, transpose_x || transpose_weight), quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out))
-ACLNN(WeightQuantBatchMatmulV2, (In,x, In,weight, In,scale, In,offset, In,out_scale, In,out_offset, In,bias, int32_t,group_size, Out,out),
-      weight_quantized_like(x, weight, out_scale), weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
-ACLNN(WeightQuantBatchMatmulV3, (In,x, In,weight, In,scale, In,offset, In,out_scale, In,out_offset, In,bias, int32_t,group_size, int32_t,precise, Out,out),
-      weight_quantized_like(x, weight, out_scale), weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
-// clang-format on
+      feed_forward(x, tokens, ends, {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1},
+                   {weight2, bias2, scale2, antiquant_scale2, antiquant_offset2}, scale, offset, activation,
+                   precise == 1, out))
+ACLNN(QuantMatmulV5,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+      quantized_matmul_like(x, weight, x_offset, out_scale, transpose_x || transpose_weight),
+      quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out))
+ACLNN(WeightQuantBatchMatmulV2,
+      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
+       out),
+      weight_quantized_like(x, weight, out_scale),
+      weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+ACLNN(WeightQuantBatchMatmulV3,
+      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, int32_t,
+       precise, Out, out),
+      weight_quantized_like(x, weight, out_scale),
+      weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))

@@ -1,4 +1,5 @@
 // Elementwise operators of two and more operands: arithmetic, comparison, logic, selection.
+#include "kernels/arithmetic.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -11,101 +12,120 @@ std::optional<std::string_view> rounding(int mode) {
   return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
 }
 
-// By CANN's formula, self - floor(self / other) * other: a product with 0 is 0, and a whole number by zero leaves self.
-at::Tensor floored_remainder(const at::Tensor& self, const at::Tensor& other) {
-  if (at::isFloatingType(at::result_type(self, other))) return at::remainder(self, other);
-  const at::Tensor none = at::eq(other, 0);
-  return at::where(none, self, at::remainder(self, at::where(none, 1, other)));
-}
-
 }  // namespace
 
-// clang-format off
 // arithmetic
-ACLNN(Add,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  alpha.equal(1) ? (void)at::add_out(out, self, other) : write(out, sum_of(self, other, alpha)))
-ACLNN(Sub,              (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  alpha.equal(1) ? (void)at::sub_out(out, self, other) : write(out, sum_of(self, other, -alpha)))
-ACLNN(Rsub,             (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
-ACLNN(Mul,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::mul_out(out, self, other))
-ACLNN(Div,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::div_out(out, self, other))
-ACLNN(DivMod,           (In,self, In,other, int,mode, Out,out),   (rounding(mode), broadcast(out, {self, other})), write(out, at::div(self, other, rounding(mode))))
-ACLNN(FloorDivide,      (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::floor_divide_out(out, self, other))
-ACLNN(RemainderTensorTensor, (In,self, In,other, Out,out),        broadcast(out, {self, other}),  write(out, floored_remainder(self, other)))
-ACLNN(InplaceRemainderTensorTensor, (Ref,self, In,other),         arithmetic(self, other),        self.copy_(floored_remainder(self, other)))
-ACLNN(InplaceRemainderTensorScalar, (Ref,self, Num,other),        arithmetic(self, other),        self.copy_(floored_remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
-ACLNN(FmodTensor,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  write(out, at::fmod(self, other)))
-ACLNN(PowTensorTensor,  (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::pow_out(out, self, other))
-ACLNN(Maximum,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::maximum_out(out, self, other))
-ACLNN(Minimum,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::minimum_out(out, self, other))
-ACLNN(Atan2,            (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::atan2_out(out, self, other))
-ACLNN(Gcd,              (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::gcd_out(out, self, other))
-ACLNN(LogAddExp,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logaddexp_out(out, self, other))
-ACLNN(LogAddExp2,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logaddexp2_out(out, self, other))
-ACLNN(XLogYTensor,      (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::xlogy_out(out, self, other))
-ACLNN(LeftShift,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_left_shift_out(out, self, other))
-ACLNN(RightShift,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_right_shift_out(out, self, other))
-ACLNN(BitwiseAndTensor, (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_and_out(out, self, other))
-ACLNN(BitwiseOrTensor,  (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_or_out(out, self, other))
-ACLNN(BitwiseXorTensor, (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::bitwise_xor_out(out, self, other))
-ACLNN(AddRelu,          (In,self, In,other, Num,alpha, Out,out),  broadcast(out, {self, other}),  write(out, at::add(self, other, alpha).relu_()))
-ACLNN(Complex,          (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::complex_out(out, self, other))
-ACLNN(Polar,            (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::polar_out(out, self, other))
+ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, other}),
+      alpha.equal(1) ? (void)at::add_out(out, self, other) : write(out, sum_of(self, other, alpha)))
+ACLNN(Sub, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, other}),
+      alpha.equal(1) ? (void)at::sub_out(out, self, other) : write(out, sum_of(self, other, -alpha)))
+ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, other}),
+      alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
+ACLNN(Mul, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::mul_out(out, self, other))
+ACLNN(Div, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::div_out(out, self, other))
+ACLNN(DivMod, (In, self, In, other, int, mode, Out, out), (rounding(mode), broadcast(out, {self, other})),
+      write(out, at::div(self, other, rounding(mode))))
+ACLNN(FloorDivide, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      at::floor_divide_out(out, self, other))
+ACLNN(RemainderTensorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      write(out, kernels::remainder(self, other)))
+ACLNN(InplaceRemainderTensorTensor, (Ref, self, In, other), arithmetic(self, other),
+      self.copy_(kernels::remainder(self, other)))
+ACLNN(InplaceRemainderTensorScalar, (Ref, self, Num, other), arithmetic(self, other),
+      self.copy_(kernels::remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
+ACLNN(FmodTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), write(out, at::fmod(self, other)))
+ACLNN(PowTensorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::pow_out(out, self, other))
+ACLNN(Maximum, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::maximum_out(out, self, other))
+ACLNN(Minimum, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::minimum_out(out, self, other))
+ACLNN(Atan2, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::atan2_out(out, self, other))
+ACLNN(Gcd, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::gcd_out(out, self, other))
+ACLNN(LogAddExp, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logaddexp_out(out, self, other))
+ACLNN(LogAddExp2, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logaddexp2_out(out, self, other))
+ACLNN(XLogYTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::xlogy_out(out, self, other))
+ACLNN(LeftShift, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      at::bitwise_left_shift_out(out, self, other))
+ACLNN(RightShift, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      at::bitwise_right_shift_out(out, self, other))
+ACLNN(BitwiseAndTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      at::bitwise_and_out(out, self, other))
+ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      at::bitwise_or_out(out, self, other))
+ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+      at::bitwise_xor_out(out, self, other))
+ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, other}),
+      write(out, at::add(self, other, alpha).relu_()))
+ACLNN(Complex, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::complex_out(out, self, other))
+ACLNN(Polar, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::polar_out(out, self, other))
 
 // the same with a scalar
-ACLNN(Adds,             (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::add(self, other, alpha)))
-ACLNN(Subs,             (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::sub(self, other, alpha)))
-ACLNN(Rsubs,            (In,self, Num,other, Num,alpha, Out,out), like(out, self),                write(out, at::rsub(self, other, alpha)))
-ACLNN(AddV3,            (Num,self, In,other, Num,alpha, Out,out), like(out, other),               write(out, at::add(at::mul(other, alpha), self)))
-ACLNN(Muls,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::mul(self, other)))
-ACLNN(Divs,             (In,self, Num,other, Out,out),            like(out, self),                write(out, at::div(self, other)))
-ACLNN(DivMods,          (In,self, Num,other, int,mode, Out,out),  (rounding(mode), like(out, self)), write(out, at::div(self, other, rounding(mode))))
-ACLNN(FloorDivides,     (In,self, Num,other, Out,out),            like(out, self),                write(out, at::floor_divide(self, other)))
-ACLNN(RemainderTensorScalar, (In,self, Num,other, Out,out),       like(out, self),                write(out, floored_remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
-ACLNN(RemainderScalarTensor, (Num,self, In,other, Out,out),       like(out, other),               write(out, floored_remainder(at::scalar_tensor(self, at::result_type(self, other)), other)))
-ACLNN(FmodScalar,       (In,self, Num,other, Out,out),            like(out, self),                write(out, at::fmod(self, other)))
-ACLNN(PowTensorScalar,  (In,self, Num,exponent, Out,out),         like(out, self),                at::pow_out(out, self, exponent))
-ACLNN(PowScalarTensor,  (Num,self, In,exponent, Out,out),         like(out, exponent),            at::pow_out(out, self, exponent))
-ACLNN(XLogYScalarOther, (In,self, Num,other, Out,out),            like(out, self),                at::xlogy_out(out, self, other))
-ACLNN(XLogYScalarSelf,  (Num,self, In,other, Out,out),            like(out, other),               at::xlogy_out(out, self, other))
-ACLNN(LeftShifts,       (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_left_shift(self, other)))
-ACLNN(BitwiseAndScalar, (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_and(self, other)))
-ACLNN(BitwiseOrScalar,  (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_or(self, other)))
-ACLNN(BitwiseXorScalar, (In,self, Num,other, Out,out),            like(out, self),                write(out, at::bitwise_xor(self, other)))
+ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::add(self, other, alpha)))
+ACLNN(Subs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::sub(self, other, alpha)))
+ACLNN(Rsubs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::rsub(self, other, alpha)))
+ACLNN(AddV3, (Num, self, In, other, Num, alpha, Out, out), like(out, other),
+      write(out, at::add(at::mul(other, alpha), self)))
+ACLNN(Muls, (In, self, Num, other, Out, out), like(out, self), write(out, at::mul(self, other)))
+ACLNN(Divs, (In, self, Num, other, Out, out), like(out, self), write(out, at::div(self, other)))
+ACLNN(DivMods, (In, self, Num, other, int, mode, Out, out), (rounding(mode), like(out, self)),
+      write(out, at::div(self, other, rounding(mode))))
+ACLNN(FloorDivides, (In, self, Num, other, Out, out), like(out, self), write(out, at::floor_divide(self, other)))
+ACLNN(RemainderTensorScalar, (In, self, Num, other, Out, out), like(out, self),
+      write(out, kernels::remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
+ACLNN(RemainderScalarTensor, (Num, self, In, other, Out, out), like(out, other),
+      write(out, kernels::remainder(at::scalar_tensor(self, at::result_type(self, other)), other)))
+ACLNN(FmodScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::fmod(self, other)))
+ACLNN(PowTensorScalar, (In, self, Num, exponent, Out, out), like(out, self), at::pow_out(out, self, exponent))
+ACLNN(PowScalarTensor, (Num, self, In, exponent, Out, out), like(out, exponent), at::pow_out(out, self, exponent))
+ACLNN(XLogYScalarOther, (In, self, Num, other, Out, out), like(out, self), at::xlogy_out(out, self, other))
+ACLNN(XLogYScalarSelf, (Num, self, In, other, Out, out), like(out, other), at::xlogy_out(out, self, other))
+ACLNN(LeftShifts, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_left_shift(self, other)))
+ACLNN(BitwiseAndScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_and(self, other)))
+ACLNN(BitwiseOrScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_or(self, other)))
+ACLNN(BitwiseXorScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_xor(self, other)))
 
 // comparison and logic
-ACLNN(EqTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::eq_out(out, self, other))
-ACLNN(NeTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::ne_out(out, self, other))
-ACLNN(GtTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::gt_out(out, self, other))
-ACLNN(GeTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::ge_out(out, self, other))
-ACLNN(LtTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::lt_out(out, self, other))
-ACLNN(LeTensor,         (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::le_out(out, self, other))
-ACLNN(EqScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::eq_out(out, self, other))
-ACLNN(NeScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::ne_out(out, self, other))
-ACLNN(GtScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::gt_out(out, self, other))
-ACLNN(GeScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::ge_out(out, self, other))
-ACLNN(LtScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::lt_out(out, self, other))
-ACLNN(LessScalar,       (In,self, Num,other, Out,out),            like(out, self),                at::lt_out(out, self, other))
-ACLNN(LeScalar,         (In,self, Num,other, Out,out),            like(out, self),                at::le_out(out, self, other))
-ACLNN(LogicalAnd,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_and_out(out, self, other))
-ACLNN(LogicalOr,        (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_or_out(out, self, other))
-ACLNN(LogicalXor,       (In,self, In,other, Out,out),             broadcast(out, {self, other}),  at::logical_xor_out(out, self, other))
-ACLNN(IsClose,          (In,self, In,other, double,rtol, double,atol, bool,equal_nan, Out,out), broadcast(out, {self, other}), write(out, at::isclose(self, other, rtol, atol, equal_nan)))
-ACLNN(Equal,            (In,self, In,other, Out,out),             when_run(),                     out.fill_(at::equal(self, other)))
-ACLNN(IsInTensorScalar, (In,elements, Num,test, bool,unique, bool,invert, Out,out), like(out, elements), at::isin_out(out, elements, test, unique, invert))
-ACLNN(IsInScalarTensor, (Num,element, In,tests, bool,unique, bool,invert, Out,out), shape(out, {}),      at::isin_out(out, element, tests, unique, invert))
+ACLNN(EqTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::eq_out(out, self, other))
+ACLNN(NeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::ne_out(out, self, other))
+ACLNN(GtTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::gt_out(out, self, other))
+ACLNN(GeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::ge_out(out, self, other))
+ACLNN(LtTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::lt_out(out, self, other))
+ACLNN(LeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::le_out(out, self, other))
+ACLNN(EqScalar, (In, self, Num, other, Out, out), like(out, self), at::eq_out(out, self, other))
+ACLNN(NeScalar, (In, self, Num, other, Out, out), like(out, self), at::ne_out(out, self, other))
+ACLNN(GtScalar, (In, self, Num, other, Out, out), like(out, self), at::gt_out(out, self, other))
+ACLNN(GeScalar, (In, self, Num, other, Out, out), like(out, self), at::ge_out(out, self, other))
+ACLNN(LtScalar, (In, self, Num, other, Out, out), like(out, self), at::lt_out(out, self, other))
+ACLNN(LessScalar, (In, self, Num, other, Out, out), like(out, self), at::lt_out(out, self, other))
+ACLNN(LeScalar, (In, self, Num, other, Out, out), like(out, self), at::le_out(out, self, other))
+ACLNN(LogicalAnd, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_and_out(out, self, other))
+ACLNN(LogicalOr, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_or_out(out, self, other))
+ACLNN(LogicalXor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_xor_out(out, self, other))
+ACLNN(IsClose, (In, self, In, other, double, rtol, double, atol, bool, equal_nan, Out, out),
+      broadcast(out, {self, other}), write(out, at::isclose(self, other, rtol, atol, equal_nan)))
+ACLNN(Equal, (In, self, In, other, Out, out), when_run(), out.fill_(at::equal(self, other)))
+ACLNN(IsInTensorScalar, (In, elements, Num, test, bool, unique, bool, invert, Out, out), like(out, elements),
+      at::isin_out(out, elements, test, unique, invert))
+ACLNN(IsInScalarTensor, (Num, element, In, tests, bool, unique, bool, invert, Out, out), shape(out, {}),
+      at::isin_out(out, element, tests, unique, invert))
 
 // selection and clamping
-ACLNN(SWhere,           (In,condition, In,self, In,other, Out,out), broadcast(out, {condition, self, other}), at::where_out(out, condition, self, other))
-ACLNN(Clamp,            (In,self, MaybeNum,min, MaybeNum,max, Out,out), like(out, self),          write(out, at::clamp(self, min, max)))
-ACLNN(ClampMin,         (In,self, Num,min, Out,out),              like(out, self),                write(out, at::clamp_min(self, min)))
-ACLNN(ClampMax,         (In,self, Num,max, Out,out),              like(out, self),                write(out, at::clamp_max(self, max)))
-ACLNN(ClampTensor,      (In,self, In,min, In,max, Out,out),       when_run(),                     write(out, at::clamp(self, optional(min), optional(max))))
-ACLNN(ClampMinTensor,   (In,self, In,min, Out,out),               broadcast(out, {self, min}),    write(out, at::clamp_min(self, min)))
-ACLNN(ClampMaxTensor,   (In,self, In,max, Out,out),               broadcast(out, {self, max}),    write(out, at::clamp_max(self, max)))
-ACLNN(NanToNum,         (In,self, float,nan, float,posinf, float,neginf, Out,out), like(out, self), at::nan_to_num_out(out, self, nan, posinf, neginf))
+ACLNN(SWhere, (In, condition, In, self, In, other, Out, out), broadcast(out, {condition, self, other}),
+      at::where_out(out, condition, self, other))
+ACLNN(Clamp, (In, self, MaybeNum, min, MaybeNum, max, Out, out), like(out, self), write(out, at::clamp(self, min, max)))
+ACLNN(ClampMin, (In, self, Num, min, Out, out), like(out, self), write(out, at::clamp_min(self, min)))
+ACLNN(ClampMax, (In, self, Num, max, Out, out), like(out, self), write(out, at::clamp_max(self, max)))
+ACLNN(ClampTensor, (In, self, In, min, In, max, Out, out), when_run(),
+      write(out, at::clamp(self, optional(min), optional(max))))
+ACLNN(ClampMinTensor, (In, self, In, min, Out, out), broadcast(out, {self, min}), write(out, at::clamp_min(self, min)))
+ACLNN(ClampMaxTensor, (In, self, In, max, Out, out), broadcast(out, {self, max}), write(out, at::clamp_max(self, max)))
+ACLNN(NanToNum, (In, self, float, nan, float, posinf, float, neginf, Out, out), like(out, self),
+      at::nan_to_num_out(out, self, nan, posinf, neginf))
 
 // three operands
-ACLNN(Addcmul,          (In,self, In,a, In,b, Num,value, Out,out), broadcast(out, {self, a, b}),   at::addcmul_out(out, self, a, b, value))
-ACLNN(Addcdiv,          (In,self, In,a, In,b, Num,value, Out,out), broadcast(out, {self, a, b}),   at::addcdiv_out(out, self, a, b, value))
-ACLNN(Lerp,             (In,self, In,end, In,weight, Out,out),    broadcast(out, {self, end, weight}), at::lerp_out(out, self, end, weight))
-ACLNN(Lerps,            (In,self, In,end, Num,weight, Out,out),   broadcast(out, {self, end}),    at::lerp_out(out, self, end, weight))
-// clang-format on
+ACLNN(Addcmul, (In, self, In, a, In, b, Num, value, Out, out), broadcast(out, {self, a, b}),
+      at::addcmul_out(out, self, a, b, value))
+ACLNN(Addcdiv, (In, self, In, a, In, b, Num, value, Out, out), broadcast(out, {self, a, b}),
+      at::addcdiv_out(out, self, a, b, value))
+ACLNN(Lerp, (In, self, In, end, In, weight, Out, out), broadcast(out, {self, end, weight}),
+      at::lerp_out(out, self, end, weight))
+ACLNN(Lerps, (In, self, In, end, Num, weight, Out, out), broadcast(out, {self, end}),
+      at::lerp_out(out, self, end, weight))

@@ -1,7 +1,9 @@
 // Quantization of activations: static, dynamic by row, by groups of rows, and fused with what comes before it.
 #include "kernels/quant.h"
+#include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
+using namespace sim::quant;
 
 namespace {
 
@@ -21,7 +23,8 @@ at::Tensor along(const at::Tensor& values, const at::Tensor& self, int64_t axis)
   return wide(values).reshape(sizes);
 }
 
-at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square, int64_t axis) {
+at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square,
+                  int64_t axis) {
   auto factor = along(scale, self, axis);
   auto value = wide(self).mul(factor);
   if (square) value = value.mul(factor);
@@ -30,7 +33,8 @@ at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Ten
 
 void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out) {
   quantized_like(out, self);
-  SIM_CHECK(axis >= -2 && axis < std::max<int64_t>(self.dim(), 1), "axis ", axis, "; the last two dimensions are allowed");
+  SIM_CHECK(axis >= -2 && axis < std::max<int64_t>(self.dim(), 1), "axis ", axis,
+            "; the last two dimensions are allowed");
   const int64_t size = self.dim() ? self.size(axis) : 1;
   SIM_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
 }
@@ -49,8 +53,8 @@ at::Tensor smoothed(const at::Tensor& self, const at::Tensor& smooth, const at::
   return rows;
 }
 
-void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out, const at::Tensor& scale,
-                  const at::Tensor& offset) {
+void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
+                  const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
   of_dtype("x", self, {at::kHalf, at::kBFloat16});
   SIM_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
   quantized_like(out, self);
@@ -71,13 +75,14 @@ void write_dynamic(const Dynamic& result, const at::Tensor& out, const at::Tenso
   if (offset.defined()) write(offset, result.offset.reshape(offset.sizes()));
 }
 
-void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out, const at::Tensor& scale,
-                   const at::Tensor& offset) {
+void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
+                   const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
   auto rows = smoothed(self, smooth, group_index);
   write_dynamic(offset.defined() ? asymmetric(rows, largest(out)) : symmetric(rows, largest(out)), out, scale, offset);
 }
 
-void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index, const at::Tensor& offset, const at::Tensor& out) {
+void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
+                 const at::Tensor& offset, const at::Tensor& out) {
   auto rows = smoothed(self, scale, group_index);
   write_quantized(out, offset.defined() ? rows.add(wide(offset)) : rows);
 }
@@ -99,24 +104,29 @@ struct Swiglu {
   }
 };
 
-void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index, const at::Tensor& out) {
+void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
+            const at::Tensor& out) {
   SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
   const int64_t groups = group_index.defined() ? group_index.numel() : 1;
-  SIM_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups, " groups");
+  SIM_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups,
+            " groups");
   of_dtype("y", out, {at::kChar});
-  SIM_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(), ") is not simulated");
+  SIM_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(),
+            ") is not simulated");
 }
 
-void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets, const at::Tensor& group_index, bool left,
-                  bool dynamic, int64_t kind, const at::Tensor& out, const at::Tensor& scale) {
+void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets,
+                  const at::Tensor& group_index, bool left, bool dynamic, int64_t kind, const at::Tensor& out,
+                  const at::Tensor& scale) {
   auto value = Swiglu{left}(rows_of(self));
   auto quantize = [&](at::Tensor rows, int64_t group) {
     if (smooth.defined()) rows.mul_(smooth[group]);
     if (!dynamic && offsets.defined()) rows.add_(offsets[group]);
   };
   if (group_index.defined())
-    for (const Group& group : groups_of(group_index, kind, value.size(0))) quantize(value.narrow(0, group.start, group.count), group.expert);
+    for (const Group& group : groups_of(group_index, kind, value.size(0)))
+      quantize(value.narrow(0, group.start, group.count), group.expert);
   else quantize(value, 0);
   if (!dynamic) return write_quantized(out, value.reshape(out.sizes()));
   // This operator gives the factor that quantizes, the other dynamic ones its inverse.
@@ -125,34 +135,40 @@ void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Te
   write(scale, factor.reshape(scale.sizes()));
 }
 
-// ---- after a product of integers and swiglu --------------------------------------------------------------------------
-// Of values for each group, or for the only one.
+// ---- after a product of integers and swiglu
+// -------------------------------------------------------------------------- Of values for each group, or for the only
+// one.
 at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.dim() > 1 ? all[group] : all; }
 
-void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, const std::string& round_mode,
-                         const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode, const at::Tensor& out) {
+void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode,
+                         const std::string& round_mode, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode,
+                         const at::Tensor& out) {
   SIM_CHECK(round_mode == "rint", "round_mode ", round_mode, " is not simulated; allowed: rint");
   SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(dim == -1 || dim == self.dim() - 1, "activate_dim ", dim, " is not simulated; allowed: the last");
   SIM_CHECK(swiglu_mode == 0 || swiglu_mode == 1, "swiglu_mode ", swiglu_mode, "; allowed: 0, 1");
   SIM_CHECK(self.scalar_type() != at::kInt || weight_scale.defined(), "x of int32 needs weight_scale");
-  SIM_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ", group_index.sizes());
+  SIM_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ",
+            group_index.sizes());
   of_dtype("y", out, {at::kChar});
 }
 
-void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale, const at::Tensor& bias,
-                          const at::Tensor& quant_scale, const at::Tensor& quant_offset, const at::Tensor& group_index, const Swiglu& swiglu,
-                          bool dynamic, const at::Tensor& out, const at::Tensor& scale) {
+void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
+                          const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
+                          const at::Tensor& group_index, const Swiglu& swiglu, bool dynamic, const at::Tensor& out,
+                          const at::Tensor& scale) {
   auto rows = self.reshape({-1, self.size(-1)});
   const bool whole = self.scalar_type() == at::kInt, early = bias.defined() && bias.scalar_type() == at::kInt;
   auto steps = out.reshape({-1, out.size(-1)});
   auto factors = row_scale.defined() ? wide(row_scale).reshape({-1, 1}) : at::Tensor();
-  const auto groups = group_index.defined() ? groups_of(group_index, kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
+  const auto groups =
+      group_index.defined() ? groups_of(group_index, kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
   for (const auto& [group, start, count] : groups) {
     if (!count) continue;
     auto value = rows.narrow(0, start, count);
     if (whole) {
-      value = (early ? value.add(of_group(bias, group)) : value).to(at::kFloat).mul(wide(of_group(weight_scale, group)));
+      value =
+          (early ? value.add(of_group(bias, group)) : value).to(at::kFloat).mul(wide(of_group(weight_scale, group)));
       if (factors.defined()) value = value.mul(factors.narrow(0, start, count));
       if (bias.defined() && !early) value = value.add(wide(of_group(bias, group)));
     }
@@ -171,25 +187,30 @@ void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale
 }
 
 // ---- after a sum and its normalization -----------------------------------------------------------------------------
-at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta, double eps, const at::Tensor& sum) {
+at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
+                      double eps, const at::Tensor& sum) {
   auto total = wide(a).add(wide(b));
   write(sum, total.to(sum.scalar_type()));
   auto result = total.mul(total.square().mean(-1, true).add(eps).rsqrt()).mul(wide(gamma));
   return beta.defined() ? result.add(wide(beta)) : result;
 }
 
-void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1, const at::Tensor& smooth2,
-                          const at::Tensor& beta, double eps, Checked<bool> mask, const at::Tensor& out1, const at::Tensor& out2,
-                          const at::Tensor& sum, const at::Tensor& scale1, const at::Tensor& scale2) {
+void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1,
+                          const at::Tensor& smooth2, const at::Tensor& beta, double eps, Checked<bool> mask,
+                          const at::Tensor& out1, const at::Tensor& out2, const at::Tensor& sum,
+                          const at::Tensor& scale1, const at::Tensor& scale2) {
   if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
   auto value = normalized(a, b, gamma, beta, eps, sum);
-  if (mask[0]) write_dynamic(symmetric(smooth1.defined() ? value.mul(wide(smooth1)) : value, largest(out1)), out1, scale1, {});
-  if (mask[1]) write_dynamic(symmetric(smooth2.defined() ? value.mul(wide(smooth2)) : value, largest(out2)), out2, scale2, {});
+  if (mask[0])
+    write_dynamic(symmetric(smooth1.defined() ? value.mul(wide(smooth1)) : value, largest(out1)), out1, scale1, {});
+  if (mask[1])
+    write_dynamic(symmetric(smooth2.defined() ? value.mul(wide(smooth2)) : value, largest(out2)), out2, scale2, {});
 }
 
-void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1, const at::Tensor& scale2,
-                        const at::Tensor& zero1, const at::Tensor& zero2, const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1,
-                        const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& norm) {
+void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1,
+                        const at::Tensor& scale2, const at::Tensor& zero1, const at::Tensor& zero2,
+                        const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1, const at::Tensor& out2,
+                        const at::Tensor& sum, const at::Tensor& norm) {
   auto value = normalized(a, b, gamma, beta, eps, sum);
   write(norm, value);
   auto quantize = [&](const at::Tensor& out, const at::Tensor& scale, const at::Tensor& zero) {
@@ -203,30 +224,52 @@ void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tens
 
 }  // namespace
 
-// clang-format off
-ACLNN(AscendQuant,      (In,self, In,scale, In,offset, bool,square, Text,mode, int32_t,dtype, Out,out),
+ACLNN(AscendQuant, (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, Out, out),
       quantizable(self, scale, -1, out), write_quantized(out, rounded(scaled(self, scale, offset, square, -1), mode)))
-ACLNN(AscendQuantV3,    (In,self, In,scale, In,offset, bool,square, Text,mode, int32_t,dtype, int32_t,axis, Out,out),
-      quantizable(self, scale, axis, out), write_quantized(out, rounded(scaled(self, scale, offset, square, axis), mode)))
-ACLNN(DynamicQuant,     (In,self, In,smooth, Out,out, Out,scale),
-      dynamic_like(self, smooth, {}, out, scale, {}), dynamic_quant(self, smooth, {}, out, scale, {}))
-ACLNN(DynamicQuantV2,   (In,self, In,smooth, In,group_index, int32_t,dtype, Out,out, Out,scale, Out,offset),
-      dynamic_like(self, smooth, group_index, out, scale, offset), dynamic_quant(self, smooth, group_index, out, scale, offset))
-ACLNN(GroupQuant,       (In,self, In,scale, In,group_index, In,offset, int32_t,dtype, Out,out),
-      (quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)})), group_quant(self, scale, group_index, offset, out))
-ACLNN(TransQuantParamV2,(In,scale, In,offset, Out,out),
-      broadcast(out, {scale, offset}), write(out, encoded(scale, offset)))
-ACLNN(SwiGluQuantV2,    (In,self, In,smooth, In,offsets, In,group_index, bool,left, Text,mode, int64_t,kind, int32_t,dtype, Out,out, Out,scale),
-      halved(self, mode, smooth, group_index, out), swiglu_quant(self, smooth, offsets, group_index, left, mode == "dynamic", kind, out, scale))
-ACLNN(DequantSwigluQuant, (In,self, In,weight_scale, In,row_scale, In,bias, In,quant_scale, In,quant_offset, In,group_index, bool,left, Text,mode, Out,out, Out,scale),
-      dequant_swiglu_like(self, weight_scale, mode, "rint", group_index, -1, 0, out), dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left}, mode == "dynamic", out, scale))
-ACLNN(DequantSwigluQuantV2, (In,self, In,weight_scale, In,row_scale, In,bias, In,quant_scale, In,quant_offset, In,group_index, bool,left, Text,mode, int64_t,dtype, Text,round_mode, int64_t,dim, int64_t,swiglu_mode, double,limit, double,alpha, double,glu_bias, Out,out, Out,scale),
+ACLNN(AscendQuantV3,
+      (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, int32_t, axis, Out, out),
+      quantizable(self, scale, axis, out),
+      write_quantized(out, rounded(scaled(self, scale, offset, square, axis), mode)))
+ACLNN(DynamicQuant, (In, self, In, smooth, Out, out, Out, scale), dynamic_like(self, smooth, {}, out, scale, {}),
+      dynamic_quant(self, smooth, {}, out, scale, {}))
+ACLNN(DynamicQuantV2, (In, self, In, smooth, In, group_index, int32_t, dtype, Out, out, Out, scale, Out, offset),
+      dynamic_like(self, smooth, group_index, out, scale, offset),
+      dynamic_quant(self, smooth, group_index, out, scale, offset))
+ACLNN(GroupQuant, (In, self, In, scale, In, group_index, In, offset, int32_t, dtype, Out, out),
+      (quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)})),
+      group_quant(self, scale, group_index, offset, out))
+ACLNN(TransQuantParamV2, (In, scale, In, offset, Out, out), broadcast(out, {scale, offset}),
+      write(out, encoded(scale, offset)))
+ACLNN(SwiGluQuantV2,
+      (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, int64_t, kind, int32_t, dtype, Out,
+       out, Out, scale),
+      halved(self, mode, smooth, group_index, out),
+      swiglu_quant(self, smooth, offsets, group_index, left, mode == "dynamic", kind, out, scale))
+ACLNN(DequantSwigluQuant,
+      (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
+       left, Text, mode, Out, out, Out, scale),
+      dequant_swiglu_like(self, weight_scale, mode, "rint", group_index, -1, 0, out),
+      dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left},
+                           mode == "dynamic", out, scale))
+ACLNN(DequantSwigluQuantV2,
+      (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
+       left, Text, mode, int64_t, dtype, Text, round_mode, int64_t, dim, int64_t, swiglu_mode, double, limit, double,
+       alpha, double, glu_bias, Out, out, Out, scale),
       dequant_swiglu_like(self, weight_scale, mode, round_mode, group_index, dim, swiglu_mode, out),
-      dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", out, scale))
-ACLNN(AddRmsNormDynamicQuantV2, (In,a, In,b, In,gamma, In,smooth1, In,smooth2, In,beta, double,eps, Bools,mask, Out,out1, Out,out2, Out,sum, Out,scale1, Out,scale2),
-      (like(b, a), like(sum, a)), add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, beta, eps, mask, out1, out2, sum, scale1, scale2))
-ACLNN(AddRmsNormQuant,  (In,a, In,b, In,gamma, In,scale1, In,scale2, In,zero1, In,zero2, int64_t,axis, double,eps, bool,divide, Out,out1, Out,out2, Out,sum),
-      (like(b, a), like(sum, a)), add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, {}, eps, divide, out1, out2, sum, {}))
-ACLNN(AddRmsNormQuantV2,(In,a, In,b, In,gamma, In,scale1, In,scale2, In,zero1, In,zero2, In,beta, int64_t,axis, double,eps, bool,divide, Out,out1, Out,out2, Out,sum, Out,norm),
-      (like(b, a), like(sum, a)), add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))
-// clang-format on
+      dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index,
+                           {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", out, scale))
+ACLNN(AddRmsNormDynamicQuantV2,
+      (In, a, In, b, In, gamma, In, smooth1, In, smooth2, In, beta, double, eps, Bools, mask, Out, out1, Out, out2, Out,
+       sum, Out, scale1, Out, scale2),
+      (like(b, a), like(sum, a)),
+      add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, beta, eps, mask, out1, out2, sum, scale1, scale2))
+ACLNN(AddRmsNormQuant,
+      (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, int64_t, axis, double, eps, bool, divide,
+       Out, out1, Out, out2, Out, sum),
+      (like(b, a), like(sum, a)),
+      add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, {}, eps, divide, out1, out2, sum, {}))
+ACLNN(AddRmsNormQuantV2,
+      (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, In, beta, int64_t, axis, double, eps,
+       bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
+      (like(b, a), like(sum, a)),
+      add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))

@@ -1,54 +1,18 @@
-// Random operators. Those named …Tensor read seed and offset from device memory when they run: captured graphs use them.
+// Random operators. Those named …Tensor read seed and offset from device memory when they run: captured graphs use
+// them.
 #include "opapi/aclnn.h"
-
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/core/PhiloxRNGEngine.h>
 
 #include "kernels/random.h"
 
 using namespace sim::aclnn;
-
-namespace sim::aclnn {
-
-at::Generator generator(uint64_t seed, uint64_t offset) {
-  at::Philox4_32 engine(seed, 0, offset);
-  const uint64_t high = engine();
-  return at::detail::createCPUGenerator(high << 32 | engine());
-}
-
-at::Tensor draw_kept(int64_t elements, double keep_probability, uint64_t seed, uint64_t offset) {
-  return at::empty({elements}, at::kBool).bernoulli_(keep_probability, generator(seed, offset));
-}
-
-static void holds(const at::Tensor& mask, int64_t bits) {
-  SIM_CHECK(mask.is_contiguous() && mask.numel() >= (bits + 7) / 8, "a mask of shape ", mask.sizes(), " does not hold ", bits, " bits");
-}
-
-void pack_bits(const at::Tensor& mask, const at::Tensor& kept) {
-  holds(mask, kept.numel());
-  auto bits = mask.mutable_data_ptr<uint8_t>();
-  auto flags = kept.const_data_ptr<bool>();
-  std::fill_n(bits, mask.numel(), 0);
-  for (int64_t i = 0; i < kept.numel(); ++i) bits[i / 8] |= uint8_t(flags[i]) << (i % 8);
-}
-
-at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements) {
-  holds(mask, first + elements);
-  auto kept = at::empty({elements}, at::kBool);
-  auto flags = kept.mutable_data_ptr<bool>();
-  auto bits = mask.const_data_ptr<uint8_t>();
-  for (int64_t i = 0; i < elements; ++i) flags[i] = bits[(first + i) / 8] >> ((first + i) % 8) & 1;
-  return kept;
-}
-
-}  // namespace sim::aclnn
+using sim::kernels::generator;
 
 namespace {
 
-
 void room_for(const at::Tensor& mask, int64_t elements) {
-  SIM_CHECK(mask.scalar_type() == at::kByte && mask.is_contiguous() && mask.numel() * 8 >= elements, "a contiguous uint8 mask of at least ",
-              elements, " bits expected, got ", mask.scalar_type(), " ", mask.sizes());
+  SIM_CHECK(mask.scalar_type() == at::kByte && mask.is_contiguous() && mask.numel() * 8 >= elements,
+            "a contiguous uint8 mask of at least ", elements, " bits expected, got ", mask.scalar_type(), " ",
+            mask.sizes());
 }
 
 void probability(double p) { SIM_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
@@ -58,15 +22,15 @@ at::Generator captured(const at::Tensor& seed, const at::Tensor& offset, uint64_
 }
 
 void gen_mask(const Dims& sizes, double drop, uint64_t seed, uint64_t offset, const at::Tensor& mask) {
-  pack_bits(mask, draw_kept(c10::multiply_integers(sizes), 1 - drop, seed, offset));
+  kernels::pack_bits(mask, kernels::draw_kept(c10::multiply_integers(sizes), 1 - drop, seed, offset));
 }
 
 at::Tensor dropped(const at::Tensor& self, const at::Tensor& mask, double drop) {
-  auto kept = unpack_bits(mask, 0, self.numel()).reshape(self.sizes());
-  return at::mul(self, kept).mul_(drop < 1 ? 1 / (1 - drop) : 0);
+  return kernels::dropped(self, kernels::unpack_bits(mask, 0, self.numel()), 1 - drop);
 }
 
-void dropout(const at::Tensor& self, double drop, uint64_t seed, uint64_t offset, const at::Tensor& out, const at::Tensor& mask) {
+void dropout(const at::Tensor& self, double drop, uint64_t seed, uint64_t offset, const at::Tensor& out,
+             const at::Tensor& mask) {
   gen_mask(self.sizes().vec(), drop, seed, offset, mask);
   write(out, dropped(self, mask, drop));
 }
@@ -94,43 +58,77 @@ at::Tensor multinomial(const at::Tensor& self, int64_t samples, bool replacement
   return at::multinomial(wide(self), samples, replacement, random);
 }
 
-void rrelu(const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower, const at::Scalar& upper, bool training, uint64_t seed,
-           uint64_t offset, const at::Tensor& out) {
-  write(out, at::rrelu_with_noise(self, const_cast<at::Tensor&>(noise), lower, upper, training, generator(seed, offset)));
+void rrelu(const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower, const at::Scalar& upper,
+           bool training, uint64_t seed, uint64_t offset, const at::Tensor& out) {
+  write(out,
+        at::rrelu_with_noise(self, const_cast<at::Tensor&>(noise), lower, upper, training, generator(seed, offset)));
 }
 
 at::Tensor number(double value) { return at::scalar_tensor(value, at::kFloat); }
 
 }  // namespace
 
-// clang-format off
-ACLNN(InplaceNormal,          (Ref,self, float,mean, float,std, int64_t,seed, int64_t,offset),                        when_run(), normal(self, mean, std, generator(seed, offset)))
-ACLNN(InplaceNormalTensor,    (Ref,self, float,mean, float,std, In,seed, In,offset, uint64_t,shift),                  when_run(), normal(self, mean, std, captured(seed, offset, shift)))
-ACLNN(NormalFloatFloat,       (float,mean, float,std, int64_t,seed, int64_t,offset, Out,out),                         when_run(), normal(out, mean, std, generator(seed, offset)))
-ACLNN(NormalFloatTensor,      (float,mean, In,std, int64_t,seed, int64_t,offset, Out,out),                            like(out, std),  normal(out, number(mean), std, seed, offset))
-ACLNN(NormalTensorFloat,      (In,mean, float,std, int64_t,seed, int64_t,offset, Out,out),                            like(out, mean), normal(out, mean, number(std), seed, offset))
-ACLNN(NormalTensorTensor,     (In,mean, In,std, int64_t,seed, int64_t,offset, Out,out),                               broadcast(out, {mean, std}), normal(out, mean, std, seed, offset))
-ACLNN(InplaceUniform,         (Ref,self, double,from, double,to, uint64_t,seed, uint64_t,offset),                     when_run(), self.uniform_(from, to, generator(seed, offset)))
-ACLNN(InplaceUniformTensor,   (Ref,self, double,from, double,to, In,seed, In,offset, uint64_t,shift),                 when_run(), self.uniform_(from, to, captured(seed, offset, shift)))
-ACLNN(InplaceRandom,          (Ref,self, int64_t,from, int64_t,to, int64_t,seed, int64_t,offset),                     SIM_CHECK(from < to, "from ", from, " is not below to ", to), self.random_(from, std::optional<int64_t>(to), generator(seed, offset)))
-ACLNN(InplaceRandomTensor,    (Ref,self, int64_t,from, int64_t,to, In,seed, In,offset, uint64_t,shift),               SIM_CHECK(from < to, "from ", from, " is not below to ", to), self.random_(from, std::optional<int64_t>(to), captured(seed, offset, shift)))
-ACLNN(InplaceRandomWithoutFromTo,       (Ref,self, int64_t,seed, int64_t,offset),                                     when_run(), self.random_(generator(seed, offset)))
-ACLNN(InplaceRandomWithoutFromToTensor, (Ref,self, In,seed, In,offset, uint64_t,shift),                               when_run(), self.random_(captured(seed, offset, shift)))
-ACLNN(InplaceBernoulli,       (Ref,self, Num,p, int64_t,seed, int64_t,offset),                                        probability(p.toDouble()), self.bernoulli_(p.toDouble(), generator(seed, offset)))
-ACLNN(InplaceBernoulliTensor, (Ref,self, In,p, int64_t,seed, int64_t,offset),                                         into(self, {p}), bernoulli(self, p, seed, offset))
-ACLNN(SimThreadExponential,   (Ref,self, int64_t,count, double,lambda, int64_t,seed, int64_t,offset),                 when_run(), exponential(self, lambda, seed, offset))
-ACLNN(Multinomial,            (In,self, int64_t,samples, bool,replacement, int64_t,seed, int64_t,offset, Out,out),    when_run(), write(out, multinomial(self, samples, replacement, generator(seed, offset))))
-ACLNN(MultinomialTensor,      (In,self, int64_t,samples, bool,replacement, In,seed, In,offset, uint64_t,shift, Out,out), when_run(), write(out, multinomial(self, samples, replacement, captured(seed, offset, shift))))
-ACLNN(Randperm,               (int64_t,n, int64_t,seed, int64_t,offset, Out,out),                                     shape(out, {n}), write(out, at::randperm(n, generator(seed, offset))))
-ACLNN(RReluWithNoise,         (In,self, Ref,noise, Num,lower, Num,upper, bool,training, int64_t,seed, int64_t,offset, Out,out), like(out, self), rrelu(self, noise, lower, upper, training, seed, offset, out))
-ACLNN(InplaceRReluWithNoise,  (Ref,self, Ref,noise, Num,lower, Num,upper, bool,training, int64_t,seed, int64_t,offset), like(noise, self), rrelu(self, noise, lower, upper, training, seed, offset, self))
+ACLNN(InplaceNormal, (Ref, self, float, mean, float, std, int64_t, seed, int64_t, offset), when_run(),
+      normal(self, mean, std, generator(seed, offset)))
+ACLNN(InplaceNormalTensor, (Ref, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), when_run(),
+      normal(self, mean, std, captured(seed, offset, shift)))
+ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
+      normal(out, mean, std, generator(seed, offset)))
+ACLNN(NormalFloatTensor, (float, mean, In, std, int64_t, seed, int64_t, offset, Out, out), like(out, std),
+      normal(out, number(mean), std, seed, offset))
+ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, Out, out), like(out, mean),
+      normal(out, mean, number(std), seed, offset))
+ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), broadcast(out, {mean, std}),
+      normal(out, mean, std, seed, offset))
+ACLNN(InplaceUniform, (Ref, self, double, from, double, to, uint64_t, seed, uint64_t, offset), when_run(),
+      self.uniform_(from, to, generator(seed, offset)))
+ACLNN(InplaceUniformTensor, (Ref, self, double, from, double, to, In, seed, In, offset, uint64_t, shift), when_run(),
+      self.uniform_(from, to, captured(seed, offset, shift)))
+ACLNN(InplaceRandom, (Ref, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
+      SIM_CHECK(from < to, "from ", from, " is not below to ", to),
+      self.random_(from, std::optional<int64_t>(to), generator(seed, offset)))
+ACLNN(InplaceRandomTensor, (Ref, self, int64_t, from, int64_t, to, In, seed, In, offset, uint64_t, shift),
+      SIM_CHECK(from < to, "from ", from, " is not below to ", to),
+      self.random_(from, std::optional<int64_t>(to), captured(seed, offset, shift)))
+ACLNN(InplaceRandomWithoutFromTo, (Ref, self, int64_t, seed, int64_t, offset), when_run(),
+      self.random_(generator(seed, offset)))
+ACLNN(InplaceRandomWithoutFromToTensor, (Ref, self, In, seed, In, offset, uint64_t, shift), when_run(),
+      self.random_(captured(seed, offset, shift)))
+ACLNN(InplaceBernoulli, (Ref, self, Num, p, int64_t, seed, int64_t, offset), probability(p.toDouble()),
+      self.bernoulli_(p.toDouble(), generator(seed, offset)))
+ACLNN(InplaceBernoulliTensor, (Ref, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
+      bernoulli(self, p, seed, offset))
+ACLNN(SimThreadExponential, (Ref, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
+      exponential(self, lambda, seed, offset))
+ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed, int64_t, offset, Out, out),
+      when_run(), write(out, multinomial(self, samples, replacement, generator(seed, offset))))
+ACLNN(MultinomialTensor,
+      (In, self, int64_t, samples, bool, replacement, In, seed, In, offset, uint64_t, shift, Out, out), when_run(),
+      write(out, multinomial(self, samples, replacement, captured(seed, offset, shift))))
+ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(out, {n}),
+      write(out, at::randperm(n, generator(seed, offset))))
+ACLNN(RReluWithNoise,
+      (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out),
+      like(out, self), rrelu(self, noise, lower, upper, training, seed, offset, out))
+ACLNN(InplaceRReluWithNoise,
+      (Ref, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset),
+      like(noise, self), rrelu(self, noise, lower, upper, training, seed, offset, self))
 
 // dropout; p is the probability to drop
-ACLNN(DropoutGenMask,         (Ints,sizes, double,p, int64_t,seed, int64_t,offset, Out,mask),                         (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
-ACLNN(DropoutGenMaskV2,       (Ints,sizes, double,p, int64_t,seed, int64_t,offset, Dtype,dtype, Out,mask),            (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
-ACLNN(DropoutGenMaskV2Tensor, (Ints,sizes, double,p, In,seed, In,offset, uint64_t,shift, Dtype,dtype, Out,mask),      (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
-ACLNN(DropoutDoMask,          (In,self, In,mask, double,p, Out,out),                                                  (probability(p), like(out, self), room_for(mask, self.numel())), write(out, dropped(self, mask, p)))
-ACLNN(DropoutV3,              (In,self, In,noise_shape, double,p, int64_t,seed, int64_t,offset, Out,out, Out,mask),   (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed, offset, out, mask))
-ACLNN(DropoutV3Tensor,        (In,self, In,noise_shape, double,p, In,seed, In,offset, uint64_t,shift, Out,out, Out,mask), (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
-ACLNN(MaskedScale,            (In,self, In,mask, double,scale, Out,out),                                              (like(out, self), like(mask, self)), write(out, at::mul(at::mul(self, mask), scale)))
-// clang-format on
+ACLNN(DropoutGenMask, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Out, mask),
+      (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
+ACLNN(DropoutGenMaskV2, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Dtype, dtype, Out, mask),
+      (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
+ACLNN(DropoutGenMaskV2Tensor, (Ints, sizes, double, p, In, seed, In, offset, uint64_t, shift, Dtype, dtype, Out, mask),
+      (probability(p), room_for(mask, c10::multiply_integers(sizes))),
+      gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
+ACLNN(DropoutDoMask, (In, self, In, mask, double, p, Out, out),
+      (probability(p), like(out, self), room_for(mask, self.numel())), write(out, dropped(self, mask, p)))
+ACLNN(DropoutV3, (In, self, In, noise_shape, double, p, int64_t, seed, int64_t, offset, Out, out, Out, mask),
+      (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed, offset, out, mask))
+ACLNN(DropoutV3Tensor,
+      (In, self, In, noise_shape, double, p, In, seed, In, offset, uint64_t, shift, Out, out, Out, mask),
+      (probability(p), like(out, self), room_for(mask, self.numel())),
+      dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
+ACLNN(MaskedScale, (In, self, In, mask, double, scale, Out, out), (like(out, self), like(mask, self)),
+      write(out, at::mul(at::mul(self, mask), scale)))

@@ -1,4 +1,5 @@
 // Reductions, cumulative operators, sorting, counting and searching.
+#include "kernels/reduce.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -16,79 +17,135 @@ void reduced_to(std::initializer_list<at::Tensor> outs, const at::Tensor& in, in
     else shape(out, {});
 }
 
-void minmax(const at::Tensor& self, at::IntArrayRef dims, bool keep_dims, const at::Tensor& low, const at::Tensor& high) {
+void minmax(const at::Tensor& self, at::IntArrayRef dims, bool keep_dims, const at::Tensor& low,
+            const at::Tensor& high) {
   write(low, at::amin(self, dims, keep_dims));
   write(high, at::amax(self, dims, keep_dims));
 }
 
 // The counts share the values' space in size, and take their length.
-void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& found, const Space& values, const at::Tensor& inverse, const Space& counts) {
+void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& found, const Space& values, const at::Tensor& inverse,
+            const Space& counts) {
   fit(values, std::get<0>(found));
   write_asked(inverse, std::get<1>(found));
   if (counts.memory.defined() && counts.memory.numel()) fit(counts, std::get<2>(found));
 }
 
-void unique_consecutive(const at::Tensor& self, int64_t dim, const Space& values, const at::Tensor& inverse, const Space& counts) {
+void unique_consecutive(const at::Tensor& self, int64_t dim, const Space& values, const at::Tensor& inverse,
+                        const Space& counts) {
   constexpr int64_t kFlat = 1000;  // CANN's way to say that no dimension was named
-  unique(at::unique_consecutive(self, true, true, dim == kFlat ? std::nullopt : std::optional<int64_t>(dim)), values, inverse, counts);
+  unique(at::unique_consecutive(self, true, true, dim == kFlat ? std::nullopt : std::optional<int64_t>(dim)), values,
+         inverse, counts);
 }
 
-// Products of half types are rounded once, at the end.
-at::Tensor product(const at::Tensor& self, const at::Tensor& out) { return at::prod(wide(self), wide(out).scalar_type()); }
+void write_deviation(const at::Tensor& std, const at::Tensor& mean, const kernels::Deviation& result) {
+  write(std, result.std);
+  write(mean, result.mean);
+}
 
 }  // namespace
 
-// clang-format off
 // reduction: the dimensions that `dims` names; all of them where it is empty
-ACLNN(ReduceSum,         (In,self, Ints,dims, bool,keep_dims, Dtype,dtype, Out,out), reduced(out, self, dims, keep_dims), write(out, at::sum(self, dims, keep_dims, out.scalar_type())))
-ACLNN(ReduceNansum,      (In,self, Ints,dims, bool,keep_dims, Dtype,dtype, Out,out), reduced(out, self, dims, keep_dims), write(out, at::nansum(self, dims_or_all(dims), keep_dims, out.scalar_type())))
-ACLNN(Mean,              (In,self, Ints,dims, bool,keep_dims, Dtype,dtype, Out,out), reduced(out, self, dims, keep_dims), write(out, at::mean(self, dims, keep_dims, out.scalar_type())))
-ACLNN(Prod,              (In,self, Dtype,dtype, Out,out),                            one_element(out),                    write(out, product(self, out)))
-ACLNN(ProdDim,           (In,self, int64_t,dim, bool,keep_dim, Dtype,dtype, Out,out), reduced_to({out}, self, dim, keep_dim), write(out, at::prod(wide(self), dim, keep_dim, wide(out).scalar_type())))
-ACLNN(Amax,              (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::amax(self, dims, keep_dims)))
-ACLNN(Amin,              (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::amin(self, dims, keep_dims)))
-ACLNN(Aminmax,           (In,self, Ints,dims, bool,keep_dims, Out,min, Out,max),     when_run(),                          minmax(self, dims, keep_dims, min, max))
-ACLNN(AminmaxAll,        (In,self, Out,min, Out,max),                                (one_element(min), one_element(max)), minmax(self, {}, false, min, max))
-ACLNN(AminmaxDim,        (In,self, int64_t,dim, bool,keep_dim, Out,min, Out,max),    reduced_to({min, max}, self, dim, keep_dim), minmax(self, {dim}, keep_dim, min, max))
-ACLNN(Max,               (In,self, Out,out),                                         one_element(out),                    write(out, at::max(self)))
-ACLNN(Min,               (In,self, Out,out),                                         one_element(out),                    write(out, at::min(self)))
-ACLNN(MaxDim,            (In,self, int64_t,dim, bool,keep_dim, Out,out, Out,indices), reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::max(self, dim, keep_dim)))
-ACLNN(MinDim,            (In,self, int64_t,dim, bool,keep_dim, Out,out, Out,indices), reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::min(self, dim, keep_dim)))
-ACLNN(ArgMax,            (In,self, int64_t,dim, bool,keep_dim, Out,out),             reduced_to({out}, self, dim, keep_dim), write(out, at::argmax(self, dim, keep_dim)))
-ACLNN(ArgMin,            (In,self, int64_t,dim, bool,keep_dim, Out,out),             reduced_to({out}, self, dim, keep_dim), write(out, at::argmin(self, dim, keep_dim)))
-ACLNN(All,               (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::all(self, dims_or_all(dims), keep_dims)))
-ACLNN(Any,               (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::any(self, dims_or_all(dims), keep_dims)))
-ACLNN(Std,               (In,self, Ints,dims, int64_t,correction, bool,keep_dims, Out,out), (not_complex(self), reduced(out, self, dims, keep_dims)), write(out, at::std(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
-ACLNN(VarCorrection,     (In,self, Ints,dims, int64_t,correction, bool,keep_dims, Out,out), (not_complex(self), reduced(out, self, dims, keep_dims)), write(out, at::var(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
-ACLNN(VarMean,           (In,self, Ints,dims, int64_t,correction, bool,keep_dims, Out,var, Out,mean), (not_complex(self), reduced(var, self, dims, keep_dims)), write({var, mean}, at::var_mean(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
-ACLNN(StdMeanCorrection, (In,self, Ints,dims, int64_t,correction, bool,keep_dims, Out,std, Out,mean), (not_complex(self), reduced(std, self, dims, keep_dims)), write({std, mean}, at::std_mean(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
-ACLNN(LogSumExp,         (In,self, Ints,dims, bool,keep_dims, Out,out),              reduced(out, self, dims, keep_dims), write(out, at::logsumexp(self, dims, keep_dims)))
-ACLNN(LinalgVectorNorm, (In,self, Num,ord, Ints,dims, bool,keep_dims, Dtype,dtype, Out,out), (not_complex(self), reduced(out, self, dims, keep_dims)), write(out, at::linalg_vector_norm(self, ord, dims_or_all(dims), keep_dims, out.scalar_type())))
-ACLNN(Norm,            (In,self, Num,p, Ints,dims, bool,keep_dims, Out,out),               (not_complex(self), reduced(out, self, dims, keep_dims)), write(out, at::linalg_vector_norm(self, p, dims_or_all(dims), keep_dims, out.scalar_type())))
-ACLNN(Median,            (In,self, Out,out),                                         one_element(out),                    write(out, at::median(self)))
-ACLNN(NanMedian,         (In,self, Out,out),                                         one_element(out),                    write(out, at::nanmedian(self)))
-ACLNN(MedianDim,         (In,self, int64_t,dim, bool,keep_dim, Out,out, Out,indices), reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::median(self, dim, keep_dim)))
-ACLNN(NanMedianDim,      (In,self, int64_t,dim, bool,keep_dim, Out,out, Out,indices), reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::nanmedian(self, dim, keep_dim)))
-ACLNN(Kthvalue,          (In,self, int64_t,k, int64_t,dim, bool,keep_dim, Out,out, Out,indices), reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
+ACLNN(ReduceSum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::sum(self, dims, keep_dims, out.scalar_type())))
+ACLNN(ReduceNansum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
+      reduced(out, self, dims, keep_dims),
+      write(out, at::nansum(self, dims_or_all(dims), keep_dims, out.scalar_type())))
+ACLNN(Mean, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::mean(self, dims, keep_dims, out.scalar_type())))
+ACLNN(Prod, (In, self, Dtype, dtype, Out, out), one_element(out), write(out, kernels::product(self, out.scalar_type())))
+ACLNN(ProdDim, (In, self, int64_t, dim, bool, keep_dim, Dtype, dtype, Out, out), reduced_to({out}, self, dim, keep_dim),
+      write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
+ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::amax(self, dims, keep_dims)))
+ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::amin(self, dims, keep_dims)))
+ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max), when_run(),
+      minmax(self, dims, keep_dims, min, max))
+ACLNN(AminmaxAll, (In, self, Out, min, Out, max), (one_element(min), one_element(max)),
+      minmax(self, {}, false, min, max))
+ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
+      reduced_to({min, max}, self, dim, keep_dim), minmax(self, {dim}, keep_dim, min, max))
+ACLNN(Max, (In, self, Out, out), one_element(out), write(out, at::max(self)))
+ACLNN(Min, (In, self, Out, out), one_element(out), write(out, at::min(self)))
+ACLNN(MaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
+      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::max(self, dim, keep_dim)))
+ACLNN(MinDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
+      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::min(self, dim, keep_dim)))
+ACLNN(ArgMax, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
+      write(out, at::argmax(self, dim, keep_dim)))
+ACLNN(ArgMin, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
+      write(out, at::argmin(self, dim, keep_dim)))
+ACLNN(All, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::all(self, dims_or_all(dims), keep_dims)))
+ACLNN(Any, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::any(self, dims_or_all(dims), keep_dims)))
+ACLNN(Std, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, out),
+      (not_complex(self), reduced(out, self, dims, keep_dims)),
+      write(out, kernels::deviation(self, dims, correction, keep_dims).std))
+ACLNN(VarCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, out),
+      (not_complex(self), reduced(out, self, dims, keep_dims)),
+      write(out, at::var(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
+ACLNN(VarMean, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, var, Out, mean),
+      (not_complex(self), reduced(var, self, dims, keep_dims)),
+      write({var, mean}, at::var_mean(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
+ACLNN(StdMeanCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, std, Out, mean),
+      (not_complex(self), reduced(std, self, dims, keep_dims)),
+      write_deviation(std, mean, kernels::deviation(self, dims, correction, keep_dims)))
+ACLNN(LogSumExp, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::logsumexp(self, dims, keep_dims)))
+ACLNN(LinalgVectorNorm, (In, self, Num, ord, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
+      (not_complex(self), reduced(out, self, dims, keep_dims)),
+      write(out, at::linalg_vector_norm(self, ord, dims_or_all(dims), keep_dims, out.scalar_type())))
+ACLNN(Norm, (In, self, Num, p, Ints, dims, bool, keep_dims, Out, out),
+      (not_complex(self), reduced(out, self, dims, keep_dims)),
+      write(out, at::linalg_vector_norm(self, p, dims_or_all(dims), keep_dims, out.scalar_type())))
+ACLNN(Median, (In, self, Out, out), one_element(out), write(out, at::median(self)))
+ACLNN(NanMedian, (In, self, Out, out), one_element(out), write(out, at::nanmedian(self)))
+ACLNN(MedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
+      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::median(self, dim, keep_dim)))
+ACLNN(NanMedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
+      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::nanmedian(self, dim, keep_dim)))
+ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
+      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
 // cumulative
-ACLNN(Cumsum,            (In,self, int64_t,dim, Dtype,dtype, Out,out),               like(out, self),                     write(out, at::cumsum(self, dim, out.scalar_type())))
-ACLNN(Cumprod,           (In,self, Num,dim, Dtype,dtype, Out,out),                   like(out, self),                     write(out, at::cumprod(wide(self), dim.toLong(), wide(out).scalar_type())))
-ACLNN(Cummax,            (In,self, int64_t,dim, Out,out, Out,indices),               like(out, self),                     write({out, indices}, at::cummax(self, dim)))
-ACLNN(Cummin,            (In,self, int64_t,dim, Out,out, Out,indices),               like(out, self),                     write({out, indices}, at::cummin(self, dim)))
+ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), like(out, self),
+      write(out, at::cumsum(self, dim, out.scalar_type())))
+ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), like(out, self),
+      write(out, kernels::running_product(self, dim.toLong(), out.scalar_type())))
+ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), like(out, self),
+      write({out, indices}, at::cummax(self, dim)))
+ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), like(out, self),
+      write({out, indices}, at::cummin(self, dim)))
 
 // sorting
-ACLNN(Sort,              (In,self, bool,stable, int64_t,dim, bool,descending, Out,out, Out,indices), like(out, self),     write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))
-ACLNN(Topk,              (In,self, int64_t,k, int64_t,dim, bool,largest, bool,sorted, Out,out, Out,indices), when_run(),  write({out, indices}, at::topk(self, k, dim, largest, sorted)))
+ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices), like(out, self),
+      write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))
+ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Out, out, Out, indices), when_run(),
+      write({out, indices}, at::topk(self, k, dim, largest, sorted)))
 
 // counting and searching
-ACLNN(Histc,             (In,self, int64_t,bins, Num,min, Num,max, Out,out),         shape(out, {bins}),                  write(out, at::histc(self.to(at::isIntegralType(self.scalar_type(), false) ? at::kDouble : at::kFloat), bins, min, max).to(out.scalar_type())))
-ACLNN(Bincount,          (In,self, In,weights, int64_t,minimum, Out,out),            when_run(),                          write(out, at::bincount(self, optional(weights), minimum)))
-ACLNN(Unique,            (In,self, bool,sorted, bool,inverted, Resized,values, Out,inverse), when_run(),                  unique(at::_unique2(self, sorted, true, false), values, inverse, {}))
-ACLNN(Unique2,           (In,self, bool,sorted, bool,inverted, bool,counted, Resized,values, Out,inverse, Resized,counts), when_run(), unique(at::_unique2(self, sorted, true, true), values, inverse, counts))
-ACLNN(UniqueDim,         (In,self, bool,sorted, bool,inverted, int64_t,dim, Resized,values, Out,inverse, Resized,counts), when_run(), unique(at::unique_dim(self, dim, sorted, true, true), values, inverted ? inverse : at::Tensor(), counts))
-ACLNN(UniqueConsecutive, (In,self, bool,inverted, bool,counted, int64_t,dim, Resized,values, Out,inverse, Resized,counts), when_run(), unique_consecutive(self, dim, values, inverted ? inverse : at::Tensor(), counts))
-ACLNN(SearchSorted,      (In,sequence, In,self, bool,int32, bool,right, In,sorter, Out,out), like(out, self),             write(out, at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))
-ACLNN(SearchSorteds,     (In,sequence, Num,self, bool,int32, bool,right, In,sorter, Out,out), one_element(out),           write(out, at::searchsorted(sequence.contiguous(), self, int32, right, std::nullopt, optional(sorter))))
-ACLNN(Bucketize,         (In,self, In,boundaries, bool,int32, bool,right, Out,out),  like(out, self),                     write(out, at::bucketize(self.contiguous(), boundaries.contiguous(), int32, right)))
-// clang-format on
+ACLNN(Histc, (In, self, int64_t, bins, Num, min, Num, max, Out, out), shape(out, {bins}),
+      write(out,
+            at::histc(self.to(at::isIntegralType(self.scalar_type(), false) ? at::kDouble : at::kFloat), bins, min, max)
+                .to(out.scalar_type())))
+ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), when_run(),
+      write(out, at::bincount(self, optional(weights), minimum)))
+ACLNN(Unique, (In, self, bool, sorted, bool, inverted, Resized, values, Out, inverse), when_run(),
+      unique(at::_unique2(self, sorted, true, false), values, inverse, {}))
+ACLNN(Unique2, (In, self, bool, sorted, bool, inverted, bool, counted, Resized, values, Out, inverse, Resized, counts),
+      when_run(), unique(at::_unique2(self, sorted, true, true), values, inverse, counts))
+ACLNN(UniqueDim, (In, self, bool, sorted, bool, inverted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
+      when_run(),
+      unique(at::unique_dim(self, dim, sorted, true, true), values, inverted ? inverse : at::Tensor(), counts))
+ACLNN(UniqueConsecutive,
+      (In, self, bool, inverted, bool, counted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
+      when_run(), unique_consecutive(self, dim, values, inverted ? inverse : at::Tensor(), counts))
+ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
+      write(out,
+            at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))
+ACLNN(SearchSorteds, (In, sequence, Num, self, bool, int32, bool, right, In, sorter, Out, out), one_element(out),
+      write(out, at::searchsorted(sequence.contiguous(), self, int32, right, std::nullopt, optional(sorter))))
+ACLNN(Bucketize, (In, self, In, boundaries, bool, int32, bool, right, Out, out), like(out, self),
+      write(out, at::bucketize(self.contiguous(), boundaries.contiguous(), int32, right)))

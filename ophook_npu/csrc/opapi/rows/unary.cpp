@@ -6,7 +6,8 @@ using namespace sim::aclnn;
 namespace {
 
 // One scale for all, or one for each index of the axis.
-at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis, const at::Tensor& out) {
+at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis,
+                     const at::Tensor& out) {
   SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
   auto along = [&](const at::Tensor& values) {
     Dims sizes(self.dim(), 1);
@@ -19,20 +20,20 @@ at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at:
   if (zero_points.defined()) steps.add_(along(zero_points));
   const double bits = 8.0 * double(out.element_size());
   const bool is_signed = out.scalar_type() != at::kByte;
-  return steps.clamp_(is_signed ? -std::exp2(bits - 1) : 0, (is_signed ? std::exp2(bits - 1) : std::exp2(bits)) - 1).to(out.scalar_type());
+  return steps.clamp_(is_signed ? -std::exp2(bits - 1) : 0, (is_signed ? std::exp2(bits - 1) : std::exp2(bits)) - 1)
+      .to(out.scalar_type());
 }
 
 }  // namespace
 
-// clang-format off
 // An operator and its in-place form.
-#define UNARY(Op, fn) \
-  ACLNN(Op,          (In,self, Out,out), like(out, self), at::fn##_out(out, self)) \
-  ACLNN(Inplace##Op, (Ref,self),         when_run(),      self.fn##_())
+#define UNARY(Op, fn)                                                       \
+  ACLNN(Op, (In, self, Out, out), like(out, self), at::fn##_out(out, self)) \
+  ACLNN(Inplace##Op, (Ref, self), when_run(), self.fn##_())
 // One whose result is a floating-point number.
-#define FUNCTION(Op, fn) \
-  ACLNN(Op,          (In,self, Out,out), function_of(out, self),  at::fn##_out(out, self)) \
-  ACLNN(Inplace##Op, (Ref,self),         function_of(self, self), self.fn##_())
+#define FUNCTION(Op, fn)                                                           \
+  ACLNN(Op, (In, self, Out, out), function_of(out, self), at::fn##_out(out, self)) \
+  ACLNN(Inplace##Op, (Ref, self), function_of(self, self), self.fn##_())
 
 FUNCTION(Acos, acos)
 FUNCTION(Acosh, acosh)
@@ -64,37 +65,44 @@ FUNCTION(Sinh, sinh)
 FUNCTION(Sqrt, sqrt)
 FUNCTION(Tan, tan)
 
-ACLNN(Abs,              (In,self, Out,out),                       like(out, self),                at::abs_out(out, self))
-ACLNN(AngleV2,          (In,self, Out,out),                       like(out, self),                at::angle_out(out, self))
-ACLNN(BitwiseNot,       (In,self, Out,out),                       like(out, self),                at::bitwise_not_out(out, self))
-ACLNN(IsFinite,         (In,self, Out,out),                       like(out, self),                write(out, at::isfinite(self)))
-ACLNN(IsNegInf,         (In,self, Out,out),                       like(out, self),                at::isneginf_out(out, self))
-ACLNN(IsPosInf,         (In,self, Out,out),                       like(out, self),                at::isposinf_out(out, self))
-ACLNN(Neg,              (In,self, Out,out),                       like(out, self),                at::neg_out(out, self))
-ACLNN(Round,            (In,self, Out,out),                       like(out, self),                at::round_out(out, self))
-ACLNN(RoundDecimals,    (In,self, int64_t,decimals, Out,out),     like(out, self),                at::round_out(out, self, decimals))
-ACLNN(Sign,             (In,self, Out,out),                       like(out, self),                self.is_complex() ? at::sgn_out(out, self) : at::sign_out(out, self))
-ACLNN(Signbit,          (In,self, Out,out),                       like(out, self),                at::signbit_out(out, self))
-ACLNN(Trunc,            (In,self, Out,out),                       like(out, self),                at::trunc_out(out, self))
-ACLNN(Logit,            (In,self, double,eps, Out,out),           function_of(out, self),         write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
-ACLNN(LogitGrad,        (In,self, In,grad, double,eps, Out,out),  like(out, self),                write(out, at::logit_backward(grad, self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
-ACLNN(Quantize,         (In,self, In,scales, In,zero_points, Dtype,dtype, int64_t,axis, Out,out), like(out, self), write(out, quantized(self, scales, zero_points, axis, out)))
-ACLNN(Cast,             (In,self, Dtype,dtype, Out,out),          like(out, self),                out.copy_(self))
+ACLNN(Abs, (In, self, Out, out), like(out, self), at::abs_out(out, self))
+ACLNN(AngleV2, (In, self, Out, out), like(out, self), at::angle_out(out, self))
+ACLNN(BitwiseNot, (In, self, Out, out), like(out, self), at::bitwise_not_out(out, self))
+ACLNN(IsFinite, (In, self, Out, out), like(out, self), write(out, at::isfinite(self)))
+ACLNN(IsNegInf, (In, self, Out, out), like(out, self), at::isneginf_out(out, self))
+ACLNN(IsPosInf, (In, self, Out, out), like(out, self), at::isposinf_out(out, self))
+ACLNN(Neg, (In, self, Out, out), like(out, self), at::neg_out(out, self))
+ACLNN(Round, (In, self, Out, out), like(out, self), at::round_out(out, self))
+ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), like(out, self), at::round_out(out, self, decimals))
+ACLNN(Sign, (In, self, Out, out), like(out, self), self.is_complex() ? at::sgn_out(out, self) : at::sign_out(out, self))
+ACLNN(Signbit, (In, self, Out, out), like(out, self), at::signbit_out(out, self))
+ACLNN(Trunc, (In, self, Out, out), like(out, self), at::trunc_out(out, self))
+ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self),
+      write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
+      write(out, at::logit_backward(grad, self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out), like(out, self),
+      write(out, quantized(self, scales, zero_points, axis, out)))
+ACLNN(Cast, (In, self, Dtype, dtype, Out, out), like(out, self), out.copy_(self))
 
-ACLNN(InplaceRoundDecimals, (Ref,self, int64_t,decimals),         when_run(),                     self.round_(decimals))
-ACLNN(InplaceNanToNum,  (Ref,self, float,nan, float,posinf, float,neginf), when_run(),            self.nan_to_num_(nan, posinf, neginf))
+ACLNN(InplaceRoundDecimals, (Ref, self, int64_t, decimals), when_run(), self.round_(decimals))
+ACLNN(InplaceNanToNum, (Ref, self, float, nan, float, posinf, float, neginf), when_run(),
+      self.nan_to_num_(nan, posinf, neginf))
 
 // fills, and tensors made of nothing
-ACLNN(InplaceFillScalar,(Ref,self, Num,value),                    when_run(),                     self.fill_(value))
-ACLNN(InplaceFillTensor,(Ref,self, In,value),                     one_element(value),             self.fill_(value.reshape({})))
-ACLNN(InplaceFillDiagonal, (Ref,self, Num,value, bool,wrap),      when_run(),                     self.fill_diagonal_(value, wrap))
-ACLNN(InplaceZero,      (Ref,self),                               when_run(),                     self.zero_())
-ACLNN(InplaceOne,       (Ref,self),                               when_run(),                     self.fill_(1))
-ACLNN(InplaceCopy,      (Ref,self, In,source),                    into(self, {source}),           self.copy_(source))
-ACLNN(Arange,           (Num,start, Num,end, Num,step, Out,out),  when_run(),                     write(out, at::arange(start, end, step, out.scalar_type())))
-ACLNN(Range,            (Num,start, Num,end, Num,step, Out,out),  when_run(),                     write(out, at::range(start, end, step, out.scalar_type())))
-ACLNN(Linspace,         (Num,start, Num,end, int64_t,steps, Out,out),              shape(out, {steps}), write(out, at::linspace(start, end, steps, out.scalar_type())))
-ACLNN(LogSpace,         (Num,start, Num,end, int64_t,steps, double,base, Out,out), shape(out, {steps}), write(out, at::logspace(start, end, steps, base, out.scalar_type())))
-ACLNN(Eye,              (int64_t,n, int64_t,m, Out,out),          shape(out, {n, m}),             write(out, at::eye(n, m, out.options())))
-// clang-format on
+ACLNN(InplaceFillScalar, (Ref, self, Num, value), when_run(), self.fill_(value))
+ACLNN(InplaceFillTensor, (Ref, self, In, value), one_element(value), self.fill_(value.reshape({})))
+ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), when_run(), self.fill_diagonal_(value, wrap))
+ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
+ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
+ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
+ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), when_run(),
+      write(out, at::arange(start, end, step, out.scalar_type())))
+ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), when_run(),
+      write(out, at::range(start, end, step, out.scalar_type())))
+ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out), shape(out, {steps}),
+      write(out, at::linspace(start, end, steps, out.scalar_type())))
+ACLNN(LogSpace, (Num, start, Num, end, int64_t, steps, double, base, Out, out), shape(out, {steps}),
+      write(out, at::logspace(start, end, steps, base, out.scalar_type())))
+ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at::eye(n, m, out.options())))
 #undef UNARY

@@ -1,5 +1,6 @@
-// Cross entropy over a vocabulary that is sliced over devices, fused with the product that makes the logits: each device
-// has the logits (batch, slice) of its slice; between the first two operators the caller reduces over the devices.
+// Cross entropy over a vocabulary that is sliced over devices, fused with the product that makes the logits: each
+// device has the logits (batch, slice) of its slice; between the first two operators the caller reduces over the
+// devices.
 #include "opapi/aclnn.h"
 
 #include <ATen/TensorOperators.h>
@@ -20,8 +21,8 @@ at::Tensor unpacked(const at::Tensor& bits, int64_t count) {
 }
 
 void multiplies(const at::Tensor& input, const at::Tensor& weight) {
-  SIM_CHECK(input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1), "input (batch, hidden) and weight (slice, hidden) expected, got ",
-              input.sizes(), " and ", weight.sizes());
+  SIM_CHECK(input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1),
+            "input (batch, hidden) and weight (slice, hidden) expected, got ", input.sizes(), " and ", weight.sizes());
   of_dtype("input", input, {at::kHalf, at::kBFloat16});
   same_dtype({input, weight});
 }
@@ -29,19 +30,24 @@ void multiplies(const at::Tensor& input, const at::Tensor& weight) {
 void no_smoothing(double smoothing) { SIM_CHECK(smoothing == 0, "label_smoothing ", smoothing, "; allowed: 0"); }
 
 void indices(int64_t first, int64_t last, const at::Tensor& weight) {
-  SIM_CHECK(first >= 0 && last >= first && last - first < weight.size(0), "indices ", first, " to ", last, " for a slice of ", weight.size(0));
+  SIM_CHECK(first >= 0 && last >= first && last - first < weight.size(0), "indices ", first, " to ", last,
+            " for a slice of ", weight.size(0));
 }
 
 void absent(const at::Tensor& tensor) { SIM_CHECK(!tensor.defined(), "input and weight must be absent"); }
 
 void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax) {
-  SIM_CHECK(softmax.defined() || (max.defined() && sum.defined()), "either softmax, or logits_max and sum_exp_logits, must be there");
+  SIM_CHECK(softmax.defined() || (max.defined() && sum.defined()),
+            "either softmax, or logits_max and sum_exp_logits, must be there");
 }
 
-at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) { return at::matmul(wide(input), wide(weight).t()); }
+at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) {
+  return at::matmul(wide(input), wide(weight).t());
+}
 
-void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last, const at::Tensor& max,
-             const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask, const at::Tensor& masked_target, const at::Tensor& logits) {
+void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
+             const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
+             const at::Tensor& masked_target, const at::Tensor& logits) {
   at::Tensor all = logits_of(input, weight), most = std::get<0>(all.max(1)), less = all - most.unsqueeze(1);
   at::Tensor elsewhere = target.lt(first) | target.gt(last);
   at::Tensor row = at::where(elsewhere, 0, target - first);
@@ -57,11 +63,13 @@ at::Tensor probabilities(const at::Tensor& logits, const at::Tensor& max, const 
   return at::exp(wide(logits) - max.unsqueeze(1)) / sum.unsqueeze(1);
 }
 
-void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask, const at::Tensor& masked_target,
-               const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax, const at::Tensor& input_grad, const at::Tensor& weight_grad) {
+void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask,
+               const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,
+               const at::Tensor& input_grad, const at::Tensor& weight_grad) {
   at::Tensor d = softmax.defined() ? softmax.clone() : probabilities(logits_of(input, weight), max, sum);
   int64_t batch = d.size(0);
-  at::Tensor here = unpacked(mask, batch).logical_not().to(d.scalar_type()), place = masked_target.to(at::kLong).unsqueeze(1);
+  at::Tensor here = unpacked(mask, batch).logical_not().to(d.scalar_type()),
+             place = masked_target.to(at::kLong).unsqueeze(1);
   d.scatter_add_(1, place, -here.unsqueeze(1));
   d = d * grad.unsqueeze(1);
   write(input_grad, at::matmul(d, wide(weight)));
@@ -70,16 +78,19 @@ void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor
 
 }  // namespace
 
-// clang-format off
-ACLNN(FusedLinearOnlineMaxSum, (In,input, In,weight, In,target, int64_t,first, int64_t,last, Out,max, Out,sum, Out,predicted, Out,mask, Out,maskedTarget, Out,logits),
-      (multiplies(input, weight), same_dtype({target, maskedTarget}),
-       indices(first, last, weight)),
+ACLNN(FusedLinearOnlineMaxSum,
+      (In, input, In, weight, In, target, int64_t, first, int64_t, last, Out, max, Out, sum, Out, predicted, Out, mask,
+       Out, maskedTarget, Out, logits),
+      (multiplies(input, weight), same_dtype({target, maskedTarget}), indices(first, last, weight)),
       max_sum(input, weight, target, first, last, max, sum, predicted, mask, maskedTarget, logits))
-ACLNN(FusedCrossEntropyLossWithMaxSum, (In,max, In,sum, In,predicted, float,smoothing, In,input, In,weight, In,logits, Out,loss, Out,softmax),
+ACLNN(FusedCrossEntropyLossWithMaxSum,
+      (In, max, In, sum, In, predicted, float, smoothing, In, input, In, weight, In, logits, Out, loss, Out, softmax),
       (no_smoothing(smoothing), like(loss, max), like(sum, max), like(predicted, max), absent(input), absent(weight)),
-      (write(loss, at::log(sum) - predicted), logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
-ACLNN(FusedLinearCrossEntropyLossGrad, (In,grad, In,input, In,weight, In,mask, In,maskedTarget, float,smoothing, In,max, In,sum, In,softmax, Out,inputGrad, Out,weightGrad),
+      (write(loss, at::log(sum) - predicted),
+       logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
+ACLNN(FusedLinearCrossEntropyLossGrad,
+      (In, grad, In, input, In, weight, In, mask, In, maskedTarget, float, smoothing, In, max, In, sum, In, softmax,
+       Out, inputGrad, Out, weightGrad),
       (multiplies(input, weight), no_smoothing(smoothing), like(inputGrad, input), like(weightGrad, weight),
        enough_saved(max, sum, softmax)),
       loss_grad(grad, input, weight, mask, maskedTarget, max, sum, softmax, inputGrad, weightGrad))
-// clang-format on

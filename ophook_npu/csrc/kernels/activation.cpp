@@ -1,0 +1,138 @@
+#include "kernels/activation.h"
+
+namespace sim::kernels {
+
+static constexpr double kFastGelu = 1.702;
+
+at::Tensor fast_gelu(const at::Tensor& x) { return swish(x, kFastGelu); }
+
+at::Tensor fast_gelu_backward(const at::Tensor& grad, const at::Tensor& x) {
+  return swish_backward(grad, x, kFastGelu);
+}
+
+at::Tensor swish(const at::Tensor& x, double scale) {
+  return scale == 1 ? at::silu(wide(x)) : at::mul(wide(x), at::sigmoid(at::mul(wide(x), scale)));
+}
+
+// With s = scale x it is silu(s) / scale, and its slope that of silu at s.
+at::Tensor swish_backward(const at::Tensor& grad, const at::Tensor& x, double scale) {
+  return at::silu_backward(wide(grad), scale == 1 ? wide(x) : at::mul(wide(x), scale));
+}
+
+at::Tensor log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& x) {
+  return at::mul(wide(grad), at::sigmoid(at::neg(wide(x))));
+}
+
+static at::Tensor line(const at::Tensor& x, double slope, double shift) {
+  const at::Tensor numbers = at::isIntegralType(x.scalar_type(), true) ? x.to(at::kFloat) : wide(x);
+  return at::add(at::mul(numbers, slope), shift);
+}
+
+at::Tensor hard_sigmoid(const at::Tensor& x, double slope, double shift) {
+  return line(x, slope, shift).clamp_(0, 1).to(x.scalar_type());
+}
+
+at::Tensor hard_sigmoid_backward(const at::Tensor& grad, const at::Tensor& x, double slope, double shift) {
+  const at::Tensor y = line(x, slope, shift);
+  return at::where(at::logical_and(y.gt(0), y.lt(1)), at::mul(wide(grad), slope), 0);
+}
+
+// Shaped to broadcast over x, in the weight's own type.
+static at::Tensor for_channels(const at::Tensor& weight, const at::Tensor& x) {
+  return along(weight, x, x.dim() < 2 ? 0 : 1).to(weight.scalar_type());
+}
+
+at::Tensor prelu(const at::Tensor& x, const at::Tensor& weight) {
+  return at::_prelu_kernel(x, weight.dim() == x.dim() ? weight : for_channels(weight, x));
+}
+
+PreluGradients prelu_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) {
+  const at::Tensor slope = for_channels(weight, x);
+  auto [to_x, to_weight] = at::_prelu_kernel_backward(grad, x, slope.expand_as(x));
+  return {to_x, to_weight.sum_to_size(slope.sizes()).reshape(weight.sizes())};
+}
+
+void known_activation(const std::string& name) {
+  const bool known = name == "relu" || name == "gelu" || name == "gelu_tanh" || name == "fastgelu" || name == "silu";
+  SIM_CHECK(known, "activation ", name, " is not simulated; allowed: relu, gelu, gelu_tanh, fastgelu, silu");
+}
+
+at::Tensor activated(const at::Tensor& x, const std::string& name) {
+  known_activation(name);
+  if (name == "relu") return at::relu(x);
+  if (name == "silu") return at::silu(x);
+  return name == "fastgelu" ? fast_gelu(x) : at::gelu(x, name == "gelu_tanh" ? "tanh" : "none");
+}
+
+struct Halves {
+  at::Tensor first, second;
+};
+static Halves halves(const at::Tensor& x, int64_t dim) {
+  Tensors parts = at::chunk(wide(x), 2, dim);
+  return {parts[0], parts[1]};
+}
+
+static const char* approximation(int64_t mode) { return mode == 1 ? "tanh" : "none"; }
+
+at::Tensor glu(const at::Tensor& x, int64_t dim) { return at::glu(wide(x), dim); }
+
+at::Tensor glu_backward(const at::Tensor& grad, const at::Tensor& x, int64_t dim) {
+  return at::glu_backward(wide(grad), wide(x), dim);
+}
+
+at::Tensor swiglu(const at::Tensor& x, int64_t dim) {
+  const auto [gate, value] = halves(x, dim);
+  return at::mul(at::silu(gate), value);
+}
+
+at::Tensor swiglu_backward(const at::Tensor& grad, const at::Tensor& x, int64_t dim) {
+  const auto [gate, value] = halves(x, dim);
+  const at::Tensor to = wide(grad);
+  return at::cat({at::silu_backward(at::mul(to, value), gate), at::mul(to, at::silu(gate))}, dim);
+}
+
+at::Tensor gelu_mul(const at::Tensor& x, const std::string& approximate) {
+  const auto [gate, value] = halves(x, -1);
+  return at::mul(at::gelu(gate, approximate), value);
+}
+
+GeGlu geglu(const at::Tensor& x, int64_t dim, int64_t mode, bool left) {
+  const auto [first, second] = halves(x, dim);
+  const at::Tensor gelu = at::gelu(left ? first : second, approximation(mode));
+  return {at::mul(gelu, left ? second : first), gelu};
+}
+
+at::Tensor geglu_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gelu, int64_t dim,
+                          int64_t mode, bool left) {
+  const auto [first, second] = halves(x, dim);
+  const at::Tensor to = wide(grad);
+  const at::Tensor to_gate =
+      at::gelu_backward(at::mul(to, left ? second : first), left ? first : second, approximation(mode));
+  const at::Tensor to_value = at::mul(to, wide(gelu));
+  return left ? at::cat({to_gate, to_value}, dim) : at::cat({to_value, to_gate}, dim);
+}
+
+at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& y, int64_t dim) {
+  return at::_softmax_backward_data(wide(grad), wide(y), dim, wide(y).scalar_type());
+}
+
+at::Tensor log_softmax_backward(const at::Tensor& grad, const at::Tensor& y, int64_t dim) {
+  return at::_log_softmax_backward_data(wide(grad), wide(y), dim, wide(y).scalar_type());
+}
+
+static at::Tensor left_out(const at::Tensor& scores, const at::Tensor& mask, bool triangle) {
+  return triangle ? at::ones_like(scores, at::kBool).triu(1) : mask.to(at::kBool);
+}
+
+at::Tensor masked_softmax(const at::Tensor& x, const at::Tensor& mask, double scale, bool triangle) {
+  const at::Tensor scores = at::mul(wide(x), scale);
+  return at::softmax(scores.masked_fill(left_out(scores, mask, triangle), -10000.0), -1);
+}
+
+at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& y, const at::Tensor& mask, double scale,
+                                   bool triangle) {
+  const at::Tensor result = at::_softmax_backward_data(wide(grad), wide(y), -1, at::kFloat).mul_(scale);
+  return result.masked_fill_(left_out(result, mask, triangle), 0);
+}
+
+}  // namespace sim::kernels

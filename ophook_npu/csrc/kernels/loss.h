@@ -1,0 +1,29 @@
+// Losses that both interfaces have. reduction: ATen's numbers, 0 none, 1 mean, 2 sum.
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::kernels {
+
+// The log-probabilities stay wide: the loss of a half tensor is rounded once.
+at::Tensor mse(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+at::Tensor mse_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+struct Nll {
+  at::Tensor loss, total_weight;
+};
+Nll nll(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction, int64_t ignored);
+at::Tensor nll_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight,
+                        int64_t reduction, int64_t ignored, const at::Tensor& total_weight);
+
+// log_alpha has `columns` for a row of the longest target and zeros where no path leads. A batch stands in dimension 1
+// of x.
+struct Ctc {
+  at::Tensor loss, log_alpha;
+};
+Ctc ctc(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inputs, const Dims& labels, int64_t blank,
+        bool zero_infinity, int64_t columns);
+at::Tensor ctc_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets,
+                        const Dims& inputs, const Dims& labels, const at::Tensor& loss, const at::Tensor& log_alpha,
+                        int64_t blank, bool zero_infinity);
+
+}  // namespace sim::kernels

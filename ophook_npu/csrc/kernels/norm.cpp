@@ -1,0 +1,185 @@
+#include "kernels/norm.h"
+
+#include "kernels/activation.h"
+
+namespace sim::kernels {
+
+// ---- over a batch
+// ----------------------------------------------------------------------------------------------------
+static at::Tensor own_copy(const at::Tensor& running) { return running.defined() ? wide(running).clone() : running; }
+
+// ATen changes running statistics in place and wants them in the data's type.
+BatchNormal batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                       const at::Tensor& running_mean, const at::Tensor& running_var, bool training, double momentum,
+                       double eps) {
+  const at::Tensor new_mean = own_copy(running_mean), new_var = own_copy(running_var);
+  auto [y, mean, rstd] = at::native_batch_norm(wide(x), optional(wide(weight)), optional(wide(bias)),
+                                               optional(new_mean), optional(new_var), training, momentum, eps);
+  return {y, new_mean, new_var, mean, rstd};
+}
+
+NormalGradients batch_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                                    const at::Tensor& running_mean, const at::Tensor& running_var,
+                                    const at::Tensor& mean, const at::Tensor& rstd, bool training, double eps,
+                                    Wanted wanted) {
+  auto [to_x, to_weight, to_bias] = at::native_batch_norm_backward(
+      wide(grad), wide(x), optional(wide(weight)), optional(wide(running_mean)), optional(wide(running_var)),
+      optional(wide(mean)), optional(wide(rstd)), training, eps, wanted);
+  return {to_x, to_weight, to_bias};
+}
+
+at::Tensor batch_variance(const at::Tensor& x) { return at::var(wide(x), all_but(x, 1), false); }
+
+static at::Tensor inverse_root(const at::Tensor& var, double eps) { return at::rsqrt(at::add(var, eps)); }
+
+Normal batch_statistics(const at::Tensor& x, double eps) {
+  auto [var, mean] = at::var_mean(wide(x), all_but(x, 1), false, false);
+  return {{}, mean, inverse_root(var, eps)};
+}
+
+Sums batch_sums(const at::Tensor& x) { return {wide(x).sum(all_but(x, 1)), at::square(wide(x)).sum(all_but(x, 1))}; }
+
+at::Tensor batch_normalized(const at::Tensor& x, const at::Tensor& mean, const at::Tensor& rstd,
+                            const at::Tensor& weight, const at::Tensor& bias) {
+  at::Tensor y = at::mul(at::sub(wide(x), along(mean, x, 1)), along(rstd, x, 1));
+  if (weight.defined()) y = at::mul(y, along(weight, x, 1));
+  return bias.defined() ? at::add(y, along(bias, x, 1)) : y;
+}
+
+static at::Tensor moved(const at::Tensor& running, const at::Tensor& now, double momentum) {
+  return running.defined() ? at::add(at::mul(wide(running), 1 - momentum), now, momentum) : running;
+}
+
+static BatchNormal whole(const at::Tensor& mean, const at::Tensor& var, double count, const at::Tensor& running_mean,
+                         const at::Tensor& running_var, double momentum, double eps) {
+  return {{},
+          moved(running_mean, mean, momentum),
+          moved(running_var, at::mul(var, count / std::max(count - 1, 1.0)), momentum),
+          mean,
+          inverse_root(var, eps)};
+}
+
+BatchNormal gathered_sums(const at::Tensor& sum, const at::Tensor& square_sum, const at::Tensor& counts,
+                          const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double eps) {
+  const double count = wide(counts).to(at::kFloat).sum().item<double>();
+  const at::Tensor mean = at::div(wide(sum).sum(0), count);
+  const at::Tensor var = at::sub(at::div(wide(square_sum).sum(0), count), at::square(mean));
+  return whole(mean, var, count, running_mean, running_var, momentum, eps);
+}
+
+BatchNormal gathered_statistics(const at::Tensor& means, const at::Tensor& rstds, const at::Tensor& counts,
+                                const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
+                                double eps) {
+  const at::Tensor rows = wide(counts).to(at::kFloat).reshape({-1, 1});
+  const double count = rows.sum().item<double>();
+  const at::Tensor mean = at::div(at::mul(wide(means), rows).sum(0), count);
+  const at::Tensor vars = at::sub(at::reciprocal(at::square(wide(rstds))), eps);
+  const at::Tensor var = at::div(at::mul(at::add(vars, at::square(at::sub(wide(means), mean))), rows).sum(0), count);
+  return whole(mean, var, count, running_mean, running_var, momentum, eps);
+}
+
+Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean) {
+  const Dims dims = all_but(x, 1);
+  return {wide(grad).sum(dims), at::mul(wide(grad), at::sub(wide(x), along(mean, x, 1))).sum(dims)};
+}
+
+at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                    const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
+                                    const at::Tensor& product_sum, double count) {
+  const at::Tensor mean_grad = at::div(along(sum, x, 1), count),
+                   mean_product = at::div(along(product_sum, x, 1), count);
+  const at::Tensor scale = along(rstd, x, 1);
+  const at::Tensor projected = at::mul(at::mul(at::sub(wide(x), along(mean, x, 1)), at::square(scale)), mean_product);
+  const at::Tensor to_x = at::mul(at::sub(at::sub(wide(grad), mean_grad), projected), scale);
+  return weight.defined() ? at::mul(to_x, along(weight, x, 1)) : to_x;
+}
+
+// ---- over the last dimensions
+// ------------------------------------------------------------------------------------------
+Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
+                  double eps) {
+  auto [y, mean, rstd] = at::native_layer_norm(wide(x), normalized, optional(wide(weight)), optional(wide(bias)), eps);
+  return {y, mean, rstd};
+}
+
+NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
+                                    const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
+                                    const at::Tensor& bias, Wanted wanted) {
+  const at::Tensor input = wide(x);
+  auto [to_x, to_weight, to_bias] = at::native_layer_norm_backward(
+      wide(grad), input, normalized, mean.to(input.scalar_type()), rstd.to(input.scalar_type()), optional(wide(weight)),
+      optional(wide(bias)), wanted);
+  return {to_x, to_weight, to_bias};
+}
+
+static at::Tensor inverse_rms(const at::Tensor& x, int64_t dims, double eps) {
+  return at::rsqrt(at::add(at::square(x).mean(last_dims(dims), true), eps));
+}
+
+Normal rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, double gamma_offset) {
+  const at::Tensor rstd = inverse_rms(wide(x), gamma.dim(), eps);
+  const at::Tensor factor = gamma_offset == 0 ? wide(gamma) : at::add(wide(gamma), gamma_offset);
+  return {at::mul(at::mul(wide(x), rstd), factor), {}, rstd};
+}
+
+NormalGradients rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
+                                  const at::Tensor& gamma) {
+  const at::Tensor input = wide(x), to = wide(grad);
+  at::Tensor inverse;
+  if (rstd.defined()) {
+    Dims sizes = input.sizes().vec();
+    std::fill(sizes.last(size_t(gamma.dim())), sizes.end(), 1);
+    inverse = wide(rstd).reshape(sizes);
+  } else {
+    inverse = inverse_rms(input, gamma.dim(), 0);
+  }
+  const at::Tensor normal = at::mul(input, inverse), scaled = at::mul(to, wide(gamma));
+  const at::Tensor mean = at::mul(scaled, normal).mean(last_dims(gamma.dim()), true);
+  return {at::mul(at::sub(scaled, at::mul(normal, mean)), inverse),
+          at::mul(to, normal).reshape({-1, gamma.numel()}).sum(0).reshape(gamma.sizes()),
+          {}};
+}
+
+// ---- over groups of channels
+// ---------------------------------------------------------------------------------------------
+static int64_t area_of(const at::Tensor& x) { return x.numel() / std::max<int64_t>(x.size(0) * x.size(1), 1); }
+
+Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
+                  int64_t area, int64_t groups, double eps) {
+  auto [y, mean, rstd] = at::native_group_norm(wide(x).contiguous(), optional(wide(gamma)), optional(wide(beta)), batch,
+                                               channels, area, groups, eps);
+  return {y, mean, rstd};
+}
+
+Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups, double eps) {
+  return group_norm(x, gamma, beta, x.size(0), x.size(1), area_of(x), groups, eps);
+}
+
+at::Tensor group_variance(const at::Tensor& x, int64_t groups) {
+  return at::var(wide(x).reshape({x.size(0), groups, -1}), at::IntArrayRef{-1}, false);
+}
+
+NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                    const at::Tensor& rstd, const at::Tensor& gamma, int64_t batch, int64_t channels,
+                                    int64_t area, int64_t groups, Wanted wanted) {
+  const auto statistic = [&](const at::Tensor& value) { return wide(value).reshape({batch, groups}).contiguous(); };
+  auto [to_x, to_gamma, to_beta] =
+      at::native_group_norm_backward(wide(grad).contiguous(), wide(x).contiguous(), statistic(mean), statistic(rstd),
+                                     optional(wide(gamma)), batch, channels, area, groups, wanted);
+  return {to_x, to_gamma, to_beta};
+}
+
+NormalGradients group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                          const at::Tensor& rstd, const at::Tensor& gamma, const at::Tensor& beta,
+                                          int64_t groups, double scale, Wanted wanted) {
+  const int64_t batch = x.size(0), channels = x.size(1), area = area_of(x);
+  const auto statistic = [&](const at::Tensor& value) { return wide(value).reshape({batch, groups, 1}); };
+  const at::Tensor grouped = wide(x).reshape({batch, groups, -1});
+  const at::Tensor normal =
+      at::mul(at::sub(grouped, statistic(mean)), statistic(rstd)).reshape({batch, channels, area});
+  const at::Tensor y = at::add(at::mul(normal, wide(gamma).unsqueeze(-1)), wide(beta).unsqueeze(-1)).reshape(x.sizes());
+  return group_norm_backward(swish_backward(grad, y, scale), x, mean, rstd, gamma, batch, channels, area, groups,
+                             wanted);
+}
+
+}  // namespace sim::kernels

@@ -1,0 +1,45 @@
+#include "kernels/random.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/PhiloxRNGEngine.h>
+
+namespace sim::kernels {
+
+at::Generator generator(uint64_t seed, uint64_t offset) {
+  at::Philox4_32 engine(seed, 0, offset);
+  const uint64_t high = engine();
+  return at::detail::createCPUGenerator(high << 32 | engine());
+}
+
+at::Tensor draw_kept(int64_t elements, double keep_probability, uint64_t seed, uint64_t offset) {
+  return at::empty({elements}, at::kBool).bernoulli_(keep_probability, generator(seed, offset));
+}
+
+static void holds(const at::Tensor& mask, int64_t bits) {
+  SIM_CHECK(mask.is_contiguous() && mask.numel() >= (bits + 7) / 8, "a mask of shape ", mask.sizes(), " does not hold ",
+            bits, " bits");
+}
+
+void pack_bits(const at::Tensor& mask, const at::Tensor& kept) {
+  holds(mask, kept.numel());
+  auto bits = mask.mutable_data_ptr<uint8_t>();
+  auto flags = kept.const_data_ptr<bool>();
+  std::fill_n(bits, mask.numel(), 0);
+  for (int64_t i = 0; i < kept.numel(); ++i) bits[i / 8] |= uint8_t(flags[i]) << (i % 8);
+}
+
+at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements) {
+  holds(mask, first + elements);
+  auto kept = at::empty({elements}, at::kBool);
+  auto flags = kept.mutable_data_ptr<bool>();
+  auto bits = mask.const_data_ptr<uint8_t>();
+  for (int64_t i = 0; i < elements; ++i) flags[i] = bits[(first + i) / 8] >> ((first + i) % 8) & 1;
+  return kept;
+}
+
+at::Tensor dropped(const at::Tensor& x, const at::Tensor& kept, double keep_probability) {
+  const at::Tensor flags = kept.reshape(x.sizes()).to(at::kBool);
+  return keep_probability > 0 ? at::where(flags, at::div(wide(x), keep_probability), 0) : at::zeros_like(x);
+}
+
+}  // namespace sim::kernels

@@ -1,0 +1,18 @@
+// Rotary position embedding: x cos + rotated(x) sin; mode 0 turns halves, mode 1 neighbours.
+#pragma once
+
+#include <string>
+
+#include "kernels/tensors.h"
+
+namespace sim::attention {
+
+void rotary_mode(int64_t mode);
+at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode);
+at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin);
+void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
+                     int64_t mode, const at::Tensor& grad_x, const at::Tensor& grad_cos, const at::Tensor& grad_sin);
+void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,
+                 const std::string& mode);
+
+}  // namespace sim::attention

@@ -1,0 +1,156 @@
+#include "kernels/tensors.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/WrapDimUtils.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace sim {
+
+void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
+  std::ostringstream message;
+  for (const Part& part : parts) part.print(message);
+  throw c10::Error({function, file, static_cast<uint32_t>(line)}, message.str());
+}
+
+void shape(const at::Tensor& out, at::IntArrayRef expected) {
+  SIM_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(),
+            ", expected ", expected);
+}
+void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
+static bool is_single(at::IntArrayRef sizes) { return sizes.empty() || (sizes.size() == 1 && sizes[0] == 1); }
+void one_element(const at::Tensor& out) {
+  if (!out.defined() || !is_single(out.sizes())) shape(out, {});
+}
+
+int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, of.dim()); }
+
+void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {
+  bool alike = true;  // the usual case, kept cheap
+  for (const at::Tensor& tensor : in) alike &= tensor.sizes() == out.sizes();
+  if (alike) return;
+  Dims sizes;
+  for (const at::Tensor& tensor : in)
+    if (tensor.defined()) sizes = at::infer_size(sizes, tensor.sizes());
+  shape(out, sizes);
+}
+
+void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
+  for (const at::Tensor& other : others)
+    if (other.defined() && other.sizes() != self.sizes()) shape(self, at::infer_size(self.sizes(), other.sizes()));
+}
+
+static void castable(at::ScalarType result, const at::Tensor& self, bool division) {
+  if (division && at::isIntegralType(result, true)) result = at::kFloat;
+  SIM_CHECK(at::canCast(result, self.scalar_type()), "result type ", result,
+            " can't be cast to the desired output type ", self.scalar_type());
+}
+void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) {
+  into(self, {other});
+  if (division || self.scalar_type() != other.scalar_type()) castable(at::result_type(self, other), self, division);
+}
+void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) {
+  if (!at::isFloatingType(self.scalar_type())) castable(at::result_type(self, other), self, division);
+}
+
+void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  SIM_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
+  SIM_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
+  auto sizes = at::infer_size(a.sizes().slice(0, a.dim() - 2), b.sizes().slice(0, b.dim() - 2));
+  sizes.push_back(a.size(-2));
+  sizes.push_back(b.size(-1));
+  shape(out, sizes);
+}
+
+void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
+  Dims sizes;
+  for (int64_t i = 0; i < in.dim(); ++i) {
+    bool gone = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return wrap(d, in) == i; });
+    if (!gone) sizes.push_back(in.size(i));
+    else if (keep_dims) sizes.push_back(1);
+  }
+  shape(out, sizes);
+}
+
+void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed) {
+  std::ostringstream list;
+  for (auto dtype : allowed) {
+    if (tensor.scalar_type() == dtype) return;
+    list << (list.tellp() ? ", " : "") << dtype;
+  }
+  SIM_CHECK(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
+}
+
+void same_dtype(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& tensor : tensors)
+    SIM_CHECK(tensor.scalar_type() == tensors.begin()->scalar_type(), "dtypes differ: ", tensors.begin()->scalar_type(),
+              " and ", tensor.scalar_type());
+}
+
+void function_of(const at::Tensor& out, const at::Tensor& self) {
+  like(out, self);
+  const auto result = at::isIntegralType(self.scalar_type(), true) ? at::kFloat : self.scalar_type();
+  SIM_CHECK(at::canCast(result, out.scalar_type()), "the result of ", self.scalar_type(), " is ", result,
+            ", the output has dtype ", out.scalar_type());
+}
+void not_complex(const at::Tensor& self) {
+  SIM_CHECK(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported");
+}
+
+// An output may be narrower than the result, but not of a kind that loses what the result is.
+static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
+  SIM_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ",
+            out.scalar_type());
+  SIM_CHECK(!at::isIntegralType(out.scalar_type(), true) || at::isIntegralType(value.scalar_type(), true),
+            "a result of ", value.scalar_type(), " does not fit into an output of ", out.scalar_type());
+}
+
+void write(const at::Tensor& out, const at::Tensor& value) {
+  if (!out.defined()) return;
+  const bool single = is_single(out.sizes()) && is_single(value.sizes());
+  SIM_CHECK(single || out.sizes() == value.sizes(), "the output has shape ", out.sizes(), ", the result ",
+            value.sizes());
+  keeps_value(out, value);
+  out.copy_(single ? value.reshape(out.sizes()) : value);
+}
+
+void write_asked(const at::Tensor& out, const at::Tensor& value) {
+  if (!out.defined() || out.numel() == 0 || !value.defined()) return;
+  SIM_CHECK(out.numel() == value.numel(), "the output has shape ", out.sizes(), ", the result ", value.sizes());
+  out.copy_(value.reshape(out.sizes()));
+}
+
+at::Tensor wide(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16)
+             ? tensor.to(at::kFloat)
+             : tensor;
+}
+
+at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha) {
+  const bool wider = a.scalar_type() == at::kBFloat16 || b.scalar_type() == at::kBFloat16;
+  return wider ? at::add(wide(a), wide(b), alpha) : at::add(a, b, alpha);
+}
+
+at::Scalar number_of(const at::Tensor& tensor) { return wide(tensor).item(); }
+
+Dims all_but(const at::Tensor& x, int64_t dim) {
+  Dims dims;
+  for (int64_t i = 0; i < x.dim(); ++i)
+    if (i != dim) dims.push_back(i);
+  return dims;
+}
+
+at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t dim) {
+  Dims sizes(std::max<int64_t>(x.dim(), 1), 1);
+  if (values.numel() != 1) sizes.at(dim) = values.numel();
+  return wide(values).reshape(sizes);
+}
+
+Dims last_dims(int64_t count) {
+  Dims dims(count);
+  for (int64_t i = 0; i < count; ++i) dims[i] = i - count;
+  return dims;
+}
+
+}  // namespace sim

@@ -1,0 +1,68 @@
+// What kernels and both interfaces' rows share: tensors checked, widened and written. Arithmetic is at::Tensor in,
+// at::Tensor out, and knows neither aclnn nor the graph engine; a check throws c10::Error that names what is wrong.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+#include <optional>
+#include <tuple>
+
+#include "core/sim.h"
+#include "kernels/check.h"
+#include "kernels/checked.h"
+
+namespace sim {
+
+// ---- checks ------------------------------------------------------------------------------------------------------
+SIM_API void shape(const at::Tensor& out, at::IntArrayRef expected);  // out has exactly this shape
+SIM_API void one_element(const at::Tensor& out);                      // out is a scalar: [] or [1]
+SIM_API void like(const at::Tensor& out, const at::Tensor& other);    // out has other's shape
+SIM_API void broadcast(const at::Tensor& out,
+                       std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
+SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> others);  // others broadcast into self
+// What torch says of arithmetic in place: the other operand broadcasts into self, and the result's dtype can be cast to
+// self's. A division of integers has a float result.
+SIM_API void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division = false);
+SIM_API void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division = false);
+SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);  // (…, m, k) x (…, k, n)
+SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims);
+SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
+SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);
+// out has self's shape, and a data type that holds the function's result: that of whole numbers is float.
+SIM_API void function_of(const at::Tensor& out, const at::Tensor& self);
+SIM_API void not_complex(const at::Tensor& self);
+
+// ---- results -----------------------------------------------------------------------------------------------------
+// Copies a result to where the caller wants it; the shapes must agree, where [] and [1] are one. An undefined `out` was
+// not asked for.
+SIM_API void write(const at::Tensor& out, const at::Tensor& value);
+// The same for an output that is absent or empty where the caller has no use for it; dimensions of size 1 may differ.
+SIM_API void write_asked(const at::Tensor& out, const at::Tensor& value);
+template <typename... T, size_t... I>
+void write_all(const std::tuple<T...>& values, std::initializer_list<at::Tensor> outs, std::index_sequence<I...>) {
+  (write(outs.begin()[I], std::get<I>(values)), ...);
+}
+template <typename... T>
+void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& values) {
+  write_all(values, outs, std::index_sequence_for<T...>{});
+}
+// The dimension that `dim` names; refuses one that is not there. A tensor without dimensions counts as one of rank 1.
+SIM_API int64_t wrap(int64_t dim, const at::Tensor& of);
+// Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
+SIM_API at::Tensor wide(const at::Tensor& tensor);
+// a + alpha * b. ATen's CPU kernel first rounds alpha to the tensors' dtype; the device keeps it for bfloat16.
+SIM_API at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha);
+inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
+// The number that a tensor of one element holds.
+SIM_API at::Scalar number_of(const at::Tensor& tensor);
+// All dimensions but one, as at::sum takes them.
+SIM_API Dims all_but(const at::Tensor& x, int64_t dim);
+// One value for each index of dimension `dim`, or one for all, wide and shaped to broadcast over x.
+SIM_API at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t dim);
+// {-count, …, -1}
+SIM_API Dims last_dims(int64_t count);
+
+}  // namespace sim
