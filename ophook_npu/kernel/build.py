@@ -63,14 +63,16 @@ def _key(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> list[str]
 
 def _library(folder: str, soname: str, sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path]) -> Path:
     """Objects are made side by side, and each is used by every library that has it."""
+    # Taken once: who edits a file meanwhile must not find this library under the new text's key.
+    keys = [_key(source, flags, roots) for source in sources]
 
-    def compiled(source: Path) -> Path:
-        return _run("objects", f"{source.stem}.o", _key(source, flags, roots), (*flags, "-c"), [source])
+    def compiled(source: Path, key: list[str]) -> Path:
+        return _run("objects", f"{source.stem}.o", key, (*flags, "-c"), [source])
 
     with ThreadPoolExecutor(toolchain.jobs()) as pool:
-        objects = list(pool.map(compiled, sources))
-    keys = [key for source in sources for key in _key(source, flags, roots)]
-    return _run(folder, soname, keys, ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}"), objects)
+        objects = list(pool.map(compiled, sources, keys))
+    every = [part for key in keys for part in key]
+    return _run(folder, soname, every, ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}"), objects)
 
 
 def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> str:
@@ -105,8 +107,8 @@ def runtime() -> Path:
         *_COMMON,
     )
     sources = sorted((ROOT / "runtime").glob("*.cpp"))
-    flags = (*flags, f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
-    return _library("runtime", RUNTIME, sources, flags, [ROOT / "include", ROOT])
+    include = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
+    return _library("runtime", RUNTIME, sources, (*flags, *include), [ROOT / "include", ROOT])
 
 
 def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:

@@ -62,27 +62,12 @@ def _from_file(path: Path) -> list[Case]:
 def _declared(prototype: Prototype) -> list[Case]:
     """The examples of the operator that ships here under this GE type, in every data type, against its CPU kernel."""
     from ophook_npu.ops import declaration, shipped
+    from ophook_npu.ops.check.kernel import declared_cases
 
-    found = []
-    for op in map(declaration, shipped()):
-        if op.ge != prototype.type:
-            continue
-        for number, example in enumerate(op.examples()):
-            label = f"{op.name} example {number}: {_describe(example)}"
-            found.append(Case(label, example, {}, (lambda o, e: lambda: _run_cpu(o, e))(op, example)))
-    return found
+    return [case for op in map(declaration, shipped()) if op.ge == prototype.type for case in declared_cases(op)]
 
 
-def _run_cpu(op: Any, example: tuple[Any, ...]) -> Any:
-    import torch
-
-    copies = [value.detach().clone() if isinstance(value, torch.Tensor) else value for value in example]
-    result = op.cpu(*copies)
-    # An operator that works in place returns nothing: its result is its first argument.
-    return copies[0] if result is None else result
-
-
-def _describe(values: Sequence[Any]) -> str:
+def describe(values: Sequence[Any]) -> str:
     return ", ".join(
         f"{str(v.dtype).removeprefix('torch.')}{list(v.shape)}" if hasattr(v, "shape") else repr(v) for v in values
     )
@@ -96,7 +81,7 @@ def _made_up(prototype: Prototype) -> list[Case]:
             inputs = tuple(
                 None if p.kind == OPTIONAL else _values(random, shape, choice[p.name]) for p in prototype.inputs
             )
-            found.append(Case(_describe([v for v in inputs if v is not None]), inputs))
+            found.append(Case(describe([v for v in inputs if v is not None]), inputs))
     return found
 
 

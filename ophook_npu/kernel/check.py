@@ -75,10 +75,15 @@ def load_types(path: Path) -> list[str]:
 
 
 def _check(kernel: Kernel, todo: Sequence[Case], timeout: float) -> Checked:
-    return Checked(kernel.prototype.type, [_one(kernel, case, timeout) for case in todo])
+    return Checked(kernel.prototype.type, [run_case(kernel, case, timeout) for case in todo])
 
 
-def _one(kernel: Kernel, case: Case, timeout: float) -> Outcome:
+def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> Outcome:
+    """One case in a process of its own; ``timeout`` in seconds.
+
+    Raises:
+        OphookError: the kernel does not compile.
+    """
     try:
         kernel.prepare(*case.inputs)  # a child's build would be lost
         report, difference = isolated.call(lambda: _run(kernel, case), timeout)
@@ -95,7 +100,7 @@ def _run(kernel: Kernel, case: Case) -> tuple[Report, str]:
     inputs = tuple(_own(value) for value in case.inputs)
     result = kernel(*inputs, **case.attributes)
     if isinstance(result, tuple) and not result:
-        result = inputs[0]  # written in place
+        result = kernel.written(inputs)
     if case.expected is None:
         return kernel.report, ""
     got = result if isinstance(result, tuple) else (result,)

@@ -40,12 +40,13 @@ def load(path: str | Path, operator: str | None = None, **settings: Any) -> Kern
 class Kernel:
     """``kernel(x, y, attribute=…)`` runs the kernel and returns its outputs: arrays, or tensors where one was given.
 
-    ``report`` is of the last call, ``findings`` are its findings.
+    ``report`` is of the last call, ``findings`` are its findings; ``all_findings`` are those of every call.
     """
 
     def __init__(self, project: Project, prototype: Prototype, settings: Settings) -> None:
         self.project, self.prototype, self.settings = project, prototype, settings
         self.report = Report()
+        self.all_findings: list[Finding] = []
 
     @property
     def findings(self) -> list[Finding]:
@@ -95,6 +96,10 @@ class Kernel:
         tensors = [v if v is None or is_tensor(v) else np.asarray(v) for v in inputs[: len(self.prototype.inputs)]]
         tensors += [None] * (len(self.prototype.inputs) - len(tensors))
         self.entry(self._choose(tensors)).address()
+
+    def written(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Those of a call's inputs that the operator writes to."""
+        return tuple(v for v, p in zip(inputs, self.prototype.inputs, strict=False) if self._in_place(p.name))
 
     def _in_place(self, name: str) -> bool:
         return any(p.name == name for p in self.prototype.outputs) and any(
@@ -159,6 +164,7 @@ class Kernel:
         arguments.append(Argument("tiling", data, TILING))
         cores = self.settings.cores or tiling.block_dim
         self.report = self.entry(choice).run(arguments, cores, tiling_key=tiling.tiling_key, settings=self.settings)
+        self.all_findings += self.report.findings
 
 
 class _Call:

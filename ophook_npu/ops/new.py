@@ -10,7 +10,7 @@ import torch
 
 from ophook_npu.errors import OphookError
 from ophook_npu.ops.declare import Operator, default_of, written
-from ophook_npu.ops.export import ascendc, cpp, ge, yaml_entries
+from ophook_npu.ops.export import ascendc, cpp, ge, starter, yaml_entries
 from ophook_npu.ops.export.kernel import kernel
 from ophook_npu.ops.rules import Broadcast, Rule, broadcast, same_as
 
@@ -75,7 +75,7 @@ from ophook_npu.ops import {imports}
 {dtypes}
 
 def cpu({parameters}) -> {result}:
-    # Replace this body by what the operator computes. So must you the one in simulated/{stem}_aclnn.cpp.
+    # Replace this body by what the operator computes. So must you the one in {elsewhere}.
 {body}
 
 def examples() -> list[tuple]:
@@ -116,23 +116,45 @@ pip install -e '.[test]'
 ophook-npu op check {name}/operator.py                                        # on this machine's CPU
 pytest tests
 ```
-On the simulated Ascend, where C++ of a few lines stands in for the Ascend C kernel:
-```
-export ASCEND_CUSTOM_OPP_PATH=$(ophook-npu op simulate {name}/simulated)
-ophook-npu run -- -m ophook_npu op check {name}/operator.py
-ophook-npu run -- -m pytest tests
-```
+{simulated}
 On an Ascend host ASCEND_CUSTOM_OPP_PATH names the installed Ascend C operator package instead.
 
 | file | what it is |
 |---|---|
 | `{name}/operator.py` | the declaration: write your operator's body there |
 | `{name}/csrc/` | the NPU kernel in C++ and op-plugin's YAML, exported from the declaration |
-| `{name}/simulated/` | what stands in for the Ascend C kernel on the simulated Ascend: write the body there too |
-| `{name}/ascendc/` | what an Ascend C project starts from: msopgen's JSON, prototype, host skeleton without tiling |
-
+{files}
 After a change of the declaration: `ophook-npu op export {name}/operator.py --out some/folder`, and copy what changed.
 """
+
+# How the simulated Ascend gets the operator: by its own kernel, or, for lists of tensors, by a stand-in.
+_BY_KERNEL = (
+    """\
+The Ascend C kernel, core by core on this machine's CPU, and the same on the simulated Ascend:
+```
+ophook-npu kernel check {name}/ascendc
+ophook-npu kernel build {name}/ascendc --out package
+export ASCEND_CUSTOM_OPP_PATH=$PWD/package
+ophook-npu run -- -m ophook_npu op check {name}/operator.py
+ophook-npu run -- -m pytest tests
+```""",
+    """\
+| `{name}/ascendc/` | the Ascend C project: the kernel (write the body there too), tiling, inference, msopgen's JSON |
+""",
+)
+_BY_STAND_IN = (
+    """\
+On the simulated Ascend, where C++ of a few lines stands in for the Ascend C kernel:
+```
+export ASCEND_CUSTOM_OPP_PATH=$(ophook-npu op simulate {name}/simulated)
+ophook-npu run -- -m ophook_npu op check {name}/operator.py
+ophook-npu run -- -m pytest tests
+```""",
+    """\
+| `{name}/simulated/` | what stands in for the Ascend C kernel on the simulated Ascend: write the body there too |
+| `{name}/ascendc/` | what an Ascend C project starts from: msopgen's JSON, prototype, host skeleton without tiling |
+""",
+)
 
 _ACLNN = """\
 // {aclnn} for the simulated Ascend: parameters in the order of the C interface, the check made in phase 1, what runs.
@@ -271,27 +293,40 @@ def _files(op: Operator) -> dict[str, str]:
         fields += f"    derivatives={{{listed}}},\n"
     if op.vmap is None:
         fields += "    vmap=None,\n"
+    own_kernel = starter.fits(op)
+    elsewhere = f"ascendc/op_kernel/{stem}.cpp" if own_kernel else f"simulated/{stem}_aclnn.cpp"
+    simulated, listed_files = (text.format(name=name) for text in (_BY_KERNEL if own_kernel else _BY_STAND_IN))
     operator = _OPERATOR.format(
         imports=", ".join(["Operator", *imports]), schema=op.schema.replace('"', '\\"'),
-        parameters=_parameters(op.arguments, True), result=result,
-        dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n", stem=stem,
+        parameters=_parameters(op.arguments, True), result=result, elsewhere=elsewhere,
+        dtypes="DTYPES = (torch.float16, torch.float32, torch.bfloat16)\n",
         body=_body(plain, list(op.mutated), results), examples=_examples(op, plain), fields=fields, type=op.ge,
     )  # fmt: skip
     package = {
         "pyproject.toml": _PYPROJECT.format(project=name.replace("_", "-"), name=name, qualname=op.qualname),
-        "README.md": _README.format(name=name, schema=op.schema),
+        "README.md": _README.format(name=name, schema=op.schema, simulated=simulated, files=listed_files),
         f"tests/test_{name}.py": _TEST.format(name=name),
         f"{name}/__init__.py": _INIT.format(name=name, qualname=op.qualname),
         f"{name}/operator.py": operator,
         f"{name}/csrc/{cpp.kernel_file(op)}": kernel(op),
         f"{name}/csrc/op_plugin_functions.yaml": yaml_entries.functions(op),
-        f"{name}/simulated/{stem}_aclnn.cpp": _aclnn(op, plain),
-        f"{name}/simulated/{stem}_proto.cpp": ge.inference(op),
         f"{name}/ascendc/{stem}.json": ascendc.msopgen(op),
-        f"{name}/ascendc/op_host/{stem}.cpp": ascendc.op_host(op),
-        f"{name}/ascendc/op_host/{stem}_tiling.h": ascendc.tiling_header(op),
         f"{name}/ascendc/op_proto/{stem}_proto.h": ge.header(op),
     }
+    project = f"{name}/ascendc"
+    if own_kernel:
+        package |= {
+            f"{project}/op_kernel/{stem}.cpp": starter.kernel(op),
+            f"{project}/op_host/{stem}.cpp": ascendc.op_host(op, starter.tiling(op)),
+            f"{project}/op_host/{stem}_tiling.h": starter.tiling_header(op),
+        }
+    else:
+        package |= {
+            f"{project}/op_host/{stem}.cpp": ascendc.op_host(op),
+            f"{project}/op_host/{stem}_tiling.h": ascendc.tiling_header(op),
+            f"{name}/simulated/{stem}_aclnn.cpp": _aclnn(op, plain),
+            f"{name}/simulated/{stem}_proto.cpp": ge.inference(op),
+        }
     derivatives = yaml_entries.derivatives(op)
     if derivatives:
         package[f"{name}/csrc/derivatives.yaml"] = derivatives

@@ -1,15 +1,21 @@
 """The pytest plug-in: ``pytest --npu-device sim`` runs a test suite that needs ``npu`` on the simulated Ascend.
 
-``auto`` uses a real NPU where there is one. Without the option nothing happens.
+``auto`` uses a real NPU where there is one. Without the option nothing happens. The fixture ``ascendc_kernel`` loads an
+operator project's kernel and fails the test where a call of it has findings.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from ophook_npu.kernel import Kernel
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -42,6 +48,32 @@ def _output_shown(config: Any) -> AbstractContextManager[None]:
     """pytest already captures output here, and a first build takes minutes: its message must be seen."""
     capture = config.pluginmanager.getplugin("capturemanager")
     return capture.global_and_fixture_disabled() if capture else nullcontext()
+
+
+@pytest.fixture
+def ascendc_kernel() -> Iterator[Callable[..., Kernel]]:
+    """``ascendc_kernel(path, operator=None, **settings)`` is ``ophook_npu.kernel.load``. After the test, a finding of
+    the level ``error`` in any call of the kernel fails it; a test that expects one clears ``kernel.all_findings``.
+    """
+    with checked_kernels() as load:
+        yield load
+
+
+@contextmanager
+def checked_kernels() -> Iterator[Callable[..., Kernel]]:
+    """What the fixture does, around a block."""
+    from ophook_npu.kernel import load
+
+    loaded: list[Kernel] = []
+
+    def load_kernel(path: str | Path, operator: str | None = None, **settings: Any) -> Kernel:
+        loaded.append(load(path, operator, **settings))
+        return loaded[-1]
+
+    yield load_kernel
+    errors = [str(f) for kernel in loaded for f in kernel.all_findings if f.severity == "error"]
+    if errors:
+        pytest.fail("\n".join(errors), pytrace=False)
 
 
 def pytest_report_header(config: Any) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ophook_npu.ops.check import gradients, routes, shapes, structure, transforms
+from ophook_npu.ops.check import gradients, kernel, routes, shapes, structure, transforms
 from ophook_npu.ops.check.outcome import Failure, NotHere, Outcome
 from ophook_npu.ops.declare import Operator
 
@@ -24,6 +24,7 @@ CHECKS: dict[str, Callable[[Operator], str]] = {
     "vmap": transforms.vmap,
     "compile": transforms.compiled,
     "export": transforms.exported,
+    "kernel": kernel.kernel,
     "prototype": routes.prototype,
     "aclnn": routes.aclnn,
     "torchair static": routes.torchair_static,

@@ -118,18 +118,24 @@ def op_def(op: Operator) -> str:
     )
 
 
-def op_host(op: Operator) -> str:
-    """``op_host/<name>.cpp``: never compiled here (no CANN)."""
+def op_host(op: Operator, tiling: str | None = None) -> str:
+    """``op_host/<name>.cpp``; without ``tiling``, the function in C++, it refuses to be built."""
     stem = file_stem(op)
-    return (
-        f"// Host side of {op.ge}: prototype, shape and dtype inference, and the place for tiling. Never compiled "
-        f"where it was\n// made (no CANN). Made by `ophook-npu op export {op.qualname}` from the operator's "
-        "declaration; tiling is yours.\n\n"
-        f'#include "{stem}_tiling.h"\n\n#include <algorithm>\n\n#include "register/op_def_registry.h"\n\n'
-        "namespace optiling {\n\nstatic ge::graphStatus TilingFunc(gert::TilingContext* context)\n{\n"
+    what = "tiling" if tiling else "and the place for tiling. Never compiled where it was\n// made (no CANN)"
+    yours = "" if tiling else "; tiling is yours"
+    platform = '#include "tiling/platform/platform_ascendc.h"\n' if tiling else ""
+    skeleton = (
+        "static ge::graphStatus TilingFunc(gert::TilingContext* context)\n{\n"
         "    // How the work is cut into blocks is what the declaration cannot say.\n"
         f'#error "{op.ge}: write the tiling: set {op.ge}TilingData, the number of blocks and the workspace size"\n'
-        "    return ge::GRAPH_FAILED;\n}\n\n} // namespace optiling\n\n"
+        "    return ge::GRAPH_FAILED;\n}\n"
+    )
+    return (
+        f"// Host side of {op.ge}: prototype, shape and dtype inference, {what}. "
+        f"Made by `ophook-npu op {'new' if tiling else f'export {op.qualname}'}` from the operator's "
+        f"declaration{yours}.\n\n"
+        f'#include "{stem}_tiling.h"\n\n#include <algorithm>\n\n#include "register/op_def_registry.h"\n{platform}\n'
+        f"namespace optiling {{\n\n{tiling or skeleton}\n}} // namespace optiling\n\n"
         f"namespace ge {{\n\n{_infer_shape(op)}\n{_infer_dtype(op)}\n}} // namespace ge\n\n{op_def(op)}"
     )
 

@@ -38,7 +38,7 @@ def test_its_own_tests_pass_when_installed(tmp_path: Path) -> None:
         [sys.executable, "-m", "pytest", "-q", "tests"], cwd=tmp_path, capture_output=True, text=True,
         env={"PYTHONPATH": str(tmp_path), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
-    assert result.returncode == 0 and "11 passed, 5 skipped" in result.stdout, result.stdout
+    assert result.returncode == 0 and "12 passed, 5 skipped" in result.stdout, result.stdout
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@
 
 #include "ascendc/copy.h"
 #include "ascendc/enums.h"
+#include "ascendc/math.h"
 #include "ascendc/pipe.h"
 #include "ascendc/reduce.h"
+#include "ascendc/sort.h"
 #include "ascendc/sync.h"
 #include "ascendc/tensor.h"
 #include "ascendc/tiling.h"

@@ -90,7 +90,7 @@ uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes) {
   if (!usable || !core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
   a->writes.meet(first, first + usable, [&](uint64_t, const Touch& old) {
-    if (old.core != core.index && old.phase == core.phase)
+    if (old.core != core.index && old.phase == core.phase && !core.saw(old.core, old.pipe, old.seq))
       core.report(Kind::missing_sync_all, call, at,
                   text("core %d reads what core %d writes at line %d, without SyncAll between them", core.index, old.core, old.at.line),
                   a->name);
@@ -122,7 +122,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
   touch.seq = seq, touch.pipe = pipe, touch.at = at;
   a->reads.meet(first, first + usable, [&](uint64_t, const Touch& old) {
-    if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic))
+    if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic) && !core.saw(old.core, old.pipe, old.seq))
       core.report(Kind::missing_sync_all, call, at,
                   text("core %d writes what core %d reads at line %d, without SyncAll between them", core.index, old.core, old.at.line),
                   a->name);
@@ -136,6 +136,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   a->writes.add(first, touch, a->role != 3, [&](uint64_t begin, const Touch& old) {
     if (old.phase != core.phase || (atomic && old.atomic)) return;
     const uint64_t from = std::max(begin, first) / uint64_t(a->element), to = std::min(old.end, first + usable) / uint64_t(a->element);
+    if (old.core != core.index && core.saw(old.core, old.pipe, old.seq)) return;
     if (old.core != core.index)
       core.report(Kind::cores_overlap, call, at,
                   text("cores %d and %d both write elements %llu to %llu of %s", old.core, core.index, (unsigned long long)from,

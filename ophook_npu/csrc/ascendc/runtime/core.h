@@ -73,6 +73,12 @@ struct Flag {
   Clock clock{};
   At at{nullptr, 0};
 };
+// What CrossCoreSetFlag tells the cores that wait: which operations of every core are over.
+struct Message {
+  std::vector<Clock> over;  // by core
+  At at{nullptr, 0};
+};
+constexpr int kCrossFlags = 11;
 // A copy that has not taken effect yet (--dma on-wait).
 struct Pending {
   uint32_t seq;
@@ -87,7 +93,7 @@ class Core {
   Launch& launch;
   const int index, block, sub;
   const bool is_vector;
-  enum State : uint8_t { kReady, kSyncAll, kDone } state = kReady;
+  enum State : uint8_t { kReady, kSyncAll, kCross, kDone } state = kReady;
   int phase = 0;  // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
 
@@ -105,6 +111,10 @@ class Core {
   Flag flags[kPipes][kPipes][8];
   uint8_t held_events[kPipes][kPipes] = {};
   std::vector<Pending> pending;
+  std::deque<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
+  int waits_for = -1;        // a flag of the inbox
+  std::vector<Clock> seen;   // operations of other cores that are over, by core
+  uint32_t merged[4] = {};   // what the last MrgSort took of each list
   Site sites[4096];
 
   bool mask_by_count = false;
@@ -129,6 +139,9 @@ class Core {
   void report(Kind kind, const char* call, At at, std::string what, std::string buffer = {});
   [[noreturn]] void stop();  // ends this core
   std::string describe(const Local& tensor) const;
+  bool saw(int other, Pipe pipe, uint32_t number) const {
+    return size_t(other) < seen.size() && number <= seen[size_t(other)].at[int(pipe)];
+  }
   // False, after a finding, where the tensor cannot be used at all.
   bool usable(const Local& tensor, const char* call, At at);
 };

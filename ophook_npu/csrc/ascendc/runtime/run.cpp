@@ -108,8 +108,16 @@ void schedule(Launch& launch) {
     }
     if (ran) continue;
     int waiting = 0, done = 0;
-    for (auto& each : launch.cores) (each->state == Core::kSyncAll ? waiting : done) += 1;
-    if (!waiting) return;
+    bool stuck = false;
+    for (auto& each : launch.cores) {
+      if (each->state == Core::kCross) {
+        stuck = true;
+        each->report(Kind::deadlock, "CrossCoreWaitFlag", each->waits_at,
+                     text("core %d waits for flag %d, which nobody sets", each->index, each->waits_for));
+      }
+      (each->state == Core::kSyncAll ? waiting : done) += 1;
+    }
+    if (stuck || !waiting) return;
     if (done) {
       Core* ended_core = nullptr;
       for (auto& each : launch.cores)
@@ -283,6 +291,12 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   job = &now;
   schedule(launch);
   job = outer;
+  if (o.checks)
+    for (auto& each : launch.cores)
+      for (int id = 0; id < kCrossFlags; ++id)
+        for (const Message& left : each->inbox[id])
+          each->report(Kind::set_without_wait, "CrossCoreSetFlag", left.at,
+                       text("core %d never waits for flag %d: it stays set for the next kernel", each->index, id));
   if (o.checks) coverage(launch);
   if (request->summary) {
     std::string summary;

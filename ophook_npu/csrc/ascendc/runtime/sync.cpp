@@ -86,6 +86,76 @@ void sync_all(bool, At at) {
   yield_core();
 }
 
+namespace {
+
+// The cores that must set a flag, and those that then may go on: the public documentation's modes 0, 1 and 2.
+void groups(const Core& c, int mode, std::vector<Core*>* setters, std::vector<Core*>* waiters) {
+  for (auto& each : c.launch.cores) {
+    const bool same_kind = each->is_vector == c.is_vector, same_block = each->block == c.block;
+    if (mode == 0 ? same_kind : same_block && same_kind && (mode == 2 || c.is_vector)) setters->push_back(each.get());
+    if (mode == 0 ? same_kind : same_block && (mode == 1 ? each->is_vector : !same_kind)) waiters->push_back(each.get());
+  }
+}
+
+bool cross_flag(Core& c, const char* call, int mode, int id, At at) {
+  if (id < 0 || id >= kCrossFlags) {
+    c.report(Kind::event_id, call, at, text("flag %d; allowed: 0 to %d", id, kCrossFlags - 1));
+    return false;
+  }
+  if (mode <= 2) return true;
+  c.report(Kind::parameter, call, at, text("mode %d; allowed: 0, 1 and 2", mode));
+  return false;
+}
+
+}  // namespace
+
+void cross_set(int mode, Pipe pipe, int id, At at) {
+  Core& c = core();
+  if (!cross_flag(c, "CrossCoreSetFlag", mode, id, at)) return;
+  c.begin(pipe, "CrossCoreSetFlag", at);
+  Message message;
+  message.over = c.seen;
+  message.over.resize(c.launch.cores.size());
+  message.over[size_t(c.index)] = c.snapshot(pipe);
+  message.at = at;
+  c.outbox[id].push_back(std::move(message));
+  std::vector<Core*> setters, waiters;
+  groups(c, mode, &setters, &waiters);
+  for (const Core* each : setters)
+    if (each->outbox[id].empty()) return;
+  Message all;
+  all.over.resize(c.launch.cores.size());
+  all.at = at;
+  for (Core* each : setters) {
+    for (size_t i = 0; i < all.over.size(); ++i)
+      for (int q = 0; q < kPipes; ++q) all.over[i].at[q] = std::max(all.over[i].at[q], each->outbox[id].front().over[i].at[q]);
+    each->outbox[id].pop_front();
+  }
+  for (Core* each : waiters) {
+    each->inbox[id].push_back(all);
+    if (each->inbox[id].size() == 16)
+      c.report(Kind::set_twice, "CrossCoreSetFlag", at, text("flag %d was set 16 times, and core %d has not waited for it", id, each->index));
+    if (each->state == Core::kCross && each->waits_for == id) each->state = Core::kReady;
+  }
+}
+
+void cross_wait(int mode, int id, At at) {
+  Core& c = core();
+  if (!cross_flag(c, "CrossCoreWaitFlag", mode, id, at)) return;
+  c.waits_for = id, c.waits_at = at;
+  while (c.inbox[id].empty()) {
+    c.state = Core::kCross;
+    yield_core();
+  }
+  c.waits_for = -1;
+  c.begin(Pipe::S, "CrossCoreWaitFlag", at);
+  const Message message = std::move(c.inbox[id].front());
+  c.inbox[id].pop_front();
+  c.seen.resize(message.over.size());
+  for (size_t i = 0; i < message.over.size(); ++i)
+    for (int q = 0; q < kPipes; ++q) c.seen[i].at[q] = std::max(c.seen[i].at[q], message.over[i].at[q]);
+}
+
 int64_t block_index() {
   const Core& c = core();
   return c.is_vector ? int64_t(c.block) * c.launch.subs + c.sub : c.block;

@@ -139,6 +139,8 @@ OPHOOK_RT int event_fetch(Pipe from, Pipe to, bool hold, At at);
 OPHOOK_RT void event_release(Pipe from, Pipe to, int id, At at);
 OPHOOK_RT void barrier(Pipe pipe, At at);
 OPHOOK_RT void sync_all(bool vector_only, At at);
+OPHOOK_RT void cross_set(int mode, Pipe pipe, int id, At at);
+OPHOOK_RT void cross_wait(int mode, int id, At at);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min
 
 // ---- the core ----

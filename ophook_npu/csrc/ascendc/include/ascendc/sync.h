@@ -47,6 +47,16 @@ __aicore__ inline void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<i
   ophook::rt::sync_all(isAIVOnly, at);
 }
 
+template <uint8_t modeId, pipe_t pipe>
+__aicore__ inline void CrossCoreSetFlag(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "CrossCoreSetFlag is an instruction of one pipe, and not of the scalar unit");
+  ophook::rt::cross_set(modeId, ophook::rt::Pipe(int(pipe)), flagId, at);
+}
+template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
+__aicore__ inline void CrossCoreWaitFlag(uint16_t flagId, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::cross_wait(modeId, flagId, at);
+}
+
 template <HardEvent event>
 __aicore__ TEventID TPipe::AllocEventID(ophook::rt::At at) {
   return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, true, at));
@@ -62,6 +72,12 @@ template <HardEvent event>
 __aicore__ TEventID TPipe::FetchEventID(ophook::rt::At at) {
   return FetchEventID(event, at);
 }
+
+constexpr int AIC = 1, AIV = 2;
+struct CoreType {
+  operator int() const { return ophook::rt::is_vector_core() ? AIV : AIC; }
+};
+inline constexpr CoreType g_coreType{};
 
 __aicore__ inline int64_t GetBlockIdx() { return ophook::rt::block_index(); }
 __aicore__ inline int64_t GetBlockNum() { return ophook::rt::block_count(); }

@@ -1,0 +1,92 @@
+// The math library: functions of one tensor (rows of math.inc), powers, and limits. On the device each is a sequence of
+// vector instructions; here one that reads and writes as they do. A temporary tensor is written to.
+#pragma once
+
+#include "vector.h"
+
+namespace ophook::rt {
+enum class Math : uint8_t {
+#define MATH(name, ...) name,
+#include "math.inc"
+#undef MATH
+};
+enum class Pair : uint8_t { power, fmod, bits_xor, at_most, at_least };
+OPHOOK_RT void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at);
+// b, or where it is NULL the scalar; `reversed`: the scalar comes first.
+OPHOOK_RT void math_pair(const char* call, Pair which, Local dst, Local a, const Local* b, Scalar scalar, bool reversed, const Local* work,
+                         int64_t count, At at);
+}  // namespace ophook::rt
+
+namespace AscendC {
+
+// calCount is optional: without it, the source's size.
+#define MATH(name, ...)                                                                                                    \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, ophook::rt::At at = ophook::rt::At::here()) { \
+    ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, src.GetSize(), at);                          \
+  }                                                                                                                        \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount,               \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), nullptr, calCount, at);                               \
+  }                                                                                                                        \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,       \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    const auto work = tmp.view();                                                                                          \
+    ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, src.GetSize(), at);                            \
+  }                                                                                                                        \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,       \
+                              const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {                       \
+    const auto work = tmp.view();                                                                                          \
+    ophook::rt::math(ophook::rt::Math::name, dst.view(), src.view(), &work, calCount, at);                                 \
+  }
+#include "math.inc"
+#undef MATH
+
+#define OPHOOK_PAIR(name, which)                                                                                           \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {                       \
+    const auto b = src1.view();                                                                                            \
+    ophook::rt::math_pair(#name, ophook::rt::Pair::which, dst.view(), src0.view(), &b, {}, false, nullptr, calCount, at);  \
+  }                                                                                                                        \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              const LocalTensor<uint8_t>& tmp, const uint32_t calCount,                                    \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    const auto b = src1.view(), work = tmp.view();                                                                         \
+    ophook::rt::math_pair(#name, ophook::rt::Pair::which, dst.view(), src0.view(), &b, {}, false, &work, calCount, at);    \
+  }
+OPHOOK_PAIR(Power, power)
+OPHOOK_PAIR(Fmod, fmod)
+OPHOOK_PAIR(Xor, bits_xor)
+#undef OPHOOK_PAIR
+
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const T& src1, const uint32_t calCount,
+                             ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::math_pair("Power", ophook::rt::Pair::power, dst.view(), src0.view(), nullptr, ophook::rt::scalar_of(src1), false, nullptr,
+                        calCount, at);
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void Power(const LocalTensor<T>& dst, const T& src0, const LocalTensor<T>& src1, const uint32_t calCount,
+                             ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::math_pair("Power", ophook::rt::Pair::power, dst.view(), src1.view(), nullptr, ophook::rt::scalar_of(src0), true, nullptr,
+                        calCount, at);
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T scalar, const uint32_t calCount,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::math_pair("ClampMax", ophook::rt::Pair::at_most, dst.view(), src.view(), nullptr, ophook::rt::scalar_of(scalar), false,
+                        nullptr, calCount, at);
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T scalar, const uint32_t calCount,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::math_pair("ClampMin", ophook::rt::Pair::at_least, dst.view(), src.view(), nullptr, ophook::rt::scalar_of(scalar), false,
+                        nullptr, calCount, at);
+}
+
+}  // namespace AscendC

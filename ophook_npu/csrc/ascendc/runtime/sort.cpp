@@ -1,0 +1,164 @@
+// Sorting. Of equal values the one with the smaller place comes first.
+#include "ascendc/sort.h"
+
+#include <numeric>
+
+#include "arithmetic.h"
+#include "vector.h"
+
+namespace ophook::rt {
+namespace {
+
+constexpr uint64_t kPair = 8, kGroup = 32;
+
+bool ready(Operation& op, const Local& tensor, uint64_t bytes, const char* role) {
+  Core& c = op.core;
+  if (!c.usable(tensor, op.call, op.at) || !op.aligned(tensor, kBlock, role) || !op.inside(tensor, 0, bytes, role)) return false;
+  if (tensor.memory == Memory::ub) return true;
+  c.report(Kind::position, op.call, op.at, text("%s is not in UB", role), c.describe(tensor));
+  return false;
+}
+
+bool sortable(Operation& op, Dtype dtype, int32_t repeats) {
+  if (dtype != Dtype::f16 && dtype != Dtype::f32) {
+    op.core.report(Kind::data_type, op.call, op.at, text("%s; allowed: half, float", name_of(dtype)));
+    op.core.stop();
+  }
+  if (repeats >= 0 && repeats <= 255) return repeats > 0;
+  op.core.report(Kind::repeat, op.call, op.at, text("repeat is %d; allowed: 0 to 255", repeats));
+  return false;
+}
+
+void known(Operation& op, const Local& tensor, uint64_t bytes, const char* what) {
+  op.reads(tensor, 0, bytes);
+  if (op.core.launch.checks() && !all_written(op.written(tensor), bytes))
+    op.core.report(Kind::uninitialized, op.call, op.at, text("sorts %s that were never computed", what), op.core.describe(tensor));
+}
+
+float value_at(Dtype dtype, const uint8_t* at) {
+  float value;
+  wide(dtype, at, &value, 1);
+  return value;
+}
+
+}  // namespace
+
+void sort(const char* call, Local dst, Local values, Local indices, const Local* work, int32_t repeats, bool whole, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  const uint32_t size = size_of(dst.dtype);
+  if (!sortable(op, dst.dtype, repeats)) return;
+  const uint64_t count = uint64_t(repeats) * kGroup;
+  if (!ready(op, dst, count * kPair, "the destination") || !ready(op, values, count * size, "the values") ||
+      !ready(op, indices, count * 4, "the indices"))
+    return;
+  if (work && !ready(op, *work, count * kPair, "the temporary tensor")) return;
+  known(op, values, count * size, "values");
+  known(op, indices, count * 4, "indices");
+  if (work) op.writes(*work, 0, count * kPair);
+  op.writes(dst, 0, count * kPair);
+  std::vector<float> numbers(count);
+  wide(dst.dtype, op.data(values), numbers.data(), count);
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  const uint64_t group = whole ? count : kGroup;
+  for (uint64_t first = 0; first < count; first += group)
+    std::stable_sort(order.begin() + int64_t(first), order.begin() + int64_t(first + group),
+                     [&](uint32_t a, uint32_t b) { return numbers[a] > numbers[b]; });
+  std::vector<uint8_t> pairs(count * kPair);  // the destination may be where the values are
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(&pairs[i * kPair], op.data(values) + order[i] * size, size);
+    std::memcpy(&pairs[i * kPair + 4], op.data(indices) + order[i] * 4, 4);
+  }
+  std::memcpy(op.data(dst), pairs.data(), pairs.size());
+  std::memset(op.written(dst), 1, pairs.size());
+}
+
+void merge_sorted(Local dst, const Local* lists, const uint16_t* lengths, uint16_t valid, int32_t repeats, bool suspend,
+                  uint32_t* taken, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "MrgSort", at);
+  for (int i = 0; i < 4; ++i) taken[i] = c.merged[i] = 0;
+  if (!sortable(op, dst.dtype, repeats)) return;
+  if (valid != 3 && valid != 7 && valid != 15) {
+    c.report(Kind::parameter, "MrgSort", at, text("validBit is %u; allowed: 3, 7 and 15, for two, three and four lists", valid));
+    return;
+  }
+  const int count = valid == 3 ? 2 : valid == 7 ? 3 : 4;
+  uint64_t total = 0;
+  bool alike = count == 4;
+  for (int i = 0; i < count; ++i) {
+    total += lengths[i];
+    alike &= lengths[i] == lengths[0] && (!i || lists[i].offset == lists[i - 1].offset + lengths[i] * kPair);
+    if (lengths[i] > 4095)
+      c.report(Kind::parameter, "MrgSort", at, text("list %d has %u elements; allowed: up to 4095", i, lengths[i]));
+  }
+  if (repeats > 1 && (!alike || suspend)) {
+    c.report(Kind::parameter, "MrgSort", at, "more than one repeat needs four lists of one length, one after the other, and no suspension");
+    return;
+  }
+  const uint64_t step = total * kPair;  // from one repeat's lists to the next one's
+  if (!ready(op, dst, step * uint64_t(repeats), "the destination")) return;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t bytes = repeats > 1 ? step * uint64_t(repeats - 1) + lengths[i] * kPair : lengths[i] * kPair;
+    if (lengths[i] && (!c.usable(lists[i], "MrgSort", at) || !op.inside(lists[i], 0, bytes, "a list"))) return;
+  }
+  for (int32_t r = 0; r < repeats; ++r) {
+    uint32_t next[4] = {};
+    uint64_t out = uint64_t(r) * step;
+    for (int i = 0; i < count; ++i) {
+      op.reads(lists[i], uint64_t(r) * step, lengths[i] * kPair);
+      for (uint32_t e = 0; e < lengths[i] && c.launch.checks(); ++e)
+        if (const uint8_t* w = op.written(lists[i]) + uint64_t(r) * step + e * kPair;
+            !all_written(w, size_of(dst.dtype)) || !all_written(w + 4, 4)) {
+          c.report(Kind::uninitialized, "MrgSort", at, text("list %d: element %u was never computed", i, e), c.describe(lists[i]));
+          break;
+        }
+    }
+    op.writes(dst, out, step);
+    std::vector<uint8_t> pairs;
+    while (true) {
+      int best = -1;
+      float most = 0;
+      bool exhausted = false;
+      for (int i = 0; i < count; ++i) {
+        if (next[i] == lengths[i]) {
+          exhausted |= lengths[i] > 0;
+          continue;
+        }
+        const float value = value_at(dst.dtype, op.data(lists[i]) + uint64_t(r) * step + next[i] * kPair);
+        if (best < 0 || value > most) best = i, most = value;
+      }
+      if (best < 0 || (suspend && exhausted)) break;
+      const uint8_t* pair = op.data(lists[best]) + uint64_t(r) * step + next[best]++ * kPair;
+      pairs.insert(pairs.end(), pair, pair + kPair);
+    }
+    std::memcpy(op.data(dst) + out, pairs.data(), pairs.size());
+    std::memset(op.written(dst) + out, 1, pairs.size());
+    for (int i = 0; i < 4; ++i) taken[i] = c.merged[i] = next[i];
+  }
+}
+
+void split_pairs(Local values, Local indices, Local pairs, int32_t repeats, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Extract", at);
+  const uint32_t size = size_of(values.dtype);
+  if (!sortable(op, values.dtype, repeats)) return;
+  const uint64_t count = uint64_t(repeats) * kGroup;
+  if (!ready(op, values, count * size, "the values") || !ready(op, indices, count * 4, "the indices") ||
+      !ready(op, pairs, count * kPair, "the source"))
+    return;
+  op.reads(pairs, 0, count * kPair);
+  op.writes(values, 0, count * size);
+  op.writes(indices, 0, count * 4);
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(op.data(values) + i * size, op.data(pairs) + i * kPair, size);
+    std::memcpy(op.written(values) + i * size, op.written(pairs) + i * kPair, size);
+    std::memcpy(op.data(indices) + i * 4, op.data(pairs) + i * kPair + 4, 4);
+    std::memcpy(op.written(indices) + i * 4, op.written(pairs) + i * kPair + 4, 4);
+  }
+}
+
+const uint32_t* last_merge() { return core().merged; }
+
+}  // namespace ophook::rt

@@ -1,0 +1,106 @@
+// Sorting, the math library and flags between cores. Each result goes to a part of z of its own.
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+constexpr int32_t kCount = 128;
+
+inline void copy_in(const LocalTensor<float>& to, GM_ADDR from, int32_t count) {
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(from), count);
+  DataCopy(to, gm, count);
+  SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+}
+inline void copy_out(GM_ADDR to, const LocalTensor<float>& from, int32_t count) {
+  SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(to), count);
+  DataCopy(gm, from, count);
+}
+
+// z: 0 values of a full sort, 128 indices; 256 values sorted in groups of 32 and merged, 384 indices.
+extern "C" __global__ __aicore__ void sorts(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, indices, pairs, work, results;
+  pipe.InitBuffer(values, kCount * 4);
+  pipe.InitBuffer(indices, kCount * 4);
+  pipe.InitBuffer(pairs, kCount * 8);
+  pipe.InitBuffer(work, kCount * 8);
+  pipe.InitBuffer(results, 4 * kCount * 4);
+  LocalTensor<float> v = values.Get<float>(), p = pairs.Get<float>(), w = work.Get<float>(), r = results.Get<float>(), concat;
+  copy_in(v, x, kCount);
+  CreateVecIndex(indices.Get<int32_t>(), int32_t(0), kCount);
+  Concat(concat, v, w, kCount / 16);
+  Sort<float, true>(p, concat, indices.Get<uint32_t>(), w, kCount / 32);
+  Extract(r, r[kCount].ReinterpretCast<uint32_t>(), p, kCount / 32);
+  Sort32(p, v, indices.Get<uint32_t>(), kCount / 32);
+  const uint32_t step = GetSortLen<float>(32);
+  uint16_t lengths[4] = {32, 32, 32, 32};
+  MrgSort(w, MrgSortSrcList<float>(p, p[step], p[2 * step], p[3 * step]), MrgSort4Info(lengths, false, 15, 1));
+  uint16_t taken[4];
+  GetMrgSortResult(taken[0], taken[1], taken[2], taken[3]);
+  assert(taken[0] + taken[1] + taken[2] + taken[3] == kCount);
+  Extract(r[2 * kCount], r[3 * kCount].ReinterpretCast<uint32_t>(), w, kCount / 32);
+  copy_out(z, r, 4 * kCount);
+}
+
+// z: one row of kCount for each function, in the order of the calls.
+extern "C" __global__ __aicore__ void maths(GM_ADDR x, GM_ADDR z) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, work, results;
+  pipe.InitBuffer(values, kCount * 4);
+  pipe.InitBuffer(work, 1024);
+  pipe.InitBuffer(results, 16 * kCount * 4);
+  LocalTensor<float> v = values.Get<float>(), r = results.Get<float>();
+  LocalTensor<uint8_t> w = work.Get<uint8_t>();
+  copy_in(v, x, kCount);
+  uint32_t row = 0;
+  Floor(r[row++ * kCount], v, kCount);
+  Ceil(r[row++ * kCount], v, w, kCount);
+  Round(r[row++ * kCount], v, kCount);
+  Trunc(r[row++ * kCount], v, w);
+  Tanh(r[row++ * kCount], v);
+  Sigmoid(r[row++ * kCount], v, kCount);
+  Erf(r[row++ * kCount], v, kCount);
+  Sign(r[row++ * kCount], v, kCount);
+  Sin(r[row++ * kCount], v, kCount);
+  Power(r[row++ * kCount], v, 2.0f, kCount);
+  Power(r[row++ * kCount], 2.0f, v, kCount);
+  Power(r[row++ * kCount], v, v, kCount);
+  Fmod(r[row++ * kCount], v, r[5 * kCount], kCount);
+  ClampMax(r[row++ * kCount], v, 1.0f, kCount);
+  ClampMin(r[row++ * kCount], v, -1.0f, kCount);
+  Log(r[row++ * kCount], r[5 * kCount], kCount);
+  copy_out(z, r, 16 * kCount);
+}
+
+// Every core copies its part of x; the next core's part is read after a flag and added: z = x + x of the next core.
+template <bool wrong>
+void neighbours(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> mine, other;
+  pipe.InitBuffer(mine, kCount * 4);
+  pipe.InitBuffer(other, kCount * 4);
+  const int64_t core = GetBlockIdx(), next = (core + 1) % GetBlockNum();
+  const uint64_t bytes = kCount * sizeof(float);
+  LocalTensor<float> a = mine.Get<float>(), b = other.Get<float>();
+  copy_in(a, x + core * bytes, kCount);
+  copy_out(workspace + core * bytes, a, kCount);
+  if (!wrong) {
+    CrossCoreSetFlag<0, PIPE_MTE3>(3);
+    CrossCoreWaitFlag(3);
+  }
+  SetFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
+  WaitFlag<HardEvent::MTE3_MTE2>(EVENT_ID1);
+  copy_in(b, workspace + next * bytes, kCount);
+  Add(a, a, b, kCount);
+  copy_out(z + core * bytes, a, kCount);
+}
+extern "C" __global__ __aicore__ void neighbours_right(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) { neighbours<false>(x, z, workspace); }
+extern "C" __global__ __aicore__ void neighbours_wrong(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) { neighbours<true>(x, z, workspace); }
+extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);
+  CrossCoreWaitFlag(3);  // core 1 never sets it
+}

@@ -1,0 +1,68 @@
+"""Sorting, the math library and flags between cores, against numpy."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from ophook_npu.kernel import Entry, Report
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.source import INPUT, OUTPUT, WORKSPACE, Argument
+
+SOURCE = Path(__file__).parent / "more_instructions.cpp"
+X = (np.random.default_rng(5).standard_normal(128) * 2).astype(np.float32)
+
+
+def run(name: str, x: np.ndarray, size: int, cores: int = 1, workspace: bool = False) -> tuple[np.ndarray, Report]:
+    result = Block((size,), 0)
+    arguments = [Argument("x", Block.of(x, name), INPUT), Argument("z", result, OUTPUT)]
+    if workspace:
+        arguments.append(Argument("workspace", Block((size,), 0), WORKSPACE))
+    report = Entry(SOURCE, name=name).run(arguments, cores)
+    return result.array(False), report
+
+
+def test_sorting() -> None:
+    x = X.copy()
+    x[7] = x[90]  # equal values: the first place comes first
+    z, report = run("sorts", x, 512)
+    assert not report.findings, [str(f) for f in report.findings]
+    order = np.argsort(-x, kind="stable")
+    for first in (0, 256):
+        assert np.array_equal(z[first : first + 128], x[order])
+        assert np.array_equal(z[first + 128 : first + 256].view(np.uint32), order)
+
+
+def test_math_library() -> None:
+    z, report = run("maths", X, 16 * 128)
+    assert not report.findings, [str(f) for f in report.findings]
+    sigmoid = 1 / (1 + np.exp(-X.astype(np.float64)))
+    with np.errstate(invalid="ignore"):
+        own_power = np.power(X, X)
+    wanted = [
+        np.floor(X), np.ceil(X), np.round(X), np.trunc(X), np.tanh(X), sigmoid, [math.erf(v) for v in X], np.sign(X),
+        np.sin(X), X**2, 2.0**X, own_power, np.fmod(X, sigmoid.astype(np.float32)), np.minimum(X, 1),
+        np.maximum(X, -1), np.log(sigmoid),
+    ]  # fmt: skip
+    for number, (row, expected) in enumerate(zip(z.reshape(16, 128), wanted, strict=True)):
+        assert np.allclose(row, expected, rtol=1e-5, atol=1e-4, equal_nan=True), number
+
+
+def test_flags_between_cores() -> None:
+    x = np.arange(3 * 128, dtype=np.float32)
+    z, report = run("neighbours_right", x, x.size, 3, True)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert np.array_equal(z, x + np.roll(x, -128))
+
+
+def test_a_missing_flag_between_cores_is_found() -> None:
+    _, report = run("neighbours_wrong", np.zeros(3 * 128, np.float32), 3 * 128, 3, True)
+    assert "missing_sync_all" in {f.kind for f in report.errors}
+
+
+def test_a_flag_that_nobody_sets_is_a_deadlock() -> None:
+    _, report = run("nobody_sets", np.zeros(8, np.float32), 8, 2, True)
+    found = [f for f in report.findings if f.kind == "deadlock"]
+    assert found and "waits for flag 3, which nobody sets" in found[0].what and found[0].line
