@@ -1,0 +1,199 @@
+// Kernels of many kinds, each over rows of 256 floats: r = f(a, b). Rows are dealt to the cores; what a kernel leaves of r is 0.
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+namespace {
+
+constexpr int32_t kWidth = 256, kRows = 3;  // rows of each core
+using Row = LocalTensor<float>;
+using Work = TBuf<TPosition::VECCALC>;
+
+// Part number `i` of the working memory, 256 elements of 4 bytes each.
+template <typename T = float>
+LocalTensor<T> part(Work& work, uint32_t i, uint32_t count = kWidth) {
+  return work.GetWithOffset<T>(count, i * kWidth * 4);
+}
+// The scalar unit reads what the vector unit computed, and the other way round.
+void vector_to_scalar() {
+  SetFlag<HardEvent::V_S>(EVENT_ID0);
+  WaitFlag<HardEvent::V_S>(EVENT_ID0);
+}
+void scalar_to_vector() {
+  SetFlag<HardEvent::S_V>(EVENT_ID0);
+  WaitFlag<HardEvent::S_V>(EVENT_ID0);
+}
+float read(const Row& tensor, uint32_t i = 0) {
+  vector_to_scalar();
+  return tensor.GetValue(i);
+}
+// Places 0, 1, 2 … of a Gather, in bytes, moved by `shift` elements around the row.
+LocalTensor<uint32_t> places(Work& work, uint32_t i, int32_t factor, int32_t shift) {
+  LocalTensor<int32_t> index = part<int32_t>(work, i);
+  CreateVecIndex(index, int32_t(0), kWidth);
+  Muls(index, index, int32_t(factor * 4), kWidth);
+  Adds(index, index, int32_t(shift * 4), kWidth);
+  return index.ReinterpretCast<uint32_t>();
+}
+
+void rows(GM_ADDR x, GM_ADDR y, GM_ADDR z, void (*compute)(Row&, Row&, Row&, Work&)) {
+  TPipe pipe;
+  TQue<TPosition::VECIN, 2> aQueue, bQueue;
+  TQue<TPosition::VECOUT, 2> rQueue;
+  Work work;
+  pipe.InitBuffer(aQueue, 2, kWidth * 4);
+  pipe.InitBuffer(bQueue, 2, kWidth * 4);
+  pipe.InitBuffer(rQueue, 2, kWidth * 4);
+  pipe.InitBuffer(work, 16 * kWidth * 4);
+  for (int32_t i = 0; i < kRows; ++i) {
+    const uint64_t first = (GetBlockIdx() * kRows + i) * kWidth;
+    GlobalTensor<float> gx, gy, gz;
+    gx.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x) + first, kWidth);
+    gy.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y) + first, kWidth);
+    gz.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + first, kWidth);
+    Row a = aQueue.AllocTensor<float>(), b = bQueue.AllocTensor<float>();
+    DataCopy(a, gx, kWidth);
+    DataCopy(b, gy, kWidth);
+    aQueue.EnQue(a), bQueue.EnQue(b);
+    a = aQueue.DeQue<float>(), b = bQueue.DeQue<float>();
+    Row r = rQueue.AllocTensor<float>();
+    Duplicate(r, 0.0f, kWidth);
+    compute(r, a, b, work);
+    aQueue.FreeTensor(a), bQueue.FreeTensor(b);
+    rQueue.EnQue(r);
+    r = rQueue.DeQue<float>();
+    DataCopy(gz, r, kWidth);
+    rQueue.FreeTensor(r);
+  }
+}
+
+// x - max(x) and the sum of its exponentials, both of `count` elements, as softmax needs them.
+float exponentials(const Row& to, const Row& from, const Row& work, const Row& one, int32_t count) {
+  ReduceMax(one, from, work, count);
+  Adds(to, from, -read(one), count);
+  Exp(to, to, count);
+  ReduceSum(one, to, work, count);
+  return read(one);
+}
+
+}  // namespace
+
+#define KERNEL(name, ...)                                                                          \
+  extern "C" __global__ __aicore__ void name(GM_ADDR x, GM_ADDR y, GM_ADDR z) {                     \
+    rows(x, y, z, [](Row& r, Row& a, [[maybe_unused]] Row& b, [[maybe_unused]] Work& w) { __VA_ARGS__; }); \
+  }
+
+// ---- elementwise ----
+KERNEL(add, Add(r, a, b, kWidth))
+KERNEL(subtract, Sub(r, a, b, kWidth))
+KERNEL(multiply, Mul(r, a, b, kWidth))
+KERNEL(divide, Adds(r, b, 10.0f, kWidth); Div(r, a, r, kWidth))
+KERNEL(maximum, Max(r, a, b, kWidth))
+KERNEL(minimum, Min(r, a, b, kWidth))
+KERNEL(axpy, Axpy(b, a, 2.0f, kWidth); Adds(r, b, 0.0f, kWidth))
+KERNEL(affine, Muls(r, a, 3.0f, kWidth); Adds(r, r, -1.0f, kWidth))
+KERNEL(absolute, Abs(r, a, kWidth))
+KERNEL(exponential, Exp(r, a, kWidth))
+KERNEL(log1p_abs, Abs(r, a, kWidth); Adds(r, r, 1.0f, kWidth); Ln(r, r, kWidth))
+KERNEL(root, Abs(r, a, kWidth); Sqrt(r, r, kWidth))
+KERNEL(inverse_root, Abs(r, a, kWidth); Adds(r, r, 1.0f, kWidth); Rsqrt(r, r, kWidth))
+KERNEL(reciprocal, Mul(r, a, a, kWidth); Adds(r, r, 1.0f, kWidth); Reciprocal(r, r, kWidth))
+KERNEL(relu, Relu(r, a, kWidth))
+KERNEL(leaky_relu, LeakyRelu(r, a, 0.1f, kWidth))
+KERNEL(clamp, Mins(r, a, 1.0f, kWidth); Maxs(r, r, -1.0f, kWidth))
+KERNEL(silu, Muls(r, a, -1.0f, kWidth); Exp(r, r, kWidth); Adds(r, r, 1.0f, kWidth); Div(r, a, r, kWidth))
+KERNEL(gelu, Mul(r, a, a, kWidth); Mul(r, r, a, kWidth); Muls(r, r, 0.044715f, kWidth); Add(r, r, a, kWidth);
+       Muls(r, r, -1.5957691216f, kWidth); Exp(r, r, kWidth); Adds(r, r, 1.0f, kWidth); Div(r, a, r, kWidth))
+KERNEL(softplus, Exp(r, a, kWidth); Adds(r, r, 1.0f, kWidth); Ln(r, r, kWidth))
+KERNEL(hardswish, Adds(r, a, 3.0f, kWidth); Maxs(r, r, 0.0f, kWidth); Mins(r, r, 6.0f, kWidth); Muls(r, r, 1.0f / 6, kWidth);
+       Mul(r, r, a, kWidth))
+KERNEL(tanh_of, Tanh(r, a, kWidth))
+KERNEL(sigmoid_of, Sigmoid(r, a, kWidth))
+KERNEL(error_function, Erf(r, a, kWidth))
+KERNEL(squared_by_power, Power(r, a, 2.0f, kWidth))
+KERNEL(floor_of, Floor(r, a, kWidth))
+KERNEL(masked, Muls(r, a, 2.0f, uint64_t(32), uint8_t(4), UnaryRepeatParams(1, 1, 8, 8)))
+
+// ---- comparison and selection ----
+KERNEL(greater_of_two, Compare(part<uint8_t>(w, 0), a, b, CMPMODE::GT, kWidth);
+       Select(r, part<uint8_t>(w, 0), a, b, SELMODE::VSEL_TENSOR_TENSOR_MODE, kWidth))
+KERNEL(only_positive, CompareScalar(part<uint8_t>(w, 0), a, 0.0f, CMPMODE::GE, kWidth);
+       Select(r, part<uint8_t>(w, 0), a, -5.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, kWidth))
+
+// ---- types ----
+KERNEL(add_in_half, LocalTensor<half> p = part<half>(w, 0), q = part<half>(w, 1); Cast(p, a, RoundMode::CAST_RINT, kWidth);
+       Cast(q, b, RoundMode::CAST_RINT, kWidth); Add(p, p, q, kWidth); Cast(r, p, RoundMode::CAST_NONE, kWidth))
+KERNEL(through_bfloat16, Cast(part<bfloat16_t>(w, 0), a, RoundMode::CAST_RINT, kWidth);
+       Cast(r, part<bfloat16_t>(w, 0), RoundMode::CAST_NONE, kWidth))
+KERNEL(integers, LocalTensor<int32_t> p = part<int32_t>(w, 0); Muls(r, a, 100.0f, kWidth); Cast(p, r, RoundMode::CAST_TRUNC, kWidth);
+       ShiftRight(p, p, int32_t(2), kWidth); Cast(r, p, RoundMode::CAST_NONE, kWidth))
+KERNEL(low_bits, LocalTensor<int16_t> p = part<int16_t>(w, 0), q = part<int16_t>(w, 1); LocalTensor<half> h = part<half>(w, 2);
+       Muls(r, a, 100.0f, kWidth); Cast(h, r, RoundMode::CAST_RINT, kWidth); Cast(p, h, RoundMode::CAST_RINT, kWidth);
+       Duplicate(q, int16_t(15), kWidth); And(p, p, q, kWidth); Cast(h, p, RoundMode::CAST_NONE, kWidth);
+       Cast(r, h, RoundMode::CAST_NONE, kWidth))
+KERNEL(quantize, Row one = part(w, 0); LocalTensor<half> h = part<half>(w, 1); LocalTensor<int8_t> q = part<int8_t>(w, 2);
+       Abs(r, a, kWidth); ReduceMax(one, r, part(w, 3), kWidth); const float scale = read(one) / 127.0f;
+       Muls(r, a, 1.0f / scale, kWidth); Cast(h, r, RoundMode::CAST_RINT, kWidth); Cast(q, h, RoundMode::CAST_RINT, kWidth);
+       Cast(h, q, RoundMode::CAST_NONE, kWidth); Cast(r, h, RoundMode::CAST_NONE, kWidth); Muls(r, r, scale, kWidth))
+
+// ---- reductions and what is made of them ----
+KERNEL(row_sum, ReduceSum(r, a, part(w, 0), kWidth))
+KERNEL(row_max_and_place, ReduceMax(r, a, part(w, 0), kWidth, true))
+KERNEL(row_min, ReduceMin(r, a, part(w, 0), kWidth))
+KERNEL(sums_of_eight, BlockReduceSum(r, a, 4, 64, 1, 1, 8))
+KERNEL(sums_of_64, WholeReduceSum(r, a, 64, 4, 1, 1, 8))
+KERNEL(mean_and_variance, Row one = part(w, 0); ReduceSum(one, a, part(w, 1), kWidth); const float mean = read(one) / kWidth;
+       Adds(part(w, 2), a, -mean, kWidth); Mul(part(w, 2), part(w, 2), part(w, 2), kWidth);
+       ReduceSum(one, part(w, 2), part(w, 1), kWidth); const float variance = read(one) / kWidth; Duplicate(r, mean, 8);
+       Duplicate(r[8], variance, 8))
+KERNEL(softmax, const float sum = exponentials(r, a, part(w, 1), part(w, 0), kWidth); Muls(r, r, 1.0f / sum, kWidth))
+KERNEL(log_softmax, Row one = part(w, 0); const float sum = exponentials(r, a, part(w, 1), one, kWidth); Duplicate(part(w, 2), sum, 8);
+       Ln(part(w, 2), part(w, 2), 8); ReduceMax(one, a, part(w, 1), kWidth);
+       Adds(r, a, -read(one) - read(part(w, 2)), kWidth))
+KERNEL(layer_norm, Row one = part(w, 0); ReduceSum(one, a, part(w, 1), kWidth); Adds(r, a, -read(one) / kWidth, kWidth);
+       Mul(part(w, 2), r, r, kWidth); ReduceSum(one, part(w, 2), part(w, 1), kWidth); Muls(one, one, 1.0f / kWidth, 1);
+       Adds(one, one, 1e-5f, 1); Sqrt(one, one, 1); Muls(r, r, 1.0f / read(one), kWidth); Mul(r, r, b, kWidth))
+KERNEL(rms_norm, Row one = part(w, 0); Mul(r, a, a, kWidth); ReduceSum(one, r, part(w, 1), kWidth); Muls(one, one, 1.0f / kWidth, 1);
+       Sqrt(one, one, 1); Muls(r, a, 1.0f / read(one), kWidth); Mul(r, r, b, kWidth))
+
+// ---- moves ----
+KERNEL(reversed, Gather(r, a, places(w, 0, -1, kWidth - 1), 0, kWidth))
+KERNEL(rolled, LocalTensor<int32_t> p = places(w, 0, 1, 3).ReinterpretCast<int32_t>(); vector_to_scalar();
+       for (int i = kWidth - 3; i < kWidth; ++i) p.SetValue(i, (i + 3 - kWidth) * 4); scalar_to_vector();
+       Gather(r, a, p.ReinterpretCast<uint32_t>(), 0, kWidth))
+KERNEL(even_elements, uint64_t kept = 0; GatherMask(r, a, uint8_t(1), false, 0, GatherMaskParams(1, 4, 8, 0), kept))
+KERNEL(each_eight_times, Brcb(r, a, 4, BrcbRepeatParams(1, 8)))
+KERNEL(transpose, LocalTensor<half> p = part<half>(w, 0), q = part<half>(w, 1); Cast(p, a, RoundMode::CAST_RINT, kWidth);
+       Transpose(q, p); Cast(r, q, RoundMode::CAST_NONE, kWidth))
+KERNEL(scatter, vector_to_scalar(); for (int i = 0; i < 64; ++i) r.SetValue((i * 37) % kWidth, a.GetValue(i)); scalar_to_vector())
+KERNEL(running_sum, vector_to_scalar(); float sum = 0; for (int i = 0; i < kWidth; ++i) r.SetValue(i, sum += a.GetValue(i));
+       scalar_to_vector())
+KERNEL(three_taps, Row left = part(w, 1), right = part(w, 2); LocalTensor<int32_t> p = places(w, 0, 1, -1).ReinterpretCast<int32_t>();
+       Maxs(p, p, int32_t(0), kWidth); Gather(left, a, p.ReinterpretCast<uint32_t>(), 0, kWidth);
+       p = places(w, 0, 1, 1).ReinterpretCast<int32_t>(); Mins(p, p, int32_t((kWidth - 1) * 4), kWidth);
+       Gather(right, a, p.ReinterpretCast<uint32_t>(), 0, kWidth); Add(r, left, right, kWidth); Muls(r, r, 0.25f, kWidth);
+       Axpy(r, a, 0.5f, kWidth))
+
+// ---- sorting ----
+KERNEL(sorted, LocalTensor<uint32_t> index = part<uint32_t>(w, 0); Row pairs = part(w, 1, 512), temporary = part(w, 3, 512);
+       CreateVecIndex(index.ReinterpretCast<int32_t>(), int32_t(0), kWidth); Sort<float, true>(pairs, a, index, temporary, kWidth / 32);
+       Extract(r, index, pairs, kWidth / 32))
+KERNEL(eight_largest_places, LocalTensor<uint32_t> index = part<uint32_t>(w, 0); Row pairs = part(w, 1, 512), temporary = part(w, 3, 512);
+       CreateVecIndex(index.ReinterpretCast<int32_t>(), int32_t(0), kWidth); Sort<float, true>(pairs, a, index, temporary, kWidth / 32);
+       Extract(part(w, 5), index, pairs, kWidth / 32); Cast(r, index.ReinterpretCast<int32_t>(), RoundMode::CAST_NONE, 8))
+
+// ---- matrices: a and b are 16 by 16; for attention 16 tokens of 16, the values are the queries ----
+KERNEL(matmul, vector_to_scalar(); for (int i = 0; i < 16; ++i) for (int k = 0; k < 16; ++k)
+           Axpy(r[i * 16], b[k * 16], a.GetValue(i * 16 + k), 16))
+KERNEL(attention, Row scores = part(w, 0), one = part(w, 1), work = part(w, 2), products = part(w, 3);
+       for (int i = 0; i < 16; ++i) {
+         for (int j = 0; j < 16; ++j) {
+           Mul(products, a[i * 16], b[j * 16], 16);
+           ReduceSum(one, products, work, 16);
+           const float score = read(one) * 0.25f;
+           scores.SetValue(j, score);
+         }
+         scalar_to_vector();
+         const float sum = exponentials(scores, scores, work, one, 16);
+         for (int j = 0; j < 16; ++j) Axpy(r[i * 16], a[j * 16], read(scores, j) / sum, 16);
+       })
