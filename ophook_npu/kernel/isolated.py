@@ -7,6 +7,7 @@ import os
 import pickle
 import select
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -64,6 +65,9 @@ def call(function: Callable[[], Any], timeout: float) -> Any:
 def _serve(function: Callable[[], Any], writer: int) -> None:
     """In the child: never returns."""
     faulthandler.disable()  # the parent tells of a crash
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)  # the parent's threads are not here: work for several would wait for ever
     try:
         try:
             answer = ("value", function())

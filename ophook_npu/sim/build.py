@@ -31,7 +31,7 @@ from ophook_npu.toolchain import Library, Progress
 CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
-_SOURCES = (".cpp", ".h", ".inc", ".py")
+_SOURCES = (".cpp", ".h", ".inc")
 
 # Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores.
 _UNIT, _ATEN_UNIT = 40_000, 80_000
@@ -151,9 +151,10 @@ def recipe() -> str:
 
 def _vendor_sources() -> list[Path]:
     """What the vendor package is made of: the operator project, headers and runtime of Ascend C, and what builds it."""
-    kernel = CSRC.parent / "kernel"
-    folders = (CSRC / "vendor", CSRC / "ascendc", CSRC / "package", kernel)
-    return [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in _SOURCES]
+    folders = (CSRC / "vendor", CSRC / "ascendc", CSRC / "package")
+    sources = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in _SOURCES]
+    builders = ("build", "memory", "package", "project", "source")
+    return [*sources, *(CSRC.parent / "kernel" / f"{name}.py" for name in builders)]
 
 
 def location() -> Path:

@@ -53,3 +53,12 @@ def test_hints() -> None:
     assert "not implemented here" in (hint("error: ‘Mmad’ is not a member of ‘AscendC’") or "")
     assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
     assert hint("error: expected ‘;’") is None
+
+
+def test_work_for_several_threads_ends_in_the_child() -> None:
+    """What torch does with its threads: those of the parent are not in a fork of it."""
+    import torch
+
+    large = torch.randn(1 << 20)
+    assert torch.equal(large.clone() + 1, 1 + large)  # starts the parent's threads
+    assert isolated.call(lambda: float((large.clone() * 2).numel()), 60) == float(1 << 20)
