@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes as c
+import os
+from pathlib import Path
 from typing import Any
 
 from ophook_npu.kernel.socs import Soc
@@ -78,7 +80,11 @@ def host_soc(soc: Soc) -> HostSoc:
 
 
 def runtime(path: str) -> Any:
-    library = c.CDLL(path, mode=c.RTLD_GLOBAL)
+    """The process's runtime: kernels bind to the first that is there, so one that a package brought is used."""
+    try:
+        library = c.CDLL(Path(path).name, mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+    except OSError:
+        library = c.CDLL(path, mode=c.RTLD_GLOBAL)
     library.ascendc_run.argtypes = [c.POINTER(Launch), c.POINTER(c.c_void_p)]
     library.ascendc_release.argtypes = [c.c_void_p]
     return library

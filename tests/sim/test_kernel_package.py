@@ -35,6 +35,20 @@ for dtype in (torch.float16, torch.float32, torch.bfloat16, torch.int32):
 print(*kernels())
 """
 )
+# One process: the package's kernel, one that Python loads, the vendor package's; whichever comes first.
+_TOGETHER = """
+import torch
+from ophook_npu import kernel
+from ophook_npu.ops import npu_add_custom, npu_swiglu_custom
+from ophook_npu.sim.build import CSRC
+x = torch.randn(4, 6)
+swiglu = kernel.load(CSRC / "vendor", "SwigluCustom")
+assert torch.allclose(swiglu(x), npu_swiglu_custom(x), atol=1e-5)
+assert torch.equal(npu_add_custom(x.npu(), x.npu()).cpu(), x + x)
+assert torch.allclose(npu_swiglu_custom(x.npu()).cpu(), npu_swiglu_custom(x), atol=1e-5)
+assert torch.allclose(swiglu(x), npu_swiglu_custom(x), atol=1e-5)
+print("add_custom_1.so")
+"""
 _GRAPH = (
     _LOADED
     + """
@@ -67,7 +81,7 @@ def run(package: Path, code: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("code", [_EAGER, _GRAPH], ids=["eager", "graph"])
+@pytest.mark.parametrize("code", [_EAGER, _GRAPH, _TOGETHER], ids=["eager", "graph", "together"])
 def test_the_projects_own_kernel_runs(package: Path, code: str) -> None:
     assert "add_custom_1.so" in run(package, code)
 

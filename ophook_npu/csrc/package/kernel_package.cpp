@@ -39,7 +39,9 @@ struct Loaded {
     std::string folder = info.dli_fname;
     for (int up = 0; up < 3; ++up) folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
     folder += "/op_impl/cpu/";
-    void* runtime = open(folder + "libophook_ascendc.so");
+    // One for the process: kernels bind to the first that is there, another package's or Python's.
+    void* runtime = dlopen("libophook_ascendc.so", RTLD_NOW | RTLD_NOLOAD);
+    if (!runtime) runtime = open(folder + "libophook_ascendc.so");
     run = reinterpret_cast<decltype(&ascendc_run)>(look_up(runtime, "ascendc_run"));
     void* host = dlopen((folder + "libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     TORCH_CHECK(host, "the package's host library cannot be loaded: ", dlerror());
