@@ -12,7 +12,8 @@
 
 namespace {
 
-// The CANN releases that can be simulated, the default first, and the driver. ophook_npu/sim/variables.py has the same list.
+// The CANN releases that can be simulated, the default first, and the driver. ophook_npu/sim/variables.py has the same
+// list.
 constexpr const char* kCannVersions[] = {"8.5.0", "9.0.0"};
 constexpr const char* kDriverVersion = "25.3.0";
 

@@ -1,5 +1,5 @@
-// What a process has in use on each device, where npu-smi can read it: one small file for each process, in a folder that
-// only this user may enter. The process holds a lock on its file while it lives, however it ends.
+// What a process has in use on each device, where npu-smi can read it: one small file for each process, in a folder
+// that only this user may enter. The process holds a lock on its file while it lives, however it ends.
 #pragma once
 
 #include <dirent.h>
@@ -25,8 +25,8 @@ struct Ledger {
   char soc[32];
   int32_t pid;
   int32_t devices;
-  uint64_t capacity;  // bytes of each device
-  std::atomic<uint32_t> opened;  // bit d: the process has set device d
+  uint64_t capacity;                        // bytes of each device
+  std::atomic<uint32_t> opened;             // bit d: the process has set device d
   std::atomic<uint64_t> used[kMaxDevices];  // bytes
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "the file is read while it is written");

@@ -26,24 +26,24 @@ SIM_API const char* sim_error_message(void);
 
 // ---- devices ---------------------------------------------------------------------------------------------------
 typedef struct sim_soc {
-  const char* name;       // "Ascend910B4"
-  uint64_t memory;        // device memory
-  int cube_cores;         // AI cores
+  const char* name;  // "Ascend910B4"
+  uint64_t memory;   // device memory
+  int cube_cores;    // AI cores
   int vector_cores;
-  uint64_t l2;            // level 2 cache
-  int aclnn_only;         // no aclop path on this SoC
+  uint64_t l2;     // level 2 cache
+  int aclnn_only;  // no aclop path on this SoC
 } sim_soc;
 
-SIM_API int sim_init(void);                       // reads OPHOOK_SIM_SOC, OPHOOK_SIM_DEVICES, OPHOOK_SIM_MEMORY
-SIM_API const sim_soc* sim_current_soc(void);     // NULL before sim_init
+SIM_API int sim_init(void);                    // reads OPHOOK_SIM_SOC, OPHOOK_SIM_DEVICES, OPHOOK_SIM_MEMORY
+SIM_API const sim_soc* sim_current_soc(void);  // NULL before sim_init
 SIM_API int sim_device_count(void);
-SIM_API int sim_set_device(int device);           // for the calling thread
-SIM_API int sim_set_default_device(int device);   // for threads that set none; -1: they have none (the initial state)
-SIM_API int sim_get_device(int* device);          // 107002 where the thread set none and there is no default
-SIM_API int sim_reset_device(int device);         // drains and destroys its streams
+SIM_API int sim_set_device(int device);          // for the calling thread
+SIM_API int sim_set_default_device(int device);  // for threads that set none; -1: they have none (the initial state)
+SIM_API int sim_get_device(int* device);         // 107002 where the thread set none and there is no default
+SIM_API int sim_reset_device(int device);        // drains and destroys its streams
 SIM_API int sim_synchronize_device(int64_t timeout_ms);  // current device, -1 waits for ever
-SIM_API void* sim_context(int device);            // the device's one context
-SIM_API int sim_context_device(void* context);    // -1 if it is not a context
+SIM_API void* sim_context(int device);                   // the device's one context
+SIM_API int sim_context_device(void* context);           // -1 if it is not a context
 
 // ---- memory ----------------------------------------------------------------------------------------------------
 SIM_API int sim_malloc(size_t size, void** out);  // current device; 207001 when its memory is used up
@@ -65,14 +65,15 @@ SIM_API int sim_unmap(void* pointer);
 // ---- streams ---------------------------------------------------------------------------------------------------
 // A NULL stream is the current device's default stream.
 SIM_API int sim_stream_create(void** out);
-SIM_API int sim_stream_destroy(void* stream);     // waits for its work
+SIM_API int sim_stream_destroy(void* stream);                          // waits for its work
 SIM_API int sim_stream_synchronize(void* stream, int64_t timeout_ms);  // returns the first failure of its work
 SIM_API int sim_stream_query(void* stream, int* done);
 SIM_API int sim_stream_id(void* stream, int32_t* id);
 SIM_API int sim_stream_device(void* stream, int* device);
 SIM_API void* sim_default_stream(int device);
 // Stop on failure: what is queued behind a failed task is not run until a synchronization has reported the failure.
-// (On hardware the process would have to end; here the stream goes on, so that one failing test does not fail the next.)
+// (On hardware the process would have to end; here the stream goes on, so that one failing test does not fail the
+// next.)
 SIM_API int sim_stream_stop_on_failure(void* stream, int on);
 
 // Runs `run(argument)` on the stream's thread after everything launched before. A result other than 0 becomes the
@@ -87,7 +88,7 @@ SIM_API int sim_launch(void* stream, const char* name, sim_run run, void* argume
 SIM_API int sim_event_create(void** out);
 SIM_API int sim_event_destroy(void* event);
 SIM_API int sim_event_record(void* event, void* stream);
-SIM_API int sim_event_wait(void* stream, void* event);        // the stream waits for the newest recording
+SIM_API int sim_event_wait(void* stream, void* event);  // the stream waits for the newest recording
 SIM_API int sim_event_synchronize(void* event, int64_t timeout_ms);
 SIM_API int sim_event_query(void* event, int* done);
 SIM_API int sim_event_reset(void* event, void* stream);
@@ -106,10 +107,10 @@ SIM_API const char* sim_model_task_name(void* model, size_t index);
 
 // ---- counters (for tests, doctor and benchmarks) ---------------------------------------------------------------
 typedef struct sim_counters {
-  uint64_t tasks_run;       // on all streams
+  uint64_t tasks_run;  // on all streams
   uint64_t tasks_failed;
   uint64_t models_executed;
-  uint64_t bytes_in_use;    // device memory over all devices
+  uint64_t bytes_in_use;  // device memory over all devices
 } sim_counters;
 SIM_API void sim_read_counters(sim_counters* out);
 

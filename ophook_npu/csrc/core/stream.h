@@ -20,7 +20,7 @@ struct Task {
   virtual ~Task() = default;
   virtual int run() = 0;
   virtual bool runs_after_failure() const { return false; }  // event records do: others may wait for them
-  const char* name;  // a literal, or owned by what the task owns
+  const char* name;                                          // a literal, or owned by what the task owns
 };
 
 // One record of an event: done when the stream got there. A new record makes a new one, so a waiter keeps its own.

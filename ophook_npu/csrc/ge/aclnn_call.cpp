@@ -44,32 +44,32 @@ const Objects* objects() {
   static const Objects* found = []() -> const Objects* {
     auto* all = new Objects;
     void* library = opapi();
-    bool complete = library && look_up(library, "aclCreateTensor", all->tensor) &&
-                    look_up(library, "aclCreateTensorList", all->tensors) &&
-                    look_up(library, "aclCreateIntArray", all->ints) &&
-                    look_up(library, "aclCreateFloatArray", all->floats) &&
-                    look_up(library, "aclCreateBoolArray", all->bools) &&
-                    look_up(library, "aclDestroyTensor", all->drop_tensor) &&
-                    look_up(library, "aclDestroyTensorList", all->drop_tensors) &&
-                    look_up(library, "aclDestroyIntArray", all->drop_ints) &&
-                    look_up(library, "aclDestroyFloatArray", all->drop_floats) &&
-                    look_up(library, "aclDestroyBoolArray", all->drop_bools);
+    bool complete =
+        library && look_up(library, "aclCreateTensor", all->tensor) &&
+        look_up(library, "aclCreateTensorList", all->tensors) && look_up(library, "aclCreateIntArray", all->ints) &&
+        look_up(library, "aclCreateFloatArray", all->floats) && look_up(library, "aclCreateBoolArray", all->bools) &&
+        look_up(library, "aclDestroyTensor", all->drop_tensor) &&
+        look_up(library, "aclDestroyTensorList", all->drop_tensors) &&
+        look_up(library, "aclDestroyIntArray", all->drop_ints) &&
+        look_up(library, "aclDestroyFloatArray", all->drop_floats) &&
+        look_up(library, "aclDestroyBoolArray", all->drop_bools);
     return complete ? all : nullptr;
   }();
   return found;
 }
 
 struct Functions {
-  void* first = nullptr;    // aclnnXGetWorkspaceSize
+  void* first = nullptr;  // aclnnXGetWorkspaceSize
   int (*second)(void* workspace, uint64_t size, void* executor, void* stream) = nullptr;
 };
 
 Functions look_for(const std::string& type) {
   std::vector<void*> libraries;
   for (const std::string& package : package_folders())
-    if (void* library = dlopen((package + "/op_api/lib/libcust_opapi.so").c_str(), RTLD_NOW)) libraries.push_back(library);
+    if (void* library = dlopen((package + "/op_api/lib/libcust_opapi.so").c_str(), RTLD_NOW))
+      libraries.push_back(library);
   if (void* library = dlopen("libcust_opapi.so", RTLD_NOW)) libraries.push_back(library);
-  Functions out;   // never those of libopapi.so: their arguments are not in the order of a prototype
+  Functions out;  // never those of libopapi.so: their arguments are not in the order of a prototype
   for (void* library : libraries)
     if (look_up(library, ("aclnn" + type + "GetWorkspaceSize").c_str(), out.first) &&
         look_up(library, ("aclnn" + type).c_str(), out.second))
@@ -87,8 +87,8 @@ Functions functions(const std::string& type) {
 }
 
 // ---- the call: a function whose arguments are only known at run time --------------------------------------------
-// Integers and pointers go one way (registers, then the stack), floating-point arguments another (eight registers), each
-// in their own order, on x86-64 and on aarch64 alike. So f(a, 1.0, b) may be called as f(a, b, 1.0).
+// Integers and pointers go one way (registers, then the stack), floating-point arguments another (eight registers),
+// each in their own order, on x86-64 and on aarch64 alike. So f(a, 1.0, b) may be called as f(a, b, 1.0).
 constexpr size_t kMaxWords = 32;
 constexpr size_t kMaxFloats = 8;
 using Words = std::array<uint64_t, kMaxWords>;
@@ -124,7 +124,8 @@ class Arguments {
     for (int i = tensor.rank - 2; i >= 0; --i) strides[i] = strides[i + 1] * tensor.dims[i + 1];
     constexpr int32_t format_nd = 2;
     auto rank = static_cast<uint64_t>(tensor.rank);
-    return objects()->tensor(tensor.dims, rank, tensor.dtype, strides.data(), 0, format_nd, tensor.dims, rank, tensor.data);
+    return objects()->tensor(tensor.dims, rank, tensor.dtype, strides.data(), 0, format_nd, tensor.dims, rank,
+                             tensor.data);
   }
   void tensor(const ge_tensor& value) { pointer(make_tensor(value), objects()->drop_tensor); }
   void tensors(const std::vector<ge_tensor>& values) {
@@ -160,8 +161,8 @@ std::string last_error() {
 }
 
 // "x0, x1, …" of a dynamic port, or the port itself.
-std::vector<ge_tensor> gather(const ge::IrPort& port, const std::vector<Desc>& descs, const std::vector<ge_tensor>& tensors,
-                              size_t& at) {
+std::vector<ge_tensor> gather(const ge::IrPort& port, const std::vector<Desc>& descs,
+                              const std::vector<ge_tensor>& tensors, size_t& at) {
   std::vector<ge_tensor> out;
   if (port.kind != ge::IrPort::kDynamic) {
     out.push_back(tensors[at++]);
@@ -233,11 +234,12 @@ std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs,
   }
   at = 0;
   auto is_input = [&](const ge::IrPort& port) {
-    return std::any_of(prototype.inputs.begin(), prototype.inputs.end(), [&](const ge::IrPort& in) { return in.name == port.name; });
+    return std::any_of(prototype.inputs.begin(), prototype.inputs.end(),
+                       [&](const ge::IrPort& in) { return in.name == port.name; });
   };
   for (const ge::IrPort& port : prototype.outputs) {
     std::vector<ge_tensor> tensors = gather(port, node.output_desc, outputs, at);
-    if (is_input(port)) continue;   // written in place: the function has one parameter for both
+    if (is_input(port)) continue;  // written in place: the function has one parameter for both
     if (port.kind == ge::IrPort::kDynamic) arguments.tensors(tensors);
     else arguments.tensor(tensors[0]);
   }
@@ -251,7 +253,8 @@ std::string aclnn_launch(const Node& node, const std::vector<ge_tensor>& inputs,
   if (int code = arguments.call_function(found.first))
     return name + "GetWorkspaceSize returned " + std::to_string(code) + last_error();
   void* memory = size ? workspace(size) : nullptr;
-  if (size && !memory) return "there is no device memory for its workspace of " + std::to_string(size) + " bytes" + last_error();
+  if (size && !memory)
+    return "there is no device memory for its workspace of " + std::to_string(size) + " bytes" + last_error();
   if (int code = found.second(memory, size, executor, stream))
     return name + " returned " + std::to_string(code) + last_error();
   return "";

@@ -84,7 +84,9 @@ std::vector<ge_attr> attr_views(const Node& node) {
       case Attr::kBool: view.kind = ge_attr_bool; break;
       case Attr::kString: view.kind = ge_attr_string; break;
       case Attr::kType: view.kind = ge_attr_dtype; break;
-      case Attr::kInts: case Attr::kBools: case Attr::kTypes:
+      case Attr::kInts:
+      case Attr::kBools:
+      case Attr::kTypes:
         view.kind = ge_attr_ints;
         view.count = attr.ints.size();
         break;
@@ -162,7 +164,8 @@ std::string to_tensor(const Desc& desc, ge_tensor& out) {
     out.rank = ge_unknown_rank;
     return "";
   }
-  if (desc.dims.size() > ge_max_rank) return "rank " + std::to_string(desc.dims.size()) + " is more than the engine has";
+  if (desc.dims.size() > ge_max_rank)
+    return "rank " + std::to_string(desc.dims.size()) + " is more than the engine has";
   out.rank = static_cast<int32_t>(desc.dims.size());
   std::copy(desc.dims.begin(), desc.dims.end(), out.dims);
   return "";
@@ -175,7 +178,7 @@ std::string add_const(Compiled& graph, int index) {
   Known& known = graph.known[index][0];
   std::string problem = to_tensor(value->desc, known.tensor);
   if (!problem.empty()) return problem;
-  if (known.tensor.dtype == ge::DT_STRING) {   // for operators that run eagerly; C++ reads up to the zero behind it
+  if (known.tensor.dtype == ge::DT_STRING) {  // for operators that run eagerly; C++ reads up to the zero behind it
     known.value = std::make_shared<Buffer>(value->s.c_str(), value->s.c_str() + value->s.size() + 1);
     return "";
   }

@@ -11,7 +11,7 @@
 
 namespace gesim {
 
-constexpr size_t kDeviceAlignment = 512;   // what aclrtMalloc promises
+constexpr size_t kDeviceAlignment = 512;  // what aclrtMalloc promises
 
 // A tensor's contents on the host. Its memory is aligned as a device's is: how a kernel sums up may depend on it.
 template <typename T>
@@ -20,7 +20,9 @@ struct DeviceAligned {
   DeviceAligned() = default;
   template <typename U>
   DeviceAligned(const DeviceAligned<U>&) {}
-  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(kDeviceAlignment))); }
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(kDeviceAlignment)));
+  }
   void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t(kDeviceAlignment)); }
   friend bool operator==(DeviceAligned, DeviceAligned) { return true; }
   friend bool operator!=(DeviceAligned, DeviceAligned) { return false; }
@@ -35,19 +37,19 @@ struct Known {
 };
 
 enum class Place {
-  kFeature,   // in feature memory (static graphs) or allocated at run time
-  kInput,     // the caller's input
-  kConst,     // in constant memory
-  kHost,      // its value was computed while compiling
-  kAlias,     // the operator writes the memory of one of its inputs
-  kOutput,    // in the caller's output
+  kFeature,  // in feature memory (static graphs) or allocated at run time
+  kInput,    // the caller's input
+  kConst,    // in constant memory
+  kHost,     // its value was computed while compiling
+  kAlias,    // the operator writes the memory of one of its inputs
+  kOutput,   // in the caller's output
 };
 
 struct Location {
   Place place = Place::kFeature;
-  size_t offset = 0;    // in feature or constant memory
-  size_t index = 0;     // of the graph's input or output, or of the node's input that is aliased
-  int last_use = -1;    // the last position in `order` that reads it
+  size_t offset = 0;  // in feature or constant memory
+  size_t index = 0;   // of the graph's input or output, or of the node's input that is aliased
+  int last_use = -1;  // the last position in `order` that reads it
 };
 
 enum class Engine { kNone, kTable, kAclnn, kEager };
@@ -55,11 +57,11 @@ enum class Engine { kNone, kTable, kAclnn, kEager };
 struct Compiled {
   Graph graph;
   std::vector<int> order;
-  std::vector<Engine> engine;                       // by node
-  std::vector<std::vector<ge_attr>> attrs;          // by node, views into graph
-  std::vector<std::vector<Known>> known;            // by node and output
-  std::vector<std::vector<Location>> location;      // likewise
-  std::vector<int> inputs;                          // node of the graph's i-th input, -1 where nothing reads it
+  std::vector<Engine> engine;                   // by node
+  std::vector<std::vector<ge_attr>> attrs;      // by node, views into graph
+  std::vector<std::vector<Known>> known;        // by node and output
+  std::vector<std::vector<Location>> location;  // likewise
+  std::vector<int> inputs;                      // node of the graph's i-th input, -1 where nothing reads it
   std::vector<Edge> outputs;
   bool is_static = false;
   size_t const_size = 0;
@@ -75,15 +77,16 @@ std::shared_ptr<Compiled> compile(const Graph& graph, std::string& error);
 
 // Shape and dtype inference of one node from its inputs; by the operator's own function where a library registered it,
 // by the table otherwise. Returns "" or the reason.
-std::string infer(const Compiled& graph, int node, const std::vector<ge_tensor>& inputs, std::vector<ge_tensor>& outputs);
+std::string infer(const Compiled& graph, int node, const std::vector<ge_tensor>& inputs,
+                  std::vector<ge_tensor>& outputs);
 
 // Runs a node of the table on the host where all that it reads is known there and its results are small.
 bool fold(const Compiled& graph, int node, const std::vector<Known>& inputs, std::vector<Known>& outputs,
           std::string& error);
 
 bool shape_known(const ge_tensor& tensor);
-int64_t element_count(const ge_tensor& tensor);   // -1 where the shape is not known
-int64_t byte_size(const ge_tensor& tensor);       // -1 where the shape or the size of an element is not known
-std::string describe(const ge_tensor& tensor);    // "float16[2, 3]"
+int64_t element_count(const ge_tensor& tensor);  // -1 where the shape is not known
+int64_t byte_size(const ge_tensor& tensor);      // -1 where the shape or the size of an element is not known
+std::string describe(const ge_tensor& tensor);   // "float16[2, 3]"
 
 }  // namespace gesim

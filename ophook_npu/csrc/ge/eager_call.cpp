@@ -38,10 +38,17 @@ gert::StorageShape to_shape(const ge_tensor& tensor) {
 class Context final : public gert::EagerOpExecutionContext {
  public:
   Context(const Node& node, const std::vector<EagerInput>& inputs, void* stream, const EagerOutputs& outputs)
-      : node_(node), ir_(ir_inputs(node)), stream_(stream), how_(outputs), outputs_(node.output_desc.size()), made_(node.output_desc.size()) {
+      : node_(node),
+        ir_(ir_inputs(node)),
+        stream_(stream),
+        how_(outputs),
+        outputs_(node.output_desc.size()),
+        made_(node.output_desc.size()) {
     for (const EagerInput& input : inputs) {
       bool absent = input.tensor.dtype == ge_absent;
-      inputs_.push_back(absent ? gert::Tensor() : gert::Tensor(static_cast<ge::DataType>(input.tensor.dtype), to_shape(input.tensor), input.tensor.data, input.size));
+      inputs_.push_back(absent ? gert::Tensor()
+                               : gert::Tensor(static_cast<ge::DataType>(input.tensor.dtype), to_shape(input.tensor),
+                                              input.tensor.data, input.size));
       fed_.push_back(!absent);
     }
     ge::Operator op = create(node.name, node.type);
@@ -49,7 +56,9 @@ class Context final : public gert::EagerOpExecutionContext {
     for (const ge::IrPort& port : ge::OpDescUtils::impl(op)->outputs) {
       size_t count = 1;
       if (port.kind == ge::IrPort::kDynamic)
-        for (count = 0; at + count < node.output_desc.size() && node.output_desc[at + count].name == port.name + std::to_string(count);) ++count;
+        for (count = 0; at + count < node.output_desc.size() &&
+                        node.output_desc[at + count].name == port.name + std::to_string(count);)
+          ++count;
       instances_.emplace_back(count);
       at += count;
     }
@@ -68,11 +77,15 @@ class Context final : public gert::EagerOpExecutionContext {
   const gert::Tensor* GetOutputTensor(size_t index) const override {
     return index < outputs_.size() && made_[index] ? &outputs_[index] : nullptr;
   }
-  const gert::InstanceInfo* GetIrOutputInstanceInfo(size_t ir) const override { return ir < instances_.size() ? &instances_[ir] : nullptr; }
-  gert::Tensor* MallocOutputTensor(size_t index, const gert::StorageShape& shape, const gert::StorageFormat&, ge::DataType dtype) override {
+  const gert::InstanceInfo* GetIrOutputInstanceInfo(size_t ir) const override {
+    return ir < instances_.size() ? &instances_[ir] : nullptr;
+  }
+  gert::Tensor* MallocOutputTensor(size_t index, const gert::StorageShape& shape, const gert::StorageFormat&,
+                                   ge::DataType dtype) override {
     if (index >= outputs_.size()) return fail("it has no output " + std::to_string(index));
     const gert::Shape& dims = shape.GetStorageShape();
-    if (dims.GetDimNum() > ge_max_rank) return fail("its output " + std::to_string(index) + " has rank " + std::to_string(dims.GetDimNum()));
+    if (dims.GetDimNum() > ge_max_rank)
+      return fail("its output " + std::to_string(index) + " has rank " + std::to_string(dims.GetDimNum()));
     ge_tensor tensor{};
     tensor.dtype = dtype;
     tensor.rank = static_cast<int32_t>(dims.GetDimNum());
@@ -141,13 +154,16 @@ std::vector<size_t> ir_inputs(const Node& node) {
       out.push_back(ir);
       continue;
     }
-    for (size_t i = 0; out.size() < node.input_desc.size() && node.input_desc[out.size()].name == ports[ir].name + std::to_string(i); ++i)
+    for (size_t i = 0;
+         out.size() < node.input_desc.size() && node.input_desc[out.size()].name == ports[ir].name + std::to_string(i);
+         ++i)
       out.push_back(ir);
   }
   return out;
 }
 
-std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs, void* stream, const EagerOutputs& outputs) {
+std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs, void* stream,
+                         const EagerOutputs& outputs) {
   ge::EagerExecuteOp* (*make)() = nullptr;
   {
     std::lock_guard<std::mutex> lock(all().mutex);
@@ -156,12 +172,14 @@ std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs
   const std::unique_ptr<ge::EagerExecuteOp> op(make());
   Context context(node, inputs, stream, outputs);
   try {
-    if (op->Execute(&context) != ge::SUCCESS) return context.refusal().empty() ? "its Execute failed" : context.refusal();
+    if (op->Execute(&context) != ge::SUCCESS)
+      return context.refusal().empty() ? "its Execute failed" : context.refusal();
   } catch (const std::exception& error) {
     if (!context.refusal().empty()) return context.refusal();
-    std::string text = error.what();   // of torch: the message, then where it was raised and a stack
+    std::string text = error.what();  // of torch: the message, then where it was raised and a stack
     text = text.substr(0, text.find("\nException raised from"));
-    // A Python exception has no text here. Only the first run of a graph goes through Python, where torch looks for aliases.
+    // A Python exception has no text here. Only the first run of a graph goes through Python, where torch looks for
+    // aliases.
     return text.empty() ? "it raised a Python exception; run the graph once more for its text" : text;
   } catch (...) {
     return context.refusal().empty() ? "it raised an exception of an unknown type" : context.refusal();

@@ -1,5 +1,5 @@
-// Runs an operator that a library registered with REG_AUTO_MAPPING_OP (include/graph/custom_op.h): C++ code that computes
-// its outputs with operators of torch_npu, on the graph's stream, and tells their shapes only then.
+// Runs an operator that a library registered with REG_AUTO_MAPPING_OP (include/graph/custom_op.h): C++ code that
+// computes its outputs with operators of torch_npu, on the graph's stream, and tells their shapes only then.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,18 @@ bool reads_value(const std::string& type, size_t ir_input);
 
 // An input as the operator sees it; `size` in bytes, as a string's size cannot be told from its shape.
 struct EagerInput {
-  ge_tensor tensor;   // dtype ge_absent where it is not fed; on the device otherwise
+  ge_tensor tensor;  // dtype ge_absent where it is not fed; on the device otherwise
   size_t size = 0;
 };
 
 struct EagerOutputs {
-  std::function<std::string(size_t output, ge_tensor& tensor)> allocate;    // fills tensor.data, for its dtype and shape
-  std::function<std::string(size_t output, size_t input)> refer;            // the output is that input
+  std::function<std::string(size_t output, ge_tensor& tensor)> allocate;  // fills tensor.data, for its dtype and shape
+  std::function<std::string(size_t output, size_t input)> refer;          // the output is that input
 };
 
 // Calls Execute on the calling thread. Returns "" or the reason.
-std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs, void* stream, const EagerOutputs& outputs);
+std::string eager_launch(const Node& node, const std::vector<EagerInput>& inputs, void* stream,
+                         const EagerOutputs& outputs);
 
 // For each input of a node, which input of its prototype it belongs to.
 std::vector<size_t> ir_inputs(const Node& node);

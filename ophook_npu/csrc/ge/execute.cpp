@@ -16,9 +16,9 @@ using Keep = std::shared_ptr<const void>;
 
 // A tensor while the graph runs.
 struct Slot {
-  ge_tensor tensor{};   // data: on the device, or `value`'s bytes
+  ge_tensor tensor{};  // data: on the device, or `value`'s bytes
   Bytes value;
-  Keep owner;           // frees the memory behind `data`
+  Keep owner;  // frees the memory behind `data`
   bool on_device = false;
 };
 
@@ -37,8 +37,13 @@ struct KernelTask {
   static int run(void* self) {
     auto* task = static_cast<KernelTask*>(self);
     const Node& node = task->graph->graph.nodes[task->node];
-    ge_call call = {node.type.c_str(), task->inputs.data(), task->inputs.size(), task->outputs.data(),
-                    task->outputs.size(), task->graph->attrs[task->node].data(), task->graph->attrs[task->node].size()};
+    ge_call call = {node.type.c_str(),
+                    task->inputs.data(),
+                    task->inputs.size(),
+                    task->outputs.data(),
+                    task->outputs.size(),
+                    task->graph->attrs[task->node].data(),
+                    task->graph->attrs[task->node].size()};
     char error[1024] = "";
     if (kernels().run(&call, error, sizeof error) == 0) return 0;
     return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);
@@ -60,7 +65,8 @@ struct CopyTask {
   static void drop(void* self) { delete static_cast<CopyTask*>(self); }
 };
 
-std::string launch_copy(void* stream, const char* name, void* to, const void* from, size_t size, std::vector<Keep> keep) {
+std::string launch_copy(void* stream, const char* name, void* to, const void* from, size_t size,
+                        std::vector<Keep> keep) {
   if (size == 0) return "";
   auto* task = new CopyTask{to, from, size, std::move(keep)};
   return sim_launch(stream, name, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
@@ -159,7 +165,8 @@ class Run {
     int64_t size = byte_size(tensor);
     if (size < 0) return graph_->where(index) + ": tensors of " + describe(tensor) + " are not simulated";
     if (size && !data)
-      return graph_->where(index) + ": input " + std::to_string(position) + ", " + describe(tensor) + " on the host, was given without data";
+      return graph_->where(index) + ": input " + std::to_string(position) + ", " + describe(tensor) +
+             " on the host, was given without data";
     auto copy = std::make_shared<Buffer>();
     copy->reserve(static_cast<size_t>(size) + 1);
     copy->assign(data, data + size);
@@ -193,7 +200,8 @@ class Run {
     if (graph_->engine[index] == Engine::kAclnn) return run_aclnn(index, in, out);
     bool alias = std::any_of(graph_->location[index].begin(), graph_->location[index].end(),
                              [](const Location& location) { return location.place == Place::kAlias; });
-    bool empty = !out.empty() && std::all_of(out.begin(), out.end(), [](const ge_tensor& t) { return element_count(t) == 0; });
+    bool empty =
+        !out.empty() && std::all_of(out.begin(), out.end(), [](const ge_tensor& t) { return element_count(t) == 0; });
     if (empty && !alias) return "";
     auto* task = new KernelTask{graph_, index, std::move(in), std::move(out), std::move(keep)};
     return sim_launch(stream_, node.type.c_str(), KernelTask::run, task, KernelTask::drop) ? last_error() : "";
@@ -252,20 +260,19 @@ class Run {
     switch (location.place) {
       case Place::kAlias: {
         const Slot& from = source(graph_->graph.nodes[index].inputs[location.index]);
-        if (!from.on_device) problem = "it writes its input '" + graph_->graph.nodes[index].input_desc[location.index].name +
-                                       "' in place, which lies on the host";
+        if (!from.on_device)
+          problem = "it writes its input '" + graph_->graph.nodes[index].input_desc[location.index].name +
+                    "' in place, which lies on the host";
         slot.owner = from.owner;
         tensor.data = from.tensor.data;
         break;
       }
-      case Place::kOutput:
-        problem = output_memory(location.index, tensor, size, slot.owner);
-        break;
+      case Place::kOutput: problem = output_memory(location.index, tensor, size, slot.owner); break;
       default:
         if (graph_->is_static && memory_.features.base) {
           if (memory_.features.size < graph_->feature_size)
-            return "the feature memory given has " + std::to_string(memory_.features.size) + " bytes, the graph needs " +
-                   std::to_string(graph_->feature_size);
+            return "the feature memory given has " + std::to_string(memory_.features.size) +
+                   " bytes, the graph needs " + std::to_string(graph_->feature_size);
           tensor.data = static_cast<char*>(memory_.features.base) + location.offset;
         } else {
           problem = allocate(size, tensor.data, slot.owner);
@@ -276,8 +283,8 @@ class Run {
     return problem;
   }
 
-  // Memory of an external allocator may be given back while kernels that use it wait on the stream; memory of the device
-  // itself must outlive them.
+  // Memory of an external allocator may be given back while kernels that use it wait on the stream; memory of the
+  // device itself must outlive them.
   bool stream_ordered(const Slot& slot) const { return slot.on_device && memory_.allocator != nullptr; }
 
   // The engine's own memory that kernels of this run may use.
@@ -302,7 +309,8 @@ class Run {
     return "";
   }
 
-  // The caller's memory for an output, or new memory that the output then owns, together with the kernels that write it.
+  // The caller's memory for an output, or new memory that the output then owns, together with the kernels that write
+  // it.
   std::string output_memory(size_t position, ge_tensor& tensor, size_t size, Keep& owner) {
     ge::Tensor& output = outputs_[position];
     if (!output.GetData()) {
@@ -327,8 +335,8 @@ class Run {
     return "";
   }
 
-  // An output that no node writes directly: an input or a constant passed through, a value that the host computed, or the
-  // second use of one result.
+  // An output that no node writes directly: an input or a constant passed through, a value that the host computed, or
+  // the second use of one result.
   std::string finish_output(size_t position) {
     const Edge& edge = graph_->outputs[position];
     const Location& location = graph_->location[edge.node][edge.port];
@@ -373,12 +381,14 @@ class Run {
       for (size_t k = 0; problem.empty() && k < in.size(); ++k)
         // The function wrote this input in place, and later nodes read the output.
         if (node.output_desc[i].name == node.input_desc[k].name && out[i].data != in[k].data)
-          problem = launch_copy(stream_, "MemcpyD2D", out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i])), {});
+          problem =
+              launch_copy(stream_, "MemcpyD2D", out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i])), {});
     if (!problem.empty()) return graph_->where(index) + ": " + problem;
     return memory_.allocator && regions().empty() ? "" : keep_until_done(index, std::move(temporary));
   }
 
-  // Calls the operator's own code, which launches on the stream and asks for memory as soon as it knows its outputs' shapes.
+  // Calls the operator's own code, which launches on the stream and asks for memory as soon as it knows its outputs'
+  // shapes.
   std::string run_eager(int index) {
     const Node& node = graph_->graph.nodes[index];
     const std::vector<size_t> ir = ir_inputs(node);
@@ -407,7 +417,8 @@ class Run {
     outputs.allocate = [&](size_t i, ge_tensor& tensor) -> std::string {
       const ge_tensor& declared = graph_->known[index][i].tensor;
       if (tensor.dtype != declared.dtype)
-        return "its output " + std::to_string(i) + " is " + describe(tensor) + ", the graph was compiled for " + describe(declared);
+        return "its output " + std::to_string(i) + " is " + describe(tensor) + ", the graph was compiled for " +
+               describe(declared);
       return place(index, i, tensor);
     };
     outputs.refer = [&](size_t output, size_t input) -> std::string {
@@ -416,7 +427,9 @@ class Run {
       ge_tensor tensor = slots_[index][output].tensor;
       const void* from = tensor.data;
       std::string problem = place(index, output, tensor);
-      return problem.empty() ? launch_copy(stream_, "MemcpyD2D", tensor.data, from, static_cast<size_t>(byte_size(tensor)), {}) : problem;
+      return problem.empty()
+                 ? launch_copy(stream_, "MemcpyD2D", tensor.data, from, static_cast<size_t>(byte_size(tensor)), {})
+                 : problem;
     };
     std::string problem = eager_launch(node, in, stream_, outputs);
     return problem.empty() ? keep_until_done(index, std::move(temporary)) : graph_->where(index) + ": " + problem;
@@ -426,7 +439,8 @@ class Run {
   std::string keep_until_done(int index, std::vector<Keep> temporary) {
     const Node& node = graph_->graph.nodes[index];
     for (const Edge& edge : node.inputs)
-      if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge))) temporary.push_back(source(edge).owner);
+      if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge)))
+        temporary.push_back(source(edge).owner);
     for (const Slot& slot : slots_[index])
       if (slot.owner && !stream_ordered(slot)) temporary.push_back(slot.owner);
     for (Keep& region : regions()) temporary.push_back(std::move(region));
@@ -467,7 +481,8 @@ std::string upload_constants(const std::shared_ptr<Compiled>& graph, void* strea
     if (graph->location[index].empty() || graph->location[index][0].place != Place::kConst) continue;
     const Bytes& value = graph->known[index][0].value;
     void* to = static_cast<char*>(memory.constants.base) + graph->location[index][0].offset;
-    std::string problem = launch_copy(stream, "Const", to, value->data(), value->size(), {value, memory.constants.owner});
+    std::string problem =
+        launch_copy(stream, "Const", to, value->data(), value->size(), {value, memory.constants.owner});
     if (!problem.empty()) return problem;
   }
   return "";

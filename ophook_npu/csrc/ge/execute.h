@@ -11,8 +11,8 @@
 
 namespace gesim {
 
-// Device memory for a graph; size 0 where there is none. What the engine took itself it also gives back, and not before the
-// kernels that are queued have run: `owner` travels with them.
+// Device memory for a graph; size 0 where there is none. What the engine took itself it also gives back, and not before
+// the kernels that are queued have run: `owner` travels with them.
 struct Region {
   void* base = nullptr;
   size_t size = 0;
@@ -21,7 +21,7 @@ struct Region {
 
 struct Memory {
   Region constants, features;
-  std::shared_ptr<ge::Allocator> allocator;   // of the stream; the simulated device's own where NULL
+  std::shared_ptr<ge::Allocator> allocator;  // of the stream; the simulated device's own where NULL
 };
 
 // Uploads the constants to `memory.constants`, on the stream. Returns "" or the reason.

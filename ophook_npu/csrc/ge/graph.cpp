@@ -58,7 +58,9 @@ graphStatus Graph::LoadFromSerializedModelArray(const void* model, size_t size) 
   return GRAPH_SUCCESS;
 }
 
-graphStatus Graph::LoadFromMem(const uint8_t* data, const size_t size) { return LoadFromSerializedModelArray(data, size); }
+graphStatus Graph::LoadFromMem(const uint8_t* data, const size_t size) {
+  return LoadFromSerializedModelArray(data, size);
+}
 
 graphStatus Graph::LoadFromFile(const char_t* path) {
   std::ifstream in(path, std::ios::binary);

@@ -35,14 +35,56 @@ bool AscendString::operator!=(const char_t* const d) const { return !(*this == d
 
 // ---- formats and type sets --------------------------------------------------------------------------------------
 const char_t* GetFormatName(Format format) {
-  static const char* const names[] = {
-      "NCHW", "NHWC", "ND", "NC1HWC0", "FRACTAL_Z", "NC1C0HWPAD", "NHWC1C0", "FSR_NCHW", "FRACTAL_DECONV", "C1HWNC0",
-      "FRACTAL_DECONV_TRANSPOSE", "FRACTAL_DECONV_SP_STRIDE_TRANS", "NC1HWC0_C04", "FRACTAL_Z_C04", "CHWN",
-      "FRACTAL_DECONV_SP_STRIDE8_TRANS", "HWCN", "NC1KHKWHWC0", "BN_WEIGHT", "FILTER_HWCK",
-      "HASHTABLE_LOOKUP_LOOKUPS", "HASHTABLE_LOOKUP_KEYS", "HASHTABLE_LOOKUP_VALUE", "HASHTABLE_LOOKUP_OUTPUT",
-      "HASHTABLE_LOOKUP_HITS", "C1HWNCoC0", "MD", "NDHWC", "FRACTAL_ZZ", "FRACTAL_NZ", "NCDHW", "DHWCN", "NDC1HWC0",
-      "FRACTAL_Z_3D", "CN", "NC", "DHWNC", "FRACTAL_Z_3D_TRANSPOSE", "FRACTAL_ZN_LSTM", "FRACTAL_Z_G", "RESERVED",
-      "ALL", "NULL", "ND_RNN_BIAS", "FRACTAL_ZN_RNN", "NYUV", "NYUV_A", "NCL", "FRACTAL_Z_WINO", "C1HWC0"};
+  static const char* const names[] = {"NCHW",
+                                      "NHWC",
+                                      "ND",
+                                      "NC1HWC0",
+                                      "FRACTAL_Z",
+                                      "NC1C0HWPAD",
+                                      "NHWC1C0",
+                                      "FSR_NCHW",
+                                      "FRACTAL_DECONV",
+                                      "C1HWNC0",
+                                      "FRACTAL_DECONV_TRANSPOSE",
+                                      "FRACTAL_DECONV_SP_STRIDE_TRANS",
+                                      "NC1HWC0_C04",
+                                      "FRACTAL_Z_C04",
+                                      "CHWN",
+                                      "FRACTAL_DECONV_SP_STRIDE8_TRANS",
+                                      "HWCN",
+                                      "NC1KHKWHWC0",
+                                      "BN_WEIGHT",
+                                      "FILTER_HWCK",
+                                      "HASHTABLE_LOOKUP_LOOKUPS",
+                                      "HASHTABLE_LOOKUP_KEYS",
+                                      "HASHTABLE_LOOKUP_VALUE",
+                                      "HASHTABLE_LOOKUP_OUTPUT",
+                                      "HASHTABLE_LOOKUP_HITS",
+                                      "C1HWNCoC0",
+                                      "MD",
+                                      "NDHWC",
+                                      "FRACTAL_ZZ",
+                                      "FRACTAL_NZ",
+                                      "NCDHW",
+                                      "DHWCN",
+                                      "NDC1HWC0",
+                                      "FRACTAL_Z_3D",
+                                      "CN",
+                                      "NC",
+                                      "DHWNC",
+                                      "FRACTAL_Z_3D_TRANSPOSE",
+                                      "FRACTAL_ZN_LSTM",
+                                      "FRACTAL_Z_G",
+                                      "RESERVED",
+                                      "ALL",
+                                      "NULL",
+                                      "ND_RNN_BIAS",
+                                      "FRACTAL_ZN_RNN",
+                                      "NYUV",
+                                      "NYUV_A",
+                                      "NCL",
+                                      "FRACTAL_Z_WINO",
+                                      "C1HWC0"};
   auto index = static_cast<size_t>(GetPrimaryFormat(format));
   return index < sizeof names / sizeof *names ? names[index] : "INVALID";
 }
@@ -238,7 +280,7 @@ std::unique_ptr<uint8_t[], Tensor::DeleteFunc> Tensor::ResetData() {
   std::unique_ptr<uint8_t[], DeleteFunc> out(impl->data, deleter);
   impl->data = nullptr;
   impl->size = 0;
-  impl->deleter = nullptr;   // it may own memory, which is the caller's from here on
+  impl->deleter = nullptr;  // it may own memory, which is the caller's from here on
   return out;
 }
 graphStatus Tensor::SetData(std::vector<uint8_t>&& data) { return impl->copy(data.data(), data.size()); }

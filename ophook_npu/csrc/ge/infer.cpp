@@ -8,18 +8,19 @@
 namespace gesim {
 namespace {
 
-constexpr int64_t kFoldLimit = 4096;   // bytes: shapes, indices and scalars, not weights
+constexpr int64_t kFoldLimit = 4096;  // bytes: shapes, indices and scalars, not weights
 
 const char* dtype_name(int32_t dtype) {
-  static const char* const names[] = {"float32", "float16", "int8", "int32", "uint8", "reserved", "int16", "uint16",
-                                      "uint32", "int64", "uint64", "float64", "bool", "string"};
+  static const char* const names[] = {"float32", "float16", "int8",  "int32",  "uint8",   "reserved", "int16",
+                                      "uint16",  "uint32",  "int64", "uint64", "float64", "bool",     "string"};
   if (dtype == ge::DT_BF16) return "bfloat16";
   if (dtype == ge_absent) return "absent";
   return dtype >= 0 && static_cast<size_t>(dtype) < sizeof names / sizeof *names ? names[dtype] : "other";
 }
 
 ge::TensorDesc to_desc(const ge_tensor& tensor) {
-  std::vector<int64_t> dims = tensor.rank < 0 ? ge::UNKNOWN_RANK : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
+  std::vector<int64_t> dims =
+      tensor.rank < 0 ? ge::UNKNOWN_RANK : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank);
   ge::TensorDesc desc(ge::Shape(dims), ge::FORMAT_ND, static_cast<ge::DataType>(tensor.dtype));
   desc.SetOriginShape(ge::Shape(dims));
   int64_t size = byte_size(tensor);
@@ -87,9 +88,15 @@ std::string infer_by_library(const Node& node, const std::vector<ge_tensor>& inp
   return "";
 }
 
-ge_call make_call(const Compiled& graph, int node, const std::vector<ge_tensor>& inputs, std::vector<ge_tensor>& outputs) {
-  return {graph.graph.nodes[node].type.c_str(), inputs.data(), inputs.size(), outputs.data(), outputs.size(),
-          graph.attrs[node].data(), graph.attrs[node].size()};
+ge_call make_call(const Compiled& graph, int node, const std::vector<ge_tensor>& inputs,
+                  std::vector<ge_tensor>& outputs) {
+  return {graph.graph.nodes[node].type.c_str(),
+          inputs.data(),
+          inputs.size(),
+          outputs.data(),
+          outputs.size(),
+          graph.attrs[node].data(),
+          graph.attrs[node].size()};
 }
 
 }  // namespace
@@ -125,7 +132,8 @@ std::string infer(const Compiled& graph, int index, const std::vector<ge_tensor>
   const Node& node = graph.graph.nodes[index];
   std::string problem;
   if (graph.engine[index] == Engine::kEager) {
-    for (size_t i = 0; i < outputs.size(); ++i) {   // torchair writes the FX graph's dtype; the shape comes with the result
+    for (size_t i = 0; i < outputs.size();
+         ++i) {  // torchair writes the FX graph's dtype; the shape comes with the result
       outputs[i].dtype = node.output_desc[i].dtype;
       outputs[i].rank = ge_unknown_rank;
     }
@@ -144,7 +152,8 @@ bool fold(const Compiled& graph, int index, const std::vector<Known>& inputs, st
   static const char* const shape_readers[] = {"Shape", "Size", "Rank", "GatherShapes"};
   const Node& node = graph.graph.nodes[index];
   if (graph.engine[index] != Engine::kTable) return false;
-  bool reads_values = std::find(std::begin(shape_readers), std::end(shape_readers), node.type) == std::end(shape_readers);
+  bool reads_values =
+      std::find(std::begin(shape_readers), std::end(shape_readers), node.type) == std::end(shape_readers);
   std::vector<ge_tensor> in, out;
   for (const Known& input : inputs) {
     bool absent = input.tensor.dtype == ge_absent;
@@ -157,7 +166,7 @@ bool fold(const Compiled& graph, int index, const std::vector<Known>& inputs, st
     int64_t size = byte_size(output.tensor);
     if (size < 0 || size > kFoldLimit) return false;
     buffers.push_back(std::make_shared<Buffer>(static_cast<size_t>(size)));
-    buffers.back()->reserve(1);   // data() of an empty value must not be NULL
+    buffers.back()->reserve(1);  // data() of an empty value must not be NULL
     out.push_back(output.tensor);
     out.back().data = buffers.back()->data();
   }

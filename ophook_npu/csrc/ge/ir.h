@@ -10,36 +10,50 @@ namespace gesim {
 
 struct Desc {
   std::string name;
-  int32_t dtype = 28;           // ge::DataType (DT_UNDEFINED), not the protobuf's own numbering
-  std::vector<int64_t> dims;    // -1 an unknown dimension, {-2} an unknown rank
+  int32_t dtype = 28;         // ge::DataType (DT_UNDEFINED), not the protobuf's own numbering
+  std::vector<int64_t> dims;  // -1 an unknown dimension, {-2} an unknown rank
   std::string layout;
-  std::string device;           // "NPU" or "CPU" on Data nodes
+  std::string device;  // "NPU" or "CPU" on Data nodes
 };
 
 struct Attr {
-  enum Kind { kNone, kInt, kFloat, kBool, kString, kType, kTensor, kInts, kFloats, kBools, kStrings, kTypes, kIntLists };
+  enum Kind {
+    kNone,
+    kInt,
+    kFloat,
+    kBool,
+    kString,
+    kType,
+    kTensor,
+    kInts,
+    kFloats,
+    kBools,
+    kStrings,
+    kTypes,
+    kIntLists
+  };
   Kind kind = kNone;
   int64_t i = 0;
   float f = 0;
-  std::string s;                // string, or the bytes of a tensor
-  std::vector<int64_t> ints;    // lists of int, bool and type
+  std::string s;              // string, or the bytes of a tensor
+  std::vector<int64_t> ints;  // lists of int, bool and type
   std::vector<float> floats;
   std::vector<std::string> strings;
   std::vector<std::vector<int64_t>> lists;
-  Desc desc;                    // of a tensor
+  Desc desc;  // of a tensor
 };
 
 struct Edge {
-  int node = -1;                // -1: an optional input that is not fed
-  int port = 0;                 // -1: control only
+  int node = -1;  // -1: an optional input that is not fed
+  int port = 0;   // -1: control only
 };
 
 struct Node {
   std::string name;
   std::string type;
-  std::vector<std::string> input_names;   // "node:port" as written
-  std::vector<Edge> inputs;               // data edges, in prototype order
-  std::vector<int> control;               // nodes that must come first
+  std::vector<std::string> input_names;  // "node:port" as written
+  std::vector<Edge> inputs;              // data edges, in prototype order
+  std::vector<int> control;              // nodes that must come first
   std::vector<Desc> input_desc;
   std::vector<Desc> output_desc;
   std::map<std::string, Attr> attrs;

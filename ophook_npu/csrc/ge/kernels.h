@@ -1,8 +1,8 @@
 // The boundary between the graph engine and the operator table over ATen.
 //
 // libge_runner and libgraph are compiled with the old C++ string ABI, as torchair links them; ATen is not. So the table
-// lives in libopapi.so and is reached through these plain C calls, which libge_runner looks up when it first needs them.
-// libacl_op_compiler runs an operator by its type (aclopCompileAndExecuteV2) through the same three calls.
+// lives in libopapi.so and is reached through these plain C calls, which libge_runner looks up when it first needs
+// them. libacl_op_compiler runs an operator by its type (aclopCompileAndExecuteV2) through the same three calls.
 #pragma once
 
 #include <stddef.h>
@@ -16,32 +16,38 @@ extern "C" {
 
 enum {
   ge_max_rank = 16,
-  ge_unknown_rank = -1,   // rank of a shape that only running the operator tells
+  ge_unknown_rank = -1,  // rank of a shape that only running the operator tells
   ge_unknown_dim = -1,
-  ge_absent = 28,         // dtype of an optional input that is not fed (ge::DT_UNDEFINED)
+  ge_absent = 28,  // dtype of an optional input that is not fed (ge::DT_UNDEFINED)
 };
 
 typedef struct ge_tensor {
-  int32_t dtype;                // ge::DataType
+  int32_t dtype;  // ge::DataType
   int32_t rank;
   int64_t dims[ge_max_rank];
-  void* data;                   // contiguous, row-major; NULL in `infer` where the value is not known
+  void* data;  // contiguous, row-major; NULL in `infer` where the value is not known
 } ge_tensor;
 
 typedef enum ge_attr_kind {
-  ge_attr_int, ge_attr_float, ge_attr_bool, ge_attr_string, ge_attr_dtype,
-  ge_attr_ints, ge_attr_floats, ge_attr_other,
+  ge_attr_int,
+  ge_attr_float,
+  ge_attr_bool,
+  ge_attr_string,
+  ge_attr_dtype,
+  ge_attr_ints,
+  ge_attr_floats,
+  ge_attr_other,
 } ge_attr_kind;
 
 typedef struct ge_attr {
   const char* name;
   ge_attr_kind kind;
-  int64_t i;                    // int, bool, dtype
+  int64_t i;  // int, bool, dtype
   double f;
-  const char* s;                // string, zero-terminated
+  const char* s;  // string, zero-terminated
   const int64_t* ints;
   const float* floats;
-  size_t count;                 // of ints or floats
+  size_t count;  // of ints or floats
 } ge_attr;
 
 // One operator call. Inputs and outputs are in the order of the operator's prototype, dynamic ones spread out.

@@ -17,7 +17,8 @@ struct LoadPriority {
 
 inline bool is_folder_name(const std::string& name) {
   if (name == "." || name == "..") return false;
-  return std::none_of(name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f || c == '/' || c == '\\'; });
+  return std::none_of(name.begin(), name.end(),
+                      [](unsigned char c) { return c <= ' ' || c == 0x7f || c == '/' || c == '\\'; });
 }
 
 inline LoadPriority load_priority(std::istream& text) {

@@ -9,12 +9,22 @@
 namespace ge {
 
 std::string attr_type_name(const std::string& declared) {
-  static const std::map<std::string, std::string> names = {
-      {"Int", "VT_INT"}, {"Float", "VT_FLOAT"}, {"Bool", "VT_BOOL"}, {"String", "VT_STRING"},
-      {"AscendString", "VT_STRING"}, {"Type", "VT_DATA_TYPE"}, {"Tensor", "VT_TENSOR"}, {"Bytes", "VT_BYTES"},
-      {"ListInt", "VT_LIST_INT"}, {"ListFloat", "VT_LIST_FLOAT"}, {"ListBool", "VT_LIST_BOOL"},
-      {"ListString", "VT_LIST_STRING"}, {"ListAscendString", "VT_LIST_STRING"}, {"ListType", "VT_LIST_DATA_TYPE"},
-      {"ListTensor", "VT_LIST_TENSOR"}, {"ListListInt", "VT_LIST_LIST_INT"}};
+  static const std::map<std::string, std::string> names = {{"Int", "VT_INT"},
+                                                           {"Float", "VT_FLOAT"},
+                                                           {"Bool", "VT_BOOL"},
+                                                           {"String", "VT_STRING"},
+                                                           {"AscendString", "VT_STRING"},
+                                                           {"Type", "VT_DATA_TYPE"},
+                                                           {"Tensor", "VT_TENSOR"},
+                                                           {"Bytes", "VT_BYTES"},
+                                                           {"ListInt", "VT_LIST_INT"},
+                                                           {"ListFloat", "VT_LIST_FLOAT"},
+                                                           {"ListBool", "VT_LIST_BOOL"},
+                                                           {"ListString", "VT_LIST_STRING"},
+                                                           {"ListAscendString", "VT_LIST_STRING"},
+                                                           {"ListType", "VT_LIST_DATA_TYPE"},
+                                                           {"ListTensor", "VT_LIST_TENSOR"},
+                                                           {"ListListInt", "VT_LIST_LIST_INT"}};
   auto it = names.find(declared);
   return it == names.end() ? declared : it->second;
 }
@@ -22,9 +32,10 @@ std::string attr_type_name(const std::string& declared) {
 namespace {
 
 const char* kind_name(const AttrData& data) {
-  static const char* const names[] = {"VT_NONE", "VT_INT", "VT_FLOAT", "VT_BOOL", "VT_STRING", "VT_DATA_TYPE",
-                                      "VT_TENSOR", "VT_LIST_INT", "VT_LIST_FLOAT", "VT_LIST_BOOL", "VT_LIST_STRING",
-                                      "VT_LIST_DATA_TYPE", "VT_LIST_TENSOR", "VT_BYTES", "VT_LIST_LIST_INT"};
+  static const char* const names[] = {"VT_NONE",        "VT_INT",       "VT_FLOAT",        "VT_BOOL",
+                                      "VT_STRING",      "VT_DATA_TYPE", "VT_TENSOR",       "VT_LIST_INT",
+                                      "VT_LIST_FLOAT",  "VT_LIST_BOOL", "VT_LIST_STRING",  "VT_LIST_DATA_TYPE",
+                                      "VT_LIST_TENSOR", "VT_BYTES",     "VT_LIST_LIST_INT"};
   return names[data.index()];
 }
 
@@ -106,11 +117,11 @@ static graphStatus read(const AttrData& data, T& out) {
   return GRAPH_SUCCESS;
 }
 
-#define ATTR_VALUE(type)                                                                         \
-  graphStatus AttrValue::SetAttrValue(const type& value) const {                                 \
-    impl->data = value;                                                                          \
-    return GRAPH_SUCCESS;                                                                        \
-  }                                                                                              \
+#define ATTR_VALUE(type)                                         \
+  graphStatus AttrValue::SetAttrValue(const type& value) const { \
+    impl->data = value;                                          \
+    return GRAPH_SUCCESS;                                        \
+  }                                                              \
   graphStatus AttrValue::GetAttrValue(type& value) const { return read(impl->data, value); }
 ATTR_VALUE(int64_t)
 ATTR_VALUE(float32_t)
@@ -158,8 +169,7 @@ Operator::Operator(const char_t* name, const char_t* type) : operator_impl_(std:
 Operator::Operator(const char_t* type) : Operator(type, type) {}
 Operator::Operator(const std::string& type) : Operator(type.c_str()) {}
 Operator::Operator(const std::string& name, const std::string& type) : Operator(name.c_str(), type.c_str()) {}
-Operator::Operator(const AscendString& name, const AscendString& type)
-    : Operator(name.GetString(), type.GetString()) {}
+Operator::Operator(const AscendString& name, const AscendString& type) : Operator(name.GetString(), type.GetString()) {}
 Operator::Operator(OperatorImplPtr&& op_impl) : operator_impl_(std::move(op_impl)) {}
 
 bool Operator::IsEmpty() const { return !operator_impl_; }
@@ -214,11 +224,11 @@ void Operator::DynamicOutputRegister(const std::string& name, const uint32_t num
   DynamicOutputRegister(name.c_str(), num, back);
 }
 
-#define ATTR_REGISTER(parameter, stored)                                                      \
-  void Operator::AttrRegister(const char_t* name, parameter value) {                          \
-    AttrData data = stored;                                                                   \
-    operator_impl_->ir_attrs.push_back({name, kind_name(data), false});                       \
-    operator_impl_->attrs[name] = std::move(data);                                            \
+#define ATTR_REGISTER(parameter, stored)                                \
+  void Operator::AttrRegister(const char_t* name, parameter value) {    \
+    AttrData data = stored;                                             \
+    operator_impl_->ir_attrs.push_back({name, kind_name(data), false}); \
+    operator_impl_->attrs[name] = std::move(data);                      \
   }
 ATTR_REGISTER(float32_t, value)
 ATTR_REGISTER(int64_t, value)
@@ -261,7 +271,9 @@ graphStatus Operator::GetAllAttrNamesAndTypes(std::map<AscendString, AscendStrin
 }
 
 // ---- Operator: descriptors --------------------------------------------------------------------------------------
-TensorDesc Operator::GetInputDescByName(const char_t* name) const { return find_desc(operator_impl_->input_desc, name); }
+TensorDesc Operator::GetInputDescByName(const char_t* name) const {
+  return find_desc(operator_impl_->input_desc, name);
+}
 TensorDesc Operator::GetInputDesc(const std::string& name) const { return GetInputDescByName(name.c_str()); }
 TensorDesc Operator::GetInputDesc(uint32_t index) const {
   const Descs& descs = operator_impl_->input_desc;
@@ -349,20 +361,22 @@ graphStatus Operator::GetInputConstData(const std::string& name, Tensor& out) co
 }
 
 // ---- Operator: attribute values ---------------------------------------------------------------------------------
-#define ATTR_ACCESS(parameter, type, store, load)                                                        \
-  Operator& Operator::SetAttr(const char_t* name, parameter value) {                                     \
-    operator_impl_->attrs[name] = store;                                                                 \
-    return *this;                                                                                        \
-  }                                                                                                      \
+#define ATTR_ACCESS(parameter, type, store, load)                                                                \
+  Operator& Operator::SetAttr(const char_t* name, parameter value) {                                             \
+    operator_impl_->attrs[name] = store;                                                                         \
+    return *this;                                                                                                \
+  }                                                                                                              \
   Operator& Operator::SetAttr(const std::string& name, parameter value) { return SetAttr(name.c_str(), value); } \
-  graphStatus Operator::GetAttr(const char_t* name, type& value) const {                                 \
-    return operator_impl_ ? load : GRAPH_FAILED;                                                         \
-  }                                                                                                      \
+  graphStatus Operator::GetAttr(const char_t* name, type& value) const {                                         \
+    return operator_impl_ ? load : GRAPH_FAILED;                                                                 \
+  }                                                                                                              \
   graphStatus Operator::GetAttr(const std::string& name, type& value) const { return GetAttr(name.c_str(), value); }
 #define LOAD get(operator_impl_->attrs, name, value)
 ATTR_ACCESS(int64_t, int64_t, value, LOAD)
-ATTR_ACCESS(int32_t, int32_t, static_cast<int64_t>(value), (get_as<int32_t, int64_t>(operator_impl_->attrs, name, value)))
-ATTR_ACCESS(uint32_t, uint32_t, static_cast<int64_t>(value), (get_as<uint32_t, int64_t>(operator_impl_->attrs, name, value)))
+ATTR_ACCESS(int32_t, int32_t, static_cast<int64_t>(value),
+            (get_as<int32_t, int64_t>(operator_impl_->attrs, name, value)))
+ATTR_ACCESS(uint32_t, uint32_t, static_cast<int64_t>(value),
+            (get_as<uint32_t, int64_t>(operator_impl_->attrs, name, value)))
 ATTR_ACCESS(float32_t, float32_t, value, LOAD)
 ATTR_ACCESS(bool, bool, value, LOAD)
 ATTR_ACCESS(const DataType&, DataType, value, LOAD)
@@ -377,16 +391,16 @@ ATTR_ACCESS(const std::vector<std::vector<int64_t>>&, std::vector<std::vector<in
 #undef LOAD
 #undef ATTR_ACCESS
 
-#define INT_LIST_ACCESS(type)                                                                            \
-  Operator& Operator::SetAttr(const char_t* name, const std::vector<type>& value) {                      \
-    operator_impl_->attrs[name] = converted<int64_t>(value);                                             \
-    return *this;                                                                                        \
-  }                                                                                                      \
-  graphStatus Operator::GetAttr(const char_t* name, std::vector<type>& value) const {                    \
-    std::vector<int64_t> wide;                                                                           \
-    graphStatus status = GetAttr(name, wide);                                                            \
-    if (status == GRAPH_SUCCESS) value = converted<type>(wide);                                          \
-    return status;                                                                                       \
+#define INT_LIST_ACCESS(type)                                                         \
+  Operator& Operator::SetAttr(const char_t* name, const std::vector<type>& value) {   \
+    operator_impl_->attrs[name] = converted<int64_t>(value);                          \
+    return *this;                                                                     \
+  }                                                                                   \
+  graphStatus Operator::GetAttr(const char_t* name, std::vector<type>& value) const { \
+    std::vector<int64_t> wide;                                                        \
+    graphStatus status = GetAttr(name, wide);                                         \
+    if (status == GRAPH_SUCCESS) value = converted<type>(wide);                       \
+    return status;                                                                    \
   }
 INT_LIST_ACCESS(int32_t)
 INT_LIST_ACCESS(uint32_t)

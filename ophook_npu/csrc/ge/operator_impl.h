@@ -12,10 +12,9 @@
 
 namespace ge {
 
-using AttrData = std::variant<std::monostate, int64_t, float, bool, std::string, DataType, Tensor,
-                              std::vector<int64_t>, std::vector<float>, std::vector<bool>, std::vector<std::string>,
-                              std::vector<DataType>, std::vector<Tensor>, std::vector<uint8_t>,
-                              std::vector<std::vector<int64_t>>>;
+using AttrData = std::variant<std::monostate, int64_t, float, bool, std::string, DataType, Tensor, std::vector<int64_t>,
+                              std::vector<float>, std::vector<bool>, std::vector<std::string>, std::vector<DataType>,
+                              std::vector<Tensor>, std::vector<uint8_t>, std::vector<std::vector<int64_t>>>;
 
 class AttrValueImpl {
  public:
@@ -31,7 +30,7 @@ struct IrPort {
 
 struct IrAttr {
   std::string name;
-  std::string type;     // "VT_INT", as GetRegisteredIrDef tells it
+  std::string type;  // "VT_INT", as GetRegisteredIrDef tells it
   bool required;
 };
 

@@ -9,7 +9,7 @@ namespace gesim {
 namespace {
 
 // ge.proto.DataType -> ge::DataType: the two enumerations number the same types differently.
-constexpr int32_t kFromProto[] = {28, 0, 1, 2, 4, 6, 7, 3, 9, 8, 10, 12, 11, 13, 14, 15, 16, 17, 18, 19, 20,
+constexpr int32_t kFromProto[] = {28, 0,  1,  2,  4,  6,  7,  3,  9,  8,  10, 12, 11, 13, 14, 15, 16, 17, 18, 19, 20,
                                   21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41};
 
 struct Bad : std::runtime_error {
@@ -183,11 +183,26 @@ Attr read_attr(Reader in) {
   while (in.next()) {
     switch (in.field()) {
       case 1: read_list(in.message(), out); break;
-      case 2: out.kind = Attr::kString; out.s = in.bytes(); break;
-      case 3: out.kind = Attr::kInt; out.i = in.integer(); break;
-      case 4: out.kind = Attr::kFloat; out.f = in.real(); break;
-      case 5: out.kind = Attr::kBool; out.i = in.integer(); break;
-      case 15: out.kind = Attr::kType; out.i = in.integer(); break;
+      case 2:
+        out.kind = Attr::kString;
+        out.s = in.bytes();
+        break;
+      case 3:
+        out.kind = Attr::kInt;
+        out.i = in.integer();
+        break;
+      case 4:
+        out.kind = Attr::kFloat;
+        out.f = in.real();
+        break;
+      case 5:
+        out.kind = Attr::kBool;
+        out.i = in.integer();
+        break;
+      case 15:
+        out.kind = Attr::kType;
+        out.i = in.integer();
+        break;
       case 12:
         out.kind = Attr::kTensor;
         for (Reader tensor = in.message(); tensor.next();) {
@@ -254,8 +269,8 @@ void connect(Graph& graph) {
       if (port < 0) node.control.push_back(source->second);
       else node.inputs.push_back(Edge{source->second, port});
       if (port >= static_cast<int>(graph.nodes[source->second].output_desc.size()))
-        throw Bad("node " + node.name + " reads output " + std::to_string(port) + " of " + source->first + ", which has " +
-                  std::to_string(graph.nodes[source->second].output_desc.size()));
+        throw Bad("node " + node.name + " reads output " + std::to_string(port) + " of " + source->first +
+                  ", which has " + std::to_string(graph.nodes[source->second].output_desc.size()));
     }
   }
 }

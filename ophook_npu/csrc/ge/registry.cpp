@@ -31,7 +31,7 @@ Registered& all() {
 }
 
 template <typename Map, typename Value>
-void add_first(Map Registered::*map, const std::string& type, const Value& value) {
+void add_first(Map Registered::* map, const std::string& type, const Value& value) {
   std::lock_guard<std::mutex> lock(all().mutex);
   (all().*map).emplace(type, value);
 }
@@ -209,7 +209,8 @@ OperatorCreatorRegister::OperatorCreatorRegister(const char_t* const type, OpCre
   gesim::add_first(&Registered::creators, type, creator);
 }
 OperatorCreatorRegister::OperatorCreatorRegister(const std::string& type, OpCreator const& creator) {
-  gesim::add_first(&Registered::creators, type, [creator](const AscendString& name) { return creator(name.GetString()); });
+  gesim::add_first(&Registered::creators, type,
+                   [creator](const AscendString& name) { return creator(name.GetString()); });
 }
 InferShapeFuncRegister::InferShapeFuncRegister(const char_t* const type, const InferShapeFunc& function) {
   gesim::add_first(&Registered::infer, type, function);
@@ -253,7 +254,8 @@ graphStatus OperatorFactory::GetOpsTypeList(std::vector<std::string>& out) {
   return status;
 }
 
-graphStatus BroadCastInfer(const function<std::vector<int64_t>()>& first, const function<std::vector<int64_t>()>& second,
+graphStatus BroadCastInfer(const function<std::vector<int64_t>()>& first,
+                           const function<std::vector<int64_t>()>& second,
                            const function<void(const std::vector<int64_t>&)>& set) {
   std::vector<int64_t> a = first(), b = second();
   if (a == UNKNOWN_RANK || b == UNKNOWN_RANK) {

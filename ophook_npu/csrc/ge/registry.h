@@ -29,7 +29,7 @@ void load_custom_protos();
 // One line for each library that was found and could not be loaded.
 const std::vector<std::string>& custom_proto_errors();
 
-bool registered(const std::string& type);         // by a library or by the table
+bool registered(const std::string& type);  // by a library or by the table
 bool registered_by_library(const std::string& type);
 ge::Operator create(const std::string& name, const std::string& type);  // IsEmpty() where the type is unknown
 const ge::InferShapeFunc* infer_function(const std::string& type);

@@ -30,7 +30,7 @@ SECUREC_API int vsnprintf_s(char* to, size_t capacity, size_t count, const char*
     return -1;
   }
   if (static_cast<size_t>(length) <= count && static_cast<size_t>(length) < capacity) return length;
-  if (count < capacity) to[count] = 0;   // cut at `count`, which is not an error of the destination but still told as -1
+  if (count < capacity) to[count] = 0;  // cut at `count`, which is not an error of the destination but still told as -1
   else to[0] = 0;
   return -1;
 }

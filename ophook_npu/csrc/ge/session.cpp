@@ -76,7 +76,8 @@ bool take(size_t size, gesim::Region& region) {
   return true;
 }
 
-ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t size, gesim::Region gesim::Memory::*region) {
+ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t size,
+                      gesim::Region gesim::Memory::* region) {
   std::shared_ptr<Entry> entry = find(session, id);
   if (!entry) return no_graph(id);
   std::lock_guard<std::mutex> lock(entry->mutex);
@@ -153,8 +154,7 @@ Status CompiledGraphSummary::GetOutputShapes(std::vector<Shape>& shapes) const {
   shapes.clear();
   for (const gesim::Edge& edge : data_->graph->outputs) {
     const ge_tensor& tensor = data_->graph->known[edge.node][edge.port].tensor;
-    shapes.emplace_back(tensor.rank < 0 ? UNKNOWN_RANK
-                                        : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank));
+    shapes.emplace_back(tensor.rank < 0 ? UNKNOWN_RANK : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank));
   }
   return kSuccess;
 }
@@ -198,7 +198,7 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
 }
 
 Status Session::RemoveGraph(uint32_t id) {
-  std::shared_ptr<Entry> entry = find(id_, id);   // destroyed outside the lock
+  std::shared_ptr<Entry> entry = find(id_, id);  // destroyed outside the lock
   std::lock_guard<std::mutex> lock(sessions().mutex);
   return sessions().all[id_].graphs.erase(id) ? kSuccess : no_graph(id);
 }
@@ -212,8 +212,9 @@ Status Session::CompileGraph(uint32_t id) {
   entry->compiled = gesim::compile(GraphUtils::impl(entry->graph)->graph, error);
   if (!entry->compiled) return refuse(error);
   auto refreshable = entry->options.find("ge.featureBaseRefreshable");
-  entry->summary = std::make_shared<CompiledGraphSummary>(std::make_shared<CompiledGraphSummary::SummaryData>(
-      CompiledGraphSummary::SummaryData{entry->compiled, refreshable != entry->options.end() && refreshable->second == "1"}));
+  entry->summary = std::make_shared<CompiledGraphSummary>(
+      std::make_shared<CompiledGraphSummary::SummaryData>(CompiledGraphSummary::SummaryData{
+          entry->compiled, refreshable != entry->options.end() && refreshable->second == "1"}));
   return kSuccess;
 }
 
@@ -305,7 +306,8 @@ Status Session::UnregisterExternalAllocator(const void* stream) const {
 // ---- prototypes -------------------------------------------------------------------------------------------------
 ge::Status GetRegisteredIrDef(const char* type, GeNamePairs& inputs, GeNamePairs& outputs, GeNamePairs& attrs) {
   ge::Operator op = type ? gesim::create("prototype", type) : ge::Operator();
-  if (op.IsEmpty()) return refuse(std::string("no prototype is registered for operator type ") + (type ? type : "NULL"));
+  if (op.IsEmpty())
+    return refuse(std::string("no prototype is registered for operator type ") + (type ? type : "NULL"));
   const ge::OperatorImpl& prototype = *ge::OpDescUtils::impl(op);
   static const char* const kinds[] = {"required", "optional", "dynamic"};
   for (const ge::IrPort& port : prototype.inputs) inputs.emplace_back(port.name.c_str(), kinds[port.kind]);

@@ -1,7 +1,7 @@
-// The session API of libge_runner. The wheel's own ge/ge_api.h is older than what torchair links (it lacks CompileGraph,
-// external memory and allocators), so the classes are declared here with the layout that torchair's modules rely on:
-// a Session is one 64-bit id, a summary one shared_ptr, and Allocator and MemBlock have these virtual functions in this
-// order.
+// The session API of libge_runner. The wheel's own ge/ge_api.h is older than what torchair links (it lacks
+// CompileGraph, external memory and allocators), so the classes are declared here with the layout that torchair's
+// modules rely on: a Session is one 64-bit id, a summary one shared_ptr, and Allocator and MemBlock have these virtual
+// functions in this order.
 #pragma once
 
 #include <map>

@@ -89,7 +89,7 @@ struct MaybeNum {
 };  // std::optional<at::Scalar>
 struct Resized {
   aclTensor* tensor;
-};                                // space for a result whose shape is known only when it is there
+};  // space for a result whose shape is known only when it is there
 using Ints = const aclIntArray*;  // Dims
 using Floats = const aclFloatArray*;
 using Bools = const aclBoolArray*;  // Checked<bool>

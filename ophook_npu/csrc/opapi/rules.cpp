@@ -58,8 +58,10 @@ struct Verdict {
 };
 
 // What an argument breaks, in the words that every refusal has.
-Verdict refused(const FunctionRules& rules, const ParameterRules& rule, size_t family, const std::string& came, const std::string& allowed) {
-  return {kInvalid, rules.name + ": " + rule.name + " " + came + "; " + std::string(kFamilies[family]) + " allows " + allowed + " (" + rules.page + ")"};
+Verdict refused(const FunctionRules& rules, const ParameterRules& rule, size_t family, const std::string& came,
+                const std::string& allowed) {
+  return {kInvalid, rules.name + ": " + rule.name + " " + came + "; " + std::string(kFamilies[family]) + " allows " +
+                        allowed + " (" + rules.page + ")"};
 }
 
 std::string shape_text(at::IntArrayRef sizes) {
@@ -95,7 +97,8 @@ bool broadcast_of(at::IntArrayRef a, at::IntArrayRef b, at::DimVector& both) {
   return true;
 }
 
-Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments, size_t family) {
+Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments,
+                         size_t family) {
   const auto tensor = [&](size_t at) {
     return arguments[at].kind == Argument::kTensor ? static_cast<const aclTensor*>(arguments[at].pointer) : nullptr;
   };
@@ -106,10 +109,12 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
   switch (relation.kind) {
     case Relation::kDtype:
       if (one->dtype == first->dtype) return {};
-      return refused(rules, rule, family, "has data type " + dtype_name(one->dtype), "that of " + other + ", " + dtype_name(first->dtype));
+      return refused(rules, rule, family, "has data type " + dtype_name(one->dtype),
+                     "that of " + other + ", " + dtype_name(first->dtype));
     case Relation::kShape:
       if (one->sizes == first->sizes) return {};
-      return refused(rules, rule, family, "has shape " + shape_text(one->sizes), "that of " + other + ", " + shape_text(first->sizes));
+      return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
+                     "that of " + other + ", " + shape_text(first->sizes));
     case Relation::kShapeOfBroadcast: {
       const aclTensor* second = tensor(relation.second);
       at::DimVector both;
@@ -132,12 +137,15 @@ bool is_missing(const FunctionRules& rules, size_t at, const Argument* arguments
 
 Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t count, size_t family) {
   for (size_t i = 0; i < count; ++i)
-    if (is_missing(rules, i, arguments)) return {kNullPointer, rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
+    if (is_missing(rules, i, arguments))
+      return {kNullPointer,
+              rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
   for (size_t i = 0; i < count; ++i) {
     const ParameterRules& rule = rules.parameters[i];
     if (!arguments[i].pointer) continue;
     if (arguments[i].kind == Argument::kTensor) {
-      if (Verdict found = tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family); found.code)
+      if (Verdict found = tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family);
+          found.code)
         return found;
     } else if (arguments[i].kind == Argument::kList) {
       for (const auto& tensor : static_cast<const aclTensorList*>(arguments[i].pointer)->tensors)
@@ -204,7 +212,8 @@ int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t co
   for (size_t other = 0; (file || watching()) && other < kFamilies.size(); ++other) {
     const auto tell = [&](const Verdict& found) {
       if (file) report(file, rules, other, found);
-      if (watching()) watched("refused\t" + std::string(kFamilies[other]) + "\t" + std::to_string(found.code) + "\t" + found.message);
+      if (watching())
+        watched("refused\t" + std::string(kFamilies[other]) + "\t" + std::to_string(found.code) + "\t" + found.message);
     };
     if (const Verdict found = verdict(rules, arguments, count, other); found.code) tell(found);
     if (rules.absent[other])

@@ -13,33 +13,12 @@ struct Named {
 };
 // By number, because older torch_npu wheels do not name the newest of them.
 constexpr Named kDtypes[] = {
-    {"FLOAT", 0},
-    {"FLOAT16", 1},
-    {"BFLOAT16", 27},
-    {"DOUBLE", 11},
-    {"INT4", 29},
-    {"INT8", 2},
-    {"INT16", 6},
-    {"INT32", 3},
-    {"INT64", 9},
-    {"UINT1", 30},
-    {"UINT8", 4},
-    {"UINT16", 7},
-    {"UINT32", 8},
-    {"UINT64", 10},
-    {"BOOL", 12},
-    {"STRING", 13},
-    {"COMPLEX32", 33},
-    {"COMPLEX64", 16},
-    {"COMPLEX128", 17},
-    {"HIFLOAT8", 34},
-    {"FLOAT8_E5M2", 35},
-    {"FLOAT8_E4M3FN", 36},
-    {"FLOAT8_E8M0", 37},
-    {"FLOAT6_E3M2", 38},
-    {"FLOAT6_E2M3", 39},
-    {"FLOAT4_E2M1", 40},
-    {"FLOAT4_E1M2", 41},
+    {"FLOAT", 0},        {"FLOAT16", 1},        {"BFLOAT16", 27},    {"DOUBLE", 11},      {"INT4", 29},
+    {"INT8", 2},         {"INT16", 6},          {"INT32", 3},        {"INT64", 9},        {"UINT1", 30},
+    {"UINT8", 4},        {"UINT16", 7},         {"UINT32", 8},       {"UINT64", 10},      {"BOOL", 12},
+    {"STRING", 13},      {"COMPLEX32", 33},     {"COMPLEX64", 16},   {"COMPLEX128", 17},  {"HIFLOAT8", 34},
+    {"FLOAT8_E5M2", 35}, {"FLOAT8_E4M3FN", 36}, {"FLOAT8_E8M0", 37}, {"FLOAT6_E3M2", 38}, {"FLOAT6_E2M3", 39},
+    {"FLOAT4_E2M1", 40}, {"FLOAT4_E1M2", 41},
 };
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -112,7 +91,8 @@ void read_parameter(const std::vector<std::string_view>& columns, ParameterRules
   if (says(4)) rules.required = columns[4] == "required";
   if (says(8)) rules.related = columns[8] == "-" ? "" : columns[8];
   if (rules.kind != Argument::kTensor && rules.kind != Argument::kList) return;
-  if (says(5)) by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
+  if (says(5))
+    by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
   if (says(6))
     by_family(columns[6], [&](size_t family, std::string_view words) {
       rules.private_formats[family] = words.find("FRACTAL") != words.npos || words.find("C1HWC0") != words.npos;
@@ -127,8 +107,10 @@ size_t position(const FunctionRules& function, std::string_view name) {
 }
 
 void relate(const FunctionRules& function, ParameterRules& one) {
-  constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {
-      {"dtype", Relation::kDtype}, {"shape", Relation::kShape}, {"shape_of_broadcast", Relation::kShapeOfBroadcast}, {"either", Relation::kEither}};
+  constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {{"dtype", Relation::kDtype},
+                                                                    {"shape", Relation::kShape},
+                                                                    {"shape_of_broadcast", Relation::kShapeOfBroadcast},
+                                                                    {"either", Relation::kEither}};
   one.relations.clear();
   one.any_if_empty = false;
   if (one.related.empty()) return;
@@ -138,7 +120,8 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     for (const auto& [name, kind] : kKinds) {
       if (equals == word.npos || word.substr(0, equals) != name) continue;
       const auto others = split(word.substr(equals + 1), ',');
-      if (kind == Relation::kShapeOfBroadcast) one.relations.push_back({kind, position(function, others.front()), position(function, others.back())});
+      if (kind == Relation::kShapeOfBroadcast)
+        one.relations.push_back({kind, position(function, others.front()), position(function, others.back())});
       else
         for (std::string_view other : others) one.relations.push_back({kind, position(function, other), 0});
     }
@@ -168,7 +151,8 @@ void read_rules(const std::string& path, RulesTable& table) {
       function.name = columns[0];
       function.page = columns[1];
       for (std::string_view family : split(columns[2], ' '))
-        if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily) function.absent[size_t(family_of(family.substr(1)))] = true;
+        if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily)
+          function.absent[size_t(family_of(family.substr(1)))] = true;
     } else if (columns.size() == 9) {
       const size_t at = position(function, columns[1]);
       if (at == function.parameters.size()) function.parameters.emplace_back();

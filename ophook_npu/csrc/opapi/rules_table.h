@@ -25,11 +25,11 @@ struct ParameterRules {
   std::string name;
   Argument::Kind kind = Argument::kValue;
   bool required = false;
-  bool any_if_empty = false;  // the data type of a tensor without elements is not looked at
-  std::array<uint64_t, kFamilies.size()> dtypes{};  // a bit for each aclDataType; 0: any
+  bool any_if_empty = false;                             // the data type of a tensor without elements is not looked at
+  std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
-  uint32_t ranks = 0;                                // a bit for each number of dimensions; 0: any
-  std::string related;                               // the column, until all parameters of the function are known
+  uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
+  std::string related;                                   // the column, until all parameters of the function are known
   std::vector<Relation> relations;
 };
 
@@ -41,8 +41,8 @@ struct FunctionRules {
 
 using RulesTable = std::unordered_map<std::string, FunctionRules>;
 
-// Reads one file into the table, or corrects what is there; a line of another form is skipped with its function. Python's
-// reader refuses it, and the tests read every file with both.
+// Reads one file into the table, or corrects what is there; a line of another form is skipped with its function.
+// Python's reader refuses it, and the tests read every file with both.
 void read_rules(const std::string& path, RulesTable& table);
 std::string dtype_names(uint64_t bits);
 std::string dtype_name(int dtype);

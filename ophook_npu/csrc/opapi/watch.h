@@ -1,5 +1,5 @@
-// What the porting report asks around one operator: which functions of this library the thread called, and what the rules of
-// each product refuse of their arguments. A thread watches itself; others do not see it.
+// What the porting report asks around one operator: which functions of this library the thread called, and what the
+// rules of each product refuse of their arguments. A thread watches itself; others do not see it.
 #pragma once
 
 #include <string>
