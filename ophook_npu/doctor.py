@@ -25,7 +25,7 @@ CUSTOM_LIBRARY = "libcust_opapi.so"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One line of the report. ``status`` is ok, note (nothing to do), warn (something will not work) or fail."""
 
     topic: str
@@ -34,7 +34,7 @@ class Finding:
     todo: str = ""
 
 
-def examine(environ: Mapping[str, str] | None = None) -> list[Finding]:
+def examine(environ: Mapping[str, str] | None = None) -> list[Diagnosis]:
     """Look at everything; never raises and changes nothing."""
     environ = os.environ if environ is None else environ
     return [
@@ -48,29 +48,29 @@ def examine(environ: Mapping[str, str] | None = None) -> list[Finding]:
     ]
 
 
-def as_json(findings: list[Finding]) -> dict[str, Any]:
+def as_json(findings: list[Diagnosis]) -> dict[str, Any]:
     return {"healthy": not any(f.status == "fail" for f in findings), "findings": [asdict(f) for f in findings]}
 
 
-def _python() -> list[Finding]:
+def _python() -> list[Diagnosis]:
     version = platform.python_version()
     ok = sys.version_info >= (3, 11)
     return [
-        Finding(
+        Diagnosis(
             "python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.11 or later"
         )
     ]
 
 
-def _wheels() -> list[Finding]:
+def _wheels() -> list[Diagnosis]:
     found = []
     for wheel, name in ((torch_wheel(), "torch"), (torch_npu_wheel(), "torch_npu")):
         if wheel:
-            found.append(Finding(name, "ok", f"{wheel.version} at {wheel.path}"))
+            found.append(Diagnosis(name, "ok", f"{wheel.version} at {wheel.path}"))
     try:
         require()
     except OphookError as error:
-        found.append(Finding(error.where, "fail", error.what, error.todo or ""))
+        found.append(Diagnosis(error.where, "fail", error.what, error.todo or ""))
     if torch_npu_wheel():
         absent = []
         for name in UNDECLARED:
@@ -80,7 +80,7 @@ def _wheels() -> list[Finding]:
                 absent.append(name)
         if absent:
             found.append(
-                Finding(
+                Diagnosis(
                     "torch_npu",
                     "fail",
                     f"it imports {', '.join(absent)}, not installed",
@@ -90,76 +90,76 @@ def _wheels() -> list[Finding]:
     return found
 
 
-def _built_in() -> list[Finding]:
+def _built_in() -> list[Diagnosis]:
     """This package's operators in a torch_npu that was built from patched source; the published one has none."""
     # A declaration's file is named after its operator; reading them would import torch.
     declarations = sorted((Path(__file__).parent / "ops").glob("*_custom.py"))
     found = built_in(f"npu_{path.stem}" for path in declarations)
     if not found:
         return []
-    return [Finding("torch_npu", "ok", f"built from source with {', '.join(found)} in it: no extension is needed")]
+    return [Diagnosis("torch_npu", "ok", f"built from source with {', '.join(found)} in it: no extension is needed")]
 
 
-def _compiler() -> list[Finding]:
+def _compiler() -> list[Diagnosis]:
     found = []
     ready = prebuilt.fitting()
     missing = "note" if ready else "fail"
     instead = f"; needed only for operators of your own: {prebuilt.DISTRIBUTION} is installed and fits" if ready else ""
     try:
         command = toolchain.compiler()
-        found.append(Finding("compiler", "ok", toolchain.compiler_version(command)))
+        found.append(Diagnosis("compiler", "ok", toolchain.compiler_version(command)))
     except OphookError as error:
-        found.append(Finding("compiler", missing, f"{error.what}{instead}", "" if ready else error.todo or ""))
+        found.append(Diagnosis("compiler", missing, f"{error.what}{instead}", "" if ready else error.todo or ""))
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
     if not header.exists():
         todo = "" if ready else "install python3-dev (Debian, Ubuntu)"
-        found.append(Finding("compiler", missing, f"{header} is missing{instead}", todo))
+        found.append(Diagnosis("compiler", missing, f"{header} is missing{instead}", todo))
     unfit = prebuilt.installed()
     if unfit and not ready:
         said = "; ".join(prebuilt.differences(unfit.facts["made"]))
-        found.append(Finding("simulator", "note", f"the installed {prebuilt.DISTRIBUTION} does not fit: {said}"))
+        found.append(Diagnosis("simulator", "note", f"the installed {prebuilt.DISTRIBUTION} does not fit: {said}"))
     try:
         folder = cache.cache_dir()
         free = shutil.disk_usage(folder).free
         status = "ok" if free > 1 << 30 else "warn"
         found.append(
-            Finding(
+            Diagnosis(
                 "cache", status, f"{folder}, {free / (1 << 30):.1f} GiB free", "" if status == "ok" else "free 1 GiB"
             )
         )
     except OphookError as error:
-        found.append(Finding("cache", "fail", error.what, error.todo or ""))
+        found.append(Diagnosis("cache", "fail", error.what, error.todo or ""))
     return found
 
 
-def _place(environ: Mapping[str, str]) -> list[Finding]:
+def _place(environ: Mapping[str, str]) -> list[Diagnosis]:
     host = place.detect(environ)
     if host.problem:
-        return [Finding("place", "fail", host.problem, host.todo or "")]
+        return [Diagnosis("place", "fail", host.problem, host.todo or "")]
     if host.is_ascend:
-        return [Finding("place", "ok", f"an Ascend host: CANN at {host.home}, {len(host.devices)} device node(s)")]
-    return [Finding("place", "ok", "no CANN and no NPU: the simulated Ascend is used"), *_plain_import(environ)]
+        return [Diagnosis("place", "ok", f"an Ascend host: CANN at {host.home}, {len(host.devices)} device node(s)")]
+    return [Diagnosis("place", "ok", "no CANN and no NPU: the simulated Ascend is used"), *_plain_import(environ)]
 
 
-def _plain_import(environ: Mapping[str, str]) -> list[Finding]:
+def _plain_import(environ: Mapping[str, str]) -> list[Diagnosis]:
     if not autoload.fails(environ):
         return []
-    return [Finding(
+    return [Diagnosis(
         "import torch", "warn",
         "plain `import torch` fails in this shell: it loads torch_npu, which asks for CANN's libraries",
         "in your shell:\n" + "\n".join(autoload.next_lines()) + '\n(or, on the CPU: eval "$(ophook-npu env --cpu)")',
     )]  # fmt: skip
 
 
-def _simulator() -> list[Finding]:
+def _simulator() -> list[Diagnosis]:
     try:
         root = sim.location()
     except OphookError as error:
-        return [Finding("simulator", "warn", error.what, error.todo or "")]
+        return [Diagnosis("simulator", "warn", error.what, error.todo or "")]
     if (root / "lib64").is_dir():
-        return [Finding("simulator", "ok", f"built at {root}")]
+        return [Diagnosis("simulator", "ok", f"built at {root}")]
     return [
-        Finding("simulator", "note", "not built yet", "ophook-npu sim build (the first `ophook-npu run` does it too)")
+        Diagnosis("simulator", "note", "not built yet", "ophook-npu sim build (the first `ophook-npu run` does it too)")
     ]
 
 
@@ -168,27 +168,27 @@ def custom_library_folders(environ: Mapping[str, str]) -> list[tuple[Path, str]]
     return [(package / "op_api" / "lib", why) for package, why in vendors.packages(environ)]
 
 
-def _custom_operators(environ: Mapping[str, str]) -> list[Finding]:
-    found: list[Finding] = []
+def _custom_operators(environ: Mapping[str, str]) -> list[Diagnosis]:
+    found: list[Diagnosis] = []
     opp = environ.get("ASCEND_OPP_PATH")
     if opp:
         folder = Path(opp) / "vendors"
         listed = vendors.listed(Path(opp))
         present = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
         for name in sorted(present - set(listed.names)):
-            found.append(Finding(
+            found.append(Diagnosis(
                 "custom operators", "warn",
                 f"{folder / name} is installed but not in load_priority of {folder / 'config.ini'}",
                 f"add {name} to the line load_priority=…",
             ))  # fmt: skip
         for name in listed.refused:
-            found.append(Finding(
+            found.append(Diagnosis(
                 "custom operators", "warn",
                 f"{name!r} in load_priority of {folder / 'config.ini'} is not the name of a folder in {folder}",
                 "take it out; a package elsewhere goes into ASCEND_CUSTOM_OPP_PATH",
             ))  # fmt: skip
         for name in listed.padded:
-            found.append(Finding(
+            found.append(Diagnosis(
                 "custom operators", "warn",
                 f"{name} stands between blanks in load_priority of {folder / 'config.ini'}: torch_npu does not find it",
                 "write load_priority=a,b without blanks, in a file with Unix line ends",
@@ -196,25 +196,25 @@ def _custom_operators(environ: Mapping[str, str]) -> list[Finding]:
     for library, why in custom_library_folders(environ):
         found.append(_custom_library(library / CUSTOM_LIBRARY, why))
     return found or [
-        Finding("custom operators", "note", "neither ASCEND_CUSTOM_OPP_PATH nor ASCEND_OPP_PATH names any")
+        Diagnosis("custom operators", "note", "neither ASCEND_CUSTOM_OPP_PATH nor ASCEND_OPP_PATH names any")
     ]
 
 
-def _custom_library(path: Path, why: str) -> Finding:
+def _custom_library(path: Path, why: str) -> Diagnosis:
     if not path.exists():
         hint = "point at the folder that holds op_api/lib (…/vendors/<name>)"
-        return Finding("custom operators", "warn", f"{path} does not exist ({why})", hint)
+        return Diagnosis("custom operators", "warn", f"{path} does not exist ({why})", hint)
     owner = path.stat().st_uid
     if owner not in (0, os.getuid()):
         text = f"{path} belongs to user {owner}: torch_npu only loads what belongs to you or root"
-        return Finding("custom operators", "warn", text, f"chown {os.getuid()} {path}")
+        return Diagnosis("custom operators", "warn", text, f"chown {os.getuid()} {path}")
     try:
         ctypes.CDLL(str(path), mode=os.RTLD_LAZY)
     except OSError as error:
-        return Finding(
+        return Diagnosis(
             "custom operators",
             "warn",
             f"{path} cannot be loaded: {error}",
             "source CANN's set_env.sh, or rebuild it for this CANN",
         )
-    return Finding("custom operators", "ok", f"{path} ({why})")
+    return Diagnosis("custom operators", "ok", f"{path} ({why})")

@@ -27,14 +27,14 @@ from ophook_npu.errors import OphookError
 
 
 @dataclass(frozen=True)
-class Step:
+class BuildStep:
     """How far a build is: ``done`` is its share, 0 to 1; ``left`` the seconds from here to its end, estimated."""
 
     done: float
     left: float
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[BuildStep], None]
 """Called when compiling begins, about once a second while it goes on, and when it has ended."""
 
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -321,7 +321,7 @@ class _Clock:
         yield
         self._took[index] = time.monotonic() - self._started[index]
 
-    def step(self) -> Step:
+    def step(self) -> BuildStep:
         now = time.monotonic()
         took, all_of_it = dict(self._took), sum(self._weights)
         weighed = sum(self._weights[index] for index in took)
@@ -330,7 +330,7 @@ class _Clock:
         # A job that takes longer than it should is about to end.
         left = pace * (all_of_it - weighed) - sum(min(t, pace * self._weights[index]) for index, t in running.items())
         self._done = max(self._done, 1 - left / (pace * all_of_it))  # a slower pace takes nothing back
-        return Step(self._done, left / self._lanes)
+        return BuildStep(self._done, left / self._lanes)
 
 
 def _compile_all(wanted: dict[Path, Unit], progress: Progress | None) -> None:
@@ -378,7 +378,7 @@ def _compile_all(wanted: dict[Path, Unit], progress: Progress | None) -> None:
                 for future in done:
                     future.result()
             if progress and wanted:
-                progress(Step(1.0, 0.0))
+                progress(BuildStep(1.0, 0.0))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ophook_npu.errors import OphookError
-from ophook_npu.patch.finding import Finding
+from ophook_npu.patch.finding import TreeCheck
 from ophook_npu.untrusted import shown
 
 patch_app = typer.Typer(
@@ -135,7 +135,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _table(findings: list[tuple[str, Finding]]) -> None:
+def _table(findings: list[tuple[str, TreeCheck]]) -> None:
     table = Table("of", "what", "", "found", "next")
     for of, one in findings:
         ok = Text("ok", "green") if one.ok else Text("no", "red")

@@ -19,7 +19,7 @@ from rich.table import Table
 from ophook_npu.cli import _rules
 from ophook_npu.sim import build, info, operators
 from ophook_npu.sim.build import not_ready
-from ophook_npu.toolchain import Progress, Step
+from ophook_npu.toolchain import BuildStep, Progress
 from ophook_npu.wheel import write_wheel
 
 _EVERY = 15.0  # seconds between two lines of progress in a log
@@ -33,7 +33,7 @@ def progress_line(console: Console) -> Iterator[Progress]:
         task = bar.add_task("", total=1, visible=False)
         said = time.perf_counter()
 
-        def progress(step: Step) -> None:
+        def progress(step: BuildStep) -> None:
             nonlocal said
             left = f"about {max(1, round(step.left))} s left"
             bar.update(task, completed=step.done, description=left, visible=True)

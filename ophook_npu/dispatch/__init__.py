@@ -8,7 +8,8 @@ autoload.settle()  # what follows imports torch
 from ophook_npu.dispatch._explain import Explanation, explain
 from ophook_npu.dispatch._situation import Situation, why
 from ophook_npu.dispatch._table import Change, Row, Table, diff, table
-from ophook_npu.dispatch._trace import Step, Trace, trace
+from ophook_npu.dispatch._trace import KernelTrace as Trace
+from ophook_npu.dispatch._trace import Step, trace
 
 __all__ = [
     "Change",

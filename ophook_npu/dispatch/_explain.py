@@ -10,7 +10,7 @@ import torch
 
 from ophook_npu.dispatch import _keys
 from ophook_npu.dispatch._table import KIND_TEXT, Table
-from ophook_npu.dispatch._trace import Step, Trace, predicted
+from ophook_npu.dispatch._trace import KernelTrace, Step, predicted
 
 
 @dataclasses.dataclass
@@ -126,7 +126,7 @@ def run(
     """Like :func:`explain`; the explanation is about the first step whose operator is in ``wanted``."""
     modes = [type(mode).__name__ for mode in torch.overrides._get_current_function_mode_stack()]
     result, error = None, None
-    with Trace() as watched:
+    with KernelTrace() as watched:
         try:
             result = call(*args, **kwargs)
         except Exception as raised:

@@ -61,7 +61,7 @@ class Step:
         return result
 
 
-class Trace:
+class KernelTrace:
     """The kernels that were started inside ``with trace() as t:``, in order, as ``t.steps``.
 
     Only the thread of the block is watched, and the threads that run backward for it. Kernels that a kernel calls
@@ -78,7 +78,7 @@ class Trace:
         self._guard: Any = None
         self._by_program = _ByProgram()
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> KernelTrace:
         if _active:
             raise OphookError(
                 "dispatch.trace", "another trace is running in this process", todo="leave that block first"
@@ -184,13 +184,13 @@ class Trace:
         return step
 
 
-def trace() -> Trace:
+def trace() -> KernelTrace:
     """Watches every kernel that the dispatcher starts in a ``with`` block. See :class:`Trace`.
 
     Raises:
         OphookError: on entering, when another trace is running.
     """
-    return Trace()
+    return KernelTrace()
 
 
 How = Literal["call", "redispatch", "unexplained"]
@@ -246,7 +246,7 @@ def predicted(table: Table, brought: Any, include: Any, exclude: Any, below: Any
     return tuple(result) or ("Undefined",)
 
 
-_active: list[Trace] = []
+_active: list[KernelTrace] = []
 # Groups of keys whose kernels pass the same call on; those of other keys call anew.
 _REDISPATCHING = frozenset({"autograd", "lazy bits", "select", "tracing"})
 _torch_get_dispatch = OpOverload._get_dispatch

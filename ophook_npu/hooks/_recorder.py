@@ -19,7 +19,7 @@ _WHERE = "record_function"
 
 
 @dataclasses.dataclass(frozen=True)
-class Tensor:
+class SeenTensor:
     """``shape`` is ``None`` where a tensor has no sizes of its own: nested tensors, sizes that are symbols."""
 
     dtype: str
@@ -28,13 +28,13 @@ class Tensor:
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class CallKind:
     """All calls of one thread that look the same. Times in ns; ``times`` within 3.2 %: duration -> how many."""
 
     op: str
     phase: str
-    ins: tuple[Tensor, ...]
-    outs: tuple[Tensor, ...]
+    ins: tuple[SeenTensor, ...]
+    outs: tuple[SeenTensor, ...]
     calls: int
     total: int
     own: int
@@ -44,7 +44,7 @@ class Kind:
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    kind: Kind
+    kind: CallKind
     start: int
     took: int
     thread: int
@@ -97,13 +97,13 @@ class Recorder:
     def clear(self) -> None:
         self._library.ophook_clear(self._slot, self._spans)
 
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[CallKind]:
         return [kind for kinds, _ in self._tables() for kind in kinds.values()]
 
     def spans(self) -> list[Span]:
         return [Span(kinds[number], *times) for kinds, spans in self._tables() for number, *times in spans]
 
-    def _tables(self) -> Iterator[tuple[dict[int, Kind], list[list[int]]]]:
+    def _tables(self) -> Iterator[tuple[dict[int, CallKind], list[list[int]]]]:
         text = self._library.ophook_dump(self._slot)
         try:
             tables = json.loads(ctypes.string_at(text))
@@ -113,14 +113,14 @@ class Recorder:
             yield {kind["number"]: _kind(kind) for kind in table["kinds"]}, table["spans"]
 
 
-def _kind(data: dict[str, Any]) -> Kind:
+def _kind(data: dict[str, Any]) -> CallKind:
     ins, outs = (
-        tuple(Tensor(dtype, size, None if shape is None else tuple(shape)) for dtype, size, shape in data[name])
+        tuple(SeenTensor(dtype, size, None if shape is None else tuple(shape)) for dtype, size, shape in data[name])
         for name in ("ins", "outs")
     )
     phase = "backward" if data["backward"] else "forward"
     calls, total, own, memory = (data[name] for name in ("calls", "total", "own", "memory"))
-    return Kind(data["op"], phase, ins, outs, calls, total, own, memory, Counter(dict(data["times"])))
+    return CallKind(data["op"], phase, ins, outs, calls, total, own, memory, Counter(dict(data["times"])))
 
 
 @functools.cache

@@ -54,7 +54,7 @@ class Swap:
         unfit = [op for op in every.ops if op not in fitting] + _in_place_siblings(fitting)
         if unfit:
             self._hooks.append(hook(unfit, before=self._tell_unfit, via="impl_override", on_miss="ignore"))
-        self._mask = _trampoline.Mask([h._handler for h in self._hooks])
+        self._mask = _trampoline.Blindfold([h._handler for h in self._hooks])
 
     @property
     def eager(self) -> int:

@@ -98,7 +98,7 @@ def drop(op: OpOverload, place: str, key: Any, handler: Handler) -> None:
             trampoline.handlers = {**others, key: left} if left else others
 
 
-class Mask:
+class Blindfold:
     """Makes handlers blind to what an operator's own implementation calls."""
 
     def __init__(self, handlers: list[Handler]) -> None:

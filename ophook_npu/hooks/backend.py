@@ -39,10 +39,10 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _InBackend(spec)
 
 
-class _Installed:
+class _InBackend:
     per_thread = False
 
     def __init__(self, spec: Spec) -> None:

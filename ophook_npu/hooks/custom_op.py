@@ -53,7 +53,7 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _OnFunction(spec)
 
 
 def _refuses(op: OpOverload) -> str | None:
@@ -117,7 +117,7 @@ class _Arguments:
         return found
 
 
-class _Installed:
+class _OnFunction:
     per_thread = True
 
     def __init__(self, spec: Spec) -> None:
@@ -157,7 +157,7 @@ class _Installed:
 class _Redirect(TorchFunctionMode):
     """Never changed once it is entered: Dynamo guards on what it read here."""
 
-    def __init__(self, hooks: list[_Installed]) -> None:
+    def __init__(self, hooks: list[_OnFunction]) -> None:
         super().__init__()
         self.hooks = hooks  # oldest first
         reached: dict[OpOverload, OpOverload] = {}

@@ -41,10 +41,10 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _InMode(spec)
 
 
-class _Installed:
+class _InMode:
     per_thread = True
 
     def __init__(self, spec: Spec) -> None:

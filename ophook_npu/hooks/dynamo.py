@@ -49,14 +49,14 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _InGraphs(spec)
 
 
 def _can_stand_in(op: OpOverload) -> bool:
     return _opaque.refuses(op) is None and not is_composite(op)
 
 
-class _Installed:
+class _InGraphs:
     per_thread = False
 
     def __init__(self, spec: Spec) -> None:

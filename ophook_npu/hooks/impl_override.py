@@ -40,7 +40,7 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _Overrides(spec)
 
 
 def _devices(spec: Spec) -> list[str]:
@@ -68,7 +68,7 @@ def _places(spec: Spec) -> list[tuple[OpOverload, str]]:
     ]
 
 
-class _Installed:
+class _Overrides:
     per_thread = False
 
     def __init__(self, spec: Spec) -> None:

@@ -43,7 +43,7 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _OnModules(spec)
 
 
 def _owners(spec: Spec) -> list[Owner]:
@@ -70,7 +70,7 @@ def _inner(module: nn.Module) -> nn.Module:
     return getattr(module, "_orig_mod", module)
 
 
-class _Installed:
+class _OnModules:
     per_thread = False
 
     def __init__(self, spec: Spec) -> None:

@@ -39,10 +39,10 @@ def refuse(spec: Spec) -> str | None:
 
 
 def install(spec: Spec) -> Installed:
-    return _Installed(spec)
+    return _Recording(spec)
 
 
-class _Installed:
+class _Recording:
     def __init__(self, spec: Spec) -> None:
         self._recorder: Recorder = spec.options["recorder"]
         self._handler = spec.handler

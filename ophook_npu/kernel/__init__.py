@@ -3,7 +3,8 @@
 ``load(path)`` takes an operator project (op_host, op_kernel) and gives something to call with arrays or tensors.
 """
 
-from ophook_npu.kernel.findings import Finding, Report
+from ophook_npu.kernel.findings import KernelReport as Report
+from ophook_npu.kernel.findings import Mistake as Finding
 from ophook_npu.kernel.operator import Kernel, load
 from ophook_npu.kernel.source import Entry
 

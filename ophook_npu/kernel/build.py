@@ -96,7 +96,7 @@ def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> st
 @functools.cache
 def runtime() -> Path:
     """libophook_ascendc.so: local memory, checks, arithmetic and the launch."""
-    flags = (
+    flags: tuple[str, ...] = (
         "-std=c++20",
         "-O2",
         "-ftree-vectorize",

@@ -12,7 +12,7 @@ import numpy as np
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import isolated
 from ophook_npu.kernel.cases import Case, cases
-from ophook_npu.kernel.findings import Finding, Report
+from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
 from ophook_npu.kernel.socs import find
@@ -22,24 +22,24 @@ _CLOSE = {"float32": (1e-4, 1e-5), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2,
 
 
 @dataclass
-class Outcome:
+class CaseResult:
     """One case: what was found, how far off the result is, or why there is none."""
 
     label: str
     status: str  # pass, fail or error
     reason: str = ""
-    report: Report = field(default_factory=Report)
+    report: KernelReport = field(default_factory=KernelReport)
 
 
 @dataclass
 class Checked:
     operator: str
-    outcomes: list[Outcome]
+    outcomes: list[CaseResult]
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Mistake]:
         """Each once, the most severe first, with the number of times over all cases."""
-        merged: dict[tuple[str, str, int, str], Finding] = {}
+        merged: dict[tuple[str, str, int, str], Mistake] = {}
         for outcome in self.outcomes:
             for f in outcome.report.findings:
                 key = (f.kind, f.file, f.line, f.call)
@@ -78,7 +78,7 @@ def _check(kernel: Kernel, todo: Sequence[Case], timeout: float) -> Checked:
     return Checked(kernel.prototype.type, [run_case(kernel, case, timeout) for case in todo])
 
 
-def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> Outcome:
+def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> CaseResult:
     """One case in a process of its own; ``timeout`` in seconds.
 
     Raises:
@@ -91,12 +91,14 @@ def run_case(kernel: Kernel, case: Case, timeout: float = 60) -> Outcome:
         if error.where == "kernel":  # it does not compile: so with every case
             raise
         status = "fail" if error.where in ("crash", "timeout") else "error"
-        return Outcome(case.label, status, f"{error.what}" + (f"; allowed: {error.allowed}" if error.allowed else ""))
+        return CaseResult(
+            case.label, status, f"{error.what}" + (f"; allowed: {error.allowed}" if error.allowed else "")
+        )
     status = "fail" if difference or report.errors else "pass"
-    return Outcome(case.label, status, difference, report)
+    return CaseResult(case.label, status, difference, report)
 
 
-def _run(kernel: Kernel, case: Case) -> tuple[Report, str]:
+def _run(kernel: Kernel, case: Case) -> tuple[KernelReport, str]:
     inputs = tuple(_own(value) for value in case.inputs)
     result = kernel(*inputs, **case.attributes)
     if isinstance(result, tuple) and not result:

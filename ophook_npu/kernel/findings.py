@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Finding:
+class Mistake:
     """One mistake: what, where in the kernel's source, on which core first, and how often."""
 
     kind: str
@@ -42,20 +42,20 @@ class Finding:
 
 
 @dataclass
-class Report:
+class KernelReport:
     """One run: findings, counters (bytes, elements, instructions), what the kernel printed, and the tiling."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Mistake] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     output: str = ""
     block_dim: int = 0
     tiling_key: int = 0
 
     @classmethod
-    def parse(cls, text: str, block_dim: int, tiling_key: int) -> Report:
+    def parse(cls, text: str, block_dim: int, tiling_key: int) -> KernelReport:
         data: dict[str, Any] = json.loads(text)
-        return cls([Finding(**f) for f in data["findings"]], data["counters"], data["output"], block_dim, tiling_key)
+        return cls([Mistake(**f) for f in data["findings"]], data["counters"], data["output"], block_dim, tiling_key)
 
     @property
-    def errors(self) -> list[Finding]:
+    def errors(self) -> list[Mistake]:
         return [finding for finding in self.findings if finding.severity == "error"]

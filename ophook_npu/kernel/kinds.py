@@ -11,12 +11,12 @@ _ROW = re.compile(r'^FINDING\((\w+),\s*(\w+),\s*"([^"]*)"\)', re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Kind:
+class FindingKind:
     name: str
     severity: str
     todo: str
 
 
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[FindingKind, ...]:
     text = (CSRC / "ascendc" / "runtime" / "findings.inc").read_text()
-    return tuple(Kind(*row) for row in _ROW.findall(text))
+    return tuple(FindingKind(*row) for row in _ROW.findall(text))

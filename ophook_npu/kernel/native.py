@@ -35,7 +35,7 @@ class Launch(c.Structure):
     ]  # fmt: skip
 
 
-class Tensor(c.Structure):
+class HostTensor(c.Structure):
     _fields_ = [("dtype", c.c_int32), ("rank", c.c_int32), ("dims", c.c_int64 * MAX_DIMS), ("data", c.c_void_p)]
 
 
@@ -54,10 +54,10 @@ class HostSoc(c.Structure):
     ]  # fmt: skip
 
 
-class Call(c.Structure):
+class HostCall(c.Structure):
     _fields_ = [
-        ("type", c.c_char_p), ("inputs", c.POINTER(Tensor)), ("input_counts", c.POINTER(c.c_int32)),
-        ("input_parameters", c.c_size_t), ("outputs", c.POINTER(Tensor)), ("output_counts", c.POINTER(c.c_int32)),
+        ("type", c.c_char_p), ("inputs", c.POINTER(HostTensor)), ("input_counts", c.POINTER(c.c_int32)),
+        ("input_parameters", c.c_size_t), ("outputs", c.POINTER(HostTensor)), ("output_counts", c.POINTER(c.c_int32)),
         ("output_parameters", c.c_size_t), ("attrs", c.POINTER(Attr)), ("attr_count", c.c_size_t), ("soc", HostSoc),
     ]  # fmt: skip
 
@@ -95,6 +95,6 @@ def host(path: str) -> Any:
     library.ascendc_describe.restype = c.c_char_p
     library.ascendc_prelude.restype = c.c_char_p
     library.ascendc_prelude.argtypes = [c.c_char_p]
-    library.ascendc_tile.argtypes = [c.POINTER(Call), c.POINTER(Tiling), c.c_char_p, c.c_size_t]
-    library.ascendc_infer.argtypes = [c.POINTER(Call), c.c_char_p, c.c_size_t]
+    library.ascendc_tile.argtypes = [c.POINTER(HostCall), c.POINTER(Tiling), c.c_char_p, c.c_size_t]
+    library.ascendc_infer.argtypes = [c.POINTER(HostCall), c.c_char_p, c.c_size_t]
     return library

@@ -12,7 +12,7 @@ import numpy as np
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import native
-from ophook_npu.kernel.findings import Finding, Report
+from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import Block, dtype_of, is_tensor, name_of
 from ophook_npu.kernel.project import OPTIONAL, Attribute, Project, Prototype
 from ophook_npu.kernel.socs import find
@@ -45,11 +45,11 @@ class Kernel:
 
     def __init__(self, project: Project, prototype: Prototype, settings: Settings) -> None:
         self.project, self.prototype, self.settings = project, prototype, settings
-        self.report = Report()
-        self.all_findings: list[Finding] = []
+        self.report = KernelReport()
+        self.all_findings: list[Mistake] = []
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Mistake]:
         return self.report.findings
 
     def __repr__(self) -> str:
@@ -179,10 +179,10 @@ class _Call:
         self.host, self.prototype = host, prototype
         self._keep: list[Any] = []
         present = [block for block in blocks if block is not None]
-        self.inputs = (native.Tensor * max(1, len(present)))(
+        self.inputs = (native.HostTensor * max(1, len(present)))(
             *(self._tensor(b.shape, b.dtype, b.address) for b in present)
         )
-        self.outputs = (native.Tensor * len(prototype.outputs))(
+        self.outputs = (native.HostTensor * len(prototype.outputs))(
             *(self._tensor((), choice.get(p.name, 0), None) for p in prototype.outputs)
         )
         unknown = set(attributes) - {a.name for a in prototype.attrs}
@@ -195,13 +195,13 @@ class _Call:
         soc = dataclasses.replace(find(kernel.settings.soc))
         if kernel.settings.cores:
             soc = dataclasses.replace(soc, vector_cores=kernel.settings.cores)
-        self.call = native.Call(
+        self.call = native.HostCall(
             prototype.type.encode(), self.inputs, counts, len(blocks), self.outputs, ones, len(prototype.outputs),
             attrs, len(prototype.attrs), native.host_soc(soc),
         )  # fmt: skip
 
-    def _tensor(self, shape: tuple[int, ...], dtype: int, data: int | None) -> native.Tensor:
-        tensor = native.Tensor(dtype, len(shape), (ctypes.c_int64 * native.MAX_DIMS)(*shape), data)
+    def _tensor(self, shape: tuple[int, ...], dtype: int, data: int | None) -> native.HostTensor:
+        tensor = native.HostTensor(dtype, len(shape), (ctypes.c_int64 * native.MAX_DIMS)(*shape), data)
         return tensor
 
     def _attr(self, attribute: Attribute, given: dict[str, Any]) -> native.Attr:

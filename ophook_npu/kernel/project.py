@@ -18,7 +18,7 @@ REQUIRED, OPTIONAL, DYNAMIC = 2, 1, 3
 
 
 @dataclass(frozen=True)
-class Parameter:
+class OpParameter:
     name: str
     kind: int
     dtypes: tuple[int, ...]
@@ -38,8 +38,8 @@ class Prototype:
     """What the project's OpDef declares."""
 
     type: str
-    inputs: tuple[Parameter, ...]
-    outputs: tuple[Parameter, ...]
+    inputs: tuple[OpParameter, ...]
+    outputs: tuple[OpParameter, ...]
     attrs: tuple[Attribute, ...]
     socs: tuple[str, ...]
     infers: bool
@@ -94,8 +94,8 @@ class Project:
     def prototypes(self) -> dict[str, Prototype]:
         """By operator type. Builds the host side."""
 
-        def parameters(rows: list[dict[str, Any]]) -> tuple[Parameter, ...]:
-            return tuple(Parameter(r["name"], r["kind"], tuple(r["dtypes"]), r["initial"]) for r in rows)
+        def parameters(rows: list[dict[str, Any]]) -> tuple[OpParameter, ...]:
+            return tuple(OpParameter(r["name"], r["kind"], tuple(r["dtypes"]), r["initial"]) for r in rows)
 
         return {
             row["type"]: Prototype(

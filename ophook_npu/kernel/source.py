@@ -12,7 +12,7 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
-from ophook_npu.kernel.findings import Report
+from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.memory import Block, size_of
 from ophook_npu.kernel.socs import Soc, find
 
@@ -103,7 +103,7 @@ class Entry:
     def run(
         self, arguments: Sequence[Argument], block_dim: int, *, tiling: bytes = b"", tiling_key: int = 0,
         settings: Settings | None = None, soc: Soc | None = None,
-    ) -> Report:  # fmt: skip
+    ) -> KernelReport:  # fmt: skip
         """Runs the kernel on ``block_dim`` cores over the arguments, in the order of its parameters."""
         settings = settings or Settings()
         soc = soc or find(settings.soc)
@@ -122,6 +122,6 @@ class Entry:
         text = ctypes.c_void_p()
         _runtime().ascendc_run(ctypes.byref(launch), ctypes.byref(text))
         try:
-            return Report.parse(ctypes.string_at(text.value or 0).decode(errors="replace"), block_dim, tiling_key)
+            return KernelReport.parse(ctypes.string_at(text.value or 0).decode(errors="replace"), block_dim, tiling_key)
         finally:
             _runtime().ascendc_release(text)

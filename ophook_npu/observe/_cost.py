@@ -9,7 +9,7 @@ By = Literal["operator", "shape", "module", "phase", "node"]
 
 
 @dataclasses.dataclass
-class Row:
+class Cost:
     """What one operator, module or shape took. Times in µs, memory in bytes.
 
     Attributes:

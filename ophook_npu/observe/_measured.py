@@ -12,7 +12,7 @@ from ophook_npu.observe._describe import tensors
 from ophook_npu.observe._fused_flops import flops, formula_of
 
 
-class Kind:
+class Measured:
     """One different call on one thread: operator, place, phase and argument shapes."""
 
     __slots__ = ("events", "flops", "inside", "memory", "starts", "times")
@@ -44,10 +44,10 @@ def device_time(events: list[tuple[DeviceEvent, DeviceEvent]]) -> float:
     return total * 1e3
 
 
-def new_kind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Kind:
+def new_kind(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Measured:
     call = Call(op, args, kwargs)
     call.result = result
-    kind = Kind()
+    kind = Measured()
     kind.flops = _flops(call)
     kind.memory = _new_memory(call)
     return kind

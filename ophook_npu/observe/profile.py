@@ -19,10 +19,10 @@ from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
-from ophook_npu.observe._cost import By, Row
+from ophook_npu.observe._cost import By, Cost
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._fused_flops import formula_of
-from ophook_npu.observe._measured import DeviceEvent, Kind, device_time, new_kind
+from ophook_npu.observe._measured import DeviceEvent, Measured, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.untrusted import Wrong
@@ -31,11 +31,11 @@ _HOST = frozenset({"cpu", "meta"})
 _Tensor = torch.Tensor
 
 
-class _Thread(threading.local):
+class _OfThread(threading.local):
     """What one thread measured. Nothing is shared, so nothing has to be locked."""
 
-    def __init__(self, threads: list[tuple[int, dict[Any, Kind]]]) -> None:
-        self.kinds: dict[Any, Kind] = {}
+    def __init__(self, threads: list[tuple[int, dict[Any, Measured]]]) -> None:
+        self.kinds: dict[Any, Measured] = {}
         self.inside = [0]  # ns in observed calls inside the running one
         threads.append((threading.get_ident(), self.kinds))
 
@@ -90,8 +90,8 @@ class Profile(Observer):
         self._timeline = timeline
         # Where there is no accelerator no tensor needs to be asked, which takes 0.1 µs a call.
         self._device_time = device_time and torch.accelerator.is_available()
-        self._threads: list[tuple[int, dict[Any, Kind]]] = []
-        self._mine = _Thread(self._threads)
+        self._threads: list[tuple[int, dict[Any, Measured]]] = []
+        self._mine = _OfThread(self._threads)
         super().__init__(target, **filters)
         self._places = by_module or self.in_graphs
 
@@ -167,7 +167,7 @@ class Profile(Observer):
                     mine.memory, mine.flops, ((took, 1) for took in mine.times), mine.events,
                 )  # fmt: skip
 
-    def rows(self, by: By = "operator") -> list[Row]:
+    def rows(self, by: By = "operator") -> list[Cost]:
         """What was measured, the largest total first.
 
         Args:
@@ -188,10 +188,10 @@ class Profile(Observer):
             "phase": lambda group: group.place.phase,
             "node": lambda group: group.place.node_name,
         }[by]
-        found: dict[str, tuple[Row, list[tuple[int, int]]]] = {}
+        found: dict[str, tuple[Cost, list[tuple[int, int]]]] = {}
         for group in self._groups():
             name = name_of(group)
-            row, times = found.setdefault(name, (Row(name), []))
+            row, times = found.setdefault(name, (Cost(name), []))
             times.extend(group.times)
             row.calls += group.calls
             row.total += group.total / 1e3
@@ -291,7 +291,7 @@ def diff(before: dict[str, Any] | Profile, after: dict[str, Any] | Profile) -> s
     old, new = (p.to_json() if isinstance(p, Profile) else _checked(p) for p in (before, after))
     a = {row["name"]: row for row in old["by_operator"]}
     b = {row["name"]: row for row in new["by_operator"]}
-    none = dataclasses.asdict(Row(""))
+    none = dataclasses.asdict(Cost(""))
     changes = [(name, a.get(name, none), b.get(name, none)) for name in {**a, **b}]
     changes.sort(key=lambda change: -abs(change[2]["total"] - change[1]["total"]))
     rows = [["operator", "calls", "", "total µs", "", "change µs", "ratio"]]
@@ -370,7 +370,7 @@ def _shape(shape: Any) -> str:
     return "?" if shape is None else "x".join(map(str, shape)) or "-"
 
 
-def _table(first: str, rows: list[Row], all_of_it: float, top: int) -> str:
+def _table(first: str, rows: list[Cost], all_of_it: float, top: int) -> str:
     device = any(row.device is not None for row in rows)
     flops = any(row.flops for row in rows)
     head = [first, "calls", "total ms", "self ms", "%", "mean µs", "p95 µs", "memory"]

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)\b", re.
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class RunEnd:
     """How a run ended: exit status, and what it wrote to standard output."""
 
     status: int
@@ -59,15 +59,15 @@ class Trials:
                 raise OphookError("bisect", f"the program ended with status {outcome.status} before it called anything")
             return list(json.loads(to.read_text()))
 
-    def replacing(self, names: list[str]) -> Outcome:
+    def replacing(self, names: list[str]) -> RunEnd:
         """A run with these operators replaced."""
         return self._run({"replace": names, "file": str(self.replacements)})
 
-    def moving(self, names: list[str]) -> Outcome:
+    def moving(self, names: list[str]) -> RunEnd:
         """A run with these operators moved to the device."""
         return self._run({"move": names, "device": self.device})
 
-    def _run(self, what: Mapping[str, Any]) -> Outcome:
+    def _run(self, what: Mapping[str, Any]) -> RunEnd:
         specification = json.dumps({**what, "via": self.via})
         command = [sys.executable, "-m", __name__, specification, *self.program]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -77,7 +77,7 @@ class Trials:
             if warning not in self._said:
                 self._said.add(warning)
                 print(warning, file=sys.stderr)
-        return Outcome(done.returncode, done.stdout)
+        return RunEnd(done.returncode, done.stdout)
 
 
 def load(path: Path) -> dict[str, Callable[..., Any]]:

@@ -55,7 +55,7 @@ def build_into(op: Operator, folder: Path, wheels: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _BuildPlan:
     """How an operator's kernel is compiled."""
 
     soname: str
@@ -81,7 +81,7 @@ class _Plan:
         toolchain.build([library], folder, include_roots=[folder], stamp=self.stamp, progress=progress)
 
 
-def _plan(op: Operator, wheels: str = "") -> _Plan:
+def _plan(op: Operator, wheels: str = "") -> _BuildPlan:
     torch, torch_npu = require()
     texts = out_of_tree(op)
     include = torch_npu.path / "include"
@@ -107,7 +107,7 @@ def _plan(op: Operator, wheels: str = "") -> _Plan:
     )  # fmt: skip
     python_headers = "the headers of your Python (Debian, Ubuntu: apt-get install python3-dev)"
     npu_header = third_party / "op-plugin" / "op_plugin" / "include" / "npu_cpp_extension.h"
-    return _Plan(
+    return _BuildPlan(
         f"libophook_{op.namespace}_{op.name}.so",
         dict(texts),
         flags,

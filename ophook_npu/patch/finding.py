@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Finding:
+class TreeCheck:
     what: str
     ok: bool
     detail: str

@@ -48,7 +48,7 @@ class Added:
 
 
 @dataclass
-class Record:
+class PatchRecord:
     state: str  # "applying", "applied" or "reverting"
     signature: str
     torch_version: str
@@ -65,7 +65,7 @@ def record_path(root: Path) -> Path:
     return root.parent / f"{root.name}.ophook-patch.json"
 
 
-def load(root: Path) -> dict[str, Record]:
+def load(root: Path) -> dict[str, PatchRecord]:
     """The records by operator name, in the order in which they were applied."""
     path = record_path(root)
     if not path.exists() and not path.is_symlink():
@@ -93,9 +93,9 @@ _FOLDER = re.compile(r"op_plugin/ops/(v\d+r\d+/)?opapi", re.ASCII)
 _STATES = ("applying", "applied", "reverting")
 
 
-def _record(root: Path, name: str, item: Any) -> Record:
+def _record(root: Path, name: str, item: Any) -> PatchRecord:
     _matches(name, "an operator's name", _NAME)
-    untrusted.fields(item, name, [field.name for field in fields(Record)])
+    untrusted.fields(item, name, [field.name for field in fields(PatchRecord)])
     signature = untrusted.text(item["signature"], "signature")
     insertions = []
     for one in untrusted.items(item["insertions"], "insertions"):
@@ -111,7 +111,7 @@ def _record(root: Path, name: str, item: Any) -> Record:
     for one in untrusted.items(item["added"], "added"):
         untrusted.fields(one, "a file", [field.name for field in fields(Added)])
         added.append(Added(_inside(root, one["path"], _KERNEL), _matches(one["sha256"], "sha256", _SHA256)))
-    return Record(
+    return PatchRecord(
         state=untrusted.one_of(item["state"], "state", _STATES),
         signature=signature,
         torch_version=_matches(item["torch_version"], "torch_version", _VERSION),
@@ -156,7 +156,7 @@ def no_links(root: Path, path: Path) -> None:
         current = current.parent
 
 
-def save(root: Path, records: dict[str, Record]) -> None:
+def save(root: Path, records: dict[str, PatchRecord]) -> None:
     path = record_path(root)
     if not records:
         path.unlink(missing_ok=True)

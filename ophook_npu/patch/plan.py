@@ -12,9 +12,9 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 from ophook_npu.patch import journal, yamltext
-from ophook_npu.patch.journal import Added, Insertion, Record
+from ophook_npu.patch.journal import Added, Insertion, PatchRecord
 from ophook_npu.patch.layout import Layout
-from ophook_npu.patch.spec import Operator, name_of, same_signature
+from ophook_npu.patch.spec import PatchOperator, name_of, same_signature
 
 SECTION = "custom"
 
@@ -36,7 +36,7 @@ class Reverted:
 
 
 @dataclass
-class Step:
+class FileChange:
     path: Path
     old: bytes | None  # None: the file does not exist
     new: bytes
@@ -62,11 +62,13 @@ class View:
     def paths(self) -> list[Path]:
         return list(self._old)
 
-    def steps(self) -> list[Step]:
-        return [Step(path, self._old[path], new) for path, new in self._new.items() if new != self._old[path]]
+    def steps(self) -> list[FileChange]:
+        return [FileChange(path, self._old[path], new) for path, new in self._new.items() if new != self._old[path]]
 
 
-def plan(layout: Layout, operator: Operator, autograd: bool, records: dict[str, Record], view: View) -> Applied:
+def plan(
+    layout: Layout, operator: PatchOperator, autograd: bool, records: dict[str, PatchRecord], view: View
+) -> Applied:
     known = records.get(operator.name)
     where = f"patch {operator.name}"
     _check_kernels(layout, operator, known, view)
@@ -83,7 +85,7 @@ def plan(layout: Layout, operator: Operator, autograd: bool, records: dict[str, 
         raise OphookError(
             where, f"applied with another signature: {known.signature}", todo=f"revert {operator.name} first"
         )
-    record = known or Record("applying", operator.signature, layout.version)
+    record = known or PatchRecord("applying", operator.signature, layout.version)
     diffs = []
     others = [one for one in records.values() if one is not record]
     for path, section, entry in wanted:
@@ -102,9 +104,9 @@ def plan(layout: Layout, operator: Operator, autograd: bool, records: dict[str, 
 
 def _plan_entry(
     layout: Layout,
-    operator: Operator,
-    record: Record,
-    others: list[Record],
+    operator: PatchOperator,
+    record: PatchRecord,
+    others: list[PatchRecord],
     view: View,
     path: Path,
     section: str,
@@ -131,7 +133,7 @@ def _plan_entry(
     return _diff(relative, content, new)
 
 
-def without(content: bytes, relative: str, records: list[Record]) -> bytes:
+def without(content: bytes, relative: str, records: list[PatchRecord]) -> bytes:
     """The file without what the records say was put in."""
     for record in records:
         for insertion in record.insertions:
@@ -140,7 +142,7 @@ def without(content: bytes, relative: str, records: list[Record]) -> bytes:
     return content
 
 
-def _refuse_existing(operator: Operator, content: bytes, path: Path, section: str) -> None:
+def _refuse_existing(operator: PatchOperator, content: bytes, path: Path, section: str) -> None:
     for other, signature in yamltext.signatures(yamltext.parse(content, path)):
         if name_of(signature) != operator.name:
             continue
@@ -157,7 +159,7 @@ def _refuse_existing(operator: Operator, content: bytes, path: Path, section: st
         raise OphookError(f"patch {operator.name}", what, todo=todo)
 
 
-def _check_kernels(layout: Layout, operator: Operator, known: Record | None, view: View) -> None:
+def _check_kernels(layout: Layout, operator: PatchOperator, known: PatchRecord | None, view: View) -> None:
     """Refusals about kernels in the tree that no record explains."""
     where = f"patch {operator.name}"
     content = view.read(layout.yaml) or b""
@@ -199,7 +201,7 @@ def _check_kernels(layout: Layout, operator: Operator, known: Record | None, vie
             )
 
 
-def _plan_kernel(layout: Layout, record: Record, view: View, kernel: Path) -> str:
+def _plan_kernel(layout: Layout, record: PatchRecord, view: View, kernel: Path) -> str:
     target = layout.kernels / kernel.name
     content = kernel.read_bytes()
     old = view.read(target)
@@ -212,7 +214,9 @@ def _plan_kernel(layout: Layout, record: Record, view: View, kernel: Path) -> st
     return _diff(relative, old, content)
 
 
-def unplan(root: Path, name: str, record: Record, others: list[Record], view: View, doomed: list[Path]) -> Reverted:
+def unplan(
+    root: Path, name: str, record: PatchRecord, others: list[PatchRecord], view: View, doomed: list[Path]
+) -> Reverted:
     exact = True
     notes = []
     for insertion in record.insertions:

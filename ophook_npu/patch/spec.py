@@ -27,7 +27,7 @@ _SECTION_KEYS = ("func", "op_api", "acl_op", "gen_opapi", "exposed", "sparse", "
 
 
 @dataclass(frozen=True)
-class Operator:
+class PatchOperator:
     folder: Path
     name: str  # with the overload: "npu_add_custom" or "npu_add_custom.out"
     signature: str
@@ -106,7 +106,7 @@ def covered_versions(value: Any, layout: Layout, name: str) -> tuple[str, ...]:
     return known[known.index(value[0]) : last + 1]
 
 
-def load_operator(path: Path) -> Operator:
+def load_operator(path: Path) -> PatchOperator:
     """Reads a folder (or its op_plugin_functions.yaml). OphookError where entry and kernel do not belong together."""
     folder = path.parent if path.is_file() else path
     if not (folder / ENTRY_FILE).is_file():
@@ -139,7 +139,7 @@ def load_operator(path: Path) -> Operator:
             raise OphookError(
                 f"patch {name}", f"{DERIVATIVES_FILE} has another signature: {derivative['name']}", allowed=signature
             )
-    return Operator(folder, name, signature, entry, kernels, derivative)
+    return PatchOperator(folder, name, signature, entry, kernels, derivative)
 
 
 def _one_item(path: Path, key: str) -> dict[str, Any]:

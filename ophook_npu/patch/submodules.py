@@ -7,17 +7,17 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from ophook_npu.patch.finding import Finding
+from ophook_npu.patch.finding import TreeCheck
 
 # Upstream's build does without these.
 _OPTIONAL = ("googletest", "torch-mlir", "Tensorpipe")
 _TORCHAIR = Path("third_party") / "torchair" / "torchair"
 
 
-def check_submodules(tree: Path, *, others: bool = False) -> list[Finding]:
+def check_submodules(tree: Path, *, others: bool = False) -> list[TreeCheck]:
     """Findings about the submodules of ``tree`` and those of torchair in it; ``others``: another commit is wanted."""
     if not (tree / ".gitmodules").is_file():
-        return [Finding("submodules", False, ".gitmodules is missing", "check that the tree is complete")]
+        return [TreeCheck("submodules", False, ".gitmodules is missing", "check that the tree is complete")]
     # The first code generation moves acl_src's headers here and deletes acl_src.
     moved = (tree / "third_party" / "acl" / "inc" / "acl" / "acl.h").is_file()
     paths = _paths(tree)
@@ -26,14 +26,14 @@ def check_submodules(tree: Path, *, others: bool = False) -> list[Finding]:
     todo = (
         f"git -C {shlex.quote(str(tree))} submodule update --init --recursive -- {' '.join(missing)}" if missing else ""
     )
-    found = [Finding("submodules", not missing, f"missing: {', '.join(missing)}" if missing else "all there", todo)]
+    found = [TreeCheck("submodules", not missing, f"missing: {', '.join(missing)}" if missing else "all there", todo)]
     present = [path for path in paths if not _empty(tree / path)]
     found += [_commits(tree, present, others=others)]
     if not _empty(tree / _TORCHAIR):
         found.append(_torchair(tree / _TORCHAIR))
     for path in paths:
         if _name(path) == "Tensorpipe" and path not in present:
-            found.append(Finding("RPC", True, "left out: Tensorpipe is absent (torch.distributed.rpc on the NPU)"))
+            found.append(TreeCheck("RPC", True, "left out: Tensorpipe is absent (torch.distributed.rpc on the NPU)"))
     return found
 
 
@@ -59,7 +59,7 @@ def _git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _commits(tree: Path, paths: list[str], *, others: bool) -> Finding:
+def _commits(tree: Path, paths: list[str], *, others: bool) -> TreeCheck:
     """Only submodules that are clones can be asked; in a source archive the files are what they are."""
     wrong, asked = [], 0
     for path in paths:
@@ -73,12 +73,12 @@ def _commits(tree: Path, paths: list[str], *, others: bool) -> Finding:
         if pinned != here:
             wrong.append((path, here, pinned))
     if not wrong:
-        return Finding("commits", True, f"{asked} of {len(paths)} submodules are clones, at the pinned commits")
+        return TreeCheck("commits", True, f"{asked} of {len(paths)} submodules are clones, at the pinned commits")
     text = "; ".join(f"{path} is at {here[:10]}, the tree pins {pinned[:10]}" for path, here, pinned in wrong)
     if others:
-        return Finding("commits", True, text)
+        return TreeCheck("commits", True, text)
     names = " ".join(path for path, _, _ in wrong)
-    return Finding(
+    return TreeCheck(
         "commits",
         False,
         text,
@@ -86,16 +86,16 @@ def _commits(tree: Path, paths: list[str], *, others: bool) -> Finding:
     )
 
 
-def _torchair(torchair: Path) -> Finding:
+def _torchair(torchair: Path) -> TreeCheck:
     """torchair's build updates its own submodules in the middle; those that are there need no network then."""
     if not (torchair / ".gitmodules").is_file():
-        return Finding("torchair", True, "has no submodules")
+        return TreeCheck("torchair", True, "has no submodules")
     missing = [path for path in _paths(torchair) if _empty(torchair / path)]
     if missing:
-        return Finding(
+        return TreeCheck(
             "torchair",
             False,
             f"without {', '.join(missing)}, which its build would fetch in the middle",
             f"git -C {shlex.quote(str(torchair))} submodule update --init --recursive",
         )
-    return Finding("torchair", True, "its own submodules are there")
+    return TreeCheck("torchair", True, "its own submodules are there")

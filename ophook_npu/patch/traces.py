@@ -27,7 +27,7 @@ _STATUS = ["status", "--porcelain", "-z", "--ignored=matching", "--untracked-fil
 
 
 @dataclass
-class Record:
+class BuildRecord:
     """Paths as ``repository//path``; the repository as seen from the tree, ``.`` for the tree itself."""
 
     made: dict[str, str] = field(default_factory=dict)  # digest; empty for a folder
@@ -35,12 +35,12 @@ class Record:
     running: dict[str, str] | None = None  # what git said when the step began
 
     @staticmethod
-    def load(tree: Path) -> Record:
+    def load(tree: Path) -> BuildRecord:
         path = tree / RECORD
         if not path.is_file():
-            return Record()
+            return BuildRecord()
         try:
-            return Record(**json.loads(path.read_text(encoding="utf-8")))
+            return BuildRecord(**json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, TypeError) as error:
             raise OphookError(
                 "traces", f"{path} is damaged: {error}", todo=f"remove it; git -C {tree} status"
@@ -94,7 +94,7 @@ def _digest(path: Path) -> str:
 
 def begin(tree: Path) -> None:
     """Before a step. What an earlier step left that was killed is put into the record first."""
-    record = Record.load(tree)
+    record = BuildRecord.load(tree)
     if record.running is not None:
         _account(tree, record, build=True)
     for known in (record.made, record.changed):
@@ -107,14 +107,14 @@ def begin(tree: Path) -> None:
 
 def end(tree: Path, *, build: bool = False) -> None:
     """After a step, also one that failed. ``build``: it took hours; what is new may be the user's."""
-    record = Record.load(tree)
+    record = BuildRecord.load(tree)
     if record.running is not None:
         _account(tree, record, build=build)
         record.running = None
         record.save(tree)
 
 
-def _account(tree: Path, record: Record, *, build: bool) -> None:
+def _account(tree: Path, record: BuildRecord, *, build: bool) -> None:
     before = record.running or {}
     for name, code in _status(tree).items():
         digest = _digest(_path(tree, name))
@@ -139,7 +139,7 @@ def _of_the_build(name: str, code: str) -> bool:
 
 def restore(tree: Path) -> list[str]:
     """Take out what the steps left. Returns what was left in place, with the reason."""
-    record = Record.load(tree)
+    record = BuildRecord.load(tree)
     if record.running is not None:
         _account(tree, record, build=True)
     left = []

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 from ophook_npu.patch import journal, yamltext
-from ophook_npu.patch.journal import Record
+from ophook_npu.patch.journal import PatchRecord
 from ophook_npu.patch.layout import Layout, find_layout
 from ophook_npu.patch.plan import Applied, Reverted, View, plan, unplan, without
-from ophook_npu.patch.spec import Operator, name_of
+from ophook_npu.patch.spec import PatchOperator, name_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Status:
 
 def apply(
     op_plugin: Path,
-    operators: Sequence[Operator],
+    operators: Sequence[PatchOperator],
     torch_version: str,
     *,
     autograd: bool = False,
@@ -109,7 +109,7 @@ def revert(op_plugin: Path, names: Sequence[str] = ()) -> list[Reverted]:
         return results
 
 
-def status(op_plugin: Path, operators: Sequence[Operator], torch_version: str) -> list[Status]:
+def status(op_plugin: Path, operators: Sequence[PatchOperator], torch_version: str) -> list[Status]:
     """The state of every recorded operator and of every one given. Changes nothing."""
     layout = find_layout(op_plugin, torch_version)
     records = journal.load(layout.root)
@@ -125,7 +125,7 @@ def status(op_plugin: Path, operators: Sequence[Operator], torch_version: str) -
     return found
 
 
-def _state(root: Path, name: str, record: Record) -> Status:
+def _state(root: Path, name: str, record: PatchRecord) -> Status:
     missing: list[str] = []
     foreign: list[str] = []
     for insertion in record.insertions:
@@ -151,7 +151,7 @@ def _state(root: Path, name: str, record: Record) -> Status:
     return Status(name, "patched", (f"for torch {record.torch_version}",))
 
 
-def _present(layout: Layout, operator: Operator) -> list[str]:
+def _present(layout: Layout, operator: PatchOperator) -> list[str]:
     present = []
     content = layout.yaml.read_bytes()
     for _, signature in yamltext.signatures(yamltext.parse(content, layout.yaml)):
@@ -163,7 +163,7 @@ def _present(layout: Layout, operator: Operator) -> list[str]:
     return present
 
 
-def _refuse_dirty(root: Path, view: View, records: dict[str, Record]) -> tuple[str, ...]:
+def _refuse_dirty(root: Path, view: View, records: dict[str, PatchRecord]) -> tuple[str, ...]:
     """Files about to be changed must be as committed, apart from what is recorded. Trees without git pass."""
     if not (root / ".git").exists():
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ophook_npu.observe._cost import By, Row
+from ophook_npu.observe._cost import By, Cost
 from ophook_npu.observe._describe import size
 from ophook_npu.observe.pages import parts as page
 
@@ -21,7 +21,7 @@ class Profiled(Protocol):
     def total(self) -> float: ...
     @property
     def recorded(self) -> Sequence[By]: ...
-    def rows(self, by: By = "operator") -> list[Row]: ...
+    def rows(self, by: By = "operator") -> list[Cost]: ...
 
 
 def profile_page(title: str, profile: Profiled) -> str:
@@ -71,7 +71,7 @@ def _some(by: By, profile: Profiled) -> str:
     return _rows(f"By {by}", rows[:500], f"{min(500, len(rows))} of {len(rows)} rows")
 
 
-def _rows(title: str, rows: list[Row], aside: str = "") -> str:
+def _rows(title: str, rows: list[Cost], aside: str = "") -> str:
     device = any(row.device is not None for row in rows)
     flops = any(row.flops for row in rows)
     head = [title.removeprefix("By "), "calls", "total ms", "self ms", "mean µs", "p95 µs", "memory"]
@@ -88,7 +88,7 @@ def _rows(title: str, rows: list[Row], aside: str = "") -> str:
     return page.table(title, head, cells, share=3, aside=aside)
 
 
-def _times(rows: list[Row]) -> list[tuple[str, float, str]]:
+def _times(rows: list[Cost]) -> list[tuple[str, float, str]]:
     return [(row.name, row.self_time, _time(row.self_time)) for row in rows[:_TOP]]
 
 

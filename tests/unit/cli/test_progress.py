@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from ophook_npu.cli import sim
-from ophook_npu.toolchain import Step
+from ophook_npu.toolchain import BuildStep
 
 
 def told(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str:
@@ -16,7 +16,7 @@ def told(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str:
     with sim.progress_line(Console(file=out, force_terminal=terminal, width=100)) as progress:
         for second in range(61):  # a build of a minute tells once a second
             now[0] = 100.0 + second
-            progress(Step(second / 60, 60.0 - second))
+            progress(BuildStep(second / 60, 60.0 - second))
     return out.getvalue()
 
 
