@@ -1,4 +1,4 @@
-"""``ophook-npu kernel check`` and ``kernel build``."""
+"""``ophook-npu kernel check``, ``kernel build`` and ``kernel report``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Ascend C kernels on the CPU: check one, build a package of it.", no_args_is_help=True)
     group.command()(check)
     group.command()(build)
+    group.command()(report)
     app.add_typer(group, name="kernel")
 
 
@@ -80,6 +81,38 @@ def build(
     for path in make(project, out.absolute()):
         console.print(str(path))
     console.print(f"next: ASCEND_CUSTOM_OPP_PATH={out.absolute()} ophook-npu run -- YOUR_PROGRAM")
+
+
+def report(
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
+    op: Annotated[str | None, typer.Option(help="only this operator, such as AddCustom")] = None,
+    inputs: Annotated[
+        list[Path] | None, typer.Option(help="a .py file with inputs() and perhaps reference(…), or .npy files")
+    ] = None,
+    soc: Annotated[str | None, typer.Option(help="the SoC to count for")] = None,
+    page: Annotated[Path | None, typer.Option("--html", help="write a page here")] = None,
+) -> None:
+    """Runs the kernel as `kernel check` does, and prints what it moves and computes and how much local memory it takes.
+
+    Exit status: 0 it ran in every case, 1 it did not.
+    """
+    from rich.table import Table
+
+    from ophook_npu.kernel import report as pages
+    from ophook_npu.kernel.check import check as run
+    from ophook_npu.kernel.socs import find
+
+    results, chosen = run(project, op, inputs or (), soc=soc), find(soc)
+    for result in results:
+        table = Table(*pages.HEAD, title=result.operator)
+        for outcome in result.outcomes:
+            row = pages.used(outcome)
+            table.add_row(row.label, row.status, *(text for _, text in pages.cells(row, chosen)))
+        console.print(table)
+    if page is not None:
+        page.write_text(pages.html(results, chosen, project.resolve().name), encoding="utf-8")
+        console.print(str(page))
+    raise typer.Exit(1 if any(o.status != "pass" for result in results for o in result.outcomes) else 0)
 
 
 _STYLE = {"pass": "green", "fail": "red", "error": "red"}

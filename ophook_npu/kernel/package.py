@@ -116,8 +116,10 @@ def _variants(project: Project, prototype: Prototype) -> list[_Variant]:
         )
     kernel = Kernel(project, prototype, Settings())
     choices = prototype.combinations()
+    # The host library is asked by one thread: its answers are in one place of its memory.
+    entries = [kernel.entry(choice) for choice in choices]
     with ThreadPoolExecutor(toolchain.jobs()) as pool:
-        built = list(pool.map(lambda choice: kernel.entry(choice).build(), choices))
+        built = list(pool.map(lambda entry: entry.build(), entries))
     return [
         _Variant(choice, f"{prototype.snake}_{i}.so", library)
         for i, (choice, library) in enumerate(zip(choices, built, strict=True))
