@@ -86,6 +86,21 @@ def test_headers_are_compiled_once_and_the_last_optimisation_counts(build: Build
     assert "cmake_pch" not in build.command("plain.c")
 
 
+def test_one_source_more_leaves_the_flags_of_the_others_as_they_are(build: Build) -> None:
+    """Every object depends on flags.make."""
+    flags = []
+    for number in range(2):
+        assert build.configure("-G", "Unix Makefiles", OPHOOK_PRECOMPILE="1", OPHOOK_UNITY="1").returncode == 0
+        flags.append((build.build / "CMakeFiles/torch_npu.dir/flags.make").read_text())
+        (build.source / "another.cpp").write_text(f"int another() {{ return {number}; }}\n")
+        project = build.source / "CMakeLists.txt"
+        project.write_text(
+            project.read_text().replace("SHARED kernel.cpp plain.c", "SHARED kernel.cpp another.cpp plain.c")
+        )
+    assert flags[0] == flags[1] and "cmake_pch.hxx" in flags[0]
+    assert "cmake_pch.hxx" in build.command("another.cpp")
+
+
 def test_nothing_is_changed_unless_asked_for(build: Build) -> None:
     assert build.configure().returncode == 0
     command = build.command("kernel.cpp")
