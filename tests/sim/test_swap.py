@@ -83,7 +83,7 @@ def test_a_hook_neither_sees_nor_replaces_what_a_simulated_operator_does_inside(
     hook = ophook_npu.hook("aten::add", before=lambda call: calls.append(call), via="impl_override")
     with hook:
         for _ in range(50):
-            op(x, x)  # its kernel runs on the stream's thread, between copies that ATen makes there
+            op(x, x)  # its kernel runs on the stream's thread
         torch.npu.synchronize()
         torch.npu.empty_cache()  # waits for the device without letting go of Python's lock
         assert (x + x).cpu().tolist() == [2.0] * 4
