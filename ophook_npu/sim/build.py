@@ -288,4 +288,5 @@ def _lay_out_headers(include: Path) -> None:
 
 def info(root: Path) -> dict[str, object]:
     """What was recorded when ``root`` was built."""
-    return json.loads((root / _INFO).read_text())
+    recorded: dict[str, object] = json.loads((root / _INFO).read_text())
+    return recorded

@@ -13,9 +13,10 @@ A column with ``-`` says nothing: such a rule refuses nothing. Where products di
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ophook_npu.errors import OphookError
 
@@ -184,7 +185,7 @@ def _with(function: Function, columns: list[str]) -> Function:
 
 def _parameter(columns: list[str], families: tuple[str, ...], page: Parameter | None) -> Parameter:
     _, name, kind, direction, required, dtypes, formats, ranks, relations = columns
-    read = {
+    read: dict[str, tuple[str, Callable[[], Any]]] = {
         "kind": (kind, lambda: kind),
         "direction": (direction, lambda: direction),
         "required": (required, lambda: required == "required"),
@@ -196,8 +197,8 @@ def _parameter(columns: list[str], families: tuple[str, ...], page: Parameter | 
     told = {field: value() for field, (column, value) in read.items() if column != "="}
     if page is None:
         assert len(told) == len(read), f"no page has {name}"
-        return Parameter(name=name, **told)  # type: ignore[arg-type]
-    return replace(page, **told)  # type: ignore[arg-type]
+        return Parameter(name=name, **told)
+    return replace(page, **told)
 
 
 def _from_relations(column: str) -> dict[str, tuple[str, ...]]:
