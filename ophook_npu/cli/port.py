@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ophook_npu.cli._program import PROGRAM, Out, progress, start_over, writable
+from ophook_npu.cli._program import PROGRAM, Out, progress, readable, start_over, writable
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.sim import soc as socs
@@ -39,6 +39,13 @@ def register(app: typer.Typer) -> None:
         fail_on: Annotated[
             str | None, typer.Option(help="Exit status 1 if one of these kinds was found: fallback,refused")
         ] = None,
+        graph: Annotated[
+            bool,
+            typer.Option(help="Trace the outermost modules after the program: graph breaks, fused operators missed."),
+        ] = True,
+        diff: Annotated[
+            tuple[Path, Path] | None, typer.Option(help="Instead of a program: two --json reports to compare.")
+        ] = None,
         html: Annotated[Path | None, typer.Option(help="Write one page here.")] = None,
         lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
         out: Out = None,
@@ -49,6 +56,12 @@ def register(app: typer.Typer) -> None:
         wanted = _kinds(fail_on)
         _language(lang)
         writable(html, out)
+        if diff is not None:
+            from ophook_npu.observe.port import differences, read
+
+            before, after = (read(readable(path)) for path in diff)
+            print(shown(differences(before, after)))
+            raise typer.Exit(int(any(len(after.of(kind)) > len(before.of(kind)) for kind in wanted)))
         if not program:
             raise OphookError("port", "no program", allowed="ophook-npu port -- train.py")
         _become_inside(device, soc)
@@ -62,7 +75,7 @@ def register(app: typer.Typer) -> None:
 
             torch.set_default_device("npu")
         main = Path(program[0]) if Path(program[0]).is_file() else None
-        port = Port(steps=steps, transferred=from_cuda, go_on=not stop, main=main)
+        port = Port(steps=steps, transferred=from_cuda, go_on=not stop, main=main, graph=graph)
         console = Console(stderr=True)
 
         def text() -> str:
@@ -70,6 +83,8 @@ def register(app: typer.Typer) -> None:
 
         with progress(console, text):
             status = run(program, port)
+        if graph and not port.interrupted:
+            port.trace()
         report = port.result()
         if html is not None:
             port.html(html, title=" ".join(program), lang=lang)

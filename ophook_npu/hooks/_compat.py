@@ -351,14 +351,22 @@ def nested_compilation(example_inputs: Any) -> Iterator[None]:
         yield
 
 
-def lower_before_autograd(gm: torch.fx.GraphModule, example_inputs: Any) -> torch.fx.GraphModule:
-    """``gm`` as a graph of ATen operators that autograd has not been through: in-place operators and views stay."""
+def lower_before_autograd(
+    gm: torch.fx.GraphModule, example_inputs: Any, *, places: bool = False
+) -> torch.fx.GraphModule:
+    """``gm`` as a graph of ATen operators that autograd has not been through: in-place operators and views stay.
+
+    With ``places`` the nodes keep the ``stack_trace`` of those that they come from.
+    """
     from torch._guards import detect_fake_mode
+    from torch.fx import traceback
     from torch.fx.experimental.proxy_tensor import make_fx
 
     fake_mode = detect_fake_mode(example_inputs)
     fakes = [_as_fake(value, fake_mode) for value in example_inputs]
-    return make_fx(gm, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*fakes)
+    run = torch.fx.Interpreter(gm).run if places else gm
+    with traceback.preserve_node_meta(places):
+        return make_fx(run, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*fakes)
 
 
 def _as_fake(value: Any, fake_mode: Any) -> Any:

@@ -32,6 +32,23 @@ _COMMUTATIVE = {
 }
 
 
+def find_all(gm: fx.GraphModule, pattern: fx.GraphModule) -> list[Binding]:
+    """Each occurrence of ``pattern``, those that share no inner value; the graph stays as it is."""
+    root = output_of(pattern)
+    inputs = [node for node in pattern.graph.nodes if node.op == "placeholder"]
+    found: list[Binding] = []
+    taken: set[int] = set()
+    for node in reversed(list(gm.graph.nodes)):
+        binding = next((b for b in _match(root, node, {}) if _is_closed(b, root, inputs)), None)
+        if binding is None:
+            continue
+        inner = {id(value) for place, value in binding.items() if place not in inputs}
+        if not inner & taken:
+            taken |= inner
+            found.append(binding)
+    return found
+
+
 def replace_all(gm: fx.GraphModule, pattern: fx.GraphModule, target: Any) -> int:
     """Replaces each occurrence of ``pattern`` by a call of ``target`` with the pattern's inputs; returns how many.
 

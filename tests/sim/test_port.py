@@ -61,12 +61,15 @@ def test_each_planted_case_is_found_with_its_line_and_count(report, capsys):
     assert fallback.bytes == 2 * 4 * (32 * 32 + 2 * (32 + 32 * 32))  # the matrix there, results there and back
     assert set(by_code["refused"].key.products) == {"Ascend910B", "Ascend910_93", "Ascend950"}
     assert "INT16" in dict(by_code["refused"].key.values)["message"]
-    assert result.stops and "aten::relu" in "\n".join(result.verdict())
+    assert not result.stops and "By CANN's pages Ascend910B refuses: aten::relu" in "\n".join(result.verdict())
+    assert result.peaks[0] > 0 and any(place.startswith("port_planted.py") for place, _, _ in result.alive)
+    assert {one.key.operator for one in result.of("fused")} == {"AdamW"}
 
 
 def test_nothing_is_found_where_nothing_is(report):
     status, result = report("port_clean.py")
-    assert status == 0 and result.findings == [] and result.steps == 3 and not result.stops
+    assert status == 0 and result.findings == [], result.text()
+    assert result.steps == 3 and not result.stops
     assert result.calls > 50 and "nothing was found" in result.text()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ophook_npu.observe._describe import size
 from ophook_npu.observe.pages import parts
 from ophook_npu.observe.port.finding import KINDS, Finding
+from ophook_npu.observe.port.memory import products
 from ophook_npu.observe.port.report import Report, line_of, module_of
 from ophook_npu.observe.port.words import say, term
 
@@ -24,6 +25,7 @@ def port_page(report: Report, title: str, lang: str = "en") -> str:
         count = len(report.of(kind))
         cards.append((term(kind, lang), str(count), "bad" if count else "good"))
     body = [parts.verdict("\n".join(report.verdict(lang)), report.stops), _first(report, lang)]
+    body.append(_memory(report, lang))
     body += [_kind(report, kind, lang) for kind in KINDS]
     return parts.page(term("title", lang), title or report.product, cards, body, report.how(lang), lang)
 
@@ -53,8 +55,21 @@ def _first(report: Report, lang: str) -> str:
     return parts.bars(term("first", lang), values, bad=marks)
 
 
+def _memory(report: Report, lang: str) -> str:
+    if not report.peaks:
+        return ""
+    room = size(products().get(report.product, 0))
+    steps = [(term("step", lang, number=i + 1), float(peak), size(peak)) for i, peak in enumerate(report.peaks)]
+    shown = steps if len(steps) <= _BARS else [*steps[: _BARS - 1], max(steps, key=lambda step: step[1])]
+    alive = [(place or term("elsewhere_line", lang), float(of), f"{size(of)} / {n}") for place, of, n in report.alive]
+    return parts.pair(
+        parts.bars(term("peaks", lang, size=room, product=report.product), shown),
+        parts.bars(term("alive", lang), alive),
+    )
+
+
 def _kind(report: Report, kind: str, lang: str) -> str:
-    found = report.of(kind)
+    found = report.grouped(kind)
     if not found:
         return ""
     moves = any(one.bytes for one in found)

@@ -3,5 +3,6 @@
 from ophook_npu.observe.port.finding import KINDS, Finding
 from ophook_npu.observe.port.port import Enough, Port
 from ophook_npu.observe.port.report import Report, read
+from ophook_npu.observe.port.report import diff as differences
 
-__all__ = ["KINDS", "Enough", "Finding", "Port", "Report", "read"]
+__all__ = ["KINDS", "Enough", "Finding", "Port", "Report", "differences", "read"]

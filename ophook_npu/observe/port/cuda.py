@@ -88,7 +88,8 @@ class Cuda:
     def _called(self, name: str, code: str, **values: str) -> None:
         frame = sys._getframe(2)
         kind = classify(frame.f_code)
-        if kind in (OWN, LIBRARY):
+        # Packages ask for CUDA where there may be one; what they cannot do without still counts.
+        if kind == OWN or (kind == LIBRARY and code != "cuda_transfer"):
             self._add(key("cuda", code, name, _of(frame, kind), **values))
 
     def _add(self, of: Any) -> None:
@@ -153,7 +154,17 @@ class Cuda:
                     self._findings.add(key("cuda", code, name, where, known, instead=instead), 0)
 
 
-_HARMLESS = frozenset({"is_available", "is_initialized", "init", "device_count", "current_device", "is_bf16_supported"})
+_HARMLESS = frozenset(
+    [
+        "is_available",
+        "is_initialized",
+        "init",
+        "device_count",
+        "current_device",
+        "is_bf16_supported",
+        "is_current_stream_capturing",
+    ]
+)
 
 
 @functools.cache

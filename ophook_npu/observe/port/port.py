@@ -16,11 +16,15 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ophook_npu.errors import OphookError
 from ophook_npu.observe.pages.port import port_page
+from ophook_npu.observe.port import collectives, numerics
 from ophook_npu.observe.port import device as devices
 from ophook_npu.observe.port.calls import Calls
 from ophook_npu.observe.port.cuda import Cuda
 from ophook_npu.observe.port.finding import KINDS, Finding, Findings, key
+from ophook_npu.observe.port.fused import OPTIMIZERS, missed
+from ophook_npu.observe.port.graphs import Modules, trace
 from ophook_npu.observe.port.judge import brief, judge
+from ophook_npu.observe.port.memory import Memory
 from ophook_npu.observe.port.report import Report
 from ophook_npu.observe.port.where import Finder
 
@@ -38,6 +42,7 @@ class Port:
         transferred: torch_npu's ``transfer_to_npu`` is in force.
         go_on: what the device refuses is run on the CPU, so that one run finds everything; else the error is raised.
         main: the program's file, for what its source names but does not run.
+        graph: after the block, :meth:`trace` may run the outermost modules once more; their first arguments are kept.
 
     Raises:
         OphookError: ``steps`` is not a positive number.
@@ -46,7 +51,13 @@ class Port:
     NAME = "port"
 
     def __init__(
-        self, *, steps: int | None = None, transferred: bool = False, go_on: bool = True, main: Path | None = None
+        self,
+        *,
+        steps: int | None = None,
+        transferred: bool = False,
+        go_on: bool = True,
+        main: Path | None = None,
+        graph: bool = True,
     ) -> None:
         if steps is not None and steps < 1:
             raise OphookError(self.NAME, f"steps={steps}", allowed="a whole number from 1 on")
@@ -58,6 +69,10 @@ class Port:
         self._extra = Findings()
         self._calls = Calls(self._device, self._finder, go_on)
         self._cuda = Cuda(self._extra, transferred)
+        self._memory = Memory()
+        self._modules = Modules()
+        self._graph = graph
+        self._graphs = Findings()
         self._undo: list[Callable[[], None]] = []
         self.interrupted = False
         self.error: str | None = None
@@ -67,6 +82,8 @@ class Port:
     def __enter__(self) -> Port:
         self._cuda.__enter__()
         self._undo.append(lambda: self._cuda.__exit__())
+        self._memory.__enter__()
+        self._undo.append(lambda: self._memory.__exit__())
         self._watch_waits()
         self._watch_printing()
         self._watch_steps()
@@ -90,21 +107,30 @@ class Port:
 
         def made(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             self._trains = True
+            name = type(optimizer).__name__
+            if type(optimizer).__module__.startswith("torch.optim") and name in OPTIMIZERS:
+                where = self._finder.here()
+                self._extra.add(key("fused", "optimizer", name, where, fused=OPTIMIZERS[name]))
             init(optimizer, *args, **kwargs)
 
         def stepped(*_: Any) -> None:
             self._optimized += 1
             self._finder.forget()
+            self._memory.stepped()
             self._end(self._optimized)
 
-        def enters(*_: Any) -> None:
+        def enters(module: Any, args: Any) -> None:
             depth.now = getattr(depth, "now", 0) + 1
+            if depth.now == 1 and self._graph:
+                given = sys._getframe(1).f_locals  # of the module's call: hooks for all modules get no keywords
+                self._modules.called(module, args, dict(given.get("kwargs") or {}))
 
         def leaves(*_: Any) -> None:
             depth.now -= 1
             if depth.now == 0:
                 self._forwards += 1
                 if not self._trains:
+                    self._memory.stepped()
                     self._end(self._forwards)
 
         self._put(torch.optim.Optimizer, "__init__", made)
@@ -183,12 +209,24 @@ class Port:
         """The report of what ran until now."""
         found = Findings()
         judge(self._calls, found)
+        numerics.judge(self._calls, found)
+        collectives.judge(self._calls, found)
+        product = devices.product() if self._device is not None else "npu"
+        self._memory.judge(product, found)
+        for one in [one for one in found.all() if one.kind == "synchronizes"]:
+            if one.key.where.module is not None and one.key.where.phase == "forward":
+                found.add(key("graph", "capture", one.key.operator, one.key.where), one.count)
         self._cuda.read_sources(self._main)
-        for one in self._extra.all():
+        for one in [*self._extra.all(), *self._graphs.all()]:
             found.add(one.key, one.count, one.bytes)
         on_device = {k: t for k, t in self._calls.tallies.items() if k[1] != "cpu"}
         return Report(
-            product=devices.product() if self._device is not None else "npu",
+            product=product,
+            peaks=list(self._memory.peaks),
+            alive=[
+                (f"{Path(w.file).name}:{w.line} {w.function}" if w.file else "", *rest)
+                for w, *rest in self._memory.alive
+            ],
             torch_npu=getattr(sys.modules.get("torch_npu"), "__version__", ""),
             steps=self.steps,
             calls=sum(t.count for t in on_device.values()),
@@ -199,6 +237,14 @@ class Port:
             interrupted=self.interrupted,
             transferred=self._transferred,
         )
+
+    def trace(self) -> None:
+        """What graph compilers make of the program's outermost modules, and the fused operators that they miss.
+
+        Runs each once more, with the arguments of its first call: after the program, as it changes their buffers.
+        """
+        self._graphs.clear()
+        missed(trace(self._modules, self._graphs), self._graphs)
 
     def report(self, lang: str = "en") -> str:
         """The verdict and the findings, as text."""

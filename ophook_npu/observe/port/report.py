@@ -9,7 +9,9 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 from ophook_npu.observe._describe import columns, size
+from ophook_npu.observe.port.device import FAMILIES
 from ophook_npu.observe.port.finding import KINDS, Finding, Key
+from ophook_npu.observe.port.memory import products
 from ophook_npu.observe.port.where import Where
 from ophook_npu.observe.port.words import SAYS, say, term
 
@@ -26,6 +28,8 @@ class Report:
         operators: different operators on the device.
         error: why the program ended, if not by itself. interrupted: by Ctrl-C.
         transferred: transfer_to_npu was in force.
+        peaks: bytes of device memory at the highest of each step.
+        alive: (place, bytes, tensors) of what was alive at the peak, the largest first.
     """
 
     product: str
@@ -38,19 +42,33 @@ class Report:
     error: str | None = None
     interrupted: bool = False
     transferred: bool = False
+    peaks: list[int] = dataclasses.field(default_factory=list)
+    alive: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
 
     def of(self, kind: str) -> list[Finding]:
         return [one for one in self.findings if one.kind == kind]
+
+    def grouped(self, kind: str) -> list[Finding]:
+        """As :meth:`of`, with those of one place but several modules as one, whose module is the first."""
+        groups: dict[Any, Finding] = {}
+        for one in self.of(kind):
+            same = dataclasses.replace(one.key, where=one.key.where._replace(module=None))
+            if same in groups:
+                groups[same].count += one.count
+                groups[same].bytes += one.bytes
+            else:
+                groups[same] = Finding(one.key, one.count, one.bytes)
+        return sorted(groups.values(), key=lambda one: -one.count)
 
     @property
     def stops(self) -> bool:
         """Whether the program does not run as it is on the simulated product."""
         return self.error is not None or self.calls == 0 or any(map(self.refused_here, self.findings))
 
-    def refused_here(self, finding: Finding) -> bool:
-        """Whether the simulated product refuses it, by what happened or by what its pages say."""
-        here = any(self.product.startswith(family) for family in finding.key.products)
-        return finding.key.code == "refused_here" or (finding.key.code == "refused" and here)
+    @staticmethod
+    def refused_here(finding: Finding) -> bool:
+        """Whether it was refused in this run. What only the pages say is not sure enough for "it does not run"."""
+        return finding.key.code == "refused_here"
 
     def share(self, finding: Finding) -> float:
         """Of all operator calls on the device."""
@@ -78,11 +96,13 @@ class Report:
             found = self.of(kind)
             if found:
                 lines.append(f"{term(kind, lang)}: {self._sum(found, lang)}")
-        elsewhere = sorted(
-            {p for one in self.of("refused") for p in one.key.products if not self.product.startswith(p)}
-        )
-        if elsewhere:
-            lines.append(term("elsewhere", lang, products=", ".join(elsewhere)))
+        for family in FAMILIES:
+            names = {one.key.operator for one in self.of("refused") if family in one.key.products}
+            if names:
+                lines.append(term("documented", lang, product=family, operators=", ".join(sorted(names))))
+        if self.peaks:
+            room = products().get(self.product, 0)
+            lines.append(term("peak", lang, size=size(max(self.peaks)), room=size(room), product=self.product))
         unknown = sum(one.count for one in self.findings if one.key.code == "not_simulated")
         if unknown:
             lines.append(term("unknown", lang, count=unknown))
@@ -109,7 +129,7 @@ class Report:
         """Verdict and tables, for a terminal."""
         parts = ["\n".join(self.verdict(lang))]
         for kind in KINDS:
-            found = self.of(kind)
+            found = self.grouped(kind)
             if not found:
                 continue
             rows = [[term(name, lang) for name in ("operator", "count", "share", "module", "line")]]
@@ -139,6 +159,7 @@ class Report:
                     "source": one.key.where.text, "what": what, "todo": todo,
                 }
             )  # fmt: skip
+        data |= {"peaks": self.peaks, "alive": [list(row) for row in self.alive]}
         return {"format": FORMAT, **data, "verdict": self.verdict(), "stops": self.stops, "findings": findings}
 
 
@@ -175,6 +196,8 @@ def read(path: Path) -> Report:
             raise ValueError(f"format {data['format']!r}")
         fields = {name: data[name] for name in _PLAIN}
         findings = [_finding(one) for one in data["findings"]]
+        fields["peaks"] = [int(one) for one in data["peaks"]]
+        fields["alive"] = [(str(place), int(size), int(count)) for place, size, count in data["alive"]]
         for name, kinds in _TYPES.items():
             if not isinstance(fields[name], kinds):
                 raise ValueError(f"{name} is {fields[name]!r}")
@@ -213,3 +236,30 @@ def _finding(data: Any) -> Finding:
     )
     say(key.code, dict(values))  # all that its sentence needs is there
     return Finding(key, data["count"], data["bytes"])
+
+
+def diff(before: Report, after: Report) -> str:
+    """What two reports differ in: findings that came, went, or changed their count by step."""
+    old, new = (_by_place(report) for report in (before, after))
+    rows = [["", "kind", "operator", "before", "after", "line"]]
+    for place in [*new, *(place for place in old if place not in new)]:
+        was, now = old.get(place, 0.0), new.get(place, 0.0)
+        if place not in old or place not in new or abs(was - now) > 1e-9:
+            sign = "+" if place not in old else "-" if place not in new else "~"
+            kind, _, operator, line = place
+            rows.append([sign, kind, operator, f"{was:.3g}" if was else "", f"{now:.3g}" if now else "", line])
+    verdicts = f"before: {before.verdict()[0]}\nafter:  {after.verdict()[0]}"
+    if len(rows) == 1:
+        return f"{verdicts}\n\nthe same findings"
+    came, went = (sum(row[0] == sign for row in rows) for sign in "+-")
+    return f"{verdicts}\n\n{columns(rows, frozenset({3, 4}))}\n\n{came} new, {went} gone; counts are by step"
+
+
+def _by_place(report: Report) -> dict[tuple[str, str, str, str], float]:
+    """By kind, code, operator and the text of the line, which a change elsewhere in the file does not move."""
+    found: dict[tuple[str, str, str, str], float] = {}
+    for one in report.findings:
+        line = f"{Path(one.key.where.file).name}: {one.key.where.function}" if one.key.where.file else ""
+        place = (one.kind, one.key.code, one.key.operator, line)
+        found[place] = found.get(place, 0.0) + report.per_step(one.count)
+    return found

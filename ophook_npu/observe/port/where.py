@@ -143,9 +143,11 @@ def _where(inner: Any, own: Any, module: str | None, backward: bool) -> Where:
 
 def classify(code: CodeType) -> int:
     """What kind of frame a code object makes."""
-    file = code.co_filename
-    if code is program._with_argv.__code__:
-        return END
+    return END if code is program._with_argv.__code__ else kind_of(code.co_filename)
+
+
+def kind_of(file: str) -> int:
+    """What kind of code a file holds."""
     if file.startswith(_PLACES):
         return FRAMEWORK if file.startswith(_FRAMEWORK) or _is_torch_npu(file) else LIBRARY
     if file.startswith(_FRAMEWORK):

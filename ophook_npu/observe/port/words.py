@@ -148,12 +148,85 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("CUDA code in a place that did not run", "run with --from-cuda, or take it out"),
         ("未执行的代码中有 CUDA 调用", "使用 --from-cuda，或去掉该调用"),
     ),
+    "break": (
+        ("the graph breaks: {reason}", "write it with tensor operators, or move it out of the compiled function"),
+        ("图中断：{reason}", "改用张量算子，或将其移出被编译的函数"),
+    ),
+    "no_converter": (
+        (
+            "torchair has no converter for it: compiling in max-autotune mode fails here",
+            "register a converter (docs/custom-operators.md), or compile with npugraph_ex",
+        ),
+        (
+            "torchair 没有它的转换器：max-autotune 模式在此编译失败",
+            "注册转换器（docs/custom-operators.md），或使用 npugraph_ex",
+        ),
+    ),
+    "recompile": (
+        (
+            "it is called with {shapes} different shapes: each is compiled anew, or all as one with dynamic shapes",
+            "pad to few shapes",
+        ),
+        ("以 {shapes} 种不同形状调用：每种都会重新编译，或合并为动态形状", "填充到少数几种形状"),
+    ),
+    "not_traced": (
+        ("torch.compile cannot trace it: {reason}", "compile parts of it"),
+        ("torch.compile 无法跟踪：{reason}", "只编译其中一部分"),
+    ),
+    "capture": (
+        (
+            "the host waits for the device inside the module: a captured graph (npugraph_ex) refuses that",
+            "move it out of the module",
+        ),
+        ("主机在模块内部等待设备：捕获图（npugraph_ex）会拒绝", "将其移出模块"),
+    ),
+    "fused": (
+        ("several operators that torch_npu has as one", "use {fused}"),
+        ("多个算子可由 torch_npu 的一个算子完成", "使用 {fused}"),
+    ),
+    "optimizer": (
+        ("an optimizer that torch_npu has in one operator for all parameters", "use {fused}"),
+        ("torch_npu 用一个算子即可完成全部参数更新的优化器", "使用 {fused}"),
+    ),
+    "random": (
+        ("random numbers of the device: the same seed gives others than on a CPU", "compare runs with dropout off"),
+        ("设备自身的随机数：相同种子得到的数值与 CPU 不同", "对比时关闭 dropout"),
+    ),
+    "unordered": (
+        (
+            "a sum whose order may differ from run to run",
+            "torch.use_deterministic_algorithms(True) where results must repeat",
+        ),
+        ("求和顺序可能每次不同", "需要可复现时使用 torch.use_deterministic_algorithms(True)"),
+    ),
+    "hf32": (
+        (
+            "torch_npu computes float32 here with a shorter mantissa (HF32), by its default",
+            "torch.npu.conv.allow_hf32 = False, torch.npu.matmul.allow_hf32 = False",
+        ),
+        (
+            "torch_npu 默认以较短的尾数（HF32）计算此处的 float32",
+            "设置 torch.npu.conv.allow_hf32 = False、torch.npu.matmul.allow_hf32 = False",
+        ),
+    ),
+    "too_small": (
+        ("the peak does not fit, or leaves less than a tenth: {socs}", "a smaller batch, checkpointing, or sharding"),
+        ("峰值放不下，或余量不足十分之一：{socs}", "减小批次、使用重计算或切分"),
+    ),
+    "not_offered": (
+        ("torch_npu's ProcessGroupHCCL does not offer it", "use another collective, or a gloo group for it"),
+        ("torch_npu 的 ProcessGroupHCCL 不提供", "换用其他集合通信，或为其建立 gloo 进程组"),
+    ),
+    "reduces": (
+        ("HCCL does not reduce {dtypes}", "reduce in float32 or int32"),
+        ("HCCL 不支持对 {dtypes} 归约", "以 float32 或 int32 归约"),
+    ),
 }
 
 # The report's own words.
 TERMS: dict[str, tuple[str, str]] = {
     "title": ("Will it run on Ascend?", "能否在昇腾上运行？"),
-    "refused": ("Refused by the device", "被设备拒绝"),
+    "refused": ("Refused, or changed without a word", "被拒绝，或被静默改变"),
     "fallback": ("Falls back to the CPU", "回退到 CPU"),
     "synchronizes": ("Synchronizes", "同步等待"),
     "copies": ("Copies that cost", "有代价的拷贝"),
@@ -191,7 +264,10 @@ TERMS: dict[str, tuple[str, str]] = {
         "{count} calls could not be judged: the simulator does not have them.",
         "有 {count} 个调用无法判断：模拟器未实现。",
     ),
-    "elsewhere": ("Refused on other products: {products}.", "在其他产品上会被拒绝：{products}。"),
+    "documented": (
+        "By CANN's pages {product} refuses: {operators}. The pages may be wrong; try these first on hardware.",
+        "按 CANN 文档，{product} 会拒绝：{operators}。文档可能有误，请先在硬件上验证。",
+    ),
     "never": (
         "No operator ran on a device: {calls} calls, all on the CPU.",
         "没有任何算子在设备上运行：{calls} 次调用全部在 CPU 上。",
@@ -222,6 +298,11 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "first": ("What to look at first", "优先关注"),
     "found": ("{count} found", "共 {count} 项"),
+    "peaks": ("Peak by step, of {size} on {product}", "各步峰值（{product} 共 {size}）"),
+    "alive": ("Alive at the peak, by the line that made it", "峰值时存活的张量（按创建它的代码行）"),
+    "step": ("step {number}", "第 {number} 步"),
+    "peak": ("Memory: {size} at the peak, of {room} on {product}.", "内存：峰值 {size}，{product} 共 {room}。"),
+    "elsewhere_line": ("(not the program's)", "（非程序代码）"),
     "filter": ("filter", "筛选"),
     "none": ("nothing found", "未发现"),
     "not_looked": ("not looked at", "未检查"),

@@ -1,0 +1,174 @@
+"""The porting report without a device: patterns, sources, the report as data and as a page."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from test_html_pages import check
+from torch import nn
+
+from ophook_npu import observe
+from ophook_npu.errors import OphookError
+from ophook_npu.observe.pages.port import port_page
+from ophook_npu.observe.port import KINDS, Finding, Report, cuda, differences, finding, fused, graphs, read, words
+from ophook_npu.observe.port.where import NOWHERE, Where
+
+LINES = Path(__file__).read_text().splitlines()
+
+
+class Norm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(width)), 1e-6
+
+    def forward(self, x):
+        wide = x.to(torch.float32)
+        variance = wide.pow(2).mean(-1, keepdim=True)
+        wide = wide * torch.rsqrt(variance + self.eps)
+        return self.weight * wide.to(x.dtype)  # RMSNorm
+
+
+class Block(nn.Module):
+    """A layer of a Llama, written out; what is to be found stands after the line."""
+
+    def __init__(self, width=24, heads=2):
+        super().__init__()
+        self.norm, self.heads = Norm(width), heads
+        self.q, self.k, self.v = (nn.Linear(width, width, bias=False) for _ in range(3))
+        self.gate, self.up, self.down = nn.Linear(width, 40), nn.Linear(width, 40), nn.Linear(40, width)
+
+    def turned(self, x, cos, sin):
+        half = x.shape[-1] // 2
+        other = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+        return x * cos + other * sin  # rotary embedding
+
+    def forward(self, x, cos, sin):
+        y = self.norm(x)
+        q, k, v = (p(y).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q, self.k, self.v))
+        q, k = self.turned(q, cos, sin), self.turned(k, cos, sin)
+        weights = torch.softmax(torch.matmul(q, k.transpose(2, 3)) * q.shape[-1] ** -0.5, -1)
+        x = x + torch.matmul(weights, v).transpose(1, 2).flatten(2)  # attention
+        return x + self.down(nn.functional.silu(self.gate(x)) * self.up(x))  # SwiGLU
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_patterns_of_fused_operators_are_found_at_their_lines(dtype):
+    model = Block().to(dtype)
+    lowered, found = [], finding.Findings()
+
+    def backend(gm, inputs):
+        lowered.append(graphs._lower(gm, inputs))
+        return gm.forward
+
+    torch.compile(model, backend=backend)(torch.randn(2, 5, 24, dtype=dtype), *torch.rand(2, 5, 12, dtype=dtype))
+    torch._dynamo.reset()
+    assert len(lowered) == 1 and lowered[0] is not None
+    fused.missed(lowered, found)
+    got = {(one.key.operator, LINES[one.key.where.line - 1].rpartition("# ")[2], one.count) for one in found.all()}
+    assert got == {
+        ("RMSNorm", "RMSNorm", 1), ("rotary embedding", "rotary embedding", 2), ("attention", "attention", 1),
+        ("SwiGLU", "SwiGLU", 1),
+    }  # fmt: skip
+
+
+def test_a_graph_break_and_other_shapes_are_found():
+    class Breaks(nn.Module):
+        def forward(self, x):
+            y = x + 1
+            torch._dynamo.graph_break()  # here
+            return y * 2
+
+    modules, found = graphs.Modules(), finding.Findings()
+    model = Breaks()
+    for size in (2, 3, 3):
+        modules.called(model, (torch.ones(size),), {})
+    graphs._one(*modules.first[id(model)][:3], True, found, [])
+    (one,) = found.all()
+    assert one.key.code == "break" and "# here" in LINES[one.key.where.line - 1]
+    assert len(modules.shapes[id(model)]) == 2
+
+
+def test_cuda_is_found_in_a_source_that_does_not_run():
+    source = (
+        "import triton.language as tl\nfrom flash_attn.ops import x\nimport torch\ntorch.cuda.nvtx.mark('x')\nnumpy.x\n"
+    )
+    named = {(line, name) for line, name, _ in cuda._named(ast.parse(source), False)}
+    assert named == {(1, "triton.language"), (2, "flash_attn.ops"), (4, "torch.cuda.nvtx")}
+
+
+@pytest.fixture
+def report():
+    where = Where("/home/me/train.py", 12, "forward", "/home/me/train.py", 12, "layers.0")
+    other = where._replace(module="layers.1")
+    found = [
+        Finding(finding.key("refused", "refused_here", "aten::x<b>", where, message="no <script>"), 2),
+        Finding(finding.key("fallback", "fallback", "aten::y", where), 3, 4096),
+        Finding(finding.key("fallback", "fallback", "aten::y", other), 1, 1024),
+        Finding(finding.key("cuda", "source_import", "triton", NOWHERE, "source", instead="z"), 0),
+    ]
+    return Report("Ascend910B4", "2.13.0", 2, 100, 5, 7, found, peaks=[1 << 20], alive=[("train.py:3", 1 << 19, 2)])
+
+
+@pytest.mark.parametrize("lang", words.LANGUAGES)
+def test_a_page_and_a_text_in_each_language(report, lang):
+    text = port_page(report, "train.py <b>", lang)
+    page = check(text)
+    shown = " ".join(page.text)
+    assert f'<html lang="{lang}">' in text and "aten::x<b>" in shown and "no <script>" in shown
+    assert words.term("stops", lang, product="Ascend910B4") in shown
+    assert "train.py:12" in report.text(lang) and words.term("fallback", lang) in report.text(lang)
+
+
+def test_modules_of_one_place_are_one_row(report):
+    (row,) = report.grouped("fallback")
+    assert (row.count, row.bytes, row.key.where.module) == (4, 5120, "layers.0") and len(report.of("fallback")) == 2
+    assert report.share(row) == 0.04 and report.per_step(row.count) == 2
+
+
+def test_a_report_is_read_back_and_others_are_not(report, tmp_path):
+    path = tmp_path / "a.json"
+    data = report.to_json()
+    path.write_text(json.dumps(data))
+    assert read(path) == report
+    wrong = [
+        {**data, "format": 9}, {**data, "calls": "many"}, {**data, "peaks": [None]},
+        {**data, "findings": [{**data["findings"][0], "code": "unheard"}]},
+        {**data, "findings": [{**data["findings"][0], "values": {}}]}, [], "x",
+    ]  # fmt: skip
+    for each in wrong:
+        path.write_text(json.dumps(each))
+        with pytest.raises(OphookError, match="no porting report"):
+            read(path)
+
+
+def test_two_reports_differ_in_what_came_and_went(report):
+    after = dataclasses.replace(report, findings=report.findings[1:])
+    text = differences(report, after)
+    assert "0 new, 1 gone" in text and "aten::x<b>" in text and "aten::y" not in text
+    assert "the same findings" in differences(report, report)
+
+
+def test_each_sentence_is_there_in_each_language():
+    for code, (english, chinese) in words.SAYS.items():
+        assert len(english) == len(chinese) == 2 and all(english + chinese), code
+    assert all(len(both) == 2 and all(both) for both in words.TERMS.values())
+    assert set(KINDS) | set(finding.KNOWN) <= set(words.TERMS)
+
+
+def test_on_a_plain_cpu_the_report_says_that_nothing_ran_on_a_device():
+    port = observe.Port()
+    with port:
+        torch.ones(2) + 1
+    port.remove()
+    result = port.result()
+    assert result.stops and result.calls == 0 and result.on_cpu == 2 and "all on the CPU" in port.report()
+
+
+def test_a_number_of_steps_that_is_none_is_refused():
+    with pytest.raises(OphookError, match="steps=0"):
+        observe.Port(steps=0)
