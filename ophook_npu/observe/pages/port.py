@@ -49,7 +49,7 @@ def _first(report: Report, lang: str) -> str:
     bad = {(one.key.operator, one.place) for one in report.findings if one.kind in ("refused", "fallback")}
     marks = frozenset(i for i, (name, _) in enumerate(rows) if name in bad)
     values = [
-        (f"{name}  {place}".rstrip(), float(count), f"{report.per_step(count):.3g} {term('per_step', lang)}")
+        (f"{name}  {place}".rstrip(), float(count), term("calls_per_step", lang, count=f"{report.per_step(count):.3g}"))
         for (name, place), count in rows
     ]
     return parts.bars(term("first", lang), values, bad=marks)
@@ -75,10 +75,10 @@ def _kind(report: Report, kind: str, lang: str) -> str:
     moves = any(one.bytes for one in found)
     head = [term(name, lang) for name in ("operator", "count", "share", "per_step")]
     head += [term("bytes", lang)] if moves else []
-    head += [term(name, lang) for name in ("module", "line", "what", "todo", "known")]
+    head += [term(name, lang) for name in ("line", "what", "todo", "known")]
     rows = [_row(report, one, moves, lang) for one in found]
-    left = frozenset({0, 4 + moves, 5 + moves})
-    wrap = frozenset({6 + moves, 7 + moves, 8 + moves})
+    left = frozenset({0})
+    wrap = frozenset(range(4 + moves, 8 + moves))
     bad = frozenset(i for i, one in enumerate(found) if report.refused_here(one))
     aside = term("found", lang, count=len(found))
     return parts.table(
@@ -92,8 +92,8 @@ def _row(report: Report, one: Finding, moves: bool, lang: str) -> list[object]:
     row: list[object] = [one.key.operator, (one.count, f"{one.count:,}" if one.count else "")]
     row += [(share, f"{100 * share:.1f} %"), (steps, f"{steps:.3g}")]
     row += [(one.bytes, size(one.bytes) if one.bytes else "")] if moves else []
-    source = one.key.where.text
-    line = line_of(one) + (f": {source}" if source else "")
+    module, source = module_of(one, lang), one.key.where.text
+    line = " · ".join(part for part in (line_of(one), source, "" if module == "-" else module) if part)
     known = term(one.key.known, lang)
     products = f" ({', '.join(one.key.products)})" if one.key.products else ""
-    return [*row, module_of(one, lang), line, what, todo, known + products]
+    return [*row, line, what, todo, known + products]

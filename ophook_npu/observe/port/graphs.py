@@ -41,9 +41,6 @@ class Modules:
             seen.add(tuple((tuple(v.shape), v.dtype) for v in values if isinstance(v, torch.Tensor)))
 
 
-Graph = tuple[fx.GraphModule, fx.GraphModule | None]
-
-
 def trace(modules: Modules, into: Findings) -> list[fx.GraphModule]:
     """Traces the modules and adds the findings; gives the graphs of ATen operators before autograd."""
     lowered: list[fx.GraphModule] = []
@@ -70,7 +67,9 @@ def _one(module: nn.Module, args: Any, kwargs: Any, grad: bool, into: Findings, 
             text = str(reason.reason).strip().splitlines()[0]
             breaks[text, place] = breaks.get((text, place), 0) + 1
         graph = _lower(gm, inputs)
-        if graph is not None:
+        if isinstance(graph, str):
+            into.add(key("graph", "not_lowered", type(module).__name__, _of_class(module), reason=graph))
+        else:
             lowered.append(graph)
             for node in graph.graph.nodes:
                 if converter is not None and node.op == "call_function" and not converter(node.target):
@@ -95,13 +94,12 @@ def _one(module: nn.Module, args: Any, kwargs: Any, grad: bool, into: Findings, 
         into.add(key("graph", "no_converter", name, place), count)
 
 
-def _lower(gm: fx.GraphModule, inputs: Any) -> fx.GraphModule | None:
+def _lower(gm: fx.GraphModule, inputs: Any) -> fx.GraphModule | str:
+    """The graph of ATen operators, or why there is none: autograd functions of the program, higher-order operators."""
     try:
         return _compat.lower_before_autograd(gm, inputs, places=True)
-    except Exception:
-        return (
-            None  # what Dynamo traces but make_fx does not: autograd functions of the program, higher-order operators
-        )
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 
 
 def _converters() -> Callable[[Any], bool] | None:
@@ -149,4 +147,4 @@ def _of_class(module: nn.Module) -> Where:
         return NOWHERE
     file, line = code.co_filename, code.co_firstlineno
     own = (file, line) if kind_of(file) == OWN else ("", 0)
-    return Where(file, line, "forward", *own, module="")
+    return Where(file, line, "forward", own[0], own[1], "")

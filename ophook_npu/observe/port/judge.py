@@ -54,7 +54,8 @@ def _refused(name: str, tally: Tally, where: Where, seen: Seen, into: Findings) 
         messages.setdefault(said, []).append(family)
     for said, families in messages.items():
         text = said.replace("{product}", "/".join(families))
-        into.add(key("refused", "refused", name, where, "pages", message=text, products=families), tally.count)
+        code = "absent" if " does not exist on " in said else "refused"
+        into.add(key("refused", code, name, where, "pages", message=text, products=families), tally.count)
 
 
 def _waited(op: Any, name: str, tally: Tally, where: Where, into: Findings) -> None:

@@ -26,7 +26,7 @@ from ophook_npu.observe.port.graphs import Modules, trace
 from ophook_npu.observe.port.judge import brief, judge
 from ophook_npu.observe.port.memory import Memory
 from ophook_npu.observe.port.report import Report
-from ophook_npu.observe.port.where import Finder
+from ophook_npu.observe.port.where import Finder, Where
 
 
 class Enough(BaseException):
@@ -223,10 +223,7 @@ class Port:
         return Report(
             product=product,
             peaks=list(self._memory.peaks),
-            alive=[
-                (f"{Path(w.file).name}:{w.line} {w.function}" if w.file else "", *rest)
-                for w, *rest in self._memory.alive
-            ],
+            alive=[(_short(where), size, count) for where, size, count in self._memory.alive],
             torch_npu=getattr(sys.modules.get("torch_npu"), "__version__", ""),
             steps=self.steps,
             calls=sum(t.count for t in on_device.values()),
@@ -260,6 +257,10 @@ class Port:
     def remove(self) -> None:
         """Gives back what it holds; it cannot be used again."""
         self._calls.remove()
+
+
+def _short(where: Where) -> str:
+    return f"{Path(where.file).name}:{where.line} {where.function}" if where.file else ""
 
 
 def _is_clean_exit(error: BaseException | None) -> bool:

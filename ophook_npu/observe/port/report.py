@@ -93,7 +93,7 @@ class Report:
         elif not self.transferred and any(one.key.code == "cuda_transfer" for one in self.findings):
             lines.append(term("made_for_cuda", lang))
         for kind in KINDS:
-            found = self.of(kind)
+            found = [one for one in self.of(kind) if not one.key.products]  # what only pages say comes below
             if found:
                 lines.append(f"{term(kind, lang)}: {self._sum(found, lang)}")
         for family in FAMILIES:
@@ -117,9 +117,9 @@ class Report:
         calls, moved = sum(one.count for one in found), sum(one.bytes for one in found)
         parts = [f"{', '.join(names[:3])}{more}"]
         if calls:
-            parts.append(f"{self.per_step(calls):.3g} {term('count', lang)} {term('per_step', lang)}")
+            parts.append(term("calls_per_step", lang, count=f"{self.per_step(calls):.3g}"))
         if moved:
-            parts.append(f"{size(self.per_step(moved))} {term('per_step', lang)}")
+            parts.append(term("bytes_per_step", lang, size=size(self.per_step(moved))))
         return "; ".join(parts)
 
     def how(self, lang: str = "en") -> str:

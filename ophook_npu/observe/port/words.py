@@ -24,6 +24,10 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("{message}", "use a data type and rank that the page allows, or run this call on the CPU"),
         ("{message}", "使用文档允许的数据类型和维数，或在 CPU 上执行该调用"),
     ),
+    "absent": (
+        ("{message}", "use another operator on this product, or ask whether the page is right"),
+        ("{message}", "在该产品上换用其他算子，或确认文档是否正确"),
+    ),
     "narrowed": (
         (
             "{asked} was asked for; torch_npu gives {got} without an error",
@@ -173,6 +177,13 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("torch.compile cannot trace it: {reason}", "compile parts of it"),
         ("torch.compile 无法跟踪：{reason}", "只编译其中一部分"),
     ),
+    "not_lowered": (
+        (
+            "its operators could not be listed: {reason}",
+            "nothing to change; converters and fused operators were not looked for in this graph",
+        ),
+        ("无法列出其算子：{reason}", "无需修改；该图未检查转换器与融合算子"),
+    ),
     "capture": (
         (
             "the host waits for the device inside the module: a captured graph (npugraph_ex) refuses that",
@@ -246,6 +257,8 @@ TERMS: dict[str, tuple[str, str]] = {
     "share": ("share", "占比"),
     "per_step": ("per step", "每步"),
     "bytes": ("bytes", "字节"),
+    "calls_per_step": ("{count} calls per step", "每步 {count} 次"),
+    "bytes_per_step": ("{size} per step", "每步 {size}"),
     "module": ("module", "模块"),
     "line": ("line", "代码行"),
     "what": ("what happens", "现象"),
