@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 from weakref import WeakKeyDictionary
 
 import torch
@@ -365,7 +366,9 @@ def lower_before_autograd(
     fake_mode = detect_fake_mode(example_inputs)
     fakes = [_as_fake(value, fake_mode) for value in example_inputs]
     run = torch.fx.Interpreter(gm).run if places else gm
-    with traceback.preserve_node_meta(places):
+    # Tensors that the graph holds as constants are real.
+    allows = mock.patch.object(fake_mode, "allow_non_fake_inputs", True) if fake_mode else contextlib.nullcontext()
+    with traceback.preserve_node_meta(places), allows:
         return make_fx(run, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*fakes)
 
 

@@ -61,7 +61,8 @@ def test_each_planted_case_is_found_with_its_line_and_count(report, capsys):
     assert fallback.bytes == 2 * 4 * (32 * 32 + 2 * (32 + 32 * 32))  # the matrix there, results there and back
     assert set(by_code["refused"].key.products) == {"Ascend910B", "Ascend910_93", "Ascend950"}
     assert "INT16" in dict(by_code["refused"].key.values)["message"]
-    assert not result.stops and "By CANN's pages Ascend910B refuses: aten::relu" in "\n".join(result.verdict())
+    assert by_code["refused_here"].key.operator == "aten::relu" and result.stops
+    assert "By CANN's pages Ascend910B refuses: aten::relu" in "\n".join(result.verdict())
     assert result.peaks[0] > 0 and any(place.startswith("port_planted.py") for place, _, _ in result.alive)
     assert {one.key.operator for one in result.of("fused")} == {"AdamW"}
 

@@ -21,6 +21,7 @@ from ophook_npu.observe.port.device import NOTHING, Device, Seen
 from ophook_npu.observe.port.where import NOWHERE, Finder, Where
 
 _Tensor = torch.Tensor
+_NO_DEVICE = ("cpu", "meta")
 _MOVES = {torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default}
 _COPIES = {torch.ops.aten.clone.default, torch.ops.aten.contiguous.default}
 
@@ -78,15 +79,16 @@ class Calls(Observer):
                 if isinstance(value, FakeTensor):
                     return proceed(*args, **kwargs)
                 where = value.device.type
-                device = device or (None if where == "cpu" else where)
+                device = device or (None if where in _NO_DEVICE else where)
                 add((value.dtype, value.dim(), where, value.layout is not torch.strided or value.is_contiguous()))
             elif kind is list:
                 for one in value[:4]:
                     if isinstance(one, _Tensor):
-                        device = device or (None if one.device.type == "cpu" else one.device.type)
+                        device = device or (None if one.device.type in _NO_DEVICE else one.device.type)
                         add((one.dtype, one.dim(), one.device.type, one.is_contiguous()))
             elif kind is torch.dtype or kind is torch.device or kind is torch.memory_format:
-                device = device or (value.type if kind is torch.device and value.type != "cpu" else None)
+                named = value.type if kind is torch.device else "cpu"
+                device = device or (None if named in _NO_DEVICE else named)
                 add(value)
         if device is None:
             # On the CPU: as with the program as it is, unless the program never went to a device.
@@ -115,7 +117,7 @@ class Calls(Observer):
         waited = self._device.waits() - waits if self._device is not None else 0
         if place.phase == "forward":
             self._finder.remember(place)
-        tally = self._count(made, place, int(waited > 0 and not local.fallbacks))
+        tally = self._count(made, place, int(waited > 0 and failed is None and not local.fallbacks))
         if op in _MOVES or op in _COPIES:
             _note_move(tally, op, args, kwargs, result)
         if failed is not None:
