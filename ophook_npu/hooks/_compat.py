@@ -365,10 +365,13 @@ def lower_before_autograd(
 
     fake_mode = detect_fake_mode(example_inputs)
     fakes = [_as_fake(value, fake_mode) for value in example_inputs]
-    run = torch.fx.Interpreter(gm).run if places else gm
-    # Tensors that the graph holds as constants are real.
-    allows = mock.patch.object(fake_mode, "allow_non_fake_inputs", True) if fake_mode else contextlib.nullcontext()
-    with traceback.preserve_node_meta(places), allows:
+    with contextlib.ExitStack() as places_kept:
+        run: Any = gm
+        if places:
+            run = torch.fx.Interpreter(gm).run
+            places_kept.enter_context(traceback.preserve_node_meta())
+            if fake_mode is not None:  # tensors that the graph holds as constants are real
+                places_kept.enter_context(mock.patch.object(fake_mode, "allow_non_fake_inputs", True))
         return make_fx(run, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)(*fakes)
 
 
