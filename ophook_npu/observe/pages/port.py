@@ -6,7 +6,7 @@ from ophook_npu.observe._describe import size
 from ophook_npu.observe.pages import parts
 from ophook_npu.observe.port.finding import KINDS, Finding
 from ophook_npu.observe.port.memory import products
-from ophook_npu.observe.port.report import Report, line_of, module_of
+from ophook_npu.observe.port.report import PLACES, Report, line_of, module_of
 from ophook_npu.observe.port.words import say, term
 
 _BARS = 12
@@ -42,7 +42,7 @@ def _first(report: Report, lang: str) -> str:
     """What to look at first: the operators with most calls that something stands in the way of."""
     by_place: dict[tuple[str, str], int] = {}
     for one in report.findings:
-        if one.count:
+        if one.count and one.kind not in PLACES:
             name = (one.key.operator, one.place)
             by_place[name] = by_place.get(name, 0) + one.count
     rows = sorted(by_place.items(), key=lambda item: -item[1])[:_BARS]
@@ -90,7 +90,7 @@ def _row(report: Report, one: Finding, moves: bool, lang: str) -> list[object]:
     what, todo = say(one.key.code, dict(one.key.values), lang)
     share, steps = report.share(one), report.per_step(one.count)
     row: list[object] = [one.key.operator, (one.count, f"{one.count:,}" if one.count else "")]
-    row += [(share, f"{100 * share:.1f} %"), (steps, f"{steps:.3g}")]
+    row += [(share, f"{100 * share:.1f} %"), (steps, "" if one.kind in PLACES else f"{steps:.3g}")]
     row += [(one.bytes, size(one.bytes) if one.bytes else "")] if moves else []
     module, source = module_of(one, lang), one.key.where.text
     line = " · ".join(part for part in (line_of(one), source, "" if module == "-" else module) if part)

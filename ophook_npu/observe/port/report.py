@@ -16,6 +16,8 @@ from ophook_npu.observe.port.where import Where
 from ophook_npu.observe.port.words import SAYS, say, term
 
 FORMAT = 1
+PLACES = ("graph", "fused")
+"""Kinds that count places in graphs, not calls: a number by step would mean nothing."""
 
 
 @dataclasses.dataclass
@@ -116,7 +118,7 @@ class Report:
         more = f" +{len(names) - 3}" if len(names) > 3 else ""
         calls, moved = sum(one.count for one in found), sum(one.bytes for one in found)
         parts = [f"{', '.join(names[:3])}{more}"]
-        if calls:
+        if calls and found[0].kind not in PLACES:
             parts.append(term("calls_per_step", lang, count=f"{self.per_step(calls):.3g}"))
         if moved:
             parts.append(term("bytes_per_step", lang, size=size(self.per_step(moved))))
