@@ -2,6 +2,7 @@
 # Set up if needed and run the tests: the unit tests on the CPU, then the tests that need npu on the simulated Ascend.
 # usage: scripts/test.sh [--venv DIR] [--coverage] [unit|sim|all] [pytest options]
 #   --coverage    measure which lines and branches of ophook_npu run, in child processes too, and print the table
+#   --weigh       a pytest option: measure how long each file takes, for tests/weights.json
 #   pytest runs as many processes as there are cores and memory for; -n 2 chooses, -n 0 runs all in one process
 set -euo pipefail
 
@@ -18,7 +19,7 @@ while [ $# -gt 0 ]; do
             shift 2
             ;;
         --coverage) coverage=1; shift ;;
-        -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
         *) break ;;
     esac
 done
@@ -31,7 +32,8 @@ bash "$root/scripts/setup_venv.sh" "$venv"
 cd "$root"
 workers=$(test_processes)
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(threads_each "$workers")}
-pytest=(-m pytest -n "$workers" --dist loadfile)
+# In the order of tests/weights.json: the longest files first, not those with the most tests.
+pytest=(-m pytest -n "$workers" --dist loadfile --no-loadscope-reorder)
 if [ "$coverage" = 1 ]; then
     "$venv/bin/python" -m coverage erase
     pytest=(-m coverage run "${pytest[@]}")

@@ -8,6 +8,7 @@ or about `ophook-npu run`, needs a process started anew.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _LARGEST = 1 << 17  # bytes of a request: a message is sent whole or not at all
@@ -28,6 +29,8 @@ _LARGEST = 1 << 17  # bytes of a request: a message is sent whole or not at all
 class ForkServer:
     """The side of the tests: ``run`` is like ``subprocess.run([sys.executable, *arguments])``, with output captured.
 
+    A server that has ended is started again by the next ``run``.
+
     Args:
         command: what to start before the name of this file, such as ``[sys.executable]``.
         modules: what the server imports before it forks.
@@ -35,39 +38,75 @@ class ForkServer:
     """
 
     def __init__(self, command: Sequence[str], modules: Sequence[str], environment: dict[str, str]) -> None:
+        self._command, self._modules, self._environment = command, modules, environment
+        self._start()
+
+    def _start(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._served = False
         with theirs:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
             self._process = subprocess.Popen(
-                [*command, __file__, str(theirs.fileno()), *modules],
-                env=environment, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors,
+                [*self._command, __file__, str(theirs.fileno()), *self._modules],
+                env=self._environment, stdin=subprocess.DEVNULL, stdout=self._errors, stderr=self._errors,
                 pass_fds=[theirs.fileno()],
             )  # fmt: skip
 
-    def run(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
-        """Raises: subprocess.TimeoutExpired after the program was killed, RuntimeError if the server did not start."""
-        request = json.dumps({"arguments": arguments, "cwd": os.getcwd()}).encode()
+    def run(
+        self, *arguments: str, timeout: float, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """``environment`` is set in the program only, after the imports.
+
+        Raises:
+            subprocess.TimeoutExpired: after the program was killed.
+            RuntimeError: the server did not start, or ended while the program ran.
+        """
+        wanted = {"arguments": arguments, "cwd": os.getcwd(), "environment": dict(environment or {})}
+        request = json.dumps(wanted).encode()
         assert len(request) <= _LARGEST, "pass a file, not so much code"
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            self._channel.settimeout(timeout)
+            pid = self._begin(request, [out.fileno(), err.fileno()], arguments, timeout)
             try:
-                socket.send_fds(self._channel, [request], [out.fileno(), err.fileno()])
-                pid = self._receive()
-                try:
-                    status = self._receive()
-                except TimeoutError:
-                    os.kill(pid, signal.SIGKILL)
-                    self._channel.settimeout(None)
-                    self._receive()
-                    raise subprocess.TimeoutExpired(arguments, timeout) from None
+                self._channel.settimeout(timeout)
+                status = self._receive()
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                self._channel.settimeout(None)
+                self._receive()
+                raise subprocess.TimeoutExpired(arguments, timeout) from None
             except (ConnectionError, EOFError) as error:
-                self._errors.seek(0)
-                raise RuntimeError(f"the fork server ended: {self._errors.read().decode()}") from error
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                raise RuntimeError(f"the fork server ended: {self._said()}") from error
             texts = []
             for file in (out, err):
                 file.seek(0)
                 texts.append(file.read().decode(errors="replace"))
         return subprocess.CompletedProcess(list(arguments), status, *texts)
+
+    def _begin(self, request: bytes, files: list[int], arguments: Sequence[str], timeout: float) -> int:
+        """The process number of the program, which has been started."""
+        while True:
+            self._channel.settimeout(timeout)
+            try:
+                socket.send_fds(self._channel, [request], files)
+                pid = self._receive()
+                self._served = True
+                return pid
+            except TimeoutError:
+                self.close()  # or the next answer would be the one to this request
+                self._start()
+                raise subprocess.TimeoutExpired(arguments, timeout) from None
+            except (ConnectionError, EOFError) as error:
+                served, said = self._served, self._said()
+                self.close()
+                self._start()
+                if not served:
+                    raise RuntimeError(f"the fork server ended: {said}") from error
+
+    def _said(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
 
     def _receive(self) -> int:
         answer = self._channel.recv(64)
@@ -77,7 +116,11 @@ class ForkServer:
 
     def close(self) -> None:
         self._channel.close()
-        self._process.wait()
+        try:
+            self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._errors.close()
 
 
@@ -126,4 +169,5 @@ def run_program(arguments: Sequence[str]) -> None:
 if __name__ == "__main__":
     _request = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     os.chdir(_request["cwd"])
+    os.environ.update(_request["environment"])
     run_program(_request["arguments"])

@@ -1,7 +1,8 @@
 """The pytest plug-in: ``pytest --npu-device sim`` runs a test suite that needs ``npu`` on the simulated Ascend.
 
-``auto`` uses a real NPU where there is one. Without the option nothing happens. The fixture ``ascendc_kernel`` loads an
-operator project's kernel and fails the test where a call of it has findings.
+``auto`` uses a real NPU where there is one. Without the option tests find torch as they would without this plug-in; but
+where ``import torch`` would raise, because torch_npu is installed and CANN is not, they run on the CPU. The
+fixture ``ascendc_kernel`` loads an operator project's kernel and fails the test where a call of it has findings.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     # Before conftest files, because the first of them may import torch.
     options = early_config.known_args_namespace
     if not options.npu_device:
+        from ophook_npu.npu import autoload
+
+        autoload.settle()
         return
     from ophook_npu import sim
     from ophook_npu.errors import OphookError

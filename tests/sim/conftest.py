@@ -6,11 +6,17 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from forkserver import ForkServer
 
+from ophook_npu import sim
+from ophook_npu.npu import autoload
+
+PROGRAMS = Path(__file__).parent / "programs"
 TORCH_NPU = tuple(map(int, importlib.metadata.version("torch-npu").split(".")[:2]))
 _NEEDS = "torch_npu(version, why): needs a torch_npu at least so new"
 
@@ -36,24 +42,62 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         ) from error
 
 
+# What nothing reads before a program uses a device, an operator or the terminal: such variables need no other server.
+# The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
+LATE = frozenset(
+    {"COLUMNS", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT", "OPHOOK_SIM_DEVICES",
+     "OPHOOK_SIM_LEDGER", "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_SYNC", "TASK_QUEUE_ENABLE"}
+)  # fmt: skip
+
+
+# torchair takes longer to import than all else, and most programs compile graphs.
+MODULES = ("torch", "torch_npu", "ophook_npu", "torch._dynamo", "torchair")
+
+
+def _machine(options: Sequence[str]) -> dict[str, Any]:
+    """The options of `ophook-npu run` as arguments of `sim.environment`."""
+    found: dict[str, Any] = {}
+    given = iter(options)
+    for option in given:
+        match option:
+            case "--devices":
+                found["devices"] = int(next(given))
+            case "--memory":
+                found["memory"] = int(next(given)) << 20
+            case "--soc":
+                found["soc"] = next(given)
+            case "--cann":
+                found["cann"] = next(given)
+            case "--sync":
+                found["synchronous"] = True
+            case _:
+                raise ValueError(option)
+    return found
+
+
 class Programs:
-    """Runs programs on the simulator; those with the same options and environment are forks of one process."""
+    """Runs programs on the simulator, with the options of `ophook-npu run` for it; those that differ in nothing that an
+    import reads are forks of one process."""
 
     def __init__(self) -> None:
-        self._servers: dict[tuple[Any, ...], ForkServer] = {}
+        self._servers: dict[tuple[tuple[str, str], ...], ForkServer] = {}
 
     def run(self, arguments: tuple[str, ...], options: tuple[str, ...], environment: dict[str, str], timeout: float):
         environ = {**os.environ, **environment}
         environ.pop("PYTEST_CURRENT_TEST", None)  # changes from test to test
-        key = (options, tuple(sorted(environ.items())))
+        environ.pop(autoload.VARIABLE, None)
+        root = sim.active()
+        assert root is not None
+        environ.update(sim.environment(root, **_machine(options)))
+        late = {name: environ.pop(name) for name in LATE & environ.keys()}
+        key = tuple(sorted(environ.items()))
         server = self._servers.pop(key, None)
         if server is None:
             if len(self._servers) == 2:  # each takes some memory, and most programs are like the one before
                 self._servers.pop(next(iter(self._servers))).close()
-            command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--"]
-            server = ForkServer(command, ["torch", "torch_npu", "ophook_npu"], environ)
+            server = ForkServer([sys.executable], MODULES, environ)
         self._servers[key] = server
-        return server.run(*arguments, timeout=timeout)
+        return server.run(*arguments, timeout=timeout, environment=late)
 
     def close(self) -> None:
         for server in self._servers.values():
@@ -76,6 +120,18 @@ def run_python(programs: Programs):
         *arguments: str, options: tuple[str, ...] = (), timeout: float = 500, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         return programs.run(arguments, options, environment, timeout)
+
+    return run
+
+
+@pytest.fixture
+def launch(run_python):
+    """Run a program of the folder programs/ in as many processes, each with a simulated NPU: ``launch("x.py", 2)``."""
+
+    def run(program: str, ranks: int, **environment: str) -> subprocess.CompletedProcess[str]:
+        arguments = (str(PROGRAMS / "ranks.py"), str(PROGRAMS / program), str(ranks))
+        options = ("--devices", str(ranks))
+        return run_python(*arguments, options=options, timeout=280, OMP_NUM_THREADS="1", **environment)
 
     return run
 

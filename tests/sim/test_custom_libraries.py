@@ -9,14 +9,17 @@ from ophook_npu import sim, toolchain
 from ophook_npu.npu.installed import require
 from ophook_npu.sim.build import CSRC
 
-# aclnnAddCustom as another vendor would ship it, told apart by what it computes.
+# aclnnAddCustom as another vendor would ship it, told apart by what it computes: x + alpha * y.
 SOURCE = """
 #include <ATen/ops/add.h>
 #include "opapi/aclnn.h"
 using namespace sim::aclnn;
+// Visible, so that the compiler does not take it for granted: a copy of this library has another number here.
+extern "C" __attribute__((visibility("default"))) const char alpha_text[];
+const char alpha_text[] = "alpha=010";
 ACLNN(AddCustom, (In,x, In,y, Out,z),
-      TORCH_CHECK(x.scalar_type() != at::kInt, "no integers in this package"); broadcast(z, {{x, y}}),
-      at::add_out(z, x, y, {alpha}))
+      TORCH_CHECK(x.scalar_type() != at::kInt, "no integers in this package"); broadcast(z, {x, y}),
+      at::add_out(z, x, y, std::atoi(alpha_text + 6)))
 """
 CALL = """
 import torch, torch_npu
@@ -32,22 +35,26 @@ def vendor(tmp_path_factory: pytest.TempPathFactory):
     system = (torch_npu.path / "include" / "third_party" / "acl" / "inc", torch.path / "include")
     lib64 = sim.build() / "lib64"
 
-    def build(alpha: int) -> Path:
-        folder = tmp_path_factory.mktemp(f"vendor{alpha}")
-        (folder / "op_api" / "lib").mkdir(parents=True)
-        source = folder / "op.cpp"
-        source.write_text(SOURCE.format(alpha=alpha))
-        command = [
-            *toolchain.compiler(), "-std=c++20", "-O1", "-fPIC", "-shared", f"-I{CSRC}",
-            *(f"-isystem{path}" for path in system),
-            str(source), "-o", str(folder / "op_api" / "lib" / "libcust_opapi.so"),
-            f"-L{lib64}", "-l:libopapi.so", "-l:libophook_sim_core.so",
-            f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10",
-        ]  # fmt: skip
-        subprocess.run(command, check=True)
-        return folder
+    def folder(alpha: int) -> Path:
+        made = tmp_path_factory.mktemp(f"vendor{alpha}")
+        (made / "op_api" / "lib").mkdir(parents=True)
+        return made
 
-    return build(10), build(100)
+    first, second = folder(10), folder(100)
+    source, library = first / "op.cpp", Path("op_api", "lib", "libcust_opapi.so")
+    source.write_text(SOURCE)
+    command = [
+        *toolchain.compiler(), "-std=c++20", "-O1", "-fPIC", "-shared", f"-I{CSRC}",
+        *(f"-isystem{path}" for path in system),
+        str(source), "-o", str(first / library),
+        f"-L{lib64}", "-l:libopapi.so", "-l:libophook_sim_core.so",
+        f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10",
+    ]  # fmt: skip
+    subprocess.run(command, check=True)
+    compiled = (first / library).read_bytes()
+    assert compiled.count(b"alpha=010") == 1
+    (second / library).write_bytes(compiled.replace(b"alpha=010", b"alpha=100"))
+    return first, second
 
 
 def test_without_any_the_simulators_own_is_used(run_sim) -> None:

@@ -34,11 +34,14 @@ IMPLEMT_COMMON_INFERFUNC(Infer) {
   return op.UpdateOutputDesc("total", total);
 }
 COMMON_INFER_FUNC_REG(ScaleShift, Infer);
+REG_OP(Address).INPUT(x, TensorType::ALL()).OUTPUT(y, TensorType::ALL()).OP_END_FACTORY_REG(Address);
+IMPLEMT_COMMON_INFERFUNC(Same) { return op.UpdateOutputDesc("y", op.GetInputDescByName("x")); }
+COMMON_INFER_FUNC_REG(Address, Same);
 }
 """
 
 ACLNN = """
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
 #include "opapi/aclnn.h"
 using namespace sim::aclnn;
 namespace {
@@ -55,6 +58,10 @@ at::Tensor shifted(const at::Tensor& x, const at::Tensor& bias, const std::vecto
 ACLNN(ScaleShift, (In,x, In,bias, List,extra, double,alpha, int64_t,times, bool,negate, Ints,axes, Text,mode,
                    Out,y, Out,total), like(y, x),
       y.copy_(shifted(x, bias, extra, alpha, times, negate, axes, mode)); total.copy_(y.sum()))
+// Where the memory of its argument and its result begins: so many bytes after a multiple of 512, and 1000.
+ACLNN(Address, (In,x, Out,y), like(y, x),
+      y.fill_(int64_t(1000 + reinterpret_cast<uintptr_t>(x.data_ptr()) % 512 +
+                      reinterpret_cast<uintptr_t>(y.data_ptr()) % 512)))
 """
 
 PROGRAM = """
@@ -88,6 +95,32 @@ for dynamic in (False, True):
             torch.testing.assert_close(y.cpu(), expected)
             torch.testing.assert_close(total.cpu(), expected.sum())
 print("all equal")
+"""
+
+ADDRESSES = """
+import torch, torch_npu, torchair
+library = torch.library.Library("user", "DEF")
+library.define("address(Tensor x) -> Tensor")
+library.impl("address", lambda x: torch.empty_like(x), "Meta")
+op = torch.ops.user.address.default
+
+@torchair.register_fx_node_ge_converter(op)
+def convert(x, meta_outputs=None):
+    return torchair.ge.custom_op("Address", inputs={"x": x}, outputs=["y"])
+
+backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+def f(x):
+    of_input, of_temporary = op(x), op(x + 1)
+    return of_input, of_temporary, op(of_temporary * 2), op(x[1:] * 3), x - 1
+for dynamic in (False, True):
+    torch._dynamo.reset()
+    graph = torch.compile(f, backend=backend, fullgraph=True, dynamic=dynamic)
+    for count in (3, 77, 1000):
+        outputs = graph(torch.arange(count).npu())
+        for output in outputs[:-1]:
+            assert output.unique().tolist() == [1000], (dynamic, count, output)
+        assert [output.data_ptr() % 512 for output in outputs] == [0] * 5, (dynamic, count)
+print("all aligned")
 """
 
 IR = """
@@ -132,6 +165,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def test_a_package_runs_in_static_and_dynamic_graphs(run_sim: Run, package: Path) -> None:
     result = run_sim(PROGRAM, ASCEND_CUSTOM_OPP_PATH=str(package))
     assert result.returncode == 0 and "all equal" in result.stdout, result.stderr
+
+
+def test_inputs_outputs_and_temporaries_begin_at_multiples_of_512_bytes(run_sim: Run, package: Path) -> None:
+    result = run_sim(ADDRESSES, ASCEND_CUSTOM_OPP_PATH=str(package))
+    assert result.returncode == 0 and "all aligned" in result.stdout, result.stderr
 
 
 def renamed(name: str) -> str:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-PROGRAMS = Path(__file__).parent / "programs"
-
-
-def launch(program: str, ranks: int, **environment: str) -> subprocess.CompletedProcess[str]:
-    simulator = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", str(ranks), "--"]
-    workers = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
-    return subprocess.run(
-        [*simulator, *workers, str(PROGRAMS / program)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
+Launch = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_collectives(ranks: int) -> None:
+def test_collectives(launch: Launch, ranks: int) -> None:
     done = launch("collectives.py", ranks)
     assert done.returncode == 0, done.stdout + done.stderr
     for rank in range(ranks):
@@ -33,7 +19,7 @@ def test_collectives(ranks: int) -> None:
             assert f"rank {rank}: {part} passed" in done.stdout
 
 
-def test_collectives_in_torchairs_graphs() -> None:
+def test_collectives_in_torchairs_graphs(launch: Launch) -> None:
     done = launch("compiled_collectives.py", 2)
     assert done.returncode == 0, done.stdout + done.stderr
     for rank in range(2):
@@ -41,7 +27,7 @@ def test_collectives_in_torchairs_graphs() -> None:
             assert f"rank {rank}: {part} passed" in done.stdout
 
 
-def test_parallel_training_has_the_losses_of_one_cpu() -> None:
+def test_parallel_training_has_the_losses_of_one_cpu(launch: Launch) -> None:
     done = launch("parallel_training.py", 2)
     assert done.returncode == 0, done.stdout + done.stderr
     for rank in range(2):
@@ -49,7 +35,7 @@ def test_parallel_training_has_the_losses_of_one_cpu() -> None:
             assert f"rank {rank}: {kind} passed" in done.stdout
 
 
-def test_mistakes_are_named_on_every_rank() -> None:
+def test_mistakes_are_named_on_every_rank(launch: Launch) -> None:
     done = launch("wrong_collectives.py", 2, HCCL_EXEC_TIMEOUT="3", HCCL_CONNECT_TIMEOUT="5")
     assert done.returncode == 0, done.stdout + done.stderr
     said = {

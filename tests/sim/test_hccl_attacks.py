@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from test_hccl import PROGRAMS, launch
+
+PROGRAMS = Path(__file__).parent / "programs"
+Launch = Callable[..., subprocess.CompletedProcess[str]]
 
 KINDS = ["silent", "garbage", "guess", "mirror", "crowd"]
 NOBODY = 65534
@@ -28,7 +32,7 @@ def ended(started: subprocess.Popen[str]) -> dict[str, int]:
     return json.loads(said)
 
 
-def test_ranks_finish_right_whoever_else_comes() -> None:
+def test_ranks_finish_right_whoever_else_comes(launch: Launch) -> None:
     started = {kind: attacker(kind) for kind in KINDS}
     if os.geteuid() == 0:
         started["stranger"] = attacker("stranger", str(NOBODY))
@@ -50,7 +54,7 @@ def test_ranks_finish_right_whoever_else_comes() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
-def test_another_user_is_named() -> None:
+def test_another_user_is_named(launch: Launch) -> None:
     stranger = attacker("stranger", str(NOBODY))
     try:
         done = launch("attacked_collectives.py", 2)

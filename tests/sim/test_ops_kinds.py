@@ -104,7 +104,11 @@ LOWERED = Operator(
 '''
 
 ACLNN = """
-#include <ATen/ATen.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/flip.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/square.h>
+#include <ATen/ops/sum.h>
 #include "opapi/aclnn.h"
 using namespace sim::aclnn;
 namespace {

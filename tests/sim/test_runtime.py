@@ -40,6 +40,15 @@ def test_memory_is_accounted() -> None:
     assert torch.npu.mem_get_info() == (free, total)
 
 
+def test_tensors_begin_at_multiples_of_512_bytes() -> None:
+    """As on a device: how a kernel adds numbers up may depend on it. For graphs see test_ge_packages.py."""
+    dtypes = (torch.int8, torch.float16, torch.float32, torch.complex64)
+    held = [torch.ones(count, dtype=dtype).npu() for count in (1, 3, 77, 1000, 1 << 20) for dtype in dtypes]
+    del held[::3]  # others take their place
+    held += [one + one for one in held] + [one.clone() for one in held]
+    assert {one.data_ptr() % 512 for one in held} == {0}
+
+
 def test_out_of_memory_has_torch_npus_text() -> None:
     _, total = torch.npu.mem_get_info()
     with pytest.raises(torch.OutOfMemoryError, match=r"NPU out of memory\. Tried to allocate"):
@@ -210,3 +219,16 @@ compiled = torch.compile(differences, backend="npugraph_ex", dynamic=False)
 print(compiled(torch.zeros(2, 16, dtype=torch.int64).npu()).cpu().unique().tolist())
 """
     assert run_sim(code).stdout.split("\n")[0] == "[1]"
+
+
+@pytest.mark.parametrize("mode", ["0", "1", "2"])
+def test_variables_of_a_forked_program_reach_torch_npu(run_sim, mode: str) -> None:
+    """The programs of these tests get TASK_QUEUE_ENABLE after `import torch_npu`: it has not been read by then."""
+    code = """
+import ctypes, torch_npu
+from pathlib import Path
+library = ctypes.CDLL(str(Path(torch_npu.__file__).parent / "lib" / "libtorch_npu.so"))
+print(getattr(library, "_Z23OpApiGetTaskQueueEnablev")())
+"""
+    result = run_sim(code, TASK_QUEUE_ENABLE=mode)
+    assert result.stdout == f"{mode}\n", result.stdout + result.stderr

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
+import weights
+from typer.testing import CliRunner
+
+from ophook_npu import cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["CONTRIBUTING.md", "docs/architecture.md", "tests/README.md", "CHANGELOG.md"]
@@ -29,12 +35,14 @@ def test_files_are_there(page: str) -> None:
 
 
 def test_commands_are_there() -> None:
+    app = typer.Typer()
+    for module in cli._COMMANDS:
+        import_module(f"ophook_npu.cli.{module}").register(app)
     named = {f"{command}{more}" for page in PAGES for command, more in _COMMAND.findall(words(page))}
     assert len(named) > 8
     for command in sorted(named):
-        arguments = [sys.executable, "-m", "ophook_npu", *command.split(), "--help"]
-        done = subprocess.run(arguments, capture_output=True, check=False)
-        assert done.returncode == 0, (command, done.stderr)
+        done = CliRunner().invoke(app, [*command.split(), "--help"])
+        assert done.exit_code == 0, (command, done.output)
 
 
 def test_this_check_can_fail() -> None:
@@ -59,3 +67,16 @@ def test_the_example_of_an_operator_is_what_the_sources_say() -> None:
         return re.sub(r"\s+", " ", text).strip()
 
     assert [path for path, code in parts if plain(code) not in plain(words(path))] == []
+
+
+def test_how_long_the_tests_take_is_what_was_measured() -> None:
+    text = words("tests/README.md")
+    assert weights.updated(text, weights.load()) == text, "run: python tests/weights.py"
+    assert [name for name in weights.load() if not (ROOT / "tests" / name).exists()] == []
+
+
+def test_processor_time_of_children_counts(tmp_path: Path) -> None:
+    before = weights.spent()
+    code = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert 0.2 < weights.spent() - before < 10

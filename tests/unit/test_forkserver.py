@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,6 +51,25 @@ def test_a_program_that_hangs_is_killed(server: ForkServer) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         server.run("-c", "import time; time.sleep(600)", timeout=1)
     assert server.run("-c", "print('next')", timeout=60).stdout == "next\n"
+
+
+def test_variables_of_one_program_are_its_own(server: ForkServer) -> None:
+    code = "import os; print(os.environ.get('ONLY_ONE'), os.environ['FORK_SERVER_TEST'])"
+    answers = [server.run("-c", code, timeout=60, environment=e).stdout for e in ({"ONLY_ONE": "yes"}, {})]
+    assert answers == ["yes 1\n", "None 1\n"]
+
+
+def test_a_server_that_ended_is_started_again(server: ForkServer) -> None:
+    for when in ("between two programs", "while one runs"):
+        number = int(server.run("-c", "import os; print(os.getppid())", timeout=60).stdout)
+        if when == "between two programs":
+            os.kill(number, signal.SIGKILL)
+        else:
+            with pytest.raises(RuntimeError, match="the fork server ended"):
+                server.run("-c", f"import os, time; os.kill({number}, 9); time.sleep(60)", timeout=60)
+        code = "import os, sys; print(os.getppid(), 'decimal' in sys.modules)"
+        other, imported = server.run("-c", code, timeout=60).stdout.split()
+        assert int(other) != number and imported == "True", when
 
 
 def test_a_server_that_cannot_start_says_why() -> None:

@@ -1,4 +1,4 @@
-"""Run by test_hccl_attacks.py under torch.distributed.run: collectives in groups whose last rank comes late, so that
+"""Run by test_hccl_attacks.py in each rank: collectives in groups whose last rank comes late, so that
 those who are no ranks find the others waiting.
 """
 

@@ -1,4 +1,4 @@
-"""Run by test_hccl.py under torch.distributed.run: every collective against what it must give, on `npu` over HCCL."""
+"""Run by test_hccl.py in each rank: every collective against what it must give, on `npu` over HCCL."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Run by test_hccl.py under torch.distributed.run: functional collectives in graphs of torchair, against eager mode."""
+"""Run by test_hccl.py in each rank: functional collectives in graphs of torchair, against eager mode."""
 
 import os
 

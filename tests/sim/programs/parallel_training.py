@@ -1,4 +1,4 @@
-"""Run by test_hccl.py under torch.distributed.run: data, fully sharded and tensor parallel training against one CPU."""
+"""Run by test_hccl.py in each rank: data, fully sharded and tensor parallel training against one CPU."""
 
 import os
 

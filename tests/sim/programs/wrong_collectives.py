@@ -1,4 +1,4 @@
-"""Run by test_hccl.py under torch.distributed.run, two ranks: each mistake, in a group of its own, is named on both."""
+"""Run by test_hccl.py in two ranks: each mistake, in a group of its own, is named on both."""
 
 import os
 import time

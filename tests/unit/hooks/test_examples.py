@@ -39,11 +39,11 @@ def run_here(script: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 def run_alone(script: Path) -> str:
     """In a process of its own: a PrivateUse1 device cannot be unregistered."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_DEVICE_BACKEND")}
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "cpu", "--", str(script)]
     result = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script)],
-        capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
-    )  # fmt: skip
+        command, capture_output=True, text=True, timeout=300, check=False, env={**environ, "PYTHONWARNINGS": "ignore"}
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 

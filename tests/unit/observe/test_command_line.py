@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -55,11 +56,16 @@ def test_ctrl_c_leaves_a_report(tmp_path):
     path = tmp_path / "endless.py"
     path.write_text("import torch\nx = torch.ones(2)\nprint('go', flush=True)\nwhile True:\n    x.sin()\n")
     arguments = [sys.executable, "-m", "ophook_npu", "stats", "--", str(path)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    environ = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout.readline() == "go\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # it prints where it is, and ends: this test never waits for ever
+            raise AssertionError(f"Ctrl-C did not end it:\n{process.communicate()[1]}") from None
     assert process.returncode == 130
     assert "interrupted: the report covers what ran until then" in errors and "aten::sin" in errors
 
