@@ -5,14 +5,14 @@ using namespace sim::aclnn;
 
 namespace {
 
-// A scale that was not given arrives as some number (0, -1, 1): one that does not make the output's size was not given.
-// axis counts from the last dimension.
+// torch_npu says 0 or -1 for a scale that was not given. One that was given counts as in torch, also where it does not
+// make the output's size; but 1 stands in for none where it does not. axis counts from the last dimension.
 std::optional<double> scale(double value, at::IntArrayRef input, at::IntArrayRef output, size_t axis) {
   SIM_CHECK(input.size() > axis + 2 && output.size() > axis, "an image of shape ", input, " and sizes ", output,
             " do not belong together");
   const double size = double(input[input.size() - 1 - axis]);
-  return value > 0 && int64_t(size * value) == output[output.size() - 1 - axis] ? std::optional<double>(value)
-                                                                                : std::nullopt;
+  const bool given = value > 0 && (value != 1 || int64_t(size) == output[output.size() - 1 - axis]);
+  return given ? std::optional<double>(value) : std::nullopt;
 }
 
 // grad has the shape that self has after padding, two numbers for each of the last `axes` dimensions, the last one
