@@ -81,7 +81,9 @@ def operators() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("kind", ["aclnn", "graph"])
 def test_no_operator_ends_the_process(kind: str, operators: dict[str, list[str]]) -> None:
-    names, ended, accepted = operators[kind], {}, 0
+    # Functions of kernel packages do not tell their parameters; test_kernel_package.py calls those.
+    names = [name for name in operators[kind] if kind != "aclnn" or not name.endswith("Custom")]
+    ended, accepted = {}, 0
     worker = Worker()
     for name in names:
         answer = worker.call(name)
