@@ -7,6 +7,9 @@
   extern "C" SIM_API int name() { return sim_unimplemented(#name); }
 
 // operator dump
+// Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.
+UNIMPLEMENTED(aclrtGetOverflowStatus)
+UNIMPLEMENTED(aclrtResetOverflowStatus)
 UNIMPLEMENTED(aclmdlInitDump)
 UNIMPLEMENTED(aclmdlSetDump)
 UNIMPLEMENTED(aclmdlFinalizeDump)

@@ -137,7 +137,7 @@ TilingRegistration::TilingRegistration(const char* key, const char* name, optili
 using namespace ophook::host;
 
 const char* ascendc_describe() {
-  static std::string text;
+  static thread_local std::string text; // the caller copies it before its next call
   text = "[";
   for (const auto& [type, op] : registry().ops) {
     const Functions& f = functions_of(type.c_str());
@@ -152,7 +152,7 @@ const char* ascendc_describe() {
 }
 
 const char* ascendc_prelude(const char* type) {
-  static std::string text;
+  static thread_local std::string text; // the caller copies it before its next call
   text = "// The tiling data of " + std::string(type) + ", as its host side registered it.\n#pragma once\n#include <cstdint>\n";
   std::set<std::string> done;
   for (const auto& [key, tiling] : registry().tilings) {
