@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ophook_npu.kernel.check import Checked, Outcome
+from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.socs import Soc
 
 
@@ -35,7 +35,7 @@ class Used:
         return (self.copied_in + self.copied_out) / self.copies if self.copies else 0.0
 
 
-def used(outcome: Outcome) -> Used:
+def used(outcome: CaseResult) -> Used:
     n = {"copied_in": 0, "copied_out": 0, "copies": 0, "unaligned": 0, "elements": 0, "instructions": 0, "ub_used": 0}
     n |= outcome.report.counters
     return Used(
