@@ -64,7 +64,7 @@ status=0
 build || status=$?
 # Each time fewer clash: what is compiled alone cannot.
 while [ "$status" -ne 0 ] && [ "$OPHOOK_UNITY" = 1 ] &&
-    "$python" -m ophook_npu.patch.unity "$log" "$tree/build" "$OPHOOK_ALONE" >&3; do
+    "$python" -m ophook_npu.patch.unity clashes "$log" "$tree/build" "$OPHOOK_ALONE" >&3; do
     mv -- "$log" "$log.1"
     : >"$log"
     status=0

@@ -26,7 +26,7 @@ def build(tmp_path: Path) -> Path:
 
 def run(build: Path, log: str) -> tuple[int, list[str]]:
     (build / "log").write_text(log)
-    status = unity.main(build / "log", build, build / "alone")
+    status = unity.main(["clashes", str(build / "log"), str(build), str(build / "alone")])
     alone = build / "alone"
     return status, alone.read_text().splitlines() if alone.exists() else []
 
@@ -73,7 +73,7 @@ def test_a_real_make_is_understood(tmp_path: Path) -> None:
     assert done.returncode == 2
     (tmp_path / "log").write_text(done.stdout + done.stderr)
     done = subprocess.run(
-        [sys.executable, "-m", "ophook_npu.patch.unity", "log", ".", "alone"],
+        [sys.executable, "-m", "ophook_npu.patch.unity", "clashes", "log", ".", "alone"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -81,3 +81,10 @@ def test_a_real_make_is_understood(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "alone").read_text().splitlines() == [str(sources[1])]
     assert "1 sources do not compile next to others" in done.stdout
+
+
+def test_units_are_linked_after_all_other_objects() -> None:
+    unit = "CMakeFiles/t.dir/Unity/unity_a_0_cxx.cxx.o"
+    command = ["/usr/bin/c++", "-shared", "-o", "lib.so", unit, "core.cpp.o", "main file.cpp.o", "-lm", "x.a"]
+    assert unity.ordered(command) == [*command[:4], "core.cpp.o", "main file.cpp.o", unit, "-lm", "x.a"]
+    assert unity.ordered(["c++", "-o", "lib.so", unit]) == ["c++", "-o", "lib.so", unit]

@@ -155,6 +155,29 @@ def test_kernels_are_compiled_a_few_at_a_time(tmp_path: Path) -> None:
     }
 
 
+def test_static_objects_of_kernels_are_made_after_those_of_the_core(tmp_path: Path) -> None:
+    """As upstream's kernels ask the core for the version of CANN while the library is loaded."""
+    glob = f'file(GLOB KERNELS "${{CMAKE_SOURCE_DIR}}/{KERNELS}/*.cpp")\n'
+    build = Build(
+        tmp_path,
+        PROJECT[: PROJECT.index("target_link_libraries")].replace(
+            "add_library(torch_npu SHARED kernel.cpp", f"{glob}add_library(torch_npu SHARED kernel.cpp ${{KERNELS}}"
+        )
+        + 'file(WRITE "${CMAKE_BINARY_DIR}/main.cpp" "int main();\\nextern int seen;\\nint main() { return seen; }")\n'
+        + 'add_executable(program "${CMAKE_BINARY_DIR}/main.cpp")\ntarget_link_libraries(program PRIVATE torch_npu)\n',
+    )
+    folder = build.source / KERNELS
+    folder.mkdir(parents=True)
+    (build.source / "kernel.cpp").write_text('#include <stdlib.h>\nint version = getenv("PATH") ? 7 : 8;\n')
+    (folder / "Asks.cpp").write_text("extern int version;\nint seen = version;\n")
+    done = build.configure(OPHOOK_UNITY="1", OPHOOK_PYTHON=sys.executable)
+    assert done.returncode == 0, done.stderr
+    made = subprocess.run(["cmake", "--build", str(build.build)], capture_output=True, text=True)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert units(build)
+    assert subprocess.run([build.build / "program"]).returncode == 7
+
+
 def test_torchair_is_compiled_without_optimisation_and_through_ccache(tmp_path: Path) -> None:
     build = Build(tmp_path, OTHER.replace("add_library", 'set(CMAKE_CXX_FLAGS "-O2 -DNDEBUG")\nadd_library'))
     tools = tmp_path / "tools"
