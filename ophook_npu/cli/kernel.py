@@ -108,7 +108,7 @@ def report(
         for outcome in result.outcomes:
             row = pages.used(outcome)
             table.add_row(row.label, row.status, *(text for _, text in pages.cells(row, chosen)))
-        console.print(table)
+        (console if console.is_terminal else Console(width=220)).print(table)
     if page is not None:
         page.write_text(pages.html(results, chosen, project.resolve().name), encoding="utf-8")
         console.print(str(page))

@@ -28,7 +28,7 @@ def products() -> dict[str, int]:
     return {name: int(size) << 30 for name, size in re.findall(r'^SOC\("([^"]+)",\s*(\d+)', text, re.MULTILINE)}
 
 
-class Memory:
+class MemoryCourse:
     """Watches the allocator while its block runs.
 
     Attributes:
@@ -42,7 +42,7 @@ class Memory:
         self._npu: Any = getattr(torch, "npu", None)
         self._records = False
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> MemoryCourse:
         if self._npu is not None and self._npu.is_available():
             self._npu.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=_EVENTS)
             self._records = True

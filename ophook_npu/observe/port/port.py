@@ -24,7 +24,7 @@ from ophook_npu.observe.port.finding import KINDS, Finding, Findings, key
 from ophook_npu.observe.port.fused import OPTIMIZERS, missed
 from ophook_npu.observe.port.graphs import Modules, trace
 from ophook_npu.observe.port.judge import brief, judge
-from ophook_npu.observe.port.memory import Memory
+from ophook_npu.observe.port.memory import MemoryCourse
 from ophook_npu.observe.port.report import Report
 from ophook_npu.observe.port.where import Finder, Where
 
@@ -69,7 +69,7 @@ class Port:
         self._extra = Findings()
         self._calls = Calls(self._device, self._finder, go_on)
         self._cuda = Cuda(self._extra, transferred)
-        self._memory = Memory()
+        self._memory = MemoryCourse()
         self._modules = Modules()
         self._graph = graph
         self._graphs = Findings()

@@ -140,12 +140,12 @@ def test_on_an_ascend_host_it_is_canns_own_environment(tmp_path: Path, monkeypat
     monkeypatch.setattr(place, "detect", lambda *_: place.Host(tmp_path, (), ("/dev/davinci0",), None, None))
     monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
     monkeypatch.delenv("ASCEND_OPP_PATH", raising=False)
-    text = run._exports("auto", None, None, None, False)
+    text = run._exports("auto", None, None, None, False, None)
     found = evaluated(text, LD_LIBRARY_PATH="/mine")
     assert found["ASCEND_OPP_PATH"] == f"{tmp_path}/opp 1" and found["LD_LIBRARY_PATH"] == f"{tmp_path}/lib64:/mine"
     assert not any(name.startswith("OPHOOK_SIM") for name in found) and "PATH=" not in text.replace("_PATH=", "")
     with pytest.raises(OphookError, match="--soc describes a simulated device, and this is for the npu"):
-        run._exports("auto", "Ascend910B1", None, None, False)
+        run._exports("auto", "Ascend910B1", None, None, False, None)
 
 
 def test_the_release_of_cann_is_kept_and_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
