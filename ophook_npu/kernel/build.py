@@ -6,6 +6,7 @@ Each library is cached by the content of everything that it is made of.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shlex
 import subprocess
@@ -46,8 +47,13 @@ def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sour
     """``name``, made of ``sources`` by one call of the compiler, unless that was done before."""
     root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, *keys])
 
+    places: list[str] = []
+    if all(source.is_relative_to(CSRC) for source in sources):
+        # Ours go into the simulator's wheel: their debug information says nothing of where they were compiled.
+        places = [f"-fdebug-prefix-map={cache.cache_dir()}=cache", f"-fdebug-prefix-map={os.getcwd()}=."]
+
     def make(staging: Path) -> None:
-        command = [*toolchain.compiler(), *flags, *map(str, sources), "-o", str(staging / name)]
+        command = [*toolchain.compiler(), *places, *flags, *map(str, sources), "-o", str(staging / name)]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if result.returncode:
             raise OphookError("kernel", _failure(result.stderr, sources, command), todo=hint(result.stderr))

@@ -54,7 +54,7 @@ void Operation::writes(const Local& tensor, uint64_t first, uint64_t bytes) {
 }
 
 uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argument** out) {
-  Argument* a = core.launch.memory.find(data);
+  Argument* a = core.launch.memory.find(data, bytes);
   *out = a;
   if (!a) {
     // Just before the argument that is nearest, or nowhere.
@@ -153,7 +153,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
 
 bool Operation::initialized(const uint8_t* data, uint64_t bytes) const {
   if (!core.launch.checks()) return true;
-  Argument* a = core.launch.memory.find(data);
+  Argument* a = core.launch.memory.find(data, bytes);
   if (!a || a->role == 0 || a->role == 2 || a->role == 4) return true;
   const uint64_t first = uint64_t(data - a->data);
   return a->writes.covers(first, first + bytes);

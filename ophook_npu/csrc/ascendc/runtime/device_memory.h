@@ -51,7 +51,9 @@ class DeviceMemory {
  public:
   std::vector<Argument> arguments;
   // The argument that [data, data + bytes) begins in, or NULL.
-  Argument* find(const void* data);
+  // The argument that holds these bytes, else the one that holds the first. Inputs may be views of one memory: of those that
+  // begin in the same place, only the longer one holds a long read.
+  Argument* find(const void* data, uint64_t bytes = 1);
 
  private:
   size_t last_ = 0;
@@ -118,14 +120,18 @@ inline bool Spans::covers(uint64_t begin, uint64_t end) const {
   return true;
 }
 
-inline Argument* DeviceMemory::find(const void* data) {
+inline Argument* DeviceMemory::find(const void* data, uint64_t bytes) {
   const auto* p = static_cast<const uint8_t*>(data);
-  auto holds = [p](const Argument& a, uint64_t bytes) { return p >= a.data && p < a.data + bytes; };
-  if (last_ < arguments.size() && holds(arguments[last_], arguments[last_].bytes)) return &arguments[last_];
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (holds(arguments[i], arguments[i].bytes)) return &arguments[last_ = i];
+  auto holds = [p](const Argument& a, uint64_t size, uint64_t wanted) {
+    return p >= a.data && p < a.data + size && wanted <= size - uint64_t(p - a.data);
+  };
+  bytes = std::max<uint64_t>(bytes, 1);
+  if (last_ < arguments.size() && holds(arguments[last_], arguments[last_].bytes, bytes)) return &arguments[last_];
+  for (const uint64_t wanted : {bytes, uint64_t(1)})
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (holds(arguments[i], arguments[i].bytes, wanted)) return &arguments[last_ = i];
   for (Argument& a : arguments)  // in its padding
-    if (holds(a, std::max<uint64_t>(a.allocated, 1))) return &a;
+    if (holds(a, std::max<uint64_t>(a.allocated, 1), 1)) return &a;
   return nullptr;
 }
 

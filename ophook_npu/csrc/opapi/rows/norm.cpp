@@ -83,7 +83,7 @@ void add_rms_norm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& ga
   const at::Tensor total = at::add(wide(a), wide(b));
   const auto result = kernels::rms_norm(total, gamma, eps);
   write_asked(rstd, result.rstd);
-  write_asked(out_float, result.y.to(out.scalar_type()));
+  write_asked(out_float, result.y);
   write_asked(out, result.y);
   write_asked(sum, total);
 }
