@@ -90,9 +90,11 @@ class Handler:
 
         return run
 
-    def reset(self) -> None:
+    def reset(self, recorded: int | None = None) -> None:
         self._hits.clear()
-        self._counted_before = 0 if self._counted is None else self._counted()
+        if recorded is None:
+            recorded = 0 if self._counted is None else self._counted()
+        self._counted_before = recorded
         self.misses.clear()
 
     def _observe(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:

@@ -56,9 +56,13 @@ class Hook:
         """On now; for mechanisms that belong to a thread: on in this thread."""
         return self._depths.get(self._place(), 0) > 0
 
-    def reset(self) -> None:
-        """Sets ``hits`` and ``misses`` to zero."""
-        self._handler.reset()
+    def reset(self, *, recorded: int | None = None) -> None:
+        """Sets ``hits`` and ``misses`` to zero.
+
+        recorded: how many calls the hook's recorder held when it was last cleared, for who clears it: calls that other
+        threads make in between are then in ``hits``, as they are in the recorder.
+        """
+        self._handler.reset(recorded)
 
     def enable(self) -> Hook:
         """Turns the hook on, if it is off.

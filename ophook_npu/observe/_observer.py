@@ -107,7 +107,7 @@ class Observer:
         """Forgets what was seen."""
         if self.recorder is not None:
             self.recorder.clear()
-        self.hook.reset()
+        self.hook.reset(recorded=None if self.recorder is None else 0)
 
     def report(self) -> str:
         """What was seen, as text."""

@@ -199,6 +199,23 @@ def test_it_is_read_while_other_threads_record():
     assert sum(row.calls for row in profile.rows()) == profile.seen
 
 
+def test_calls_of_other_threads_while_it_is_cleared_are_in_both_counts(monkeypatch):
+    with observe.Profile("aten::add.Tensor", via=VIA, needs="threads") as profile:
+        adds(3)
+        clear = profile.recorder.clear
+
+        def clear_while_others_call():
+            clear()
+            thread = threading.Thread(target=adds, args=(5,))
+            thread.start()
+            thread.join()
+
+        monkeypatch.setattr(profile.recorder, "clear", clear_while_others_call)
+        profile.clear()
+        adds(2)
+    assert sum(row.calls for row in profile.rows()) == profile.seen == 7
+
+
 def test_nesting_and_order_of_leaving():
     one, two = observe.Stats("aten::add.Tensor", via=VIA), observe.Profile("aten::add.Tensor", via=VIA)
     with one:
