@@ -19,7 +19,13 @@ from ophook_npu.errors import OphookError
 from ophook_npu.sim.build import CSRC
 
 ROOT = CSRC / "ascendc"
-_COMMON = ("-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", f"-ffile-prefix-map={CSRC}=csrc")
+_COMMON = (
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-gnu-unique",
+    "-gno-record-gcc-switches",
+    f"-ffile-prefix-map={CSRC}=csrc",
+)
 RUNTIME, HOST = "libophook_ascendc.so", "libophook_op_host.so"
 
 # What g++ says, and what it means in an Ascend C project.
@@ -48,7 +54,7 @@ def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sour
     root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, *keys])
 
     places: list[str] = []
-    if all(source.is_relative_to(CSRC) for source in sources):
+    if all(source.is_relative_to(CSRC) for source in sources if source.suffix == ".cpp"):
         # Ours go into the simulator's wheel: their debug information says nothing of where they were compiled.
         places = [f"-fdebug-prefix-map={cache.cache_dir()}=cache", f"-fdebug-prefix-map={os.getcwd()}=."]
 
