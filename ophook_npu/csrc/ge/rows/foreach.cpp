@@ -70,7 +70,7 @@ const Family foreach_rows = {
     EACH(MinimumScalarList, WITH_NUMBERS, 1, at::minimum(x[0], n)),
     EACH(MinimumList, "x1* x2* -> y*", 2, at::minimum(x[0], x[1])),
     EACH(PowScalar, WITH_NUMBER, 1, at::pow(x[0], n)),
-    EACH(PowScalarList, WITH_NUMBERS, 1, at::pow(x[0], n)),
+    EACH(PowScalarList, WITH_NUMBERS, 1, at::pow(x[0], number_of(n))),  // as aclnn: squares exactly
     EACH(PowList, "x1* x2* -> y*", 2, at::pow(x[0], x[1])),
     {"ForeachPowScalarAndTensor", "scalar x* -> y*", each_after_scalar_rule, powers_of},
     EACH(AddcdivScalar, "x1* x2* x3* scalar -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], number_of(n))),
