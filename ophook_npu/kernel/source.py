@@ -19,6 +19,7 @@ from ophook_npu.kernel.socs import Soc, find
 INPUT, OUTPUT, BOTH, WORKSPACE, TILING = range(5)
 _KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
+_CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
 
 
@@ -85,8 +86,11 @@ class Entry:
 
     @functools.cached_property
     def kind(self) -> int:
-        found = _TASK_TYPE.search(self.source.read_text(errors="replace"))
-        return _KINDS.get(found.group(1), 0) if found else 0
+        """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the calls in its text need."""
+        text = self.source.read_text(errors="replace")
+        if found := _TASK_TYPE.search(text):
+            return _KINDS.get(found.group(1), 0)
+        return _KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) else 0
 
     def address(self) -> int:
         if not self._address:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ascendc/copy.h"
+#include "ascendc/cube.h"
 #include "ascendc/enums.h"
 #include "ascendc/math.h"
 #include "ascendc/pipe.h"

@@ -151,6 +151,13 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   return usable;
 }
 
+bool has_unit(Core& c, bool vector, const char* call, At at) {
+  if (c.is_vector == vector) return true;
+  c.report(Kind::wrong_core, call, at,
+           text("core %d is a %s core, and this is work of a %s core", c.index, c.is_vector ? "vector" : "cube", vector ? "vector" : "cube"));
+  return false;
+}
+
 bool Operation::initialized(const uint8_t* data, uint64_t bytes) const {
   if (!core.launch.checks()) return true;
   Argument* a = core.launch.memory.find(data, bytes);

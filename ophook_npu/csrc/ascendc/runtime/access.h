@@ -35,6 +35,24 @@ struct Operation {
   uint64_t device(const uint8_t* data, uint64_t bytes, bool write, Argument** argument);
 };
 
+// Runs a copy now, or when somebody waits for it.
+template <typename F>
+void when_due(Operation& op, F run) {
+  if (!op.core.launch.options.on_wait) return run();
+  op.core.pending.push_back({op.seq, op.pipe, run});
+}
+
+// The first copy from device memory counts the tiles.
+inline void number_tile(Core& c, At at) {
+  if (!c.tile_at.file) c.tile_at = at;
+  if (c.tile_at.line == at.line && c.tile_at.file == at.file) ++c.tile;
+}
+
+// False, after a finding, where this core has no such unit.
+bool has_unit(Core& c, bool vector, const char* call, At at);
+// Adds, or keeps the larger or smaller, as SetAtomicAdd and its kind say; copies where `kind` is 0.
+void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes);  // arithmetic.cpp
+
 inline bool all_written(const uint8_t* written, uint64_t bytes) { return !bytes || !std::memchr(written, 0, bytes); }
 
 }  // namespace ophook::rt

@@ -5,21 +5,7 @@
 
 namespace ophook::rt {
 
-void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes);  // arithmetic.cpp
-
 namespace {
-
-// Runs a copy now, or when somebody waits for it.
-template <typename F>
-void when_due(Operation& op, F run) {
-  if (!op.core.launch.options.on_wait) return run();
-  op.core.pending.push_back({op.seq, op.pipe, run});
-}
-
-void number_tile(Core& c, At at) {
-  if (!c.tile_at.file) c.tile_at = at;
-  if (c.tile_at.line == at.line && c.tile_at.file == at.file) ++c.tile;
-}
 
 bool block_aligned(Operation& op, const char* what, uint64_t bytes) {
   if (!op.core.launch.checks() || bytes % kBlock == 0) return true;
@@ -51,6 +37,7 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     c.report(Kind::position, call, at, "a copy from device memory goes to UB or L1", c.describe(to));
     return;
   }
+  if (!has_unit(c, !to_l1, call, at)) return;
   ++c.launch.counters.copies;
   if (!b.length || !b.count) return;
   counts(op, b, pad != nullptr);
@@ -102,9 +89,10 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
   Operation op(c, from_cube ? Pipe::FIX : Pipe::MTE3, call, at);
   if (!c.usable(from, call, at)) return;
   if (from.memory != Memory::ub && from.memory != Memory::l1) {
-    c.report(Kind::position, call, at, "a copy to device memory comes from UB or L1", c.describe(from));
+    c.report(Kind::position, call, at, "a copy to device memory comes from UB or L1; Fixpipe has L0C", c.describe(from));
     return;
   }
+  if (!has_unit(c, from.memory == Memory::ub, call, at)) return;
   ++c.launch.counters.copies;
   if (!b.length || !b.count) return;
   counts(op, b, padded);
@@ -150,11 +138,22 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   Pipe pipe = Pipe::V;
   if (from.memory == Memory::l1) pipe = Pipe::MTE1;
   if (from.memory == Memory::ub && to.memory == Memory::l1) pipe = Pipe::MTE3;
+  const bool table = to.memory == Memory::bt, parameters = to.memory == Memory::fb;
+  if (parameters) pipe = Pipe::FIX;
   Operation op(c, pipe, call, at);
   if (!c.usable(to, call, at) || !c.usable(from, call, at)) return;
+  if (!(table || parameters ? from.memory == Memory::l1 : (to.memory == Memory::ub || to.memory == Memory::l1) && from.memory == Memory::ub)) {
+    c.report(Kind::position, call, at, "DataCopy has no such route; LoadData has L1 to L0A and L0B", c.describe(from));
+    return;
+  }
+  if (!has_unit(c, from.memory == Memory::ub, call, at)) return;
+  const uint32_t unit = table ? 64 : parameters ? 128 : kBlock;
   if (!b.length || !b.count) return;
   if (!op.aligned(to, kBlock, "the destination") || !op.aligned(from, kBlock, "the source")) return;
-  if (!block_aligned(op, "a length", b.length)) return;
+  if (c.launch.checks() && b.length % unit) {
+    c.report(Kind::alignment, call, at, text("a length of %llu bytes is no multiple of %u", (unsigned long long)b.length, unit));
+    return;
+  }
   const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
   if (!op.inside(to, 0, (b.count - 1) * to_step + b.length, "the destination")) return;
   if (!op.inside(from, 0, (b.count - 1) * from_step + b.length, "the source")) return;

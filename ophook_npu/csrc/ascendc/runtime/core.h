@@ -94,6 +94,7 @@ class Core {
   const int index, block, sub;
   const bool is_vector;
   enum State : uint8_t { kReady, kSyncAll, kCross, kDone } state = kReady;
+  bool syncs_vectors = false;  // kSyncAll: without the cube cores
   int phase = 0;  // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
 

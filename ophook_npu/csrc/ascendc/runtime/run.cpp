@@ -88,6 +88,26 @@ void start(Core& c) {
   makecontext(&c.context, fiber_main, 0);
 }
 
+// All vector cores of a launch with cube cores are at a SyncAll of their own: what each did is over for all of them. The
+// phases, which all cores share, go on.
+bool meet(Launch& launch) {
+  std::vector<Core*> vectors;
+  for (auto& each : launch.cores)
+    if (each->is_vector) vectors.push_back(each.get());
+  if (vectors.empty() || vectors.size() == launch.cores.size()) return false;
+  for (const Core* each : vectors)
+    if (each->state != Core::kSyncAll || !each->syncs_vectors) return false;
+  std::vector<Clock> over(launch.cores.size());
+  for (const Core* each : vectors)
+    for (size_t i = 0; i < over.size(); ++i)
+      for (int q = 0; q < kPipes; ++q) {
+        if (i < each->seen.size()) over[i].at[q] = std::max(over[i].at[q], each->seen[i].at[q]);
+        if (int(i) == each->index) over[i].at[q] = std::max(over[i].at[q], each->newest[q]);
+      }
+  for (Core* each : vectors) each->seen = over, each->state = Core::kReady;
+  return true;
+}
+
 void schedule(Launch& launch) {
   std::vector<std::unique_ptr<uint8_t[], void (*)(uint8_t*)>> stacks;
   while (true) {
@@ -107,6 +127,7 @@ void schedule(Launch& launch) {
       }
     }
     if (ran) continue;
+    if (meet(launch)) continue;
     int waiting = 0, done = 0;
     bool stuck = false;
     for (auto& each : launch.cores) {
@@ -121,7 +142,7 @@ void schedule(Launch& launch) {
     if (done) {
       Core* ended_core = nullptr;
       for (auto& each : launch.cores)
-        if (each->state == Core::kDone && !ended_core) ended_core = each.get();
+        if (each->state == Core::kDone && (!ended_core || (each->is_vector && !ended_core->is_vector))) ended_core = each.get();
       for (auto& each : launch.cores) {
         if (each->state != Core::kSyncAll) continue;
         each->report(Kind::deadlock, "SyncAll", each->waits_at,

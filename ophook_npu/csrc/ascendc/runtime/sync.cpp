@@ -1,5 +1,5 @@
 // Events and barriers: the edges of the happens-before relation.
-#include "core.h"
+#include "access.h"
 
 namespace ophook::rt {
 
@@ -78,10 +78,12 @@ void barrier(Pipe pipe, At at) {
   c.settle();
 }
 
-void sync_all(bool, At at) {
+void sync_all(bool vector_only, At at) {
   Core& c = core();
+  if (vector_only && !has_unit(c, true, "SyncAll", at)) return;
   barrier(Pipe::ALL, at);
   c.state = Core::kSyncAll;
+  c.syncs_vectors = vector_only;
   c.waits_at = at;
   yield_core();
 }

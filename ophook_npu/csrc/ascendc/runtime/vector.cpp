@@ -74,6 +74,7 @@ Walk::Walk(Operation& op, const Operand* operands, int count, Cover cover) : op_
 
 bool Walk::check() {
   Core& c = op_.core;
+  if (!has_unit(c, true, op_.call, op_.at)) return false;
   for (int i = 0; i < count_; ++i) {
     const Operand& o = operands_[i];
     widest_ = std::max(widest_, o.size);

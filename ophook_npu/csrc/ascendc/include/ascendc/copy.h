@@ -8,8 +8,14 @@
 namespace AscendC {
 
 namespace copy_details {
-inline ophook::rt::Blocks in_blocks(const DataCopyParams& p) {  // lengths and gaps are in 32-byte blocks
-  return {p.blockCount, uint64_t(p.blockLen) * 32, uint64_t(p.srcStride) * 32, uint64_t(p.dstStride) * 32};
+// Lengths and gaps are in blocks of 32 bytes; the bias table has blocks of 64, the buffer of Fixpipe's factors of 128.
+inline ophook::rt::Blocks in_blocks(const DataCopyParams& p, uint64_t length = 32, uint64_t to = 32) {
+  return {p.blockCount, p.blockLen * length, uint64_t(p.srcStride) * 32, p.dstStride * to};
+}
+template <typename T>
+uint64_t block_of(const LocalTensor<T>& tensor) {
+  const auto memory = tensor.view().memory;
+  return memory == ophook::rt::Memory::bt ? 64 : memory == ophook::rt::Memory::fb ? 128 : 32;
 }
 template <typename T>
 uint64_t bits_of(T value) {
@@ -47,7 +53,8 @@ __aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>
 template <typename T>
 __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params,
                                 ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params), at);
+  const uint64_t unit = copy_details::block_of(dst);
+  ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, unit, unit), at);
 }
 
 // Lengths are in bytes; gaps are in bytes on the side of device memory and in 32-byte blocks on the other.

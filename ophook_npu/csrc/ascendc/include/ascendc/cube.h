@@ -1,0 +1,176 @@
+// The cube unit: fractals on their way from device memory over L1 and L0A, L0B to Mmad, and from L0C back.
+//
+// A fractal is 512 bytes: 16 rows of 32 bytes. L1 holds NZ (fractals by columns), L0A ZZ (by rows), L0B ZN (by rows, each
+// fractal transposed), L0C NZ of 16 by 16 elements.
+#pragma once
+
+#include "copy.h"
+
+namespace AscendC {
+
+struct Nd2NzParams {
+  Nd2NzParams() = default;
+  Nd2NzParams(uint16_t nd, uint16_t n, uint16_t d, uint16_t src_matrix, uint16_t src_row, uint16_t c0, uint16_t row, uint16_t dst_matrix)
+      : ndNum(nd), nValue(n), dValue(d), srcNdMatrixStride(src_matrix), srcDValue(src_row), dstNzC0Stride(c0), dstNzNStride(row),
+        dstNzMatrixStride(dst_matrix) {}
+  uint16_t ndNum = 0;              // matrices
+  uint16_t nValue = 0;             // rows of each
+  uint16_t dValue = 0;             // elements of a row
+  uint16_t srcNdMatrixStride = 0;  // elements from one matrix to the next
+  uint16_t srcDValue = 0;          // elements from one row to the next
+  uint16_t dstNzC0Stride = 0;      // blocks of 32 bytes from one column of fractals to the next
+  uint16_t dstNzNStride = 0;       // blocks from one row to the next
+  uint16_t dstNzMatrixStride = 0;  // elements from one matrix to the next
+};
+
+struct LoadData2DParams {
+  LoadData2DParams() = default;
+  LoadData2DParams(uint16_t start, uint8_t repeat, uint16_t src, uint8_t id, uint16_t gap, bool transpose, uint8_t mode)
+      : startIndex(start), dstGap(gap), srcStride(src), ifTranspose(transpose), repeatTimes(repeat), sid(id), addrMode(mode) {}
+  uint16_t startIndex = 0;  // all in fractals
+  uint16_t dstGap = 0;      // from a fractal's end to the next one's begin
+  uint16_t srcStride = 0;   // from begin to begin
+  bool ifTranspose = false;
+  uint8_t repeatTimes = 0;
+  uint8_t sid = 0, addrMode = 0;
+};
+
+struct LoadData2dTransposeParams {
+  LoadData2dTransposeParams() = default;
+  LoadData2dTransposeParams(uint16_t start, uint8_t repeat, uint16_t src, uint16_t gap, uint16_t fractal_gap)
+      : startIndex(start), repeatTimes(repeat), srcStride(src), dstGap(gap), dstFracGap(fractal_gap) {}
+  LoadData2dTransposeParams(uint16_t start, uint8_t repeat, uint16_t src, uint16_t gap, uint16_t fractal_gap, uint8_t mode)
+      : startIndex(start), repeatTimes(repeat), srcStride(src), dstGap(gap), dstFracGap(fractal_gap), addrMode(mode) {}
+  uint16_t startIndex = 0;  // in squares: of one fractal for 2-byte types, of two for the others
+  uint8_t repeatTimes = 0;
+  uint16_t srcStride = 0;   // squares, from begin to begin
+  uint16_t dstGap = 0;      // fractals, from the end of a square's first to the begin of the next square's first
+  uint16_t dstFracGap = 0;  // fractals, between the two of one square
+  uint8_t addrMode = 0;
+};
+
+struct MmadParams {
+  MmadParams() = default;
+  MmadParams(uint16_t rows, uint16_t columns, uint16_t depth, bool bias, int32_t offset = 0, bool sparse = false,
+             bool winograd_a = false, bool winograd_b = false)
+      : m(rows), n(columns), k(depth), isBias(bias), fmOffset(offset), enSsparse(sparse), enWinogradA(winograd_a), enWinogradB(winograd_b) {}
+  MmadParams(uint16_t rows, uint16_t columns, uint16_t depth, uint8_t unit, bool from_c2, bool zero)
+      : m(rows), n(columns), k(depth), unitFlag(unit), cmatrixSource(from_c2), cmatrixInitVal(zero) {}
+  uint16_t m = 0, n = 0, k = 0;
+  bool isBias = false;  // an older name of "add to what CO1 holds"
+  int32_t fmOffset = 0;
+  bool enSsparse = false, enWinogradA = false, enWinogradB = false;
+  uint8_t unitFlag = 0;
+  bool kDirectionAlign = false;
+  bool cmatrixSource = false;  // what C begins with: false CO1, true the bias in C2
+  bool cmatrixInitVal = true;  // C begins with 0
+};
+
+enum class CO2Layout : uint8_t { NZ = 0, ROW_MAJOR };
+struct FixpipeConfig {
+  CO2Layout format;
+};
+constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
+constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
+
+}  // namespace AscendC
+
+enum QuantMode_t {
+  NoQuant, F322F16, F322BF16, DEQF16, VDEQF16, QF322B8_PRE, VQF322B8_PRE, REQ8, VREQ8,
+};
+
+namespace AscendC {
+
+struct FixpipeParamsV220 {
+  FixpipeParamsV220() = default;
+  FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu)
+      : nSize(columns), mSize(rows), srcStride(src), dstStride(dst), reluEn(relu) {}
+  FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu, QuantMode_t quant, int64_t scale,
+                    uint16_t matrices, uint16_t src_matrix, uint16_t dst_matrix)
+      : nSize(columns), mSize(rows), srcStride(src), dstStride(dst), quantPre(quant), deqScalar(static_cast<uint64_t>(scale)),
+        ndNum(matrices), srcNdStride(src_matrix), dstNdStride(dst_matrix), reluEn(relu) {}
+  uint16_t nSize = 0, mSize = 0;
+  uint16_t srcStride = 0;  // rows of 16 elements from one column of fractals to the next: m rounded up to 16
+  uint32_t dstStride = 0;  // ND: elements of a row; NZ: blocks of 32 bytes from one column of fractals to the next
+  QuantMode_t quantPre = NoQuant;
+  uint64_t deqScalar = 0;
+  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
+  bool reluEn = false;
+  uint8_t unitFlag = 0;
+  bool isChannelSplit = false;
+};
+
+template <typename T>
+struct InitConstValueParams {
+  InitConstValueParams() = default;
+  InitConstValueParams(uint16_t repeat, uint16_t blocks, uint16_t gap, T value)
+      : repeatTimes(repeat), blockNum(blocks), dstGap(gap), initValue(value) {}
+  uint16_t repeatTimes = 0, blockNum = 0, dstGap = 0;
+  T initValue{};
+};
+
+}  // namespace AscendC
+
+namespace ophook::rt {
+OPHOOK_RT void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at);
+OPHOOK_RT void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p, At at);
+OPHOOK_RT void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at);
+OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at);
+OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
+OPHOOK_RT void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at);
+}  // namespace ophook::rt
+
+namespace AscendC {
+
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::nd_to_nz(dst.view(), src.view(), params, at);
+}
+template <typename T>
+__aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  const auto from = src.view();
+  ophook::rt::load_fractals(dst.view(), &from, nullptr, params, at);
+}
+template <typename T>
+__aicore__ inline void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const LoadData2DParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  const auto from = src.view();
+  ophook::rt::load_fractals(dst.view(), nullptr, &from, params, at);
+}
+template <typename T>
+__aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& params,
+                                             ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::load_transposed(dst.view(), src.view(), params, at);
+}
+template <typename T, typename U, typename V>
+__aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter, const MmadParams& params,
+                            ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::mmad(dst.view(), fm.view(), filter.view(), nullptr, params, at);
+}
+template <typename T, typename U, typename V, typename B>
+__aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter, const LocalTensor<B>& bias,
+                            const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {
+  const auto start = bias.view();
+  ophook::rt::mmad(dst.view(), fm.view(), filter.view(), &start, params, at);
+}
+template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+__aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
+                               ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fixpipe(dst.view(), src.view(), nullptr, params, config.format == CO2Layout::ROW_MAJOR, at);
+}
+// One factor for each column, in A1.
+template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+__aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<uint64_t>& cbufWorkspace,
+                               const FixpipeParamsV220& params, ophook::rt::At at = ophook::rt::At::here()) {
+  const auto scales = cbufWorkspace.view();
+  ophook::rt::fixpipe(dst.view(), src.view(), &scales, params, config.format == CO2Layout::ROW_MAJOR, at);
+}
+template <typename T>
+__aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,
+                                      ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fill_blocks(dst.view(), copy_details::bits_of(params.initValue), params.repeatTimes, params.blockNum, params.dstGap, at);
+}
+
+}  // namespace AscendC

@@ -1,0 +1,196 @@
+// The way into the cube unit: device memory to L1, L1 to L0A and L0B, constants.
+#include "ascendc/cube.h"
+
+#include <optional>
+
+#include "fractal.h"
+
+namespace ophook::rt {
+
+bool within(Operation& op, const char* name, uint64_t value, uint64_t least, uint64_t most) {
+  if (value >= least && value <= most) return true;
+  op.core.report(Kind::parameter, op.call, op.at,
+                 text("%s is %llu; allowed: %llu to %llu", name, (unsigned long long)value, (unsigned long long)least, (unsigned long long)most));
+  return false;
+}
+bool placed(Operation& op, const Local& tensor, bool right, const char* role, const char* where) {
+  if (right) return true;
+  op.core.report(Kind::position, op.call, op.at, text("%s is not in %s", role, where), op.core.describe(tensor));
+  return false;
+}
+
+namespace {
+
+bool aligned_for(Operation& op, const Local& tensor, const char* role) {
+  constexpr uint32_t to[] = {32, 32, 512, 512, 64, 64, 64};  // by Memory
+  return op.aligned(tensor, to[int(tensor.memory)], role);
+}
+
+// Bytes of one piece of local memory, with what is known about each.
+struct Bytes {
+  uint8_t *data, *written;
+};
+Bytes bytes_of(Operation& op, const Local& tensor, uint64_t first) { return {op.data(tensor) + first, op.written(tensor) + first}; }
+void move(Bytes to, Bytes from, uint64_t count) {
+  std::memcpy(to.data, from.data, count);
+  std::memcpy(to.written, from.written, count);
+}
+
+bool input_of_cube(Operation& op, const Local& to, const Local* from) {
+  if (!has_unit(op.core, false, op.call, op.at) || !op.core.usable(to, op.call, op.at)) return false;
+  if (from && (!op.core.usable(*from, op.call, op.at) || !placed(op, *from, from->memory == Memory::l1, "the source", "L1 (A1, B1)")))
+    return false;
+  const bool l0 = to.memory == Memory::l0a || to.memory == Memory::l0b;
+  if (!placed(op, to, l0 || (!from && to.memory == Memory::l1), "the destination", from ? "L0A or L0B (A2, B2)" : "L1, L0A or L0B")) return false;
+  return aligned_for(op, to, "the destination") && (!from || aligned_for(op, *from, "the source"));
+}
+
+}  // namespace
+
+// A row of `dValue` elements becomes blocks of 32 bytes, each in its column of fractals; the last block is filled with 0.
+void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
+  Core& c = core();
+  number_tile(c, at);
+  Operation op(c, Pipe::MTE2, "DataCopy", at);
+  if (!has_unit(c, false, "DataCopy", at) || !c.usable(to, "DataCopy", at)) return;
+  if (!placed(op, to, to.memory == Memory::l1, "the destination", "L1 (A1, B1)") || !aligned_for(op, to, "the destination")) return;
+  const uint32_t size = size_of(to.dtype), c0 = kBlock / size;
+  if (!within(op, "ndNum", p.ndNum, 0, 4095) || !within(op, "nValue", p.nValue, 0, 16384) || !within(op, "dValue", p.dValue, 0, 65535)) return;
+  if (!p.ndNum || !p.nValue || !p.dValue) return;
+  if (!within(op, "srcDValue", p.srcDValue, 1, 65535) || !within(op, "dstNzC0Stride", p.dstNzC0Stride, 1, 16384) ||
+      !within(op, "dstNzNStride", p.dstNzNStride, 1, 16384))
+    return;
+  ++c.launch.counters.copies;
+  const uint64_t row = uint64_t(p.dValue) * size, columns = (p.dValue + c0 - 1) / c0;
+  const uint64_t matrix = uint64_t(p.dstNzMatrixStride) * size;
+  if (matrix % kBlock) {
+    c.report(Kind::alignment, "DataCopy", at, text("dstNzMatrixStride of %u elements is no multiple of 32 bytes", p.dstNzMatrixStride));
+    return;
+  }
+  const uint64_t last = (p.ndNum - 1) * matrix + ((columns - 1) * p.dstNzC0Stride + uint64_t(p.nValue - 1) * p.dstNzNStride + 1) * kBlock;
+  if (!op.inside(to, 0, last, "the destination")) return;
+  for (uint32_t nd = 0; nd < p.ndNum; ++nd)
+    for (uint32_t n = 0; n < p.nValue; ++n) {
+      const uint8_t* source = from.data + (uint64_t(nd) * p.srcNdMatrixStride + uint64_t(n) * p.srcDValue) * size;
+      const uint64_t usable = op.from_device(source, row), known = op.initialized(source, usable);
+      c.launch.counters.copied_in += usable;
+      const uint64_t first = nd * matrix + uint64_t(n) * p.dstNzNStride * kBlock, step = uint64_t(p.dstNzC0Stride) * kBlock;
+      for (uint64_t column = 0; column < columns; ++column) op.writes(to, first + column * step, kBlock);
+      const Bytes target = bytes_of(op, to, first);
+      when_due(op, [=] {
+        for (uint64_t column = 0; column < columns; ++column) {
+          const uint64_t begin = column * kBlock, part = begin < usable ? std::min<uint64_t>(kBlock, usable - begin) : 0;
+          uint8_t* block = target.data + column * step;
+          std::memset(block, 0, kBlock);
+          std::memcpy(block, source + begin, part);
+          std::memset(target.written + column * step, known != 0, kBlock);
+        }
+      });
+    }
+}
+
+void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p, At at) {
+  Core& c = core();
+  Operation op(c, local ? Pipe::MTE1 : Pipe::MTE2, "LoadData", at);
+  if (!input_of_cube(op, to, local)) return;
+  const uint32_t size = size_of(to.dtype);
+  if (p.addrMode || p.sid) {
+    c.report(Kind::parameter, "LoadData", at, text("addrMode %u, sid %u; implemented: 0", p.addrMode, p.sid));
+    return;
+  }
+  if (p.ifTranspose && (size != 2 || !local)) {
+    c.report(Kind::data_type, "LoadData", at,
+             text("ifTranspose with %s%s; allowed: types of 2 bytes, from L1; LoadDataWithTranspose has the others", name_of(to.dtype),
+                  local ? "" : " from device memory"));
+    return;
+  }
+  if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
+  const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, from_step = uint64_t(p.srcStride) * kFractal;
+  const uint64_t begin = uint64_t(p.startIndex) * kFractal;
+  if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + kFractal, "the destination")) return;
+  if (local && !op.inside(*local, begin, (p.repeatTimes - 1) * from_step + kFractal, "the source")) return;
+  for (uint32_t i = 0; i < p.repeatTimes; ++i) {
+    op.writes(to, i * to_step, kFractal);
+    const Bytes target = bytes_of(op, to, i * to_step);
+    if (global) {
+      const uint8_t* source = global->data + begin + i * from_step;
+      const uint64_t usable = op.from_device(source, kFractal), known = op.initialized(source, usable);
+      c.launch.counters.copied_in += usable;
+      when_due(op, [=] {
+        std::memcpy(target.data, source, usable);
+        std::memset(target.written, known != 0, usable);
+      });
+      continue;
+    }
+    op.reads(*local, begin + i * from_step, kFractal);
+    const Bytes source = bytes_of(op, *local, begin + i * from_step);
+    const bool transposed = p.ifTranspose;
+    when_due(op, [=] {
+      if (!transposed) return move(target, source, kFractal);
+      for (uint32_t r = 0; r < 16; ++r)
+        for (uint32_t e = 0; e < 16; ++e)
+          move({target.data + (e * 16 + r) * 2, target.written + (e * 16 + r) * 2},
+               {source.data + (r * 16 + e) * 2, source.written + (r * 16 + e) * 2}, 2);
+    });
+  }
+}
+
+// Squares of 32 bytes by 32 bytes of 1-byte elements (two fractals, one above the other), or 16 by 16 elements of 2 bytes (one)
+// or 4 bytes (two side by side), are transposed and cut into fractals again.
+void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::MTE1, "LoadDataWithTranspose", at);
+  if (!input_of_cube(op, to, &from)) return;
+  const uint32_t size = size_of(to.dtype);
+  if (size > 4 || to.dtype == Dtype::i4) {
+    c.report(Kind::data_type, "LoadDataWithTranspose", at, text("%s; allowed: types of 1, 2 and 4 bytes", name_of(to.dtype)));
+    return;
+  }
+  if (p.addrMode) {
+    c.report(Kind::parameter, "LoadDataWithTranspose", at, text("addrMode %u; implemented: 0", p.addrMode));
+    return;
+  }
+  if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
+  const uint32_t fractals = size == 2 ? 1 : 2, side = size == 1 ? 32 : 16, c0 = kBlock / size;
+  const uint64_t square = uint64_t(fractals) * kFractal, from_step = p.srcStride * square, begin = p.startIndex * square;
+  const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, second = (uint64_t(p.dstFracGap) + 1) * kFractal;
+  if (!op.inside(from, begin, (p.repeatTimes - 1) * from_step + square, "the source")) return;
+  if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + (fractals - 1) * second + kFractal, "the destination")) return;
+  for (uint32_t i = 0; i < p.repeatTimes; ++i) {
+    op.reads(from, begin + i * from_step, square);
+    for (uint32_t f = 0; f < fractals; ++f) op.writes(to, i * to_step + f * second, kFractal);
+    const Bytes target = bytes_of(op, to, i * to_step), source = bytes_of(op, from, begin + i * from_step);
+    when_due(op, [=] {
+      // Where element (r, e) of a square stands in its fractals.
+      auto place = [&](uint32_t r, uint32_t e, uint64_t gap) {
+        const uint32_t fractal = size == 1 ? r / 16 : e / c0;
+        return fractal * gap + uint64_t(r % 16) * kBlock + uint64_t(e % c0) * size;
+      };
+      for (uint32_t r = 0; r < side; ++r)
+        for (uint32_t e = 0; e < side; ++e) {
+          const uint64_t a = place(r, e, kFractal), b = place(e, r, second);
+          move({target.data + b, target.written + b}, {source.data + a, source.written + a}, size);
+        }
+    });
+  }
+}
+
+void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at) {
+  Core& c = core();
+  const bool l1 = to.memory == Memory::l1;
+  Operation op(c, l1 ? Pipe::MTE2 : Pipe::MTE1, "InitConstValue", at);
+  if (!input_of_cube(op, to, nullptr)) return;
+  const uint64_t unit = l1 ? kBlock : kFractal, piece = blocks * unit, step = piece + gap * unit;
+  if (!repeat || !blocks || !op.inside(to, 0, (repeat - 1) * step + piece, "the destination")) return;
+  const uint32_t size = size_of(to.dtype);
+  for (uint32_t i = 0; i < repeat; ++i) {
+    op.writes(to, i * step, piece);
+    const Bytes target = bytes_of(op, to, i * step);
+    when_due(op, [=] {
+      for (uint64_t at_byte = 0; at_byte < piece; at_byte += size) std::memcpy(target.data + at_byte, &bits, size);
+      std::memset(target.written, 1, piece);
+    });
+  }
+}
+
+}  // namespace ophook::rt

@@ -1,0 +1,287 @@
+// The cube unit itself, and the way out of it: L0C to device memory, converted.
+#include "ascendc/cube.h"
+
+#include <cmath>
+
+#include "arithmetic.h"
+#include "fractal.h"
+
+namespace ophook::rt {
+namespace {
+
+constexpr uint64_t kTile = 16 * 16 * 4;  // bytes of a fractal in L0C
+
+struct Product {
+  Dtype a, b, c;
+};
+// The public table of Atlas A2 and A3.
+constexpr Product kProducts[] = {
+    {Dtype::f16, Dtype::f16, Dtype::f32}, {Dtype::bf16, Dtype::bf16, Dtype::f32}, {Dtype::f32, Dtype::f32, Dtype::f32},
+    {Dtype::i8, Dtype::i8, Dtype::i32},
+};
+
+bool has_product(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias) {
+  std::string allowed;
+  for (const Product& p : kProducts) {
+    const bool same = p.a == a.dtype && p.b == b.dtype && p.c == c.dtype;
+    if (same && (!bias || bias->dtype == c.dtype)) return true;
+    allowed += text("%s%s x %s -> %s", allowed.empty() ? "" : ", ", name_of(p.a), name_of(p.b), name_of(p.c));
+  }
+  op.core.report(Kind::data_type, "Mmad", op.at,
+                 text("%s x %s -> %s%s; allowed: %s, a bias of the result's type", name_of(a.dtype), name_of(b.dtype), name_of(c.dtype),
+                      bias ? text(" with a bias of %s", name_of(bias->dtype)).c_str() : "", allowed.c_str()));
+  return false;
+}
+
+// `rows` by `depth` values of fractals in which a row has blocks of 32 bytes, as T; `step(r1, k1)` is where a fractal begins.
+template <typename T, typename Step>
+bool unpack(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, Step step, std::vector<T>& out) {
+  const uint32_t size = size_of(tensor.dtype), c0 = kBlock / size;
+  out.resize(size_t(rows) * depth);
+  bool known = true;
+  for (uint32_t r = 0; r < rows; ++r)
+    for (uint32_t k = 0; k < depth; k += c0) {
+      const uint64_t from = step(r, k / c0);
+      const uint32_t count = std::min(c0, depth - k);
+      T* to = out.data() + size_t(r) * depth + k;
+      if constexpr (std::is_same_v<T, float>) wide(tensor.dtype, op.data(tensor) + from, to, count);
+      else
+        for (uint32_t e = 0; e < count; ++e) to[e] = static_cast<int8_t>(op.data(tensor)[from + e]);
+      known &= all_written(op.written(tensor) + from, uint64_t(count) * size);
+    }
+  return known;
+}
+
+template <typename T, typename U>
+void multiply(const std::vector<T>& a, const std::vector<T>& b, uint32_t m, uint32_t n, uint32_t depth, std::vector<U>& c) {
+  std::vector<U> columns(size_t(depth) * n);
+  for (uint32_t j = 0; j < n; ++j)
+    for (uint32_t k = 0; k < depth; ++k) columns[size_t(k) * n + j] = U(b[size_t(j) * depth + k]);
+  for (uint32_t i = 0; i < m; ++i)
+    for (uint32_t k = 0; k < depth; ++k) {
+      const U factor = U(a[size_t(i) * depth + k]);
+      const U* row = columns.data() + size_t(k) * n;
+      U* to = c.data() + size_t(i) * n;
+      for (uint32_t j = 0; j < n; ++j) to[j] += factor * row[j];
+    }
+}
+
+void missing(Operation& op, const Local& tensor, const char* what) {
+  op.core.report(Kind::uninitialized, op.call, op.at, text("%s has elements that were never loaded", what), op.core.describe(tensor));
+}
+
+// Fractals of 32 bytes along k; kDirectionAlign rounds k of float up to 16.
+uint64_t depth_of(const Local& a, const AscendC::MmadParams& p) {
+  const uint32_t c0 = kBlock / size_of(a.dtype), to = p.kDirectionAlign && a.dtype == Dtype::f32 ? 16 : c0;
+  return (p.k + to - 1) / to * to / c0;
+}
+
+template <typename T, typename U>
+void compute(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias, bool from_c1, const AscendC::MmadParams& p) {
+  const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
+  std::vector<T> left, right;
+  // A matrix of one row is a vector in L0A: its elements are in a row.
+  const bool vector = p.m == 1;
+  const bool a_known = unpack(op, a, p.m, p.k,
+                              [&](uint32_t r, uint64_t k) { return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock; }, left);
+  const bool b_known = unpack(op, b, p.n, p.k, [&](uint32_t r, uint64_t k) { return (k * n1 + r / 16) * kFractal + r % 16 * kBlock; }, right);
+  if (op.core.launch.checks() && !a_known) missing(op, a, "the left matrix");
+  if (op.core.launch.checks() && !b_known) missing(op, b, "the right matrix");
+  std::vector<U> result(size_t(p.m) * p.n, U(0));
+  auto place = [&](uint32_t i, uint32_t j) { return (uint64_t(j / 16) * m1 * 16 + i) * 64 + j % 16 * 4; };
+  bool known = true;
+  if (bias || from_c1)
+    for (uint32_t i = 0; i < p.m; ++i)
+      for (uint32_t j = 0; j < p.n; ++j) {
+        const uint64_t from = bias ? uint64_t(j) * 4 : place(i, j);
+        const Local& start = bias ? *bias : c;
+        std::memcpy(&result[size_t(i) * p.n + j], op.data(start) + from, 4);
+        known &= op.written(start)[from] != 0;
+      }
+  if (op.core.launch.checks() && !known) missing(op, bias ? *bias : c, bias ? "the bias" : "the matrix that is added to");
+  multiply(left, right, p.m, p.n, p.k, result);
+  for (uint32_t i = 0; i < p.m; ++i)
+    for (uint32_t j = 0; j < p.n; ++j) {
+      std::memcpy(op.data(c) + place(i, j), &result[size_t(i) * p.n + j], 4);
+      std::memset(op.written(c) + place(i, j), 1, 4);
+    }
+}
+
+}  // namespace
+
+void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at) {
+  Core& owner = core();
+  if (p.unitFlag) owner.join(Pipe::M, owner.snapshot(Pipe::FIX));
+  Operation op(owner, Pipe::M, "Mmad", at);
+  if (!has_unit(owner, false, "Mmad", at)) return;
+  const Local* const operands[] = {&c, &a, &b, bias};
+  for (const Local* each : operands)
+    if (each && !owner.usable(*each, "Mmad", at)) return;
+  if (!placed(op, c, c.memory == Memory::l0c, "the result", "L0C (CO1)") || !placed(op, a, a.memory == Memory::l0a, "the left matrix", "L0A (A2)") ||
+      !placed(op, b, b.memory == Memory::l0b, "the right matrix", "L0B (B2)"))
+    return;
+  if (bias && !placed(op, *bias, bias->memory == Memory::bt, "the bias", "the bias table (C2)")) return;
+  if (!has_product(op, c, a, b, bias)) return owner.stop();
+  if (!op.aligned(c, 64, "the result") || !op.aligned(a, 512, "the left matrix") || !op.aligned(b, 512, "the right matrix") ||
+      (bias && !op.aligned(*bias, 64, "the bias")))
+    return;
+  if (!within(op, "m", p.m, 0, 4095) || !within(op, "n", p.n, 0, 4095) || !within(op, "k", p.k, 0, 4095)) return;
+  if (!p.m || !p.n || !p.k) return;
+  if (p.cmatrixSource && !p.cmatrixInitVal && !bias) {
+    owner.report(Kind::parameter, "Mmad", at, "cmatrixSource asks for the bias in C2, and no bias is given");
+    return;
+  }
+  const bool accumulate = !bias && (p.isBias || !p.cmatrixInitVal);
+  const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
+  const uint64_t left = p.m == 1 ? k1 * kBlock : m1 * k1 * kFractal, right = k1 * n1 * kFractal, out = m1 * n1 * kTile;
+  if (!op.inside(a, 0, left, "the left matrix") || !op.inside(b, 0, right, "the right matrix") || !op.inside(c, 0, out, "the result")) return;
+  if (bias && !op.inside(*bias, 0, p.n * 4ull, "the bias")) return;
+  owner.settle();
+  op.reads(a, 0, left), op.reads(b, 0, right);
+  if (bias) op.reads(*bias, 0, p.n * 4ull);
+  if (accumulate) op.reads(c, 0, out);
+  op.writes(c, 0, out);
+  owner.launch.counters.elements += uint64_t(p.m) * p.n * p.k;
+  if (c.dtype == Dtype::i32) compute<int8_t, int32_t>(op, c, a, b, bias, accumulate, p);
+  else compute<float, float>(op, c, a, b, bias, accumulate, p);
+}
+
+namespace {
+
+// What becomes of one element. A factor is the upper 19 bits of a float, and an offset that is added before rounding.
+struct Conversion {
+  QuantMode_t mode;
+  Dtype from, to;
+  bool eight;
+};
+constexpr Conversion kConversions[] = {
+    {NoQuant, Dtype::f32, Dtype::f32, false},   {NoQuant, Dtype::i32, Dtype::i32, false},     {F322F16, Dtype::f32, Dtype::f16, false},
+    {F322BF16, Dtype::f32, Dtype::bf16, false}, {DEQF16, Dtype::i32, Dtype::f16, false},      {VDEQF16, Dtype::i32, Dtype::f16, false},
+    {QF322B8_PRE, Dtype::f32, Dtype::i8, true}, {QF322B8_PRE, Dtype::f32, Dtype::u8, true},   {VQF322B8_PRE, Dtype::f32, Dtype::i8, true},
+    {VQF322B8_PRE, Dtype::f32, Dtype::u8, true}, {REQ8, Dtype::i32, Dtype::i8, true},         {REQ8, Dtype::i32, Dtype::u8, true},
+    {VREQ8, Dtype::i32, Dtype::i8, true},       {VREQ8, Dtype::i32, Dtype::u8, true},
+};
+constexpr const char* kModes[] = {"NoQuant", "F322F16", "F322BF16", "DEQF16", "VDEQF16", "QF322B8_PRE", "VQF322B8_PRE", "REQ8", "VREQ8"};
+bool by_column(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
+
+const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dtype to) {
+  std::string allowed;
+  for (const Conversion& c : kConversions) {
+    if (c.mode == mode && c.from == from && c.to == to) return &c;
+    if (c.mode == mode) allowed += text("%s%s to %s", allowed.empty() ? "" : ", ", name_of(c.from), name_of(c.to));
+  }
+  op.core.report(Kind::data_type, "Fixpipe", op.at,
+                 text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to), mode <= VREQ8 ? kModes[mode] : "?", allowed.c_str()));
+  return nullptr;
+}
+
+void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool relu, uint8_t* to) {
+  if (how.mode == NoQuant) {
+    std::memcpy(to, from, 4);
+    int32_t bits;
+    std::memcpy(&bits, from, 4);
+    if (relu && bits < 0) std::memset(to, 0, 4);  // the sign is the first bit of both types
+    return;
+  }
+  float value;
+  if (how.from == Dtype::f32) {
+    std::memcpy(&value, from, 4);
+  } else {
+    int32_t whole;
+    std::memcpy(&whole, from, 4);
+    value = float(whole);
+  }
+  if (relu && value < 0) value = 0;
+  if (how.mode != F322F16 && how.mode != F322BF16) value *= __builtin_bit_cast(float, uint32_t(factor) & 0xffffe000u);
+  if (!how.eight) return narrow(how.to, &value, to, 1);
+  const int32_t offset = int32_t(uint32_t(factor >> 37 & 0x1ff) << 23) >> 23;
+  const float least = how.to == Dtype::i8 ? -128.0f : 0.0f, most = how.to == Dtype::i8 ? 127.0f : 255.0f;
+  const float rounded = std::nearbyint(value) + float(offset);
+  *to = static_cast<uint8_t>(int32_t(rounded != rounded ? 0.0f : std::min(std::max(rounded, least), most)));
+}
+
+}  // namespace
+
+void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
+  Core& c = core();
+  if (p.unitFlag) c.join(Pipe::FIX, c.snapshot(Pipe::M));
+  Operation op(c, Pipe::FIX, "Fixpipe", at);
+  if (!has_unit(c, false, "Fixpipe", at) || !c.usable(from, "Fixpipe", at) || (scales && !c.usable(*scales, "Fixpipe", at))) return;
+  if (!placed(op, from, from.memory == Memory::l0c, "the source", "L0C (CO1)") || !op.aligned(from, 64, "the source")) return;
+  if (scales && !placed(op, *scales, scales->memory == Memory::l1, "the tensor of factors", "L1 (A1)")) return;
+  const Conversion* how = conversion_of(op, p.quantPre, from.dtype, to.dtype);
+  if (!how) return c.stop();
+  if (by_column(p.quantPre) != (scales != nullptr)) {
+    c.report(Kind::parameter, "Fixpipe", at,
+             text("quantPre %s %s a tensor of factors", kModes[p.quantPre], scales ? "takes no" : "needs"));
+    return;
+  }
+  if (!within(op, "nSize", p.nSize, 1, 4095) || !within(op, "mSize", p.mSize, 1, row_major ? 8192 : 65535)) return;
+  if (row_major && !within(op, "ndNum", p.ndNum, 1, 65535)) return;
+  const uint32_t size = size_of(to.dtype), n1 = (p.nSize + 15u) / 16;
+  if (!within(op, "dstStride", p.dstStride, 1, ~0u)) return;
+  if (!row_major && p.nSize % (p.isChannelSplit ? 8 : 16)) {
+    c.report(Kind::parameter, "Fixpipe", at, text("nSize %u in NZ; allowed: multiples of %d", p.nSize, p.isChannelSplit ? 8 : 16));
+    return;
+  }
+  const uint32_t matrices = row_major ? p.ndNum : 1;
+  if (n1 > 1 && p.srcStride < p.mSize) {
+    c.report(Kind::stride, "Fixpipe", at,
+             text("srcStride %u is less than mSize %u: columns of fractals would overlap; Mmad leaves m rounded up to 16 between them", p.srcStride, p.mSize));
+    return;
+  }
+  const uint64_t last = (matrices - 1ull) * p.srcNdStride * kTile + (uint64_t(n1 - 1) * p.srcStride + p.mSize) * 64;
+  if (!op.inside(from, 0, last, "the source")) return;
+  if (scales && !op.inside(*scales, 0, p.nSize * 8ull, "the factors")) return;
+  ++c.launch.counters.copies;
+  c.settle();
+  if (scales) {
+    op.reads(*scales, 0, p.nSize * 8ull);
+    if (c.launch.checks() && !all_written(op.written(*scales), p.nSize * 8ull)) missing(op, *scales, "the tensor of factors");
+  }
+  for (uint32_t nd = 0; nd < matrices; ++nd)
+    for (uint32_t block = 0; block < n1; ++block)
+      op.reads(from, uint64_t(nd) * p.srcNdStride * kTile + uint64_t(block) * p.srcStride * 64, p.mSize * 64ull);
+  // Runs of elements that stay together in device memory: rows, or the rows of a fractal.
+  const uint32_t c0 = row_major ? p.nSize : how->eight ? 32 : p.isChannelSplit ? 8 : 16;
+  if (p.isChannelSplit && (row_major || to.dtype != Dtype::f32)) {
+    c.report(Kind::parameter, "Fixpipe", at, "isChannelSplit is for float in NZ only");
+    return;
+  }
+  bool known = true;
+  std::vector<uint8_t> run(size_t(c0) * size);
+  for (uint32_t nd = 0; nd < matrices; ++nd)
+    for (uint32_t first = 0; first < p.nSize; first += c0) {
+      const uint32_t count = row_major ? p.nSize : c0;
+      for (uint32_t i = 0; i < p.mSize; ++i) {
+        for (uint32_t e = 0; e < count; ++e) {
+          const uint32_t j = first + e;
+          if (j >= n1 * 16) {  // the second half of a fractal of 32 columns
+            std::memset(run.data() + size_t(e) * size, 0, size);
+            continue;
+          }
+          const uint64_t place = uint64_t(nd) * p.srcNdStride * kTile + (uint64_t(j / 16) * p.srcStride + i) * 64 + j % 16 * 4;
+          uint64_t factor = p.deqScalar;
+          if (scales && j < p.nSize) std::memcpy(&factor, op.data(*scales) + j * 8ull, 8);
+          if (j < p.nSize) known &= op.written(from)[place] != 0;
+          convert(*how, op.data(from) + place, factor, p.reluEn, run.data() + size_t(e) * size);
+        }
+        const uint64_t offset = row_major ? (uint64_t(nd) * p.dstNdStride + uint64_t(i) * p.dstStride) * size
+                                          : uint64_t(first / c0) * p.dstStride * kBlock + uint64_t(i) * c0 * size;
+        uint8_t* target = to.data + offset;
+        if (c.atomic_kind && !op.initialized(target, uint64_t(count) * size))
+          c.report(Kind::uninitialized, "Fixpipe", at, "an atomic operation on device memory that was never written");
+        const uint64_t usable = op.to_device(target, uint64_t(count) * size);
+        c.launch.counters.copied_out += usable;
+        const int kind = c.atomic_kind;
+        const Dtype dtype = c.atomic_dtype;
+        when_due(op, [=] {
+          if (kind == 0) std::memcpy(target, run.data(), usable);
+          else combine(kind, dtype, target, run.data(), usable);
+        });
+      }
+    }
+  if (c.launch.checks() && !known) missing(op, from, "the source");
+}
+
+}  // namespace ophook::rt

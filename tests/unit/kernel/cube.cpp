@@ -1,0 +1,177 @@
+// Products on the cube unit, by its own instructions: z = a b, of one tile that fits L0. One compile serves all types.
+#include "kernel_operator.h"
+
+using namespace AscendC;
+
+struct Shape {
+  uint32_t m, n, k, matrices;
+  uint32_t bias, relu, nz, reserved;
+  uint64_t scale;
+};
+
+constexpr uint32_t up(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
+
+template <typename T, typename C, typename Z>
+class Product {
+  static constexpr uint32_t kC0 = 32 / sizeof(T), kFractal = 512 / sizeof(T);
+
+ public:
+  __aicore__ void Run(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR z, const Shape& shape, QuantMode_t quant) {
+    s = shape;
+    m = up(s.m, 16), n = up(s.n, sizeof(T) == 1 ? 32 : 16), k = up(s.k, sizeof(T) == 4 ? 16 : kC0), ka = up(s.k, kC0);
+    ga.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(a));
+    gb.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(b));
+    gbias.SetGlobalBuffer(reinterpret_cast<__gm__ C*>(bias));
+    gz.SetGlobalBuffer(reinterpret_cast<__gm__ Z*>(z));
+    TPipe pipe;
+    pipe.InitBuffer(a1, 1, m * ka * sizeof(T));
+    pipe.InitBuffer(b1, 1, n * k * sizeof(T));
+    pipe.InitBuffer(a2, 1, m * ka * sizeof(T));
+    pipe.InitBuffer(b2, 1, n * k * sizeof(T));
+    pipe.InitBuffer(c1, 1, n * sizeof(C));
+    pipe.InitBuffer(c2, 1, 1024);
+    pipe.InitBuffer(co1, 1, m * n * sizeof(C));
+    pipe.InitBuffer(factors, 1, n * 8);
+    CopyIn();
+    SplitA();
+    SplitB();
+    Compute();
+    CopyOut(quant);
+  }
+
+ private:
+  __aicore__ Nd2NzParams Rows(uint32_t rows, uint32_t columns, uint32_t stride) {
+    Nd2NzParams p;
+    p.ndNum = 1, p.nValue = rows, p.dValue = columns, p.srcDValue = columns, p.dstNzC0Stride = stride, p.dstNzNStride = 1;
+    return p;
+  }
+  __aicore__ void CopyIn() {
+    LocalTensor<T> at = a1.template AllocTensor<T>(), bt = b1.template AllocTensor<T>();
+    DataCopy(at, ga, Rows(s.m, s.k, m));
+    if constexpr (sizeof(T) == 4) {  // squares need two fractals next to each other: 16 rows at a time
+      for (uint32_t first = 0; first < s.k; first += 16)
+        DataCopy(bt[first * n], gb[first * s.n], Rows(s.k - first < 16 ? s.k - first : 16, s.n, 16));
+    } else {
+      DataCopy(bt, gb, Rows(s.k, s.n, k));
+    }
+    a1.EnQue(at);
+    b1.EnQue(bt);
+    if (s.bias) {
+      LocalTensor<C> t = c1.template AllocTensor<C>();
+      DataCopy(t, gbias, n);
+      c1.EnQue(t);
+    }
+  }
+  __aicore__ void SplitA() {
+    LocalTensor<T> from = a1.template DeQue<T>(), to = a2.template AllocTensor<T>();
+    LoadData2DParams p;
+    p.repeatTimes = ka / kC0, p.srcStride = m / 16, p.dstGap = 0, p.ifTranspose = false;
+    for (uint32_t i = 0; i < m / 16; ++i) {
+      p.startIndex = i;
+      LoadData(to[i * (ka / kC0) * kFractal], from, p);
+    }
+    a2.EnQue(to);
+    a1.FreeTensor(from);
+  }
+  __aicore__ void SplitB() {
+    LocalTensor<T> from = b1.template DeQue<T>(), to = b2.template AllocTensor<T>();
+    if constexpr (sizeof(T) == 2) {
+      LoadData2DParams p;
+      p.repeatTimes = n / 16, p.srcStride = k / 16, p.ifTranspose = true;
+      for (uint32_t i = 0; i < k / 16; ++i) {
+        p.startIndex = i;
+        LoadData(to[i * (n / 16) * kFractal], from, p);
+      }
+    } else {
+      constexpr uint32_t side = sizeof(T) == 1 ? 32 : 16;
+      LoadData2dTransposeParams p;
+      p.repeatTimes = n / side;
+      p.srcStride = sizeof(T) == 1 ? k / 32 : 1;
+      p.dstGap = sizeof(T) == 1 ? 1 : 0;
+      p.dstFracGap = sizeof(T) == 1 ? 0 : n / 16 - 1;
+      for (uint32_t i = 0; i < k / side; ++i) {
+        p.startIndex = sizeof(T) == 1 ? i : i * (n / side);
+        LoadDataWithTranspose(to[i * n * side], from, p);
+      }
+    }
+    b2.EnQue(to);
+    b1.FreeTensor(from);
+  }
+  __aicore__ void Compute() {
+    LocalTensor<T> at = a2.template DeQue<T>(), bt = b2.template DeQue<T>();
+    LocalTensor<C> ct = co1.template AllocTensor<C>();
+    MmadParams p;
+    p.m = s.m, p.n = s.n, p.k = s.k;
+    if (s.bias) {
+      LocalTensor<C> from = c1.template DeQue<C>(), table = c2.template AllocTensor<C>();
+      DataCopy(table, from, {1, uint16_t(n * sizeof(C) / 64), 0, 0});
+      c2.EnQue(table);
+      table = c2.template DeQue<C>();
+      p.cmatrixInitVal = false, p.cmatrixSource = true;
+      Mmad(ct, at, bt, table, p);
+      c2.FreeTensor(table);
+      c1.FreeTensor(from);
+    } else {
+      for (uint32_t i = 0; i < s.matrices; ++i) {  // further ones add to what is there
+        p.cmatrixInitVal = i == 0;
+        Mmad(ct, at, bt, p);
+      }
+    }
+    co1.EnQue(ct);
+    a2.FreeTensor(at);
+    b2.FreeTensor(bt);
+  }
+  __aicore__ void CopyOut(QuantMode_t quant) {
+    LocalTensor<C> ct = co1.template DeQue<C>();
+    FixpipeParamsV220 p;
+    p.nSize = s.n, p.mSize = s.m, p.srcStride = m, p.dstStride = s.n, p.ndNum = 1;
+    p.quantPre = quant, p.reluEn = s.relu != 0, p.deqScalar = s.scale;
+    if (s.nz) {
+      p.dstStride = s.m * 16 * sizeof(Z) / 32;
+      Fixpipe<Z, C, CFG_NZ>(gz, ct, p);
+    } else if (quant == VDEQF16) {  // `bias` holds a factor for each column
+      GlobalTensor<uint64_t> from;
+      from.SetGlobalBuffer(reinterpret_cast<__gm__ uint64_t*>(gbias.GetPhyAddr(0)));
+      LocalTensor<uint64_t> t = factors.template AllocTensor<uint64_t>();
+      DataCopy(t, from, n);
+      SetFlag<HardEvent::MTE2_FIX>(EVENT_ID0);
+      WaitFlag<HardEvent::MTE2_FIX>(EVENT_ID0);
+      Fixpipe(gz, ct, t, p);
+      factors.FreeTensor(t);
+    } else {
+      Fixpipe(gz, ct, p);
+    }
+    co1.FreeTensor(ct);
+  }
+
+  Shape s;
+  uint32_t m, n, k, ka;  // rounded up to fractals; of b and of a
+  GlobalTensor<T> ga, gb;
+  GlobalTensor<C> gbias;
+  GlobalTensor<Z> gz;
+  TQue<TPosition::A1, 1> a1;
+  TQue<TPosition::B1, 1> b1;
+  TQue<TPosition::A2, 1> a2;
+  TQue<TPosition::B2, 1> b2;
+  TQue<TPosition::C1, 1> c1;
+  TQue<TPosition::C2, 1> c2;
+  TQue<TPosition::CO1, 1> co1;
+  TQue<TPosition::A1, 1> factors;
+};
+
+#define PRODUCT(name, T, C, Z, quant)                                                                        \
+  extern "C" __global__ __aicore__ void name(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) { \
+    GET_TILING_DATA_WITH_STRUCT(Shape, shape, tiling);                                                       \
+    Product<T, C, Z> product;                                                                                \
+    product.Run(a, b, bias, z, shape, quant);                                                                \
+  }
+PRODUCT(halves, half, float, float, NoQuant)
+PRODUCT(halves_to_half, half, float, half, F322F16)
+PRODUCT(halves_to_bytes, half, float, int8_t, QF322B8_PRE)
+PRODUCT(bfloats, bfloat16_t, float, float, NoQuant)
+PRODUCT(bfloats_to_bfloat, bfloat16_t, float, bfloat16_t, F322BF16)
+PRODUCT(floats, float, float, float, NoQuant)
+PRODUCT(bytes, int8_t, int32_t, int32_t, NoQuant)
+PRODUCT(bytes_to_half, int8_t, int32_t, half, DEQF16)
+PRODUCT(bytes_to_half_by_column, int8_t, int32_t, half, VDEQF16)
+PRODUCT(bytes_to_bytes, int8_t, int32_t, int8_t, REQ8)

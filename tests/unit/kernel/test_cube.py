@@ -1,0 +1,106 @@
+"""The cube unit by its own instructions, against torch: all pairs of types, tails, bias, conversions on the way out."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ophook_npu.kernel import Entry
+from ophook_npu.kernel.findings import KernelReport
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.source import INPUT, OUTPUT, TILING, Argument, Settings
+
+SOURCE = Path(__file__).parent / "cube.cpp"
+TYPES = {"half": torch.float16, "bfloat": torch.bfloat16, "float": torch.float32, "byte": torch.int8}
+NUMBERS = {torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.int32: 3, torch.bfloat16: 27}
+
+
+def inputs(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(sum(shape))
+    if dtype == torch.int8:
+        return torch.randint(-20, 20, shape, generator=generator, dtype=torch.int8)
+    return torch.randn(shape, generator=generator).to(dtype)
+
+
+def run(
+    name: str, a: torch.Tensor, b: torch.Tensor, out: torch.dtype, *, bias: torch.Tensor | None = None,
+    factors: torch.Tensor | None = None, relu: bool = False,
+    nz: bool = False, scale: float = 1.0, times: int = 1, on_wait: bool = True, shape: tuple[int, ...] | None = None,
+) -> tuple[torch.Tensor, KernelReport]:  # fmt: skip
+    (m, k), n = a.shape, b.shape[1]
+    z = Block(shape or (m, n), NUMBERS[out])
+    (bits,) = struct.unpack("I", struct.pack("f", scale))
+    tiling = np.frombuffer(struct.pack("8IQ", m, n, k, times, bias is not None, relu, nz, 0, bits), np.uint8)
+    extra = next((t for t in (bias, factors) if t is not None), torch.zeros(n))
+    arguments = [
+        Argument("a", Block.of(a, name), INPUT), Argument("b", Block.of(b, name), INPUT),
+        Argument("bias", Block.of(extra, name), INPUT),
+        Argument("z", z, OUTPUT), Argument("tiling", Block.of(tiling, name), TILING),
+    ]  # fmt: skip
+    report = Entry(SOURCE, name=name).run(arguments, 1, settings=Settings(on_wait=on_wait, strict=True))
+    return z.array(True), report
+
+
+def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.int() @ b.int() if a.dtype == torch.int8 else a.float() @ b.float()
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(16, 16, 16), (48, 32, 64), (33, 96, 40), (17, 5, 3), (128, 64, 128)])
+@pytest.mark.parametrize("kind", TYPES)
+def test_products(kind: str, m: int, n: int, k: int) -> None:
+    a, b = inputs(TYPES[kind], m, k), inputs(TYPES[kind], k, n)
+    out = torch.int32 if kind == "byte" else torch.float32
+    for times in (1, 3):
+        z, report = run("halves" if kind == "half" else f"{kind}s", a, b, out, times=times)
+        assert not report.findings, [str(f) for f in report.findings]
+        torch.testing.assert_close(z, times * product(a, b), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_bias_is_added_once(kind: str) -> None:
+    a, b = inputs(TYPES[kind], 32, 48), inputs(TYPES[kind], 48, 64)
+    out = torch.int32 if kind == "byte" else torch.float32
+    bias = (torch.arange(64) * 3 - 50).to(out)
+    z, report = run("halves" if kind == "half" else f"{kind}s", a, b, out, bias=bias)
+    assert not report.findings, [str(f) for f in report.findings]
+    torch.testing.assert_close(z, product(a, b) + bias, rtol=1e-4, atol=1e-4)
+
+
+def test_conversions_on_the_way_out() -> None:
+    a, b = inputs(torch.float16, 32, 16), inputs(torch.float16, 16, 32)
+    wanted = product(a, b)
+    z, report = run("halves_to_half", a, b, torch.float16, relu=True)
+    assert not report.findings, [str(f) for f in report.findings]
+    torch.testing.assert_close(z, wanted.relu().half(), rtol=2e-3, atol=1e-3)
+    z, report = run("halves_to_bytes", a, b, torch.int8, scale=8.0)
+    assert not report.findings and (z.int() - (wanted * 8).round().clamp(-128, 127).int()).abs().max() <= 1
+    a, b = a.bfloat16(), b.bfloat16()
+    z, report = run("bfloats_to_bfloat", a, b, torch.bfloat16)
+    assert not report.findings
+    torch.testing.assert_close(z.float(), product(a, b), rtol=1e-2, atol=1e-2)
+    a, b = inputs(torch.int8, 32, 32), inputs(torch.int8, 32, 32)
+    z, report = run("bytes_to_half", a, b, torch.float16, scale=0.125)
+    assert not report.findings and torch.equal(z, (product(a, b) * 0.125).half())
+    scales = 2.0 ** -torch.arange(32).float().remainder(5)
+    factors = scales.view(torch.int32).long()
+    z, report = run("bytes_to_half_by_column", a, b, torch.float16, factors=factors)
+    assert not report.findings and torch.equal(z, (product(a, b) * scales).half())
+    z, report = run("bytes_to_bytes", a, b, torch.int8, scale=0.125, relu=True)
+    assert not report.findings and torch.equal(z.int(), (product(a, b) * 0.125).round().clamp(0, 127).int())
+
+
+def test_the_result_may_stay_in_fractals() -> None:
+    a, b = inputs(torch.float16, 32, 16), inputs(torch.float16, 16, 48)
+    z, report = run("halves", a, b, torch.float32, nz=True, shape=(3, 32, 16))
+    assert not report.findings, [str(f) for f in report.findings]
+    torch.testing.assert_close(z.permute(1, 0, 2).reshape(32, 48), product(a, b), rtol=1e-4, atol=1e-4)
+
+
+def test_conversions_that_do_not_exist_are_refused() -> None:
+    a, b = inputs(torch.float16, 16, 16), inputs(torch.float16, 16, 24)
+    _, report = run("halves", a, b, torch.float32, nz=True)
+    assert "multiples of 16" in next(f.what for f in report.errors if f.call == "Fixpipe")
