@@ -130,7 +130,8 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
         OphookError: it does not compile; with the compiler's lines.
     """
     flags = ("-std=c++17", "-O1", "-g", *_COMMON, f"-I{ROOT / 'host'}", *(f"-I{root}" for root in roots))
-    return _library("host", HOST, [ROOT / "host" / "host.cpp", *sources], flags, [ROOT / "host", *roots])
+    ours = [ROOT / "host", ROOT / "include"]  # what kernels see of a tiling is in the latter
+    return _library("host", HOST, [ROOT / "host" / "host.cpp", *sources], flags, [*ours, *roots])
 
 
 def kernel(source: Path, macros: dict[str, str], prelude: str, roots: Sequence[Path], debug: bool = False) -> Path:

@@ -90,7 +90,9 @@ class Entry:
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
             return _KINDS.get(found.group(1), 0)
-        return _KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) else 0
+        if "matmul_intf.h" in text and not re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE):
+            return _KINDS["MIX_AIC_1_2"]
+        return _KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) or "matmul_intf.h" in text else 0
 
     def address(self) -> int:
         if not self._address:

@@ -68,7 +68,7 @@ std::string attr(const ops::OpAttrDef& a) {
 }
 
 void write_struct(const optiling::TilingDef& def, std::set<std::string>& done, std::string& out) {
-  if (!done.insert(def.GetTilingClassName()).second) return;
+  if (def.known() || !done.insert(def.GetTilingClassName()).second) return;
   for (const auto& f : def.fields())
     if (f.nested) write_struct(def.nested(f), done, out);
   out += "struct " + std::string(def.GetTilingClassName()) + " {\n";
@@ -153,7 +153,7 @@ const char* ascendc_describe() {
 
 const char* ascendc_prelude(const char* type) {
   static thread_local std::string text; // the caller copies it before its next call
-  text = "// The tiling data of " + std::string(type) + ", as its host side registered it.\n#pragma once\n#include <cstdint>\n";
+  text = "// The tiling data of " + std::string(type) + ", as its host side registered it.\n#pragma once\n#include <cstdint>\n#include \"kernel_tiling/kernel_tiling.h\"\n";
   std::set<std::string> done;
   for (const auto& [key, tiling] : registry().tilings) {
     std::unique_ptr<optiling::TilingDef> def(tiling.second());

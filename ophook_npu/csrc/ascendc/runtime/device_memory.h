@@ -77,7 +77,8 @@ void Spans::add(uint64_t begin, const Touch& touch, bool merge, F visit) {
     const bool nothing_after = it == spans_.end() || it->first >= end;
     if (merge && old.end == begin && nothing_after && old.core == touch.core && old.phase == touch.phase &&
         old.atomic == touch.atomic && old.pipe == touch.pipe) {
-      old.end = end, old.seq = touch.seq, old.at = touch.at, old.merged = true;
+      old.merged |= old.seq != touch.seq;  // of one operation there is nothing lost
+      old.end = end, old.seq = touch.seq, old.at = touch.at;
       return;
     }
     if (old.end > begin) it = before;

@@ -52,20 +52,6 @@ bool unpack(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, S
   return known;
 }
 
-template <typename T, typename U>
-void multiply(const std::vector<T>& a, const std::vector<T>& b, uint32_t m, uint32_t n, uint32_t depth, std::vector<U>& c) {
-  std::vector<U> columns(size_t(depth) * n);
-  for (uint32_t j = 0; j < n; ++j)
-    for (uint32_t k = 0; k < depth; ++k) columns[size_t(k) * n + j] = U(b[size_t(j) * depth + k]);
-  for (uint32_t i = 0; i < m; ++i)
-    for (uint32_t k = 0; k < depth; ++k) {
-      const U factor = U(a[size_t(i) * depth + k]);
-      const U* row = columns.data() + size_t(k) * n;
-      U* to = c.data() + size_t(i) * n;
-      for (uint32_t j = 0; j < n; ++j) to[j] += factor * row[j];
-    }
-}
-
 void missing(Operation& op, const Local& tensor, const char* what) {
   op.core.report(Kind::uninitialized, op.call, op.at, text("%s has elements that were never loaded", what), op.core.describe(tensor));
 }
@@ -148,12 +134,6 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
 
 namespace {
 
-// What becomes of one element. A factor is the upper 19 bits of a float, and an offset that is added before rounding.
-struct Conversion {
-  QuantMode_t mode;
-  Dtype from, to;
-  bool eight;
-};
 constexpr Conversion kConversions[] = {
     {NoQuant, Dtype::f32, Dtype::f32, false},   {NoQuant, Dtype::i32, Dtype::i32, false},     {F322F16, Dtype::f32, Dtype::f16, false},
     {F322BF16, Dtype::f32, Dtype::bf16, false}, {DEQF16, Dtype::i32, Dtype::f16, false},      {VDEQF16, Dtype::i32, Dtype::f16, false},
@@ -164,13 +144,15 @@ constexpr Conversion kConversions[] = {
 constexpr const char* kModes[] = {"NoQuant", "F322F16", "F322BF16", "DEQF16", "VDEQF16", "QF322B8_PRE", "VQF322B8_PRE", "REQ8", "VREQ8"};
 bool by_column(QuantMode_t mode) { return mode == VDEQF16 || mode == VQF322B8_PRE || mode == VREQ8; }
 
+}  // namespace
+
 const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dtype to) {
   std::string allowed;
   for (const Conversion& c : kConversions) {
     if (c.mode == mode && c.from == from && c.to == to) return &c;
     if (c.mode == mode) allowed += text("%s%s to %s", allowed.empty() ? "" : ", ", name_of(c.from), name_of(c.to));
   }
-  op.core.report(Kind::data_type, "Fixpipe", op.at,
+  op.core.report(Kind::data_type, op.call, op.at,
                  text("%s to %s with quantPre %s; allowed: %s", name_of(from), name_of(to), mode <= VREQ8 ? kModes[mode] : "?", allowed.c_str()));
   return nullptr;
 }
@@ -199,8 +181,6 @@ void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool r
   const float rounded = std::nearbyint(value) + float(offset);
   *to = static_cast<uint8_t>(int32_t(rounded != rounded ? 0.0f : std::min(std::max(rounded, least), most)));
 }
-
-}  // namespace
 
 void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
   Core& c = core();

@@ -17,7 +17,8 @@ class TilingDef {
     size_t offset, size, align, count;  // offset from the object's begin
     bool nested;
   };
-  explicit TilingDef(const char* name) : name_(name) {}
+  // `known`: the kernel has the structure from the interface's own header.
+  explicit TilingDef(const char* name, bool known = false) : name_(name), known_(known) {}
   virtual ~TilingDef() = default;
   void SaveToBuffer(void* to, size_t capacity) const {
     if (to && GetDataSize() <= capacity) save(static_cast<uint8_t*>(to));
@@ -33,6 +34,7 @@ class TilingDef {
     return most;
   }
   const char* GetTilingClassName() const { return name_.c_str(); }
+  bool known() const { return known_; }
   const std::vector<Field>& fields() const { return fields_; }
   const TilingDef& nested(const Field& f) const {
     return *reinterpret_cast<const TilingDef*>(reinterpret_cast<const uint8_t*>(this) + f.offset);
@@ -59,6 +61,7 @@ class TilingDef {
   size_t size_of(const Field& f) const { return f.nested ? nested(f).GetDataSize() : f.size; }
   size_t align_of(const Field& f) const { return f.nested ? nested(f).align() : f.align; }
   std::string name_;
+  bool known_ = false;
   std::vector<Field> fields_;
 };
 

@@ -108,6 +108,8 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, u
 
 }  // namespace AscendC
 
+using AscendC::GetSysWorkSpacePtr;  // kernels say it without the namespace, too
+
 #define ASCEND_IS_AIV (::ophook::rt::is_vector_core())
 #define ASCEND_IS_AIC (!::ophook::rt::is_vector_core())
 #undef assert

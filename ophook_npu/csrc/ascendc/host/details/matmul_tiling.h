@@ -1,0 +1,170 @@
+// matmul_tiling: how a product is dealt to the cores, and what each keeps in the cube's memories. The sizes are chosen here;
+// those of the vendor's own tool may differ.
+#pragma once
+
+#include <algorithm>
+
+#include "../../include/kernel_tiling/kernel_tiling.h"
+#include "platform.h"
+#include "tiling_data.h"
+
+namespace optiling {
+
+class TCubeTiling : public TilingDef {
+ public:
+  TCubeTiling() : TilingDef("TCubeTiling", true) {}
+#define CUBE_TILING(name) TILING_DATA_FIELD_DEF(int32_t, name)
+#include "../../include/ascendc/cube_tiling.inc"
+#undef CUBE_TILING
+};
+
+}  // namespace optiling
+
+namespace matmul_tiling {
+
+enum class TPosition : int32_t { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, MAX };
+enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN };
+enum class DataType {
+  DT_FLOAT = 0, DT_FLOAT16 = 1, DT_INT8 = 2, DT_INT32 = 3, DT_UINT8 = 4, DT_INT16 = 6, DT_UINT16 = 7, DT_UINT32 = 8, DT_INT64 = 9,
+  DT_UINT64 = 10, DT_DOUBLE = 11, DT_BOOL = 12, DT_BFLOAT16 = 27, DT_BF16 = 27, DT_UNDEFINED = 28, DT_INT4 = 29,
+};
+enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM = 1, FIRSTN = 2 };
+enum class MatrixMadType : int32_t { NORMAL = 0, HF32 = 1 };
+enum class DequantType : int32_t { SCALAR = 0, TENSOR = 1 };
+
+class MatmulApiTilingBase {
+ public:
+  MatmulApiTilingBase() = default;
+  explicit MatmulApiTilingBase(const platform_ascendc::PlatformAscendC& platform) {
+    using platform_ascendc::CoreMemType;
+    platform.GetCoreMemSize(CoreMemType::L1, l1_);
+    platform.GetCoreMemSize(CoreMemType::L0_A, l0a_);
+    platform.GetCoreMemSize(CoreMemType::L0_B, l0b_);
+    platform.GetCoreMemSize(CoreMemType::L0_C, l0c_);
+  }
+  virtual ~MatmulApiTilingBase() = default;
+
+  int32_t SetAType(TPosition, CubeFormat format, DataType type, bool transposed = false) { return a_ = {format, type, transposed}, 0; }
+  int32_t SetBType(TPosition, CubeFormat format, DataType type, bool transposed = false) { return b_ = {format, type, transposed}, 0; }
+  int32_t SetCType(TPosition, CubeFormat format, DataType type) { return c_ = {format, type, false}, 0; }
+  int32_t SetBiasType(TPosition, CubeFormat format, DataType type) { return bias_ = {format, type, false}, 0; }
+  int32_t SetDequantType(DequantType) { return 0; }
+  virtual int32_t SetShape(int32_t m, int32_t n, int32_t k) { return single_m_ = m, single_n_ = n, single_k_ = k, 0; }
+  int32_t SetOrgShape(int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k, k); }
+  int32_t SetOrgShape(int32_t m, int32_t n, int32_t ka, int32_t kb) { return m_ = m, n_ = n, ka_ = ka, kb_ = kb, 0; }
+  int32_t SetBias(bool bias) { return has_bias_ = bias, 0; }
+  int32_t EnableBias(bool bias = false) { return SetBias(bias); }
+  int32_t SetFixSplit(int32_t m = -1, int32_t n = -1, int32_t k = -1) { return fixed_m_ = m, fixed_n_ = n, fixed_k_ = k, 0; }
+  int32_t SetBufferSpace(int32_t l1 = -1, int32_t l0c = -1, int32_t = -1, int32_t = -1) {
+    if (l1 > 0) l1_ = uint64_t(l1);
+    if (l0c > 0) l0c_ = uint64_t(l0c);
+    return 0;
+  }
+  int32_t SetTraverse(MatrixTraverse order) { return order_ = order == MatrixTraverse::FIRSTN ? 1 : 0, 0; }
+  int32_t SetMadType(MatrixMadType) { return 0; }
+  int32_t GetBaseM() const { return base_m_; }
+  int32_t GetBaseN() const { return base_n_; }
+  int32_t GetBaseK() const { return base_k_; }
+
+  // 0, or -1 where no such product can be tiled.
+  int64_t GetTiling(optiling::TCubeTiling& tiling) {
+    ::TCubeTiling plain{};
+    if (solve(plain)) return -1;
+#define CUBE_TILING(name) tiling.set_##name(plain.name);
+#include "../../include/ascendc/cube_tiling.inc"
+#undef CUBE_TILING
+    return 0;
+  }
+  int64_t GetTiling(::TCubeTiling& tiling) { return solve(tiling); }
+
+ protected:
+  struct Side {
+    CubeFormat format = CubeFormat::ND;
+    DataType type = DataType::DT_FLOAT16;
+    bool transposed = false;
+  };
+  static int32_t up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
+  virtual int64_t deal() { return single_m_ > 0 && single_n_ > 0 && single_k_ > 0 ? (used_ = 1, 0) : -1; }
+
+  int64_t solve(::TCubeTiling& t) {
+    const int32_t size = ge::GetSizeByDataType(ge::DataType(a_.type));
+    if (size != 1 && size != 2 && size != 4) return -1;
+    if (m_ <= 0 || n_ <= 0 || ka_ <= 0 || kb_ <= 0 || deal()) return -1;
+    const int32_t c0 = 32 / size;
+    // A tile of C fills at most L0C; two tiles of A and of B fit their memories.
+    base_m_ = fixed_m_ > 0 ? fixed_m_ : std::min(up(single_m_, 16), 128);
+    base_n_ = fixed_n_ > 0 ? fixed_n_ : std::min(up(single_n_, 16), int32_t(l0c_ / 4 / uint64_t(base_m_) / 16 * 16));
+    if (fixed_n_ <= 0) base_n_ = std::min(base_n_, 256);
+    const uint64_t rows = uint64_t(std::max(base_m_, base_n_)) * uint64_t(size);
+    base_k_ = fixed_k_ > 0 ? fixed_k_ : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) / c0 * c0);
+    if (base_m_ <= 0 || base_n_ <= 0 || base_k_ <= 0 || base_m_ % 16 || base_n_ % 16 || base_k_ % c0) return -1;
+    const uint64_t left = uint64_t(base_m_) * uint64_t(base_k_) * uint64_t(size), right = uint64_t(base_n_) * uint64_t(base_k_) * uint64_t(size);
+    if (left > l0a_ || right > l0b_ || uint64_t(base_m_) * uint64_t(base_n_) * 4 > l0c_ || left + right > l1_) return -1;
+    const int32_t deep = (single_k_ + base_k_ - 1) / base_k_, held = int32_t(std::min<uint64_t>(l1_ / 2 / (left + right), 4));
+    const int32_t step = std::max(1, std::min(deep, held));
+    const int32_t both = 2 * step * (left + right) <= l1_ ? 2 : 1;
+    t = {};
+    t.usedCoreNum = used_, t.M = m_, t.N = n_, t.Ka = ka_, t.Kb = kb_;
+    t.singleCoreM = single_m_, t.singleCoreN = single_n_, t.singleCoreK = single_k_;
+    t.baseM = base_m_, t.baseN = base_n_, t.baseK = base_k_;
+    t.depthA1 = t.depthB1 = both * step, t.stepM = t.stepN = 1, t.stepKa = t.stepKb = step;
+    t.isBias = has_bias_, t.iterateOrder = order_;
+    t.transLength = int32_t(std::max({left, right, uint64_t(base_m_) * uint64_t(base_n_) * 4}));
+    t.shareL1Size = int32_t(both * step * (left + right)), t.shareL0CSize = base_m_ * base_n_ * 4;
+    t.dbL0A = 2 * left <= l0a_ ? 2 : 1, t.dbL0B = 2 * right <= l0b_ ? 2 : 1, t.dbL0C = 1;
+    t.batchM = t.batchN = t.singleBatchM = t.singleBatchN = 1;
+    t.depthAL1CacheUB = t.depthBL1CacheUB = 1;
+    return 0;
+  }
+
+  Side a_, b_, c_, bias_;
+  int32_t m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, single_m_ = 0, single_n_ = 0, single_k_ = 0;
+  int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1, base_m_ = 0, base_n_ = 0, base_k_ = 0;
+  int32_t used_ = 1, order_ = 0;
+  bool has_bias_ = false;
+  uint64_t l1_ = 512 * 1024, l0a_ = 64 * 1024, l0b_ = 64 * 1024, l0c_ = 128 * 1024;
+};
+
+class MatmulApiTiling : public MatmulApiTilingBase {
+ public:
+  using MatmulApiTilingBase::MatmulApiTilingBase;
+};
+
+class MultiCoreMatmulTiling : public MatmulApiTilingBase {
+ public:
+  using MatmulApiTilingBase::MatmulApiTilingBase;
+  int32_t SetDim(int32_t dim) { return dim_ = dim, 0; }
+  int32_t SetShape(int32_t m, int32_t n, int32_t k) override { return shape_m_ = m, shape_n_ = n, shape_k_ = k, 0; }
+  int32_t SetSingleShape(int32_t m, int32_t n, int32_t k) { return wanted_ = true, MatmulApiTilingBase::SetShape(m, n, k); }
+  int32_t GetSingleShape(int32_t& m, int32_t& n, int32_t& k) const { return m = single_m_, n = single_n_, k = single_k_, 0; }
+  int32_t GetCoreNum(int32_t& dim, int32_t& m_dim, int32_t& n_dim) const { return dim = used_, m_dim = m_dim_, n_dim = n_dim_, 0; }
+
+ private:
+  // The split over m and n that gives the busiest core the least, and of those the one that reads the least.
+  int64_t deal() override {
+    const int32_t m = shape_m_ > 0 ? shape_m_ : m_, n = shape_n_ > 0 ? shape_n_ : n_, k = shape_k_ > 0 ? shape_k_ : std::min(ka_, kb_);
+    if (m <= 0 || n <= 0 || k <= 0 || dim_ <= 0) return -1;
+    auto pieces = [](int32_t whole, int32_t piece) { return (whole + piece - 1) / piece; };
+    if (single_m_ > 0 && single_n_ > 0 && wanted_) {
+      m_dim_ = pieces(m, single_m_), n_dim_ = pieces(n, single_n_);
+    } else {
+      int64_t least = INT64_MAX, reads = INT64_MAX;
+      for (int32_t i = 1; i <= dim_; ++i)
+        for (int32_t j = 1; i * j <= dim_; ++j) {
+          const int32_t rows = std::min(m, up(pieces(m, i), 16)), columns = std::min(n, up(pieces(n, j), 16));
+          const int64_t work = int64_t(rows) * columns, read = int64_t(rows) + columns;
+          if (work > least || (work == least && read >= reads)) continue;
+          least = work, reads = read;
+          single_m_ = rows, single_n_ = columns, m_dim_ = pieces(m, rows), n_dim_ = pieces(n, columns);
+        }
+      single_k_ = k;
+    }
+    if (single_k_ <= 0) single_k_ = k;
+    used_ = m_dim_ * n_dim_;
+    return used_ <= dim_ ? 0 : -1;
+  }
+  int32_t dim_ = 1, shape_m_ = 0, shape_n_ = 0, shape_k_ = 0, m_dim_ = 1, n_dim_ = 1;
+  bool wanted_ = false;  // SetSingleShape says the split
+};
+
+}  // namespace matmul_tiling

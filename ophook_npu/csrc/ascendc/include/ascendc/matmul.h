@@ -1,0 +1,227 @@
+// Matmul objects: a product of whole matrices, tile by tile. Vector cores ask for it and cube cores compute it; with
+// ASCENDC_CUBE_ONLY cube cores do both. Here the core that asks computes, by the same rules, and every access is checked.
+#pragma once
+
+#include "../kernel_operator.h"
+#include "../kernel_tiling/kernel_tiling.h"
+
+enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN };
+enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };
+
+namespace ophook::rt {
+
+struct MatrixSide {
+  Local local;
+  Global global;
+  Dtype dtype = Dtype::other;
+  bool given = false, on_core = false, fractals = false, transposed = false;
+  int64_t rows = 0, columns = 0;  // of the matrix that it is a part of, as it lies in memory
+};
+struct MatrixProduct {
+  MatrixSide a, b, bias, c;
+  int64_t m = 0, n = 0, k = 0;          // of this core
+  int64_t first_m = 0, first_n = 0;     // of the tile
+  int64_t tile_m = 0, tile_n = 0;
+  bool in_a_row = false;                // the tile alone, not its place in C
+  int atomic = 0;
+  bool scaled = false, scaled_by_column = false;
+  uint64_t scale = 0;
+  Global scales;
+};
+// False where this core has nothing to do after it: the cube cores of a kernel whose vector cores ask.
+OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, Dtype a, Dtype b, At at);
+OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at);
+OPHOOK_RT void matmul_done(const char* call, At at);
+OPHOOK_RT void matmul_refuse(const char* call, const char* why, At at);
+
+}  // namespace ophook::rt
+
+namespace AscendC {
+
+template <TPosition POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false, LayoutMode LAYOUT = LayoutMode::NONE, bool IBSHARE = false>
+struct MatmulType {
+  static constexpr TPosition pos = POSITION;
+  static constexpr CubeFormat format = FORMAT;
+  using T = TYPE;
+  static constexpr bool isTrans = ISTRANS;
+};
+
+// How the device loads its matrices; what is computed does not depend on it.
+struct MatmulConfig {
+  bool doNorm = true, doBasicBlock = false, doMultiDataLoad = false, doSpecialMDL = false;
+};
+constexpr MatmulConfig CFG_NORM{};
+constexpr MatmulConfig CFG_MDL{false, false, true, false};
+
+template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM>
+class Matmul {
+  using SrcT = typename A::T;
+  using SrcBT = typename B::T;
+  using DstT = typename C::T;
+  using BiasT = typename BIAS::T;
+  using At = ophook::rt::At;
+  static constexpr bool fractal(CubeFormat format) { return format == CubeFormat::NZ; }
+  static_assert((A::format == CubeFormat::ND || fractal(A::format)) && (B::format == CubeFormat::ND || fractal(B::format)) &&
+                    (C::format == CubeFormat::ND || fractal(C::format) || C::format == CubeFormat::ND_ALIGN),
+                "Matmul: only the formats ND and NZ are implemented");
+
+ public:
+  __aicore__ Matmul() {}
+  __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
+    tiling_ = *tiling;
+    ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+    Begin();
+  }
+  // False: this core is done.
+  __aicore__ bool OphookRegister(bool cube_only, const TCubeTiling* tiling, At at) {
+    tiling_ = *tiling;
+    Begin();
+    return ophook::rt::matmul_register(cube_only, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+  }
+
+  __aicore__ void SetOrgShape(int m, int n, int k) { SetOrgShape(m, n, k, k); }
+  __aicore__ void SetOrgShape(int m, int n, int ka, int kb, int kc = 0) { m_ = m, n_ = n, ka_ = ka, kb_ = kb, kc_ = kc ? kc : n; }
+  __aicore__ void SetSingleShape(int m, int n, int k) { single_m_ = m, single_n_ = n, single_k_ = k, Rewind(); }
+  __aicore__ void SetTail(int m = -1, int n = -1, int k = -1) {
+    if (m != -1) single_m_ = m;
+    if (n != -1) single_n_ = n;
+    if (k != -1) single_k_ = k;
+    Rewind();
+  }
+  __aicore__ void SetHF32(bool = false, int = 0) {}
+  template <class T>
+  __aicore__ void SetWorkspace(GlobalTensor<T>&) {}
+  __aicore__ void SetWorkspace(__gm__ const void*, int) {}
+  __aicore__ void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
+
+  __aicore__ void SetTensorA(const GlobalTensor<SrcT>& gm, bool transposed = A::isTrans) { Side(a_, gm, transposed, fractal(A::format)); }
+  __aicore__ void SetTensorA(const LocalTensor<SrcT>& matrix, bool transposed = A::isTrans) { Side(a_, matrix, transposed, fractal(A::format)); }
+  __aicore__ void SetTensorB(const GlobalTensor<SrcBT>& gm, bool transposed = B::isTrans) { Side(b_, gm, transposed, fractal(B::format)); }
+  __aicore__ void SetTensorB(const LocalTensor<SrcBT>& matrix, bool transposed = B::isTrans) { Side(b_, matrix, transposed, fractal(B::format)); }
+  __aicore__ void SetBias(const GlobalTensor<BiasT>& gm) { Side(bias_, gm, false, false); }
+  __aicore__ void SetBias(const LocalTensor<BiasT>& vector) { Side(bias_, vector, false, false); }
+  __aicore__ void DisableBias() { bias_.given = false; }
+  __aicore__ void ClearBias() { bias_.given = false; }
+  __aicore__ void SetQuantScalar(uint64_t scale) { scale_ = scale, scaled_ = true, by_column_ = false; }
+  __aicore__ void SetQuantVector(const GlobalTensor<uint64_t>& scales) { scales_ = scales.view(), scaled_ = by_column_ = true; }
+
+  // The next tile of C; false when there is none left.
+  template <bool sync = true>
+  __aicore__ bool Iterate(bool partial = false, At at = At::here()) {
+    if (partial) ophook::rt::matmul_refuse("Iterate", "sums over several calls (enPartialSum) are not implemented", at);
+    const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM, tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
+    if (next_ >= tiles_m * tiles_n) return Rewind(), false;
+    const bool columns_first = tiling_.iterateOrder == 1;
+    tile_m_ = columns_first ? next_ / tiles_n : next_ % tiles_m;
+    tile_n_ = columns_first ? next_ % tiles_n : next_ / tiles_m;
+    ++next_;
+    return true;
+  }
+  template <bool sync = true>
+  __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+    Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
+  }
+  template <bool sync = true>
+  __aicore__ void GetTensorC(const LocalTensor<DstT>& to, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+    Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
+  }
+  template <bool sync = true>
+  __aicore__ void IterateAll(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, bool = false, bool = false,
+                             At at = At::here()) {
+    Rewind();
+    while (Iterate<sync>(false, at)) Tile("IterateAll", Result(gm), atomic, in_a_row, sync, at);
+  }
+  template <bool sync = true>
+  __aicore__ void IterateAll(const LocalTensor<DstT>& to, uint8_t atomic = 0, At at = At::here()) {
+    Rewind();
+    while (Iterate<sync>(false, at)) Tile("IterateAll", Result(to), atomic, false, sync, at);
+  }
+  __aicore__ void WaitIterateAll(At at = At::here()) { ophook::rt::matmul_done("WaitIterateAll", at); }
+  __aicore__ void WaitGetTensorC(At at = At::here()) { ophook::rt::matmul_done("WaitGetTensorC", at); }
+  __aicore__ void End(At at = At::here()) {
+    ophook::rt::matmul_done("End", at);
+    a_.given = b_.given = bias_.given = false;
+  }
+
+ private:
+  __aicore__ void Rewind() { next_ = 0; }
+  __aicore__ void Begin() {
+    SetOrgShape(tiling_.M, tiling_.N, tiling_.Ka, tiling_.Kb);
+    SetSingleShape(tiling_.singleCoreM, tiling_.singleCoreN, tiling_.singleCoreK);
+    bias_.given = false, scaled_ = by_column_ = false;
+  }
+  template <typename T>
+  static ophook::rt::MatrixSide SideOf(const GlobalTensor<T>& gm, bool transposed, bool fractals) {
+    return {{}, gm.view(), ophook::rt::dtype_of<T>(), true, false, fractals, transposed};
+  }
+  template <typename T>
+  static ophook::rt::MatrixSide SideOf(const LocalTensor<T>& local, bool transposed, bool fractals) {
+    return {local.view(), {}, ophook::rt::dtype_of<T>(), true, true, fractals, transposed};
+  }
+  template <typename Tensor>
+  __aicore__ void Side(ophook::rt::MatrixSide& side, const Tensor& tensor, bool transposed, bool fractals) {
+    side = SideOf(tensor, transposed, fractals);
+    Rewind();
+  }
+  template <typename Tensor>
+  __aicore__ ophook::rt::MatrixSide Result(const Tensor& to) { return SideOf(to, false, fractal(C::format)); }
+  __aicore__ void Tile(const char* call, ophook::rt::MatrixSide c, uint8_t atomic, bool in_a_row, bool sync, At at) {
+    ophook::rt::MatrixProduct p;
+    p.a = a_, p.b = b_, p.bias = bias_, p.c = c;
+    // A matrix in local memory is this core's part alone.
+    const int m = a_.on_core ? single_m_ : m_, ka = a_.on_core ? single_k_ : ka_;
+    const int n = b_.on_core ? single_n_ : n_, kb = b_.on_core ? single_k_ : kb_;
+    p.a.rows = a_.transposed ? ka : m, p.a.columns = a_.transposed ? m : ka;
+    p.b.rows = b_.transposed ? n : kb, p.b.columns = b_.transposed ? kb : n;
+    p.c.rows = m_, p.c.columns = c.on_core ? single_n_ : kc_;
+    p.m = single_m_, p.n = single_n_, p.k = single_k_;
+    p.first_m = int64_t(tile_m_) * tiling_.baseM, p.first_n = int64_t(tile_n_) * tiling_.baseN;
+    p.tile_m = p.m - p.first_m < tiling_.baseM ? p.m - p.first_m : tiling_.baseM;
+    p.tile_n = p.n - p.first_n < tiling_.baseN ? p.n - p.first_n : tiling_.baseN;
+    p.in_a_row = in_a_row, p.atomic = atomic;
+    p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
+    ophook::rt::matmul_tile(call, p, at);
+    if (sync) ophook::rt::matmul_done(call, at);
+  }
+
+  TCubeTiling tiling_{};
+  ophook::rt::MatrixSide a_, b_, bias_;
+  int m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, kc_ = 0;
+  int single_m_ = 0, single_n_ = 0, single_k_ = 0;
+  int next_ = 0, tile_m_ = 0, tile_n_ = 0;
+  bool scaled_ = false, by_column_ = false;
+  uint64_t scale_ = 0;
+  ophook::rt::Global scales_;
+};
+
+namespace matmul_details {
+template <class MM>
+__aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeTiling* tiling) {
+  return mm.OphookRegister(cube_only, tiling, at);
+}
+template <class MM, class... Rest>
+__aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeTiling* tiling, Rest&&... rest) {
+  const bool stays = mm.OphookRegister(cube_only, tiling, at);
+  return Register(cube_only, at, rest...) && stays;
+}
+}  // namespace matmul_details
+
+}  // namespace AscendC
+
+namespace matmul {
+using AscendC::CFG_MDL;
+using AscendC::CFG_NORM;
+using AscendC::Matmul;
+using AscendC::MatmulConfig;
+using AscendC::MatmulType;
+}  // namespace matmul
+
+#ifdef ASCENDC_CUBE_ONLY
+#define OPHOOK_CUBE_ONLY true
+#else
+#define OPHOOK_CUBE_ONLY false
+#endif
+// The cube cores of a kernel whose vector cores ask serve them until the end: nothing after it is theirs.
+#define REGIST_MATMUL_OBJ(tpipe, workspace, ...)                                                                                  \
+  static_cast<void>(workspace);                                                                                                   \
+  if (!::AscendC::matmul_details::Register(OPHOOK_CUBE_ONLY, ::ophook::rt::At::here(), __VA_ARGS__)) return

@@ -1,0 +1,255 @@
+// Matmul objects: what a tile of the product reads, computes and writes, and whether its tiling fits the cube's memories.
+#include "ascendc/matmul.h"
+
+#include "arithmetic.h"
+#include "fractal.h"
+
+namespace ophook::rt {
+namespace {
+
+constexpr int64_t up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+// Elements [first_row, + rows) x [first_column, + columns) of a matrix as it lies in memory, as T.
+template <typename T>
+class Reader {
+ public:
+  Reader(Operation& op, const MatrixSide& side, const char* role) : op_(op), side_(side), role_(role), size_(size_of(side.dtype)) {}
+
+  bool read(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, std::vector<T>& out) {
+    out.resize(size_t(rows * columns));
+    if (!side_.fractals) {
+      for (int64_t r = 0; r < rows; ++r)
+        if (!piece((first_row + r) * side_.columns + first_column, columns, out.data() + r * columns)) return false;
+      return true;
+    }
+    const int64_t c0 = 32 / size_, height = up(side_.rows, 16);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns;) {
+        const int64_t column = first_column + c, count = std::min(columns - c, c0 - column % c0);
+        if (!piece((column / c0 * height + first_row + r) * c0 + column % c0, count, out.data() + r * columns + c)) return false;
+        c += count;
+      }
+    return true;
+  }
+
+ private:
+  bool piece(int64_t first, int64_t count, T* out) {
+    const uint64_t at = uint64_t(first) * size_, bytes = uint64_t(count) * size_;
+    const uint8_t* from;
+    bool known;
+    if (side_.on_core) {
+      if (!op_.inside(side_.local, at, bytes, role_)) return false;
+      op_.reads(side_.local, at, bytes);
+      from = op_.data(side_.local) + at;
+      known = all_written(op_.written(side_.local) + at, bytes);
+    } else {
+      from = side_.global.data + at;
+      if (op_.from_device(from, bytes) < bytes) return false;
+      known = op_.initialized(from, bytes);
+      op_.core.launch.counters.copied_in += bytes;
+    }
+    if (op_.core.launch.checks() && !known)
+      op_.core.report(Kind::uninitialized, op_.call, op_.at, text("%s has elements that were never written", role_));
+    if constexpr (std::is_same_v<T, float>) wide(side_.dtype, from, out, size_t(count));
+    else
+      for (int64_t i = 0; i < count; ++i) {
+        if (side_.dtype == Dtype::i32) std::memcpy(&out[i], from + i * 4, 4);
+        else out[i] = static_cast<int8_t>(from[i]);
+      }
+    return true;
+  }
+
+  Operation& op_;
+  const MatrixSide& side_;
+  const char* role_;
+  const int64_t size_;
+};
+
+QuantMode_t mode_of(const MatrixProduct& p, bool whole) {
+  if (whole) {
+    if (p.c.dtype == Dtype::f16) return p.scaled_by_column ? VDEQF16 : DEQF16;
+    if (p.c.dtype == Dtype::i8 || p.c.dtype == Dtype::u8) return p.scaled_by_column ? VREQ8 : REQ8;
+    return NoQuant;
+  }
+  if (p.c.dtype == Dtype::f16) return F322F16;
+  if (p.c.dtype == Dtype::bf16) return F322BF16;
+  if (p.c.dtype == Dtype::i8 || p.c.dtype == Dtype::u8) return p.scaled_by_column ? VQF322B8_PRE : QF322B8_PRE;
+  return NoQuant;
+}
+bool takes_factor(QuantMode_t mode) { return mode != NoQuant && mode != F322F16 && mode != F322BF16; }
+
+template <typename T, typename U>
+void product(Operation& op, const MatrixProduct& p) {
+  std::vector<T> a, b;
+  // `multiply` wants the rows of a, and of b the columns.
+  Reader<T> left(op, p.a, "the left matrix"), right(op, p.b, "the right matrix");
+  if (p.a.transposed) {
+    std::vector<T> lying;
+    if (!left.read(0, p.k, p.first_m, p.tile_m, lying)) return;
+    a.resize(lying.size());
+    for (int64_t k = 0; k < p.k; ++k)
+      for (int64_t i = 0; i < p.tile_m; ++i) a[size_t(i * p.k + k)] = lying[size_t(k * p.tile_m + i)];
+  } else if (!left.read(p.first_m, p.tile_m, 0, p.k, a)) {
+    return;
+  }
+  if (p.b.transposed) {
+    if (!right.read(p.first_n, p.tile_n, 0, p.k, b)) return;
+  } else {
+    std::vector<T> lying;
+    if (!right.read(0, p.k, p.first_n, p.tile_n, lying)) return;
+    b.resize(lying.size());
+    for (int64_t k = 0; k < p.k; ++k)
+      for (int64_t j = 0; j < p.tile_n; ++j) b[size_t(j * p.k + k)] = lying[size_t(k * p.tile_n + j)];
+  }
+  std::vector<U> c(size_t(p.tile_m * p.tile_n), U(0));
+  if (p.bias.given) {
+    std::vector<U> row;
+    MatrixSide side = p.bias;
+    side.rows = 1, side.columns = p.first_n + p.tile_n;
+    if (!Reader<U>(op, side, "the bias").read(0, 1, p.first_n, p.tile_n, row)) return;
+    for (int64_t i = 0; i < p.tile_m; ++i) std::copy(row.begin(), row.end(), c.begin() + i * p.tile_n);
+  }
+  multiply(a, b, uint32_t(p.tile_m), uint32_t(p.tile_n), uint32_t(p.k), c);
+  op.core.launch.counters.elements += uint64_t(p.tile_m) * uint64_t(p.tile_n) * uint64_t(p.k);
+
+  const QuantMode_t mode = mode_of(p, std::is_same_v<U, int32_t>);
+  const Conversion* how = conversion_of(op, mode, std::is_same_v<U, int32_t> ? Dtype::i32 : Dtype::f32, p.c.dtype);
+  if (!how) return op.core.stop();
+  if (takes_factor(mode) && !p.scaled) {
+    op.core.report(Kind::parameter, op.call, op.at, text("a result of %s needs SetQuantScalar or SetQuantVector", name_of(p.c.dtype)));
+    return;
+  }
+  const uint32_t size = size_of(p.c.dtype);
+  const int64_t c0 = size == 1 ? 32 : 16, height = up(p.c.rows, 16);
+  auto put = [&](int64_t place, const uint8_t* from, uint64_t bytes) {
+    const uint64_t at = uint64_t(place) * size;
+    if (p.c.on_core) {
+      if (!op.inside(p.c.local, at, bytes, "the result")) return false;
+      op.writes(p.c.local, at, bytes);
+      std::memcpy(op.data(p.c.local) + at, from, bytes);
+      std::memset(op.written(p.c.local) + at, 1, bytes);
+      return true;
+    }
+    uint8_t* to = p.c.global.data + at;
+    if (p.atomic && !op.initialized(to, bytes))
+      op.core.report(Kind::uninitialized, op.call, op.at, "an atomic operation on device memory that was never written");
+    const uint64_t usable = op.to_device(to, bytes);
+    op.core.launch.counters.copied_out += usable;
+    if (p.atomic) combine(p.atomic, p.c.dtype, to, from, usable);
+    else std::memcpy(to, from, usable);
+    return usable == bytes;
+  };
+  std::vector<uint8_t> row(size_t(p.tile_n) * size);
+  for (int64_t i = 0; i < p.tile_m; ++i) {
+    for (int64_t j = 0; j < p.tile_n; ++j) {
+      uint64_t factor = p.scale;
+      if (takes_factor(mode) && p.scaled_by_column) {
+        const uint8_t* from = p.scales.data + (p.first_n + j) * 8;
+        if (i == 0 && op.from_device(from, 8) < 8) return;
+        std::memcpy(&factor, from, 8);
+      }
+      convert(*how, reinterpret_cast<const uint8_t*>(&c[size_t(i * p.tile_n + j)]), factor, false, row.data() + j * size);
+    }
+    const int64_t line = (p.in_a_row ? 0 : p.first_m) + i, first = p.in_a_row ? 0 : p.first_n;
+    if (!p.c.fractals) {
+      if (!put(line * (p.in_a_row ? p.tile_n : p.c.columns) + first, row.data(), row.size())) return;
+      continue;
+    }
+    for (int64_t j = 0; j < p.tile_n; j += c0) {
+      const int64_t rows = p.in_a_row ? up(p.tile_m, 16) : height, count = std::min(c0, p.tile_n - j);
+      if (!put(((first + j) / c0 * rows + line) * c0, row.data() + j * size, uint64_t(count) * size)) return;
+    }
+  }
+}
+
+}  // namespace
+
+bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At at) {
+  Core& c = core();
+  bool cubes = false, vectors = false;
+  for (const auto& each : c.launch.cores) (each->is_vector ? vectors : cubes) = true;
+  const char* call = "REGIST_MATMUL_OBJ";
+  if (!cubes) {
+    c.report(Kind::wrong_core, call, at, "the kernel runs on vector cores alone; KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) gives it cube cores");
+    c.stop();
+  }
+  if (cube_only && c.is_vector) {
+    c.report(Kind::wrong_core, call, at, "with ASCENDC_CUBE_ONLY the cube cores ask, and this is a vector core");
+    c.stop();
+  }
+  if (!cube_only && !vectors) {
+    c.report(Kind::parameter, call, at, "nobody asks: vector cores do, unless ASCENDC_CUBE_ONLY is defined before the include");
+    c.stop();
+  }
+  if (!cube_only && !c.is_vector) return false;
+  Operation op(c, Pipe::S, call, at);
+  const struct { const char* name; int32_t value; } positive[] = {
+      {"singleCoreM", t->singleCoreM}, {"singleCoreN", t->singleCoreN}, {"singleCoreK", t->singleCoreK}, {"baseM", t->baseM},
+      {"baseN", t->baseN}, {"baseK", t->baseK}, {"M", t->M}, {"N", t->N}, {"Ka", t->Ka}, {"Kb", t->Kb}, {"depthA1", t->depthA1}, {"depthB1", t->depthB1}};
+  for (const auto& each : positive)
+    if (each.value <= 0) {
+      c.report(Kind::parameter, call, at, text("%s of the tiling is %d; allowed: from 1 on. GetTiling fills it, and the kernel must read it", each.name, each.value));
+      c.stop();
+    }
+  const int32_t c0 = int32_t(32 / size_of(a));
+  if (t->baseM % 16 || t->baseN % 16 || t->baseK % c0)
+    c.report(Kind::alignment, call, at, text("baseM %d, baseN %d, baseK %d; baseM and baseN must be multiples of 16, baseK of %d", t->baseM, t->baseN, t->baseK, c0));
+  auto fits = [&](const char* name, Memory memory, uint64_t bytes) {
+    const uint32_t have = c.launch.sizes.bytes[int(memory)];
+    if (bytes <= have) return;
+    c.report(Kind::local_capacity, call, at, text("the tiling puts %llu bytes into %s, which has %u", (unsigned long long)bytes, name, have));
+  };
+  auto twice = [](int32_t buffers) { return uint64_t(buffers > 0 ? buffers : 1); };
+  const uint64_t left = uint64_t(t->baseM) * uint64_t(t->baseK) * size_of(a), right = uint64_t(t->baseN) * uint64_t(t->baseK) * size_of(b);
+  fits("L0A", Memory::l0a, left * twice(t->dbL0A));
+  fits("L0B", Memory::l0b, right * twice(t->dbL0B));
+  fits("L0C", Memory::l0c, uint64_t(t->baseM) * uint64_t(t->baseN) * 4 * twice(t->dbL0C));
+  fits("L1", Memory::l1, left * uint64_t(t->depthA1) + right * uint64_t(t->depthB1));
+  return true;
+}
+
+void matmul_tile(const char* call, const MatrixProduct& p, At at) {
+  Core& c = core();
+  c.settle();
+  Operation op(c, Pipe::FIX, call, at);
+  // The object itself waits for what lies in its own core's memory.
+  if (p.a.on_core || p.b.on_core || p.bias.on_core || p.c.on_core) {
+    c.settle_all();
+    for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
+  }
+  if (!p.a.given || !p.b.given) {
+    c.report(Kind::parameter, call, at, p.a.given ? "SetTensorB was not called" : "SetTensorA was not called");
+    c.stop();
+  }
+  for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
+    if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
+  const int64_t left = p.a.transposed ? p.a.rows : p.a.columns, right = p.b.transposed ? p.b.columns : p.b.rows;
+  if (p.k > left || p.k > right) {
+    c.report(Kind::parameter, call, at, text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows", (long long)p.k,
+                                             (long long)left, (long long)right));
+    return;
+  }
+  const bool whole = p.a.dtype == Dtype::i8;
+  const bool known = p.a.dtype == p.b.dtype && (whole || p.a.dtype == Dtype::f16 || p.a.dtype == Dtype::bf16 || p.a.dtype == Dtype::f32);
+  if (!known) {
+    c.report(Kind::data_type, call, at, text("%s x %s; implemented: half, bfloat16_t, float and int8_t with themselves", name_of(p.a.dtype), name_of(p.b.dtype)));
+    c.stop();
+  }
+  if (whole) product<int32_t, int32_t>(op, p);
+  else product<float, float>(op, p);
+}
+
+// The scalar unit, and with it all that follows, knows that the product is there.
+void matmul_done(const char* call, At at) {
+  Core& c = core();
+  c.begin(Pipe::S, call, at);
+  c.join(Pipe::S, c.snapshot(Pipe::FIX));
+  c.settle();
+}
+
+void matmul_refuse(const char* call, const char* why, At at) {
+  core().report(Kind::parameter, call, at, why);
+  core().stop();
+}
+
+}  // namespace ophook::rt

@@ -1,0 +1,104 @@
+// Matmul objects.
+#include "common.h"
+#include "lib/matmul_intf.h"
+
+KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+
+namespace {
+
+constexpr int32_t kSide = 32;
+using Matrix = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+using Product = Matmul<Matrix, Matrix, Matrix>;
+
+inline TCubeTiling square(int32_t side = kSide) {
+  TCubeTiling t{};
+  t.usedCoreNum = 2, t.M = t.N = t.Ka = t.Kb = side, t.singleCoreM = t.singleCoreN = t.singleCoreK = side;
+  t.baseM = t.baseN = kSide, t.baseK = 32, t.depthA1 = t.depthB1 = 1;
+  return t;
+}
+inline void good(Product& mm, GM_ADDR x, GM_ADDR y, GM_ADDR z) {
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y));
+  mm.IterateAll(part(z));
+}
+
+}  // namespace
+
+template <bool wrong>
+void reads_what_is_still_computed(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  mm.SetTensorA(part(x));
+  mm.SetTensorB(part(y));
+  mm.IterateAll<false>(part(z));
+  if (!wrong) mm.WaitIterateAll();
+  TBuf<TPosition::VECCALC> work;
+  pipe.InitBuffer(work, kBytes);
+  DataCopy(work.Get<float>(), part(z), kCount);  // FAULT missing_sync
+  mm.End();
+}
+EXPORT(reads_what_is_still_computed)
+
+template <bool wrong>
+void the_right_matrix_is_missing(ARGUMENTS) {
+  const TCubeTiling t = square();
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  mm.SetTensorA(part(x));
+  if (!wrong) mm.SetTensorB(part(y));
+  mm.IterateAll(part(z));  // FAULT parameter
+  mm.End();
+}
+EXPORT(the_right_matrix_is_missing)
+
+template <bool wrong>
+void the_tiling_was_never_read(ARGUMENTS) {
+  TCubeTiling t{};
+  if (!wrong) t = square();
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);  // FAULT parameter
+  good(mm, x, y, z);
+}
+EXPORT(the_tiling_was_never_read)
+
+template <bool wrong>
+void tile_larger_than_l0c(ARGUMENTS) {
+  TCubeTiling t = square();
+  if (wrong) t.baseM = 256, t.baseN = 256;
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);  // FAULT local_capacity
+  good(mm, x, y, z);
+}
+EXPORT(tile_larger_than_l0c)
+
+template <bool wrong>
+void a_tile_that_is_no_fractal(ARGUMENTS) {
+  TCubeTiling t = square();
+  if (wrong) t.baseN = 24;
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);  // FAULT alignment
+  good(mm, x, y, z);
+}
+EXPORT(a_tile_that_is_no_fractal)
+
+// The last core has fewer rows, and does not say so.
+template <bool wrong>
+void a_tail_that_is_not_set(ARGUMENTS) {
+  TCubeTiling t = square();
+  t.M = 2 * kSide, t.singleCoreM = wrong ? kSide + 16 : kSide;
+  TPipe pipe;
+  Product mm;
+  REGIST_MATMUL_OBJ(&pipe, workspace, mm, &t);
+  const uint64_t first = GetBlockIdx() * t.singleCoreM * kSide;
+  mm.SetTensorA(whole(x)[first]);
+  mm.SetTensorB(whole(y));
+  mm.IterateAll(whole(z)[first]);  // FAULT global_bounds
+  mm.End();
+}
+EXPORT(a_tail_that_is_not_set)

@@ -1,0 +1,101 @@
+// Matmul objects in other ways than examples/ascendc_matmul uses them: tile by tile through the vector core, several at once,
+// asynchronously, from NZ and into it, quantized. Each of the two vector cores of a block has half the rows of z.
+#include "kernel_operator.h"
+#include "lib/matmul_intf.h"
+
+using namespace AscendC;
+
+template <typename T>
+using Plain = MatmulType<TPosition::GM, CubeFormat::ND, T>;
+template <typename T>
+using Fractal = MatmulType<TPosition::GM, CubeFormat::NZ, T>;
+template <typename T>
+using OnCore = MatmulType<TPosition::VECIN, CubeFormat::ND, T>;
+
+template <typename T>
+inline GlobalTensor<T> at(GM_ADDR memory, uint64_t first = 0) {
+  GlobalTensor<T> tensor;
+  tensor.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(memory) + first);
+  return tensor;
+}
+#define KERNEL(name) extern "C" __global__ __aicore__ void name(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling)
+#define TILING GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling); TPipe pipe
+#define ROW (GetBlockIdx() * t.singleCoreM)
+
+// z = leaky_relu(a b): every tile passes through the vector core.
+KERNEL(through_the_vector_core) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, OnCore<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TQue<TPosition::VECOUT, 1> queue;
+  pipe.InitBuffer(queue, 1, t.baseM * t.baseN * sizeof(float));
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  const int down = (t.singleCoreM + t.baseM - 1) / t.baseM;
+  for (int i = 0; mm.Iterate<true>(); ++i) {
+    LocalTensor<float> tile = queue.AllocTensor<float>();
+    mm.GetTensorC<true>(tile, false, true);
+    LeakyRelu(tile, tile, 0.1f, t.baseM * t.baseN);
+    queue.EnQue(tile);
+    tile = queue.DeQue<float>();
+    const DataCopyParams rows(t.baseM, t.baseN / 8, 0, (t.N - t.baseN) / 8);
+    DataCopy(at<float>(z, (ROW + i % down * t.baseM) * t.N + i / down * t.baseN), tile, rows);
+    queue.FreeTensor(tile);
+  }
+  mm.End();
+}
+
+// z = (a b) b: the second product reads what the first one wrote, and two objects are registered at once.
+KERNEL(one_after_the_other) {
+  TILING;
+  Matmul<Plain<float>, Plain<float>, Plain<float>> first, second;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), first, &t, second, &t);
+  GlobalTensor<float> middle = at<float>(workspace, ROW * t.N);
+  first.SetTensorA(at<float>(a, ROW * t.Ka));
+  first.SetTensorB(at<float>(b));
+  first.IterateAll<false>(middle);
+  first.WaitIterateAll();
+  first.End();
+  second.SetTensorA(middle);
+  second.SetTensorB(at<float>(b));
+  second.IterateAll(at<float>(z, ROW * t.N));
+  second.End();
+}
+
+// z = a b^T of bytes, divided by 8.
+KERNEL(bytes_to_half) {
+  TILING;
+  Matmul<Plain<int8_t>, MatmulType<TPosition::GM, CubeFormat::ND, int8_t, true>, Plain<half>, Plain<int32_t>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  mm.SetTensorA(at<int8_t>(a, ROW * t.Ka));
+  mm.SetTensorB(at<int8_t>(b));
+  mm.SetQuantScalar(__builtin_bit_cast(uint32_t, 0.125f));
+  mm.IterateAll(at<half>(z, ROW * t.N));
+  mm.End();
+}
+
+// Everything in fractals, a transposed, columns of tiles first; one vector core has it all.
+KERNEL(fractals) {
+  TILING;
+  Matmul<Fractal<half>, Fractal<half>, Fractal<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  mm.SetTensorA(at<half>(a), true);
+  mm.SetTensorB(at<half>(b));
+  mm.IterateAll(at<float>(z));
+  mm.End();
+}
+
+// Both vector cores add a half of k to z.
+KERNEL(halves_of_k) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  const int first = GetBlockIdx() * t.singleCoreK;
+  mm.SetTensorA(at<half>(a, first));
+  mm.SetTensorB(at<half>(b, first * t.N));
+  SetAtomicAdd<float>();
+  mm.IterateAll(at<float>(z), 1);
+  SetAtomicNone();
+  mm.End();
+}

@@ -1,0 +1,139 @@
+"""Matmul objects against torch, and the tiling of host and kernel. The example's operator runs its own inputs."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ophook_npu import kernel
+from ophook_npu.kernel import Entry
+from ophook_npu.kernel.findings import KernelReport
+from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.operator import _Call
+from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Settings
+from ophook_npu.sim.build import CSRC
+
+HERE = Path(__file__).parent
+EXAMPLE = HERE.parents[2] / "examples" / "ascendc_matmul"
+FIELDS = re.findall(
+    r"^CUBE_TILING\((\w+)\)", (CSRC / "ascendc/include/ascendc/cube_tiling.inc").read_text(), re.MULTILINE
+)
+M, N, K = 64, 96, 48
+
+
+def tiling(**given: int) -> Block:
+    values = {
+        "usedCoreNum": 2, "M": M, "N": N, "Ka": K, "Kb": K, "singleCoreM": M // 2, "singleCoreN": N, "singleCoreK": K,
+        "baseM": 16, "baseN": 32, "baseK": 32, "depthA1": 2, "depthB1": 2, "stepM": 1, "stepN": 1, **given,
+    }  # fmt: skip
+    assert not set(values) - set(FIELDS)
+    return Block.of(np.array([values.get(name, 0) for name in FIELDS], np.int32), "tiling")
+
+
+def run(
+    name: str, a: torch.Tensor, b: torch.Tensor, z: Block, t: Block, *, source: str = "matmul.cpp", role: int = OUTPUT,
+    blocks: int = 1,
+) -> KernelReport:  # fmt: skip
+    arguments = [
+        Argument("a", Block.of(a, name), INPUT), Argument("b", Block.of(b, name), INPUT), Argument("z", z, role),
+        Argument("workspace", Block((M * N,), 0), WORKSPACE), Argument("tiling", t, TILING),
+    ]  # fmt: skip
+    report = Entry(HERE / source, name=name).run(arguments, blocks, settings=Settings(on_wait=True, strict=True))
+    assert not report.findings, [str(f) for f in report.findings]
+    return report
+
+
+def matrices(dtype: torch.dtype = torch.float16, k: int = K, n: int = N) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    return torch.randn(M, k, generator=generator).to(dtype), torch.randn(k, n, generator=generator).to(dtype)
+
+
+def nz(x: torch.Tensor) -> torch.Tensor:
+    """Rows by columns of 16 as fractals lie in memory."""
+    return x.reshape(x.shape[0], -1, 16).permute(1, 0, 2).contiguous()
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_tiles_pass_through_the_vector_core(order: int) -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    run("through_the_vector_core", a, b, z, tiling(iterateOrder=0, baseM=16 + 16 * order))
+    wanted = torch.nn.functional.leaky_relu(a.float() @ b.float(), 0.1)
+    torch.testing.assert_close(z.array(True), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_product_of_a_product() -> None:
+    a, b = matrices(torch.float32, 48, 48)
+    z = Block((M, 48), 0)
+    run("one_after_the_other", a, b, z, tiling(N=48, singleCoreN=48))
+    torch.testing.assert_close(z.array(True), a @ b @ b, rtol=1e-3, atol=1e-3)
+
+
+def test_bytes() -> None:
+    generator = torch.Generator().manual_seed(3)
+    a, b = (torch.randint(-9, 9, shape, generator=generator, dtype=torch.int8) for shape in ((M, K), (N, K)))
+    z = Block((M, N), 1)
+    run("bytes_to_half", a, b, z, tiling())
+    assert torch.equal(z.array(True), (a.int() @ b.int().t()).float().div(8).half())
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_fractals(order: int) -> None:
+    a, b = matrices()
+    z = Block((N // 16, M, 16), 0)
+    run("fractals", nz(a.t()), nz(b), z, tiling(singleCoreM=M, iterateOrder=order))
+    torch.testing.assert_close(z.array(True), nz(a.float() @ b.float()), rtol=1e-4, atol=1e-4)
+
+
+def test_cores_add_to_one_result() -> None:
+    a, b = matrices(k=64)
+    z = Block((M, N), 0)
+    z.view[:] = 0
+    run("halves_of_k", a, b, z, tiling(Ka=64, Kb=64, singleCoreM=M, singleCoreK=32), role=BOTH)
+    torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
+
+
+def test_cube_cores_may_ask_themselves() -> None:
+    a, b = matrices(torch.float32)
+    z = Block((M, N), 0)
+    run("cube_only", a, b, z, tiling(), source="cube_only.cpp", blocks=2)
+    torch.testing.assert_close(z.array(True), a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_the_example() -> None:
+    example = kernel.load(EXAMPLE)
+    names = runpy.run_path(str(EXAMPLE / "inputs.py"))
+    for arguments in names["inputs"]():
+        x, wanted = arguments[0], names["reference"](*arguments)
+        close = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 2e-2}[x.dtype]
+        torch.testing.assert_close(example(*arguments), wanted, rtol=close, atol=10 * close)
+        assert not example.findings, [str(f) for f in example.findings]
+
+
+def test_tilings_cover_the_result_and_fit_the_memories() -> None:
+    example = kernel.load(EXAMPLE)
+    for m, n, k in [(1, 1, 1), (16, 16, 16), (1000, 24, 4096), (7, 8192, 64), (4096, 4096, 4096), (333, 777, 55)]:
+        for dtype in (torch.float16, torch.float32, torch.bfloat16):
+            # Only shapes are looked at.
+            blocks = [Block((0,), 0) for _ in range(3)]
+            bias = torch.float16 if dtype == torch.float16 else torch.float32
+            for block, shape, kind in zip(blocks, ((m, k), (k, n), (n,)), (dtype, dtype, bias), strict=True):
+                block.shape, block.dtype = shape, {torch.float16: 1, torch.float32: 0, torch.bfloat16: 27}[kind]
+            choice = example._choose([torch.empty(0, dtype=d) for d in (dtype, dtype, bias)])
+            tile = _Call(example, blocks, choice, {}, [(m, n)]).tile()
+            data = np.frombuffer(ctypes.string_at(tile.data, tile.size), np.int32)
+            t = dict(zip(FIELDS, data[1:].tolist(), strict=True))
+            pieces = -(-m // t["singleCoreM"]) * -(-n // t["singleCoreN"])
+            assert pieces == t["usedCoreNum"] <= 40 and tile.block_dim == (pieces + 1) // 2
+            size = dtype.itemsize
+            assert t["baseM"] % 16 == t["baseN"] % 16 == t["baseK"] % (32 // size) == 0
+            assert t["baseM"] * t["baseN"] * 4 <= 128 << 10
+            left, right = t["baseM"] * t["baseK"] * size, t["baseN"] * t["baseK"] * size
+            assert left * t["dbL0A"] <= 64 << 10 and right * t["dbL0B"] <= 64 << 10
+            assert left * t["depthA1"] + right * t["depthB1"] <= 512 << 10
