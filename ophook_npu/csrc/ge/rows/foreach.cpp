@@ -19,7 +19,8 @@ void norms_rule(Shaper& s) {
 
 using Operands = Tensors;
 
-// Calls f with the i-th tensors of `lists` lists and the number behind them: one for all, or the i-th of as many.
+// Calls f with the i-th tensors of `lists` lists and the number after them: one for all, or the i-th of as many. It is
+// a number and no tensor, as in the aclnn rows: x ** 2 is x * x there, and maximum passes NaN on in the same way.
 template <typename F>
 Results each(const Args& a, size_t lists, F f) {
   Results out;
@@ -28,9 +29,9 @@ Results each(const Args& a, size_t lists, F f) {
   for (size_t i = 0; i < count; ++i) {
     Operands x;
     for (size_t list = 0; list < lists; ++list) x.push_back(a[list * count + i]);
-    at::Tensor number;
+    at::Scalar number;
     if (numbers.defined())
-      number = numbers.numel() == 1 ? numbers.reshape({}) : numbers.flatten()[static_cast<int64_t>(i)];
+      number = number_of(numbers.numel() == 1 ? numbers : numbers.flatten()[static_cast<int64_t>(i)]);
     out.push_back(f(x, number));
   }
   return out;
@@ -38,7 +39,7 @@ Results each(const Args& a, size_t lists, F f) {
 
 Results powers_of(const Args& a) {
   Results out;
-  for (size_t i = 1; i < a.count(); ++i) out.push_back(at::pow(a[0].reshape({}), a[i]));
+  for (size_t i = 1; i < a.count(); ++i) out.push_back(at::pow(number_of(a[0]), a[i]));
   return out;
 }
 
@@ -46,44 +47,44 @@ Results powers_of(const Args& a) {
 
 #define EACH(type, proto, lists, ...)                                                                            \
   {"Foreach" #type, proto, each_rule, [](const Args& a) {                                                        \
-     return each(a, lists, [](const Operands& x, [[maybe_unused]] const at::Tensor& n) { return __VA_ARGS__; }); \
+     return each(a, lists, [](const Operands& x, [[maybe_unused]] const at::Scalar& n) { return __VA_ARGS__; }); \
    }}
 #define WITH_NUMBER "x* scalar -> y*"
 #define WITH_NUMBERS "x* scalars -> y*"
 const Family foreach_rows = {
     EACH(AddScalar, WITH_NUMBER, 1, at::add(x[0], n)),
     EACH(AddScalarList, WITH_NUMBERS, 1, at::add(x[0], n)),
-    EACH(AddList, "x1* x2* alpha -> y*", 2, kernels::list_sum(x[0], x[1], number_of(n))),
+    EACH(AddList, "x1* x2* alpha -> y*", 2, kernels::list_sum(x[0], x[1], n)),
     EACH(SubScalar, WITH_NUMBER, 1, at::sub(x[0], n)),
     EACH(SubScalarList, WITH_NUMBERS, 1, at::sub(x[0], n)),
-    EACH(SubList, "x1* x2* alpha -> y*", 2, kernels::list_difference(x[0], x[1], number_of(n))),
+    EACH(SubList, "x1* x2* alpha -> y*", 2, kernels::list_difference(x[0], x[1], n)),
     EACH(MulScalar, WITH_NUMBER, 1, at::mul(x[0], n)),
     EACH(MulScalarList, WITH_NUMBERS, 1, at::mul(x[0], n)),
     EACH(MulList, "x1* x2* -> y*", 2, at::mul(x[0], x[1])),
     EACH(DivScalar, WITH_NUMBER, 1, at::div(x[0], n)),
     EACH(DivScalarList, WITH_NUMBERS, 1, at::div(x[0], n)),
     EACH(DivList, "x1* x2* -> y*", 2, at::div(x[0], x[1])),
-    EACH(MaximumScalar, WITH_NUMBER, 1, at::maximum(x[0], n)),
-    EACH(MaximumScalarList, WITH_NUMBERS, 1, at::maximum(x[0], n)),
+    EACH(MaximumScalar, WITH_NUMBER, 1, at::clamp_min(x[0], n)),
+    EACH(MaximumScalarList, WITH_NUMBERS, 1, at::clamp_min(x[0], n)),
     EACH(MaximumList, "x1* x2* -> y*", 2, at::maximum(x[0], x[1])),
-    EACH(MinimumScalar, WITH_NUMBER, 1, at::minimum(x[0], n)),
-    EACH(MinimumScalarList, WITH_NUMBERS, 1, at::minimum(x[0], n)),
+    EACH(MinimumScalar, WITH_NUMBER, 1, at::clamp_max(x[0], n)),
+    EACH(MinimumScalarList, WITH_NUMBERS, 1, at::clamp_max(x[0], n)),
     EACH(MinimumList, "x1* x2* -> y*", 2, at::minimum(x[0], x[1])),
     EACH(PowScalar, WITH_NUMBER, 1, at::pow(x[0], n)),
-    EACH(PowScalarList, WITH_NUMBERS, 1, at::pow(x[0], number_of(n))),  // as aclnn: squares exactly
+    EACH(PowScalarList, WITH_NUMBERS, 1, at::pow(x[0], n)),
     EACH(PowList, "x1* x2* -> y*", 2, at::pow(x[0], x[1])),
     {"ForeachPowScalarAndTensor", "scalar x* -> y*", each_after_scalar_rule, powers_of},
-    EACH(AddcdivScalar, "x1* x2* x3* scalar -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], number_of(n))),
-    EACH(AddcdivScalarList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], number_of(n))),
-    EACH(AddcdivList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], number_of(n))),
-    EACH(AddcmulScalar, "x1* x2* x3* scalar -> y*", 3, kernels::list_addcmul(x[0], x[1], x[2], number_of(n))),
-    EACH(AddcmulScalarList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcmul(x[0], x[1], x[2], number_of(n))),
-    EACH(AddcmulList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcmul(x[0], x[1], x[2], number_of(n))),
-    EACH(LerpScalar, "x1* x2* weight -> y*", 2, at::lerp(x[0], x[1], n.to(x[0].scalar_type()))),
+    EACH(AddcdivScalar, "x1* x2* x3* scalar -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], n)),
+    EACH(AddcdivScalarList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], n)),
+    EACH(AddcdivList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], n)),
+    EACH(AddcmulScalar, "x1* x2* x3* scalar -> y*", 3, kernels::list_addcmul(x[0], x[1], x[2], n)),
+    EACH(AddcmulScalarList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcmul(x[0], x[1], x[2], n)),
+    EACH(AddcmulList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcmul(x[0], x[1], x[2], n)),
+    EACH(LerpScalar, "x1* x2* weight -> y*", 2, at::lerp(x[0], x[1], n)),
     EACH(LerpList, "x1* x2* weight* -> y*", 3, at::lerp(x[0], x[1], x[2])),
     {"ForeachNorm", "x* scalar -> y*", norms_rule,
      [](const Args& a) {
-       return each(a, 1, [](const Operands& x, const at::Tensor& n) { return at::linalg_vector_norm(x[0], n.item()); });
+       return each(a, 1, [](const Operands& x, const at::Scalar& n) { return at::linalg_vector_norm(x[0], n); });
      }},
 
     EACH(Abs, "x* -> y*", 1, at::abs(x[0])),
