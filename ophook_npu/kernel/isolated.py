@@ -48,8 +48,8 @@ def call(function: Callable[[], Any], timeout: float) -> Any:
             data += piece
     finally:
         os.close(reader)
-        status = os.waitpid(child, 0)[1]
-    if late:
+        status = _end(child)
+    if late or not (data or status):
         raise OphookError("timeout", f"the kernel did not end within {timeout:g} s: an endless loop?", todo="--timeout")
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
@@ -60,6 +60,19 @@ def call(function: Callable[[], Any], timeout: float) -> Any:
     if kind == "raised":
         raise value
     return value
+
+
+def _end(child: int) -> int:
+    """The wait status of a child that answered or was killed; one that stays is killed, and its answer counts."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        gone, status = os.waitpid(child, os.WNOHANG)
+        if gone:
+            return status
+        time.sleep(0.001)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return 0
 
 
 def _serve(function: Callable[[], Any], writer: int) -> None:

@@ -58,7 +58,7 @@ assert (root / "whole").exists()
 def test_of_several_processes_one_publishes(tmp_path: Path) -> None:
     command = [sys.executable, "-c", MAKE, str(tmp_path), "0.3"]
     processes = [subprocess.Popen(command) for _ in range(4)]
-    assert [process.wait() for process in processes] == [0] * 4
+    assert [process.wait(120) for process in processes] == [0] * 4
     assert (tmp_path / "log").read_text() == "made "
     assert not list(tmp_path.glob("*building*"))
 
@@ -66,9 +66,10 @@ def test_of_several_processes_one_publishes(tmp_path: Path) -> None:
 def test_a_killed_build_leaves_nothing_that_counts(tmp_path: Path) -> None:
     first = subprocess.Popen([sys.executable, "-c", MAKE, str(tmp_path), "60"])
     while not list(tmp_path.glob("out.building-*/half")):
+        assert first.poll() is None
         time.sleep(0.01)
     first.kill()
-    first.wait()
+    first.wait(120)
     assert not (tmp_path / "out").exists()
     assert subprocess.run([sys.executable, "-c", MAKE, str(tmp_path), "0"]).returncode == 0
     assert not list(tmp_path.glob("*building*"))
@@ -86,7 +87,7 @@ with locked(Path(sys.argv[1]) / "lock"):
     with log.open("a") as file: file.write("out\\n")
 """
     processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
-    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
     assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
 
 

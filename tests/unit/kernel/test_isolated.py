@@ -40,6 +40,14 @@ def test_endless_loop_is_ended() -> None:
         isolated.call(loop, 0.3)
 
 
+def test_a_child_that_answers_and_does_not_leave_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated.os, "_exit", lambda status: signal.pause())  # in the child; a fork's end can hang
+    clock = isolated.time.monotonic
+    start = clock()
+    monkeypatch.setattr(isolated.time, "monotonic", lambda: start + 100 * (clock() - start))
+    assert isolated.call(lambda: "here", 3000) == "here"
+
+
 def test_compare_names_the_first_difference() -> None:
     a = np.array([[1.0, 2.0], [3.0, float("nan")]], np.float32)
     assert compare(a, a.copy()) == ""

@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -161,10 +162,13 @@ def test_a_long_run_shows_a_bar_and_ctrl_c_leaves_whole_files(here):
         os.close(slave)
         assert [process.stdout.readline() for _ in range(2)] == ["go\n", "still\n"]
         process.send_signal(signal.SIGINT)
+        killer = threading.Timer(120, process.kill)  # or a Ctrl-C that was lost would leave this test waiting
+        killer.start()
         shown = b""
         with contextlib.suppress(OSError):  # the other end closes when the program ends
             while piece := os.read(master, 65536):
                 shown += piece
+        killer.cancel()
         assert process.wait(60) == 130 and process.stdout.read() == ""
     os.close(master)
     text = shown.decode()
