@@ -32,8 +32,9 @@ bash "$root/scripts/setup_venv.sh" "$venv"
 cd "$root"
 workers=$(test_processes)
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(threads_each "$workers")}
+# A worker that crashed, or that a test kept waiting for ten minutes, is replaced once: each would meet the same test.
 # In the order of tests/weights.json: the longest files first, not those with the most tests.
-pytest=(-m pytest -n "$workers" --dist loadfile --no-loadscope-reorder)
+pytest=(-m pytest -n "$workers" --dist loadfile --no-loadscope-reorder --max-worker-restart 1)
 if [ "$coverage" = 1 ]; then
     "$venv/bin/python" -m coverage erase
     pytest=(-m coverage run "${pytest[@]}")
