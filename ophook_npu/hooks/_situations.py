@@ -165,10 +165,11 @@ def _ddp(b: Bench) -> str:
 
     if sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # else it asks for this machine's name, which may take long
-    with tempfile.NamedTemporaryFile() as file:
+    with tempfile.TemporaryDirectory() as folder:  # the store removes its own file
         dist.init_process_group(
-            {"cpu": "gloo", "npu": "hccl"}[b.device], init_method=f"file://{file.name}", rank=0, world_size=1
+            {"cpu": "gloo", "npu": "hccl"}[b.device], init_method=f"file://{folder}/store", rank=0, world_size=1
         )
+        model = y = None
         try:
             model = nn.parallel.DistributedDataParallel(b.model)
             with b.hook():
@@ -176,6 +177,9 @@ def _ddp(b: Bench) -> str:
                 y.sum().backward()
                 return b.answer(y)
         finally:
+            # The reducer goes first: as the group's last owner it would join the group's threads with the GIL held,
+            # and a thread that lets go of a Python callback waits for the GIL.
+            del model, y
             dist.destroy_process_group()
 
 
