@@ -48,6 +48,23 @@ int report(const char* text, char* error, size_t capacity) {
   return 1;
 }
 
+// Calls f with the row of the call; what it throws is the text in `error`, for no exception may leave this library.
+template <typename F>
+int with_row(const ge_call& call, char* error, size_t capacity, F f) {
+  const Entry* found = find(call.type);
+  if (!found) return report("the table has no such operator", error, capacity);
+  try {
+    f(*found);
+    return 0;
+  } catch (const c10::Error& problem) {
+    return report(problem.what_without_backtrace(), error, capacity);
+  } catch (const std::exception& problem) {
+    return report(problem.what(), error, capacity);
+  } catch (...) {
+    return report("an exception of an unknown type", error, capacity);
+  }
+}
+
 }  // namespace
 
 Family::Family(std::initializer_list<Row> family) { rows().insert(rows().end(), family); }
@@ -282,28 +299,17 @@ const char* ophook_ge_proto(const char* type) {
 const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()[index].type : nullptr; }
 
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
-  const Entry* found = find(call->type);
-  if (!found) return report("the table has no such operator", error, capacity);
-  try {
-    Shaper shaper(*call, found->attributes);
-    found->row->rule(shaper);
-    return 0;
-  } catch (const c10::Error& problem) {
-    return report(problem.what_without_backtrace(), error, capacity);
-  } catch (const std::exception& problem) {
-    return report(problem.what(), error, capacity);
-  } catch (...) {
-    return report("an exception of an unknown type", error, capacity);
-  }
+  return with_row(*call, error, capacity, [&](const Entry& found) {
+    Shaper shaper(*call, found.attributes);
+    found.row->rule(shaper);
+  });
 }
 
 int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
-  const Entry* found = find(call->type);
-  if (!found) return report("the table has no such operator", error, capacity);
-  try {
+  return with_row(*call, error, capacity, [&](const Entry& found) {
     const sim::KernelScope scope;
-    Args args(*call, found->attributes);
-    Results results = found->row->run(args);
+    Args args(*call, found.attributes);
+    Results results = found.row->run(args);
     for (size_t i = 0; i < results.size() && i < call->output_count; ++i) {
       at::Tensor out = args.output(i);
       // A device does not tell a scalar from a tensor with one element; what the caller allocated decides.
@@ -313,12 +319,5 @@ int ophook_ge_run(const ge_call* call, char* error, size_t capacity) {
                       " has another shape than its rule gave: " + c10::str(results[i].sizes(), " and ", out.sizes()));
       if (results[i].data_ptr() != out.data_ptr() || out.numel() == 0) out.copy_(results[i]);
     }
-    return 0;
-  } catch (const c10::Error& problem) {
-    return report(problem.what_without_backtrace(), error, capacity);
-  } catch (const std::exception& problem) {
-    return report(problem.what(), error, capacity);
-  } catch (...) {
-    return report("an exception of an unknown type", error, capacity);
-  }
+  });
 }
