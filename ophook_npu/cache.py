@@ -152,12 +152,19 @@ def _make(root: Path, make: Callable[[Path], None], on_start: Callable[[], None]
 
 
 def hashes(root: Path) -> dict[str, str]:
-    """The hash of every library, program and script below ``root``, links to folders included, by its path there."""
+    """The hash of every library, program and script below ``root``, links to folders included, by its path there.
+
+    Of a library that is another name of its neighbour, that name.
+    """
     found = {}
     for folder, _, names in os.walk(root, followlinks=True):
         for name in names:
             path = Path(folder) / name
             if name.endswith((".so", ".sh")) or ".so." in name or os.access(path, os.X_OK):
+                neighbour = os.readlink(path) if path.is_symlink() else "/"
+                if "/" not in neighbour:
+                    found[str(path.relative_to(root))] = f"link to {neighbour}"
+                    continue
                 found[str(path.relative_to(root))] = hashlib.blake2b(path.read_bytes(), digest_size=32).hexdigest()
     return dict(sorted(found.items()))
 

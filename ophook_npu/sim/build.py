@@ -3,7 +3,8 @@
 The result is a folder laid out like a CANN installation::
 
     <cache>/sim/<key>/
-        lib64/        libascendcl.so, libopapi.so, libge_runner.so, …
+        lib64/        libascendcl.so, libopapi.so, libge_runner.so, … and CANN's other names of them
+        include/      CANN's headers, and those of aclnn functions (`ophook_npu.sim.headers`)
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
         bin/npu-smi   set_env.sh
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
@@ -24,7 +25,8 @@ from ophook_npu import __version__, cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
-from ophook_npu.sim import soc
+from ophook_npu.sim import headers, soc
+from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import set_env_script
 from ophook_npu.toolchain import Library, Progress
 
@@ -32,6 +34,12 @@ CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
 _SOURCES = (".cpp", ".h", ".inc")
+
+# What programs link to or load by other names: CANN has the same functions in more libraries.
+_OTHER_NAMES = {
+    "libascendcl.so": ("libacl_rt.so",),
+    "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
+}
 
 # Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores.
 _UNIT, _ATEN_UNIT = 40_000, 80_000
@@ -75,7 +83,9 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library(
             "libascendcl.so",
-            sources("acl", "runtime", "settings", "core_limits", "operator_description", "unimplemented"),
+            sources(
+                "acl", "runtime", "settings", "contexts", "host", "core_limits", "operator_description", "unimplemented"
+            ),
             exported,
             (core,),
             here,
@@ -145,7 +155,8 @@ def recipe() -> str:
     torch, torch_npu = require()
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
-    data = [*sorted((CSRC / "include").rglob("*.h")), *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
+    own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
+    data = [*own_headers, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
 
 
@@ -257,7 +268,9 @@ def _take(ready: Prebuilt, root: Path) -> None:
     be run.
     """
     ready.verify("sim")
-    (root / "lib64").symlink_to(ready.folder / "sim" / "lib64")
+    (root / "lib64").mkdir()
+    for library in (ready.folder / "sim" / "lib64").iterdir():
+        (root / "lib64" / library.name).symlink_to(library)
     (root / "opp" / "vendors").mkdir(parents=True)
     (root / "opp" / "vendors" / VENDOR).symlink_to(ready.folder / "sim" / "opp" / "vendors" / VENDOR)
     shutil.copytree(ready.folder / "sim" / "bin", root / "bin")
@@ -268,7 +281,11 @@ def _take(ready: Prebuilt, root: Path) -> None:
 def _lay_out(root: Path) -> None:
     for folder in ("runtime", "compiler", "opp/vendors"):
         (root / folder).mkdir(parents=True, exist_ok=True)
+    for name, others in _OTHER_NAMES.items():
+        for other in others:
+            (root / "lib64" / other).symlink_to(name)
     _lay_out_headers(root / "include")
+    headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     (root / "set_env.sh").write_text(set_env_script())
     shutil.copytree(CSRC / "rules", root / "rules")
     if (root / "opp" / "vendors" / VENDOR).is_dir():
@@ -276,11 +293,16 @@ def _lay_out(root: Path) -> None:
 
 
 def _lay_out_headers(include: Path) -> None:
-    """CANN's headers, for the C++ that torchair generates: our own, and links to those in the torch_npu wheel."""
+    """CANN's headers, for C++ clients and the C++ that torchair generates: our own, and links to those in the torch_npu
+    wheel.
+    """
     shutil.copytree(CSRC / "include", include)
-    wheel = require()[1].path / "include" / "third_party" / "acl" / "inc"
-    for header in wheel.rglob("*.h"):
-        link = include / header.relative_to(wheel)
+    third_party = require()[1].path / "include" / "third_party"
+    acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
+    found = {include / header.relative_to(top): header for top in (acl, hccl) for header in top.rglob("*.h")}
+    # hccl.h names its neighbour so.
+    found |= {include / "third_party" / header.relative_to(third_party): header for header in hccl.rglob("*.h")}
+    for link, header in found.items():
         if not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -35,12 +36,29 @@ def _exported(library: Path) -> list[str]:
     return [line.split()[-1] for line in output.stdout.splitlines()]
 
 
+def rows(libopapi: Path) -> dict[str, str]:
+    """What each aclnn function of the library tells of its parameters, as in its row: ``(In, self, Out, out)``."""
+    suffix = "GetWorkspaceSize"
+    names = [name.removesuffix(suffix) for name in _exported(libopapi) if name.endswith(suffix)]
+    told = _ask(
+        libopapi,
+        """
+import json
+answers = {}
+for name in json.load(sys.stdin):
+    ask = getattr(table, name + "Parameters")
+    ask.restype = ctypes.c_char_p
+    answers[name] = ask().decode()
+print(json.dumps(answers))
+""",
+        json.dumps(names),
+    )
+    found: dict[str, str] = json.loads(told)
+    return found
+
+
 def _graph_types(libopapi: Path) -> list[str]:
-    # The table is asked in a process of its own: libopapi brings torch's libraries with it.
     code = """
-import ctypes, sys
-import torch
-table = ctypes.CDLL(sys.argv[1])
 table.ophook_ge_type.restype = ctypes.c_char_p
 table.ophook_ge_type.argtypes = [ctypes.c_size_t]
 index = 0
@@ -48,10 +66,17 @@ while (name := table.ophook_ge_type(index)) is not None:
     print(name.decode())
     index += 1
 """
+    return sorted(_ask(libopapi, code).split())
+
+
+def _ask(libopapi: Path, code: str, given: str = "") -> str:
+    # In a process of its own: libopapi brings torch's libraries with it.
+    code = f"import ctypes, sys\nimport torch\ntable = ctypes.CDLL(sys.argv[1])\n{code}"
     environ = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    result = subprocess.run([sys.executable, "-c", code, str(libopapi)], capture_output=True, text=True, env=environ)
+    command = [sys.executable, "-c", code, str(libopapi)]
+    result = subprocess.run(command, input=given, capture_output=True, text=True, env=environ)
     if result.returncode:
         raise OphookError(
             "simulator", f"{libopapi} cannot be loaded: {result.stderr.strip()[-300:]}", todo="ophook-npu doctor"
         )
-    return sorted(result.stdout.split())
+    return result.stdout

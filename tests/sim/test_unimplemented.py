@@ -10,6 +10,9 @@ from ophook_npu import sim
 from ophook_npu.sim.build import CSRC
 
 NAMES = re.findall(r"^UNIMPLEMENTED\((\w+)\)", (CSRC / "acl" / "unimplemented.cpp").read_text(), re.MULTILINE)
+REFUSED = re.findall(r"^REFUSED(\w*)\((\w+)\)", (CSRC / "acl" / "refused.inc").read_text(), re.MULTILINE)
+ANSWERS = {"": (ctypes.c_int, 200001), "_POINTER": (ctypes.c_void_p, None), "_NUMBER": (ctypes.c_ulong, 0),
+           "_UNDEFINED": (ctypes.c_int, -1)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,19 @@ def libascendcl() -> ctypes.CDLL:
 
 
 def test_there_are_some() -> None:
-    assert len(NAMES) > 10
+    assert len(NAMES) > 5 and len(REFUSED) > 400
+
+
+def test_functions_of_the_headers_that_are_not_simulated_fail_by_name(libascendcl: ctypes.CDLL) -> None:
+    """Whatever they return says so: no code of success, no handle."""
+    for kind, name in REFUSED:
+        function = getattr(libascendcl, name)
+        if kind != "_NOTHING":
+            function.restype, expected = ANSWERS[kind]
+            assert function(0, 0, 0, 0) == expected, name
+        else:
+            function()
+        assert f"[simulated Ascend] {name} is not implemented" in libascendcl.aclGetRecentErrMsg().decode()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -96,7 +96,7 @@ int run_host_call(void* pointer) {
 
 extern "C" {
 
-// ---- devices and contexts ----
+// ---- devices ---- (contexts.cpp has aclrtSetDevice)
 aclError aclInit(const char* config) {
   if (int code = sim_init()) return code;
   // {"defaultDevice": {"default_device": "0"}}: the one setting of ACL's configuration file that changes what is
@@ -121,22 +121,10 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
   *count = uint32_t(sim_device_count());
   return ACL_SUCCESS;
 }
-aclError aclrtSetDevice(int32_t device) { return sim_set_device(device); }
 aclError aclrtGetDevice(int32_t* device) { return sim_get_device(device); }
 aclError aclrtResetDevice(int32_t device) { return sim_reset_device(device); }
 aclError aclrtSynchronizeDevice() { return sim_synchronize_device(-1); }
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) { return sim_synchronize_device(timeout_ms); }
-aclError aclrtGetCurrentContext(aclrtContext* context) {
-  int device = 0;
-  if (int code = sim_get_device(&device)) return code;
-  *context = sim_context(device);
-  return ACL_SUCCESS;
-}
-aclError aclrtSetCurrentContext(aclrtContext context) {
-  int device = sim_context_device(context);
-  if (device < 0) return invalid("aclrtSetCurrentContext", "not a context");
-  return sim_set_device(device);
-}
 aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
   if (device < 0 || device >= sim_device_count()) return invalid("aclrtGetPrimaryCtxState", "no such device");
   if (flags) *flags = 0;

@@ -1,10 +1,20 @@
-// Symbols that torch_npu or torchair need in order to load, for features that are not simulated. Each fails and names
-// itself; none returns success. The C ABI lets one parameterless body answer for any argument list, so this file must
-// not include the headers that declare them.
+// Functions of features that are not simulated: torch_npu or torchair need some of them in order to load, C++ clients
+// link to others without calling them. Each fails and names itself; none returns success. The C ABI lets one
+// parameterless body answer for any argument list, so this file must not include the headers that declare them.
 #include "core/sim.h"
 
 #define UNIMPLEMENTED(name) \
   extern "C" SIM_API int name() { return sim_unimplemented(#name); }
+#define REFUSED(name) UNIMPLEMENTED(name)
+#define REFUSED_AS(type, value, name) \
+  extern "C" SIM_API type name() { return sim_unimplemented(#name), value; }
+#define REFUSED_POINTER(name) REFUSED_AS(void*, nullptr, name)
+#define REFUSED_NUMBER(name) REFUSED_AS(unsigned long, 0ul, name)
+#define REFUSED_UNDEFINED(name) REFUSED_AS(int, -1, name)  // an enumerator's "undefined"
+#define REFUSED_NOTHING(name) \
+  extern "C" SIM_API void name() { sim_unimplemented(#name); }
+
+#include "acl/refused.inc"
 
 // operator dump
 // Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.

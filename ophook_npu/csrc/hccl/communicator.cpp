@@ -5,6 +5,8 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
+#include <thread>
 #include <unordered_map>
 
 #include "here.h"
@@ -177,6 +179,37 @@ SIM_API HcclResult HcclCommInitRootInfo(uint32_t ranks, const HcclRootInfo* root
 SIM_API HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo* root, uint32_t rank,
                                               const HcclCommConfig* config, HcclComm* out) {
   return make("HcclCommInitRootInfoConfig", ranks, root, rank, config, out);
+}
+
+// All ranks in this process, one for each of these devices. They find each other as ranks of several processes do, so
+// each is made on a thread of its own.
+SIM_API HcclResult HcclCommInitAll(uint32_t count, int32_t* devices, HcclComm* out) {
+  constexpr const char* kName = "HcclCommInitAll";
+  if (!devices || !out) return refuse(HCCL_E_PTR, kName, "a pointer is null");
+  for (uint32_t i = 0; i < count; ++i)
+    if (devices[i] < 0 || devices[i] >= sim_device_count())
+      return refuse(HCCL_E_PARA, kName, "no device " + std::to_string(devices[i]));
+  if (!count || std::set<int32_t>(devices, devices + count).size() != count)
+    return refuse(HCCL_E_PARA, kName, "each device is given once, and there is one at least");
+  HcclRootInfo root;
+  if (const HcclResult code = HcclGetRootInfo(&root)) return code;
+  std::vector<HcclResult> codes(count, HCCL_E_INTERNAL);
+  std::vector<std::string> reasons(count);
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      codes[i] = make(kName, count, &root, i, nullptr, &out[i]);
+      const char* reason = sim_error_message();
+      if (codes[i] && reason) reasons[i] = reason;
+    });
+  for (std::thread& thread : threads) thread.join();
+  HcclResult failed = HCCL_SUCCESS;
+  for (uint32_t i = 0; i < count; ++i)
+    if (codes[i] && !failed) sim_fail(int(failed = codes[i]), "%s", reasons[i].c_str());
+  if (failed)
+    for (uint32_t i = 0; i < count; ++i)
+      if (!codes[i]) HcclCommDestroy(out[i]);
+  return failed;
 }
 
 // Every field may be set; those that tune the network (buffers, algorithms, retries) have nothing to tune here.

@@ -1,0 +1,69 @@
+// libascendcl: contexts. A device has a default one, made by aclrtSetDevice; a program may make others. Here all of a
+// device's contexts share its streams and memory: what differs between them is who may use them, and for how long.
+#include <memory>
+
+#include "acl/acl.h"
+#include "core/handles.h"
+#include "core/sim.h"
+
+namespace {
+
+struct Context {
+  int device;
+};
+using Contexts = sim::Handles<Context>;
+
+// The one made by aclrtCreateContext that this thread works in; null for a device's default one.
+thread_local void* made = nullptr;
+
+int use(int device, void* context) {
+  const int code = sim_set_device(device);
+  if (code == ACL_SUCCESS) made = context;
+  return code;
+}
+
+}  // namespace
+
+extern "C" {
+
+aclError aclrtSetDevice(int32_t device) { return use(device, nullptr); }
+
+aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
+  if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");
+  if (int code = sim_set_device(device)) return code;
+  *context = made = Contexts::all().add(std::make_shared<Context>(Context{device}));
+  return ACL_SUCCESS;
+}
+
+aclError aclrtDestroyContext(aclrtContext context) {
+  if (!Contexts::all().take(context))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyContext: %p was not made by aclrtCreateContext", context);
+  if (made == context) made = nullptr;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetCurrentContext(aclrtContext context) {
+  if (auto found = Contexts::all().find(context)) return use(found->device, context);
+  const int device = sim_context_device(context);
+  if (device < 0) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetCurrentContext: %p is not a context", context);
+  return use(device, nullptr);
+}
+
+aclError aclrtGetCurrentContext(aclrtContext* context) {
+  if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetCurrentContext: null pointer");
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  const auto own = made ? Contexts::all().find(made) : nullptr;
+  *context = own && own->device == device ? made : sim_context(device);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
+  if (!stream) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCtxGetCurrentDefaultStream: null pointer");
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  *stream = sim_default_stream(device);
+  return ACL_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,169 @@
+// libascendcl: what C++ clients call and torch_npu does not: conversions, data buffers, forms of runtime functions that
+// newer ones replace.
+#include <algorithm>
+#include <cmath>
+
+#include "acl/acl.h"
+#include "acl/operator_description.h"
+#include "core/sim.h"
+
+namespace {
+
+template <typename T>
+bool given(const char* caller, const T* pointer) {
+  if (!pointer) sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", caller);
+  return pointer;
+}
+
+// Rows of `width` bytes, `pitch` bytes apart, span this many.
+size_t span(size_t pitch, size_t width, size_t height) { return height ? (height - 1) * pitch + width : 0; }
+
+int check_rows(const char* caller, size_t to_pitch, size_t from_pitch, size_t width) {
+  if (width <= to_pitch && width <= from_pitch) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: rows of %zu bytes, %zu and %zu bytes apart", caller, width, to_pitch,
+                  from_pitch);
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- data types ----
+size_t aclDataTypeSize(aclDataType dtype) {
+  switch (dtype) {
+    case ACL_DT_UNDEFINED:
+    case ACL_STRING: return 0;
+    case ACL_BOOL:
+    case ACL_INT8:
+    case ACL_UINT8:
+    case ACL_INT4:  // CANN's answer for less than a byte
+    case ACL_UINT1:
+    case ACL_HIFLOAT8:
+    case ACL_FLOAT8_E5M2:
+    case ACL_FLOAT8_E4M3FN:
+    case ACL_FLOAT8_E8M0: return 1;
+    case ACL_FLOAT16:
+    case ACL_BF16:
+    case ACL_INT16:
+    case ACL_UINT16: return 2;
+    case ACL_FLOAT:
+    case ACL_INT32:
+    case ACL_UINT32:
+    case ACL_COMPLEX32: return 4;
+    case ACL_COMPLEX128: return 16;
+    default: return 8;
+  }
+}
+
+float aclFloat16ToFloat(aclFloat16 value) {
+  const int exponent = value >> 10 & 31, fraction = value & 1023;
+  float size = exponent == 31 ? (fraction ? NAN : INFINITY)
+               : exponent     ? std::ldexp(float(1024 + fraction), exponent - 25)
+                              : std::ldexp(float(fraction), -24);
+  return std::copysign(size, value & 0x8000 ? -1.0f : 1.0f);
+}
+
+// To the nearest, ties to even.
+aclFloat16 aclFloatToFloat16(float value) {
+  const auto sign = aclFloat16(std::signbit(value) ? 0x8000 : 0);
+  const float size = std::fabs(value);
+  if (std::isnan(value)) return aclFloat16(sign | 0x7e00);
+  if (size >= 65520.0f) return aclFloat16(sign | 0x7c00);
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  const int step = std::max(exponent - 11, -24);  // the last place has the value 2^step
+  const auto count = int(std::nearbyint(std::ldexp(size, -step)));
+  if (size == 0) return sign;
+  // A count that was rounded up to 2048 makes the next exponent by itself.
+  return aclFloat16(sign | (step == -24 ? count : ((step + 24) << 10) + count));
+}
+
+// ---- data buffers ----
+aclError aclUpdateDataBuffer(aclDataBuffer* buffer, void* data, size_t size) {
+  if (!given("aclUpdateDataBuffer", buffer)) return ACL_ERROR_INVALID_PARAM;
+  *buffer = {data, size};
+  return ACL_SUCCESS;
+}
+void* aclGetDataBufferAddr(const aclDataBuffer* buffer) {
+  return given("aclGetDataBufferAddr", buffer) ? buffer->data : nullptr;
+}
+size_t aclGetDataBufferSizeV2(const aclDataBuffer* buffer) {
+  return given("aclGetDataBufferSizeV2", buffer) ? buffer->size : 0;
+}
+uint32_t aclGetDataBufferSize(const aclDataBuffer* buffer) { return uint32_t(aclGetDataBufferSizeV2(buffer)); }
+
+// ---- where the program runs ----
+aclError aclrtGetRunMode(aclrtRunMode* mode) {
+  if (!given("aclrtGetRunMode", mode)) return ACL_ERROR_INVALID_PARAM;
+  *mode = ACL_HOST;
+  return ACL_SUCCESS;
+}
+aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {  // of ACL's interface
+  if (!given("aclrtGetVersion", major) || !given("aclrtGetVersion", minor) || !given("aclrtGetVersion", patch))
+    return ACL_ERROR_INVALID_PARAM;
+  *major = ACL_MAJOR_VERSION, *minor = ACL_MINOR_VERSION, *patch = ACL_PATCH_VERSION;
+  return ACL_SUCCESS;
+}
+aclError aclrtResetDeviceForce(int32_t device) { return sim_reset_device(device); }
+aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user) {
+  if (!given("aclrtGetUserDevIdByLogicDevId", user)) return ACL_ERROR_INVALID_PARAM;
+  *user = logic;
+  return ACL_SUCCESS;
+}
+
+// ---- memory ----
+aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy) { return sim_malloc(size, out); }
+aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig*) {
+  return sim_malloc(size, out);
+}
+// Device memory is seen by both sides at once.
+aclError aclrtMemFlush(void* pointer, size_t) { return given("aclrtMemFlush", pointer) ? 0 : ACL_ERROR_INVALID_PARAM; }
+aclError aclrtMemInvalidate(void* pointer, size_t) {
+  return given("aclrtMemInvalidate", pointer) ? 0 : ACL_ERROR_INVALID_PARAM;
+}
+aclError aclrtMemcpy2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                       aclrtMemcpyKind kind) {
+  if (int code = check_rows("aclrtMemcpy2d", to_pitch, from_pitch, width)) return code;
+  auto target = static_cast<char*>(to);
+  auto source = static_cast<const char*>(from);
+  for (size_t row = 0; row < height; ++row) {
+    const size_t room = span(to_pitch, width, height - row);
+    if (int code = aclrtMemcpy(target + row * to_pitch, room, source + row * from_pitch, width, kind)) return code;
+  }
+  return ACL_SUCCESS;
+}
+aclError aclrtMemcpy2dAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                            aclrtMemcpyKind kind, aclrtStream stream) {
+  if (int code = check_rows("aclrtMemcpy2dAsync", to_pitch, from_pitch, width)) return code;
+  auto target = static_cast<char*>(to);
+  auto source = static_cast<const char*>(from);
+  for (size_t row = 0; row < height; ++row) {
+    const size_t room = span(to_pitch, width, height - row);
+    if (int code = aclrtMemcpyAsync(target + row * to_pitch, room, source + row * from_pitch, width, kind, stream))
+      return code;
+  }
+  return ACL_SUCCESS;
+}
+
+// ---- streams and events ----
+aclError aclrtCreateEvent(aclrtEvent* out) { return sim_event_create(out); }
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
+  if (!given("aclrtQueryEvent", status)) return ACL_ERROR_INVALID_PARAM;
+  int done = 0;
+  if (int code = sim_event_query(event, &done)) return code;
+  *status = done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
+  return sim_event_synchronize(event, timeout_ms);
+}
+aclError aclmdlRIExecute(aclmdlRI model, int32_t timeout_ms) {
+  void* stream = nullptr;
+  if (int code = sim_stream_create(&stream)) return code;
+  int code = sim_model_execute(model, stream);
+  if (!code) code = sim_stream_synchronize(stream, timeout_ms);
+  const int destroyed = sim_stream_destroy(stream);
+  return code ? code : destroyed;
+}
+
+}  // extern "C"

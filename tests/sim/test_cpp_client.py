@@ -1,0 +1,199 @@
+"""C++ programs as CANN documents them: headers, names of libraries, `examples/aclnn_client`, what clients link to."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ophook_npu import sim, toolchain
+from ophook_npu.npu.installed import torch_npu_wheel
+from ophook_npu.sim import headers
+from ophook_npu.sim.build import CSRC
+from ophook_npu.sim.operators import _exported
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "aclnn_client"
+PLAIN = {name: os.environ[name] for name in ("HOME", "OPHOOK_NPU_CACHE", "CXX") if name in os.environ}
+PLAIN["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+SUM = "21 42 63 84 105 126 on Ascend910B4\n"
+
+
+@pytest.fixture(scope="module")
+def root() -> Path:
+    active = sim.active()
+    assert active is not None
+    return active
+
+
+def _compile(root: Path, source: Path, to: Path, *flags: str) -> str:
+    place = [f"-I{root / 'include'}", f"-L{root / 'lib64'}"]
+    command = [*toolchain.compiler(), "-std=c++17", "-O0", str(source), *place, *flags, "-o", str(to)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert built.returncode == 0, built.stderr[-3000:]
+    return str(to)
+
+
+def _run(*command: str) -> str:
+    start = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--soc", "Ascend910B4", "--", *command]
+    done = subprocess.run(start, capture_output=True, text=True, env=PLAIN, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_the_example_compiles_with_gcc_and_runs(root: Path, tmp_path: Path) -> None:
+    """Linked to the libraries that CANN splits its functions over; ``run`` starts it, and so does ``set_env.sh``."""
+    libraries = ("-lacl_rt", "-lnnopbase", "-lopapi_math", "-lopapi_nn", "-lopapi_transformer")
+    program = _compile(root, EXAMPLE / "add.cpp", tmp_path / "add", *libraries)
+    assert _run(program) == SUM
+    script = f"source {root}/set_env.sh && {program}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=PLAIN, timeout=200)
+    assert (done.returncode, done.stdout) == (0, SUM), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
+def test_the_example_compiles_with_cmake(root: Path, tmp_path: Path) -> None:
+    environ = {**PLAIN, "ASCEND_TOOLKIT_HOME": str(root)}
+    for command in (["cmake", "-S", str(EXAMPLE), "-B", str(tmp_path)], ["cmake", "--build", str(tmp_path)]):
+        done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert _run(str(tmp_path / "add")) == SUM
+
+
+def test_every_header_is_c_and_declares_what_the_library_has(root: Path, tmp_path: Path) -> None:
+    """As C, where a name that C++ alone forgives would not pass, in one compilation; and no function is left out."""
+    written = sorted((root / "include" / "aclnnop").glob("*.h"))
+    every = "".join(f"#include <aclnnop/{path.name}>\n" for path in written)
+    for name, std, more in (("all.c", "c11", ""), ("all.cpp", "c++17", "#include <hccl/hccl.h>\n")):
+        (tmp_path / name).write_text(every + more)
+        command = [*toolchain.compiler(), "-x", "c" if name == "all.c" else "c++", f"-std={std}", "-fsyntax-only"]
+        command += [f"-I{root / 'include'}", str(tmp_path / name)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-3000:]
+    declared = {name for path in written for name in re.findall(r"(\w+)GetWorkspaceSize\(", path.read_text())}
+    there = {name.removesuffix("GetWorkspaceSize") for name in _exported(root / "lib64" / "libopapi.so")
+             if name.endswith("GetWorkspaceSize")}  # fmt: skip
+    assert len(there) > 600 and there <= declared
+
+
+def test_a_functions_header_is_named_as_the_function_but_for_what_data_says() -> None:
+    assert headers.header_of("aclnnAddRmsNormCast") == "aclnn_add_rms_norm_cast.h"
+    assert headers.header_of("aclnnUpsampleNearest2d") == "aclnn_upsample_nearest2d.h"
+    assert headers.exceptions()["aclnnInplaceAdds"] == "aclnn_add.h"
+    assert headers.of_row("(In, self, int64_t, default, Out, out)") == (
+        ("const aclTensor*", "self"), ("int64_t", "default_"), ("aclTensor*", "out"))  # fmt: skip
+
+
+# ---- functions of ACL's headers ----
+
+
+def _declared(folder: Path) -> set[str]:
+    found = set()
+    for header in folder.rglob("*.h"):
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read_text(errors="replace"), flags=re.DOTALL)
+        text = re.sub(r"\\\n", "", text)
+        text = re.sub(r'^\s*#.*$|extern\s*"C"\s*\{|\w*DEPRECATED\w*\("[^)]*"\)', "", text, flags=re.MULTILINE)
+        for statement in re.sub(r"\{[^{}]*\}", "{}", text).split(";"):
+            match = re.match(r"^}?\s*.*?[\s*]((?:acl|Hccl)\w+)\s*\((.*)\)(?:\s*\w+)?$", " ".join(statement.split()))
+            if match and "typedef" not in statement and "{" not in statement:
+                found.add(match[1])
+    return found
+
+
+def test_every_function_of_acls_headers_is_there_or_torch_npu_asks_whether_it_is(root: Path) -> None:
+    """A program that names one it does not call can be linked. What torch_npu looks up by name, and uses if it is
+    there, must not be there only to refuse.
+    """
+    wheel = torch_npu_wheel()
+    assert wheel is not None
+    declared = _declared(wheel.path / "include" / "third_party" / "acl" / "inc" / "acl")
+    exported = {name for path in (root / "lib64").glob("*.so") for name in _exported(path)}
+    refused = set(re.findall(r"^REFUSED\w*\((\w+)\)", (CSRC / "acl" / "refused.inc").read_text(), re.MULTILINE))
+    asked: set[bytes] = set()
+    for library in wheel.path.rglob("*.so"):
+        asked |= set(re.findall(rb"(?<=\0)acl\w+(?=\0)", library.read_bytes()))
+    assert len(declared) > 500
+    assert {name for name in declared - exported if name.encode() not in asked} == set()
+    assert not refused & {name.decode() for name in asked}
+
+
+@pytest.fixture(scope="module")
+def runtime() -> ctypes.CDLL:
+    library = ctypes.CDLL("libascendcl.so")
+    library.aclGetRecentErrMsg.restype = ctypes.c_char_p
+    library.aclFloat16ToFloat.restype = ctypes.c_float
+    library.aclFloat16ToFloat.argtypes = [ctypes.c_uint16]
+    library.aclFloatToFloat16.restype = ctypes.c_uint16
+    library.aclFloatToFloat16.argtypes = [ctypes.c_float]
+    library.aclDataTypeSize.restype = ctypes.c_size_t
+    assert library.aclInit(None) == 0 and library.aclrtSetDevice(0) == 0
+    return library
+
+
+def test_half_precision_numbers_convert_as_python_has_them(runtime: ctypes.CDLL) -> None:
+    for bits in range(0, 1 << 16, 7):
+        (value,) = struct.unpack("<e", struct.pack("<H", bits))
+        found = runtime.aclFloat16ToFloat(bits)
+        if math.isnan(value):
+            assert math.isnan(found) and math.isnan(runtime.aclFloat16ToFloat(runtime.aclFloatToFloat16(found)))
+        else:
+            assert struct.pack("<f", found) == struct.pack("<f", value)
+            assert runtime.aclFloatToFloat16(found) == bits
+    between = [
+        0.0,
+        1e-9,
+        2.0**-25,
+        2.0**-25 * 1.01,
+        3 * 2.0**-25,
+        6.1e-5,
+        0.1,
+        1 + 2**-11,
+        1 + 3 * 2**-11,
+        2047.5,
+        65519.9,
+    ]
+    for value in (*between, *(-one for one in between)):
+        (single,) = struct.unpack("<f", struct.pack("<f", value))
+        assert runtime.aclFloatToFloat16(single) == struct.unpack("<H", struct.pack("<e", single))[0], value
+    assert runtime.aclFloatToFloat16(65520.0) == 0x7C00 and runtime.aclFloatToFloat16(-1e9) == 0xFC00
+
+
+def test_data_types_have_their_sizes(runtime: ctypes.CDLL) -> None:
+    sizes = {0: 4, 1: 2, 2: 1, 3: 4, 9: 8, 11: 8, 12: 1, 16: 8, 17: 16, 27: 2, 29: 1, -1: 0}
+    assert {dtype: runtime.aclDataTypeSize(dtype) for dtype in sizes} == sizes
+
+
+def test_contexts_are_made_used_and_destroyed(runtime: ctypes.CDLL) -> None:
+    default, made, now = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    assert runtime.aclrtGetCurrentContext(ctypes.byref(default)) == 0
+    assert runtime.aclrtCreateContext(ctypes.byref(made), 0) == 0 and made.value != default.value
+    assert runtime.aclrtGetCurrentContext(ctypes.byref(now)) == 0 and now.value == made.value
+    assert runtime.aclrtSetCurrentContext(default) == 0
+    assert runtime.aclrtGetCurrentContext(ctypes.byref(now)) == 0 and now.value == default.value
+    assert runtime.aclrtSetCurrentContext(made) == 0 and runtime.aclrtDestroyContext(made) == 0
+    assert runtime.aclrtSetCurrentContext(made) == 107000 and runtime.aclrtDestroyContext(made) == 107000
+    assert runtime.aclrtDestroyContext(default) == 107000, "the device's own"
+    assert runtime.aclrtCreateContext(ctypes.byref(made), 99) != 0
+    assert runtime.aclrtGetCurrentContext(ctypes.byref(now)) == 0 and now.value == default.value
+
+
+def test_rows_are_copied_with_their_pitch(runtime: ctypes.CDLL) -> None:
+    device, to_device, to_host = ctypes.c_void_p(), 1, 2
+    assert runtime.aclrtMalloc(ctypes.byref(device), ctypes.c_size_t(64), 0) == 0
+    back = ctypes.create_string_buffer(12)
+    size = ctypes.c_size_t
+    copy = runtime.aclrtMemcpy2d
+    assert runtime.aclrtMemset(device, size(64), ord("."), size(64)) == 0
+    assert copy(device, size(16), b"abcdef", size(2), size(2), size(3), to_device) == 0
+    assert copy(back, size(4), device, size(16), size(4), size(3), to_host) == 0
+    assert back.raw == b"ab..cd..ef.."
+    assert copy(device, size(1), b"abcdef", size(2), size(2), size(3), to_device) == 107000, "rows over each other"
+    assert runtime.aclrtFree(device) == 0
