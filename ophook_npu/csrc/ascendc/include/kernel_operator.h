@@ -2,6 +2,7 @@
 // A call that is not here does not compile, and the compiler names it.
 #pragma once
 
+#include "ascendc/advanced.h"
 #include "ascendc/copy.h"
 #include "ascendc/cube.h"
 #include "ascendc/enums.h"
@@ -12,5 +13,6 @@
 #include "ascendc/sync.h"
 #include "ascendc/tensor.h"
 #include "ascendc/tiling.h"
+#include "ascendc/transpose.h"
 #include "ascendc/types.h"
 #include "ascendc/vector.h"

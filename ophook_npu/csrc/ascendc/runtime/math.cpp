@@ -44,16 +44,15 @@ void has_type(Operation& op, Dtype dtype, bool whole, bool integers_too) {
   op.core.stop();
 }
 
-// The temporary tensor holds whatever the device's sequence leaves there.
+Cover all(int64_t count) { return {Cover::kCount, uint64_t(std::max<int64_t>(count, 0)), 0, 1}; }
+
+}  // namespace
+
 void scratch(Operation& op, const Local* work) {
   if (!work || !op.core.usable(*work, op.call, op.at)) return;
   op.writes(*work, 0, work->bytes);
   if (op.core.launch.checks()) std::memset(op.written(*work), 0, work->bytes);
 }
-
-Cover all(int64_t count) { return {Cover::kCount, uint64_t(std::max<int64_t>(count, 0)), 0, 1}; }
-
-}  // namespace
 
 void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at) {
   Operation op(core(), Pipe::V, kNames[int(which)], at);

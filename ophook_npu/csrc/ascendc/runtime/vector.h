@@ -61,4 +61,7 @@ void Walk::each(F visit) {
 // The result holds a value where all sources do.
 void carry(Operation& op, const Operand* operands, int count, const Run& run);
 
+// A temporary tensor holds whatever the device's sequence leaves there.
+void scratch(Operation& op, const Local* work);
+
 }  // namespace ophook::rt

@@ -1,4 +1,5 @@
 // In the place of the header of this name that operator projects include.
 #pragma once
 
+#include "../details/advanced_tiling.h"
 #include "../details/matmul_tiling.h"

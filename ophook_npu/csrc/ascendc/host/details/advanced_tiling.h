@@ -1,0 +1,128 @@
+// The advanced functions' host side: how much temporary memory they want, and their tiling. The sizes are ours: they are enough
+// for what the kernel is told, and those of the vendor's own functions may differ.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "platform.h"
+#include "tiling_data.h"
+
+namespace ge {
+class Shape {
+ public:
+  Shape() = default;
+  explicit Shape(const std::vector<int64_t>& dims) : dims_(dims) {}
+  size_t GetDimNum() const { return dims_.size(); }
+  int64_t GetDim(size_t i) const { return i < dims_.size() ? dims_[i] : 0; }
+  int64_t SetDim(size_t i, int64_t value) { return i < dims_.size() ? (dims_[i] = value, GRAPH_SUCCESS) : GRAPH_FAILED; }
+  std::vector<int64_t> GetDims() const { return dims_; }
+  int64_t GetShapeSize() const {
+    int64_t size = 1;
+    for (const int64_t dim : dims_) size *= dim;
+    return size;
+  }
+
+ private:
+  std::vector<int64_t> dims_;
+};
+}  // namespace ge
+
+namespace optiling {
+#define TILING_BEGIN(name)                    \
+  class name : public TilingDef {             \
+    static constexpr const char* kName = #name; \
+                                              \
+   public:                                    \
+    name() : TilingDef(kName, true) {}
+#define TILING_FIELD(type, name) TILING_DATA_FIELD_DEF(type, name)
+#define TILING_END };
+#include "../../include/ascendc/advanced_tilings.inc"
+#undef TILING_BEGIN
+#undef TILING_FIELD
+#undef TILING_END
+}  // namespace optiling
+
+namespace AscendC {
+
+namespace host_details {
+inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
+inline uint32_t rows(const ge::Shape& shape) { return last(shape) ? uint32_t(shape.GetShapeSize()) / last(shape) : 0; }
+inline uint32_t up32(uint64_t bytes) { return uint32_t((bytes + 31) / 32 * 32); }
+inline uint32_t whole(const ge::Shape& shape) { return up32(uint64_t(shape.GetShapeSize()) * 4); }  // all of it in float
+inline uint32_t line(const ge::Shape& shape) { return up32(uint64_t(last(shape)) * 4); }
+}  // namespace host_details
+
+inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
+inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
+inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32_t, optiling::SoftMaxTiling& tiling) {
+  tiling.set_srcM(host_details::rows(shape)), tiling.set_srcK(host_details::last(shape)), tiling.set_srcSize(uint32_t(shape.GetShapeSize()));
+  tiling.set_outMaxM(host_details::rows(shape)), tiling.set_outMaxK(32 / type_size), tiling.set_outMaxSize(host_details::rows(shape) * (32 / type_size));
+}
+inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
+inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
+inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, optiling::LogSoftMaxTiling& tiling) {
+  tiling.set_srcM(host_details::rows(shape)), tiling.set_srcK(host_details::last(shape)), tiling.set_srcSize(uint32_t(shape.GetShapeSize()));
+}
+
+// Of (B, S, H, original H).
+inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool, uint32_t& most, uint32_t& least) {
+  const uint32_t h = uint32_t(shape.GetDim(2));
+  most = 3 * host_details::up32(uint64_t(shape.GetDim(0)) * uint64_t(shape.GetDim(1)) * h * 4), least = 3 * host_details::up32(uint64_t(h) * 4);
+}
+inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, uint32_t, bool, optiling::LayerNormTiling& tiling) {
+  const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
+  tiling.set_bLength(dim(0)), tiling.set_sLength(dim(1)), tiling.set_hLength(dim(2));
+  tiling.set_originalHLength(shape.GetDimNum() > 3 && dim(3) ? dim(3) : dim(2));
+  tiling.set_inputXSize(dim(0) * dim(1) * dim(2)), tiling.set_meanVarSize(dim(0) * dim(1)), tiling.set_tmpBufSize(stack);
+}
+inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse, optiling::LayerNormTiling& tiling) {
+  GetLayerNormNDTillingInfo(shape, stack, type_size, reuse, tiling);
+}
+inline bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t& most, uint32_t& least, bool = false) {
+  most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
+  return true;
+}
+inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, optiling::RmsNormTiling& tiling, bool = false) {
+  if (shape.GetDimNum() != 3) return false;
+  const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
+  tiling.set_bLength(dim(0)), tiling.set_sLength(dim(1)), tiling.set_hLength(dim(2));
+  tiling.set_originalHLength(original.GetDimNum() ? host_details::last(original) : dim(2));
+  tiling.set_mainBshLength(dim(0) * dim(1) * dim(2));
+  return true;
+}
+
+inline void GetSumMaxMinTmpSize(uint32_t n, uint32_t type_size, bool, uint32_t& most, uint32_t& least) {
+  most = least = host_details::up32(uint64_t(n) * type_size);
+}
+inline void GetMeanMaxMinTmpSize(uint32_t n, uint32_t type_size, uint32_t, bool, uint32_t& most, uint32_t& least) {
+  most = least = host_details::up32(uint64_t(n) * std::max<uint32_t>(type_size, 4));
+}
+inline void GetReduceSumMaxMinTmpSize(const ge::Shape& shape, ge::DataType, bool, bool, bool, uint32_t& most, uint32_t& least) {
+  most = host_details::whole(shape), least = host_details::line(shape);
+}
+
+enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
+inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool, TopKMode, bool, uint32_t,
+                                 uint32_t& most, uint32_t& least) {
+  if (inner <= 0 || outer <= 0 || inner % 32) return false;
+  least = uint32_t(inner) * 8 * 2, most = uint32_t(inner) * uint32_t(outer) * 8 * 2;  // pairs of 8 bytes, twice
+  return true;
+}
+inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, int32_t k, uint32_t, bool, TopKMode, bool,
+                           optiling::TopkTiling& tiling) {
+  if (inner <= 0 || outer <= 0 || inner % 32 || k <= 0 || k > inner) return false;
+  tiling.set_allDataSize(inner * outer), tiling.set_innerDataSize(inner), tiling.set_tmpLocalSize(inner * 4);
+  tiling.set_kAlignFourBytes((k + 7) / 8 * 8), tiling.set_kAlignTwoBytes((k + 15) / 16 * 16);
+  return true;
+}
+
+inline void GetConfusionTransposeMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) {
+  most = host_details::whole(shape), least = host_details::line(shape);
+}
+// Only for TRANSPOSE_ND2ND_ONLY (7): the kernel refuses the others by name.
+inline void GetConfusionTransposeTilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, optiling::ConfusionTransposeTiling& tiling) {
+  tiling.set_param0(uint32_t(shape.GetDim(0))), tiling.set_param1(uint32_t(shape.GetDim(1)));
+}
+
+}  // namespace AscendC

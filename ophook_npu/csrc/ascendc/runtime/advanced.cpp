@@ -1,0 +1,215 @@
+// The advanced functions, row by row.
+#include "ascendc/advanced.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "arithmetic.h"
+#include "vector.h"
+
+namespace ophook::rt {
+namespace {
+
+// Whether `bytes` of the tensor can be worked on at all.
+bool there(Operation& op, const Local& tensor, uint64_t bytes, const char* role) {
+  Core& c = op.core;
+  if (!has_unit(c, true, op.call, op.at) || !c.usable(tensor, op.call, op.at)) return false;
+  if (tensor.memory != Memory::ub) {
+    c.report(Kind::position, op.call, op.at, text("%s is not in UB", role), c.describe(tensor));
+    return false;
+  }
+  return op.aligned(tensor, kBlock, role) && op.inside(tensor, 0, bytes, role);
+}
+bool real(Operation& op, Dtype dtype) {
+  if (dtype == Dtype::f16 || dtype == Dtype::f32) return true;
+  op.core.report(Kind::data_type, op.call, op.at, text("%s has no %s on this SoC; it has half, float", op.call, name_of(dtype)));
+  return false;
+}
+bool right_shape(Operation& op, const RowShape& s, uint32_t size) {
+  if (s.count && s.valid && s.width >= s.valid && uint64_t(s.width) * size % kBlock == 0) return true;
+  op.core.report(Kind::parameter, op.call, op.at,
+                 text("%u rows of %u elements, %u of them used; a row must be a multiple of 32 bytes and as long as what is used of it", s.count, s.width, s.valid));
+  return false;
+}
+// The first `valid` elements of row `r` in float. False: some of them were never computed.
+bool row_of(Operation& op, const Local& src, const RowShape& s, uint32_t r, std::vector<float>& out) {
+  const uint64_t size = size_of(src.dtype), first = uint64_t(r) * s.width * size;
+  out.resize(s.valid);
+  wide(src.dtype, op.data(src) + first, out.data(), s.valid);
+  return all_written(op.written(src) + first, s.valid * size);
+}
+void put(Operation& op, const Local& dst, uint64_t first_element, const float* values, size_t count) {
+  const uint64_t size = size_of(dst.dtype);
+  narrow(dst.dtype, values, op.data(dst) + first_element * size, count);
+  std::memset(op.written(dst) + first_element * size, 1, count * size);
+}
+void never_computed(Operation& op, const Local& tensor) {
+  op.core.report(Kind::uninitialized, op.call, op.at, "works on elements that were never computed", op.core.describe(tensor));
+}
+
+}  // namespace
+
+void needs_tiling(const char* call, bool there, At at) {
+  if (there) return;
+  core().report(Kind::parameter, call, at, "the tiling is empty: the host's function for it was not called, or the kernel did not read it");
+  core().stop();
+}
+
+void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work, RowShape s, At at) {
+  const bool log = which == RowsOp::log_softmax;
+  Operation op(core(), Pipe::V, log ? "LogSoftMax" : "SoftMax", at);
+  if (!real(op, src.dtype)) return op.core.stop();
+  const uint32_t size = size_of(src.dtype);
+  const uint64_t bytes = uint64_t(s.count) * s.width * size;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, bytes, "the destination")) return;
+  for (const Local* each : {sum, max})
+    if (each && !there(op, *each, uint64_t(s.count) * kBlock, each == sum ? "the tensor of sums" : "the tensor of maxima")) return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
+  scratch(op, work);
+  op.reads(src, 0, bytes);
+  std::vector<float> all(size_t(s.count) * s.valid), row, factors(16);
+  bool known = true;
+  for (uint32_t r = 0; r < s.count; ++r) {
+    known &= row_of(op, src, s, r, row);
+    std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
+  }
+  if (op.core.launch.checks() && !known) never_computed(op, src);
+  op.writes(dst, 0, bytes);  // what a row has after its used elements stays as it was
+  for (uint32_t r = 0; r < s.count; ++r) {
+    float* values = all.data() + size_t(r) * s.valid;
+    const float most = *std::max_element(values, values + s.valid);
+    float total = 0;
+    for (uint32_t i = 0; i < s.valid; ++i) total += std::exp(values[i] - most);
+    const float shift = log ? std::log(total) : 0;
+    for (uint32_t i = 0; i < s.valid; ++i) values[i] = log ? values[i] - most - shift : std::exp(values[i] - most) / total;
+    put(op, dst, uint64_t(r) * s.width, values, s.valid);
+    for (const Local* each : {sum, max}) {
+      if (!each) continue;
+      std::fill(factors.begin(), factors.end(), each == sum ? total : most);
+      op.writes(*each, uint64_t(r) * kBlock, kBlock);
+      put(op, *each, uint64_t(r) * kBlock / size_of(each->dtype), factors.data(), kBlock / size_of(each->dtype));
+    }
+  }
+}
+
+void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma, const Local* beta,
+               const Local* work, RowShape s, float epsilon, At at) {
+  Operation op(core(), Pipe::V, call, at);
+  if (!real(op, src.dtype)) return op.core.stop();
+  const uint32_t size = size_of(src.dtype);
+  const uint64_t bytes = uint64_t(s.count) * s.width * size, line = uint64_t(s.valid) * size;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, bytes, "the destination") ||
+      !there(op, gamma, line, "gamma") || (beta && !there(op, *beta, line, "beta")))
+    return;
+  for (const Local* each : {mean, variance})
+    if (each && !there(op, *each, uint64_t(s.count) * size, each == mean ? "the mean" : "the variance")) return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
+  scratch(op, work);
+  op.reads(src, 0, bytes), op.reads(gamma, 0, line);
+  if (beta) op.reads(*beta, 0, line);
+  op.writes(dst, 0, bytes);
+  std::vector<float> row, scale(s.valid), shift(s.valid, 0.0f);
+  wide(gamma.dtype, op.data(gamma), scale.data(), s.valid);
+  if (beta) wide(beta->dtype, op.data(*beta), shift.data(), s.valid);
+  bool known = all_written(op.written(gamma), line) && (!beta || all_written(op.written(*beta), line));
+  for (uint32_t r = 0; r < s.count; ++r) {
+    known &= row_of(op, src, s, r, row);
+    const float middle = mean ? std::accumulate(row.begin(), row.end(), 0.0f) / float(s.valid) : 0.0f;
+    float spread = 0;
+    for (const float x : row) spread += (x - middle) * (x - middle);
+    spread /= float(s.valid);
+    const float factor = 1.0f / std::sqrt(spread + epsilon);
+    for (uint32_t i = 0; i < s.valid; ++i) row[i] = (row[i] - middle) * factor * scale[i] + shift[i];
+    put(op, dst, uint64_t(r) * s.width, row.data(), s.valid);
+    for (const Local* each : {mean, variance}) {
+      if (!each) continue;
+      op.writes(*each, uint64_t(r) * size, size);
+      put(op, *each, r, each == mean ? &middle : &spread, 1);
+    }
+  }
+  if (op.core.launch.checks() && !known) never_computed(op, src);
+}
+
+void fold_rows(const char* call, RowsOp which, bool columns, Local dst, Local src, const Local* work, RowShape s, At at) {
+  Operation op(core(), Pipe::V, call, at);
+  if (!real(op, src.dtype)) return op.core.stop();
+  const uint32_t size = size_of(src.dtype);
+  const uint64_t bytes = uint64_t(s.count) * s.width * size;
+  const uint32_t results = columns ? s.valid : s.count;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, dst, uint64_t(results) * size, "the destination")) return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
+  scratch(op, work);
+  op.reads(src, 0, bytes);
+  const bool least = which == RowsOp::min, most = which == RowsOp::max;
+  std::vector<float> out(results, least ? INFINITY : most ? -INFINITY : 0.0f), row;
+  bool known = true;
+  for (uint32_t r = 0; r < s.count; ++r) {
+    known &= row_of(op, src, s, r, row);
+    for (uint32_t i = 0; i < s.valid; ++i) {
+      float& to = out[columns ? i : r];
+      to = least ? std::min(to, row[i]) : most ? std::max(to, row[i]) : to + row[i];
+    }
+  }
+  if (op.core.launch.checks() && !known) never_computed(op, src);
+  if (which == RowsOp::mean)
+    for (float& value : out) value /= float(columns ? s.count : s.valid);
+  op.writes(dst, 0, uint64_t(results) * size);
+  put(op, dst, 0, out.data(), results);
+}
+
+void top_k(Local values, Local indices, Local src, const Local* src_indices, const Local* finished, const Local* work, int32_t k, RowShape s,
+           bool largest, At at) {
+  Operation op(core(), Pipe::V, "TopK", at);
+  if (!real(op, src.dtype)) return op.core.stop();
+  const uint32_t size = size_of(src.dtype);
+  if (k < 1 || uint32_t(k) > s.valid || s.width % 32 || s.width > 4096) {
+    op.core.report(Kind::parameter, "TopK", at, text("k is %d, inner %u, n %u; k is 1 to n, inner a multiple of 32 up to 4096", k, s.width, s.valid));
+    return;
+  }
+  const uint64_t bytes = uint64_t(s.count) * s.width * size, value_line = (uint64_t(k) * size + kBlock - 1) / kBlock * kBlock,
+                 index_line = (uint64_t(k) * 4 + kBlock - 1) / kBlock * kBlock;
+  if (!right_shape(op, s, size) || !there(op, src, bytes, "the source") || !there(op, values, s.count * value_line, "the values") ||
+      !there(op, indices, s.count * index_line, "the indices") || (src_indices && !there(op, *src_indices, s.width * 4ull, "the source's indices")) ||
+      (finished && !there(op, *finished, s.count, "finishLocal")))
+    return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
+  scratch(op, work);
+  op.reads(src, 0, bytes);
+  if (src_indices) op.reads(*src_indices, 0, s.width * 4ull);
+  if (finished) op.reads(*finished, 0, s.count);
+  std::vector<float> all(size_t(s.count) * s.valid), row;
+  bool known = true;
+  for (uint32_t r = 0; r < s.count; ++r) {
+    known &= row_of(op, src, s, r, row);
+    std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
+  }
+  if (op.core.launch.checks() && !known) never_computed(op, src);
+  op.writes(values, 0, s.count * value_line);
+  op.writes(indices, 0, s.count * index_line);
+  std::vector<uint32_t> order(s.valid);
+  std::vector<float> chosen(static_cast<size_t>(k));
+  for (uint32_t r = 0; r < s.count; ++r) {
+    const float* row_values = all.data() + size_t(r) * s.valid;
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return largest ? row_values[a] > row_values[b] : row_values[a] < row_values[b];
+    });
+    const bool over = finished && op.data(*finished)[r];
+    uint8_t* to = op.data(indices) + r * index_line;
+    for (int32_t i = 0; i < k; ++i) {
+      auto index = int32_t(order[size_t(i)]);
+      chosen[size_t(i)] = row_values[index];
+      if (src_indices) std::memcpy(&index, op.data(*src_indices) + index * 4, 4);
+      if (over) index = int32_t(s.valid);  // a finished row has an index that is none
+      std::memcpy(to + i * 4, &index, 4);
+    }
+    std::memset(op.written(indices) + r * index_line, 1, uint64_t(k) * 4);
+    put(op, values, r * value_line / size, chosen.data(), size_t(k));
+  }
+}
+
+}  // namespace ophook::rt

@@ -1,0 +1,78 @@
+// The advanced functions.
+#include "common.h"
+
+namespace {
+
+constexpr uint32_t kRows = 16, kWidth = 64;  // 1,024 elements: one buffer
+
+struct Rows {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> in, out, extra, work;
+  Rows(GM_ADDR x, bool load = true) {
+    pipe.InitBuffer(in, kBytes);
+    pipe.InitBuffer(out, kBytes);
+    pipe.InitBuffer(extra, kBytes);
+    pipe.InitBuffer(work, kBytes);
+    if (load) DataCopy(in.Get<float>(), part(x), kCount);
+    SetFlag<HardEvent::MTE2_V>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE2_V>(EVENT_ID0);
+  }
+};
+inline SoftMaxTiling rows() {
+  SoftMaxTiling t{};
+  t.srcM = kRows, t.srcK = kWidth;
+  return t;
+}
+
+}  // namespace
+
+template <bool wrong>
+void softmax_whose_tiling_was_not_read(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  SoftMaxTiling t{};
+  if (!wrong) t = rows();
+  SoftMax(r.out.Get<float>(), r.in.Get<float>(), r.work.Get<uint8_t>(), t);  // FAULT parameter
+}
+EXPORT(softmax_whose_tiling_was_not_read)
+
+template <bool wrong>
+void rows_that_end_within_a_block(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  SoftMaxShapeInfo shape;
+  shape.srcM = shape.oriSrcM = kRows, shape.oriSrcK = 60, shape.srcK = wrong ? 60 : 64;
+  SoftMax(r.out.Get<float>(), r.in.Get<float>(), r.work.Get<uint8_t>(), rows(), shape);  // FAULT parameter
+}
+EXPORT(rows_that_end_within_a_block)
+
+template <bool wrong>
+void more_rows_than_the_buffer_has(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  SumParams p;
+  p.outter = wrong ? kRows + 1 : kRows, p.inner = p.n = kWidth;
+  Sum(r.out.Get<float>(), r.in.Get<float>(), r.work.Get<uint8_t>(), p);  // FAULT local_bounds
+}
+EXPORT(more_rows_than_the_buffer_has)
+
+template <bool wrong>
+void sums_what_was_never_loaded(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x, !wrong);
+  SumParams p;
+  p.outter = kRows, p.inner = p.n = kWidth;
+  Sum(r.out.Get<float>(), r.in.Get<float>(), r.work.Get<uint8_t>(), p);  // FAULT uninitialized
+}
+EXPORT(sums_what_was_never_loaded)
+
+template <bool wrong>
+void transposes_onto_itself(ARGUMENTS) {
+  fill(x, z);
+  Rows r(x);
+  ConfusionTransposeTiling t{};
+  t.param0 = kRows, t.param1 = kWidth;
+  const LocalTensor<float> to = wrong ? r.in.Get<float>() : r.out.Get<float>();
+  ConfusionTranspose(to, r.in.Get<float>(), r.work.Get<uint8_t>(), TransposeType::TRANSPOSE_ND2ND_ONLY, t);  // FAULT overlap
+}
+EXPORT(transposes_onto_itself)
