@@ -174,9 +174,9 @@ extern "C" OPHOOK_PACKAGE_API int aclnn{type_}GetWorkspaceSize({row([*signature,
     ophook_attribute attributes[{max(1, len(prototype.attrs))}] = {{}};
 {attributes}    return ophook_kernel_prepare(&k{type_}, inputs, attributes, {len(prototype.attrs)}, outputs, workspaceSize, executor);
 }}
-extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t, aclOpExecutor* executor, void* stream)
+extern "C" OPHOOK_PACKAGE_API int aclnn{type_}(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream)
 {{
-    return ophook_kernel_launch("aclnn{type_}", workspace, executor, stream);
+    return ophook_kernel_launch("aclnn{type_}", workspace, size, executor, stream);
 }}
 """
 

@@ -2,8 +2,6 @@
 // take).
 #include "acl/acl_op_compiler.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -36,13 +34,9 @@ struct Table {
 };
 
 const Table* table() {
-  static const Table found = [] {
-    void* library = dlopen("libopapi.so", RTLD_LAZY);
-    auto look_up = [&](const char* name) { return library ? dlsym(library, name) : nullptr; };
-    return Table{reinterpret_cast<decltype(Table::proto)>(look_up("ophook_ge_proto")),
-                 reinterpret_cast<decltype(Table::infer)>(look_up("ophook_ge_infer")),
-                 reinterpret_cast<decltype(Table::run)>(look_up("ophook_ge_run"))};
-  }();
+  static const Table found{reinterpret_cast<decltype(Table::proto)>(sim_opapi_symbol("ophook_ge_proto")),
+                           reinterpret_cast<decltype(Table::infer)>(sim_opapi_symbol("ophook_ge_infer")),
+                           reinterpret_cast<decltype(Table::run)>(sim_opapi_symbol("ophook_ge_run"))};
   return found.run ? &found : nullptr;
 }
 

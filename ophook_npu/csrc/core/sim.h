@@ -105,6 +105,11 @@ SIM_API int sim_model_id(void* model, uint32_t* id);
 SIM_API int sim_model_size(void* model, size_t* tasks);
 SIM_API const char* sim_model_task_name(void* model, size_t index);
 
+// ---- the operator library --------------------------------------------------------------------------------------
+// A function of libopapi.so, for the libraries that cannot link it (it needs ATen); NULL where it has none of this
+// name, or is not there (yet).
+SIM_API void* sim_opapi_symbol(const char* name);
+
 // ---- counters (for tests, doctor and benchmarks) ---------------------------------------------------------------
 typedef struct sim_counters {
   uint64_t tasks_run;  // on all streams

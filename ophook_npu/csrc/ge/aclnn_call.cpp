@@ -35,24 +35,20 @@ bool look_up(void* library, const char* name, F& out) {
   return out != nullptr;
 }
 
-void* opapi() {
-  static void* library = dlopen("libopapi.so", RTLD_NOW);
-  return library;
+template <typename F>
+bool find(const char* name, F& out) {
+  out = reinterpret_cast<F>(sim_opapi_symbol(name));
+  return out != nullptr;
 }
 
 const Objects* objects() {
   static const Objects* found = []() -> const Objects* {
     auto* all = new Objects;
-    void* library = opapi();
-    bool complete =
-        library && look_up(library, "aclCreateTensor", all->tensor) &&
-        look_up(library, "aclCreateTensorList", all->tensors) && look_up(library, "aclCreateIntArray", all->ints) &&
-        look_up(library, "aclCreateFloatArray", all->floats) && look_up(library, "aclCreateBoolArray", all->bools) &&
-        look_up(library, "aclDestroyTensor", all->drop_tensor) &&
-        look_up(library, "aclDestroyTensorList", all->drop_tensors) &&
-        look_up(library, "aclDestroyIntArray", all->drop_ints) &&
-        look_up(library, "aclDestroyFloatArray", all->drop_floats) &&
-        look_up(library, "aclDestroyBoolArray", all->drop_bools);
+    bool complete = find("aclCreateTensor", all->tensor) && find("aclCreateTensorList", all->tensors) &&
+                    find("aclCreateIntArray", all->ints) && find("aclCreateFloatArray", all->floats) &&
+                    find("aclCreateBoolArray", all->bools) && find("aclDestroyTensor", all->drop_tensor) &&
+                    find("aclDestroyTensorList", all->drop_tensors) && find("aclDestroyIntArray", all->drop_ints) &&
+                    find("aclDestroyFloatArray", all->drop_floats) && find("aclDestroyBoolArray", all->drop_bools);
     return complete ? all : nullptr;
   }();
   return found;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "core/sim.h"
 #include "load_priority.h"
 
 namespace gesim {
@@ -121,13 +122,10 @@ const Kernels& kernels() {
   static Kernels found;
   std::lock_guard<std::mutex> lock(mutex);
   if (found.run) return found;
-  void* library = dlopen("libopapi.so", RTLD_NOW | RTLD_NOLOAD);
-  if (!library) library = dlopen("libopapi.so", RTLD_NOW);
-  if (!library) return found;
-  found.proto = reinterpret_cast<decltype(found.proto)>(dlsym(library, "ophook_ge_proto"));
-  found.type = reinterpret_cast<decltype(found.type)>(dlsym(library, "ophook_ge_type"));
-  found.infer = reinterpret_cast<decltype(found.infer)>(dlsym(library, "ophook_ge_infer"));
-  found.run = reinterpret_cast<decltype(found.run)>(dlsym(library, "ophook_ge_run"));
+  found.proto = reinterpret_cast<decltype(found.proto)>(sim_opapi_symbol("ophook_ge_proto"));
+  found.type = reinterpret_cast<decltype(found.type)>(sim_opapi_symbol("ophook_ge_type"));
+  found.infer = reinterpret_cast<decltype(found.infer)>(sim_opapi_symbol("ophook_ge_infer"));
+  found.run = reinterpret_cast<decltype(found.run)>(sim_opapi_symbol("ophook_ge_run"));
   return found;
 }
 

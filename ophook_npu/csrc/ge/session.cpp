@@ -1,4 +1,9 @@
 // libge_runner's public face: initialisation, sessions, compiled graph summaries, prototypes.
+//
+// How libgraph and libge_runner fail: inside, a function that can fail returns what is wrong as a text, empty for
+// success, with the node's place in the graph; what CANN declares returns a ge::Status (ACL_ERROR_GE_…), null or an
+// empty object, and leaves the text for aclGetRecentErrMsg. What fails when the graph runs is its stream's error.
+// Nothing is thrown on purpose.
 #include "session.h"
 
 #include <algorithm>

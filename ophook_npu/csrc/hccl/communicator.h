@@ -1,5 +1,9 @@
 // What every call of HCCL does: find its communicator, check its arguments as far as one rank can, launch a task on the
 // stream. The task checks itself against its peers when it runs (link.h).
+//
+// How libhccl fails: inside, what is wrong is thrown as Refused; entry() turns it into the HcclResult that the function
+// returns, and leaves the reason with the function's name for aclGetRecentErrMsg. What ranks find out about each other
+// when a task runs is the error of their streams, on every rank.
 #pragma once
 
 #include <functional>

@@ -1,18 +1,17 @@
 #include "opapi/aclnn.h"
 
 #include "opapi/kernel_scope.h"
+#include "opapi/objects.h"
 #include "opapi/rules.h"
 #include "opapi/watch.h"
 
 namespace sim::aclnn {
 namespace {
 
-// A refused call keeps its error: callers exist that do not look at phase 1's status and come back with the executor,
-// on another thread, where the message would be lost.
-struct Refused final : aclOpExecutor {
-  Refused(const char* op, int with, const char* why) : aclOpExecutor(op), code(with), reason(why ? why : "") {}
+struct Refused final : PendingCall {
+  Refused(const char* op, int with, std::string why) : PendingCall(op), code(with), reason(std::move(why)) {}
   int ready() override { return sim_fail(code, "%s", reason.c_str()); }
-  void run() override {}
+  void run(void*) override {}
   int code;
   std::string reason;
 };
@@ -31,16 +30,27 @@ int explain(const char* name, int unexpected) {
   }
 }
 
-int run_task(void* pointer) {
+void release(void* call) {
+  auto pending = static_cast<PendingCall*>(call);
+  if (pending->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete pending;
+}
+
+int run_call(PendingCall& call, void* workspace) {
   thread_local KernelScope scope;  // once a stream thread, not once a task: it costs as much as a small operator
-  auto call = static_cast<aclOpExecutor*>(pointer);
   try {
-    call->run();
+    call.run(workspace);
     return 0;
   } catch (...) {
-    return explain(call->name, ACL_ERROR_RT_AICORE_EXCEPTION);
+    return explain(call.name, ACL_ERROR_RT_AICORE_EXCEPTION);
   }
 }
+
+// A launch with a workspace; one without is the call itself.
+struct Launched {
+  PendingCall* call;
+  void* workspace;
+  ~Launched() { release(call); }
+};
 
 }  // namespace
 
@@ -104,13 +114,13 @@ Checked<bool> convert(const aclBoolArray* array) { return array ? array->values 
 Tensors convert(const aclTensorList* list) {
   Tensors tensors;
   if (list)
-    for (const auto& tensor : list->tensors) tensors.push_back(convert(tensor.get()));
+    for (const aclTensor* tensor : list->tensors) tensors.push_back(convert(tensor));
   return tensors;
 }
 Checked<at::Scalar> convert(const aclScalarList* list) {
   Checked<at::Scalar> scalars;
   if (list)
-    for (const auto& scalar : list->scalars) scalars.push_back(convert(scalar.get()));
+    for (const aclScalar* scalar : list->scalars) scalars.push_back(convert(scalar));
   return scalars;
 }
 
@@ -119,7 +129,8 @@ void fit(const Space& space, const at::Tensor& value) {
   SIM_CHECK(value.numel() <= space.memory.numel(), "the result of shape ", value.sizes(), " does not fit into ",
             space.memory.sizes());
   space.memory.as_strided(value.sizes(), at::detail::defaultStrides(value.sizes())).copy_(value);
-  space.tensor->sizes = value.sizes().vec();
+  // The caller may have destroyed it meanwhile, though CANN says that it stays until the stream was synchronized.
+  if (objects().is<aclTensor>(space.tensor)) space.tensor->sizes = value.sizes().vec();
 }
 
 static bool partly_same(const aclTensor* input, const aclTensor* output) {
@@ -155,8 +166,8 @@ static std::vector<size_t> inputs_apart(std::initializer_list<Given> parameters)
 }
 
 // A row's call: its parameters between the phases.
-struct RowCall final : aclOpExecutor {
-  RowCall(const Row& of, std::initializer_list<Given> parameters) : aclOpExecutor(of.name), row(of) {
+struct RowCall final : PendingCall {
+  RowCall(const Row& of, std::initializer_list<Given> parameters) : PendingCall(of.name), row(of) {
     held.reserve(parameters.size());
     for (const Given& given : parameters)
       std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
@@ -164,7 +175,7 @@ struct RowCall final : aclOpExecutor {
     row.body(held.data(), Phase::first);
     apart = inputs_apart(parameters);
   }
-  void run() override {
+  void run(void*) override {
     if (apart.empty()) return row.body(held.data(), Phase::second);
     auto copied = held;
     for (size_t input : apart)
@@ -208,39 +219,138 @@ static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
   return apply_rules(*rules, arguments.data(), arguments.size());
 }
 
-static int turn_away(int code, const Row& row, uint64_t* workspace, aclOpExecutor** executor) {
+// The name of a row's parameter, from its text: "(In, self, Out, out)".
+static std::string parameter_name(const Row& row, size_t position) {
+  std::string_view rest = row.parameters;
+  for (size_t commas = 2 * position + 1; commas > 0; --commas)
+    rest.remove_prefix(std::min(rest.size(), rest.find(',') + 1));
+  rest = rest.substr(0, rest.find_first_of(",)"));
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  return std::string(rest);
+}
+
+// Throws where an argument is no object, or another than the function takes. Null is the rules' and the row's affair.
+static void check_handles(const Row& row, std::initializer_list<Given> parameters) {
+  const auto dead = [](auto value) -> const void* {
+    using Kind = decltype(value);
+    if constexpr (std::is_same_v<Kind, Resized>) return is_or_null(value.tensor) ? nullptr : value.tensor;
+    else if constexpr (std::is_same_v<Kind, MaybeNum>) return is_or_null(value.scalar) ? nullptr : value.scalar;
+    else if constexpr (std::is_pointer_v<Kind> && !std::is_same_v<Kind, Text>)
+      return is_or_null(value) ? nullptr : value;
+    else return nullptr;
+  };
+  for (const Given& given : parameters)
+    if (const void* handle = std::visit(dead, given)) [[unlikely]]
+      SIM_CHECK(false, parameter_name(row, size_t(&given - parameters.begin())), " (", handle, ") ",
+                objects().what(handle));
+}
+
+void live(const char* parameter, const aclTensor* tensor) {
+  SIM_CHECK(is_or_null(tensor), parameter, " (", static_cast<const void*>(tensor), ") ", objects().what(tensor));
+}
+void live(const char* parameter, const aclIntArray* array) {
+  SIM_CHECK(is_or_null(array), parameter, " (", static_cast<const void*>(array), ") ", objects().what(array));
+}
+void live(const char* parameter, const aclFloatArray* array) {
+  SIM_CHECK(is_or_null(array), parameter, " (", static_cast<const void*>(array), ") ", objects().what(array));
+}
+
+int turn_away(int code, const char* name, uint64_t* workspace, aclOpExecutor** executor) {
   if (workspace) *workspace = 0;
   if (!executor) return code;
-  *executor = new Refused(row.name, code, sim_error_message());
-  return (*executor)->ready();
+  const char* told = sim_error_message();
+  const std::string why = told ? told : "";
+  *executor = nullptr;
+  try {
+    auto call = std::make_unique<Refused>(name, code, why);
+    *executor = objects().make<aclOpExecutor>(call.get(), false);
+    call.release();
+  } catch (const std::bad_alloc&) {  // then the code alone has to do
+  }
+  return sim_fail(code, "%s", why.c_str());
+}
+
+int hand_over(std::unique_ptr<PendingCall> call, uint64_t* workspace, aclOpExecutor** executor) {
+  *workspace = call->workspace_size;
+  *executor = objects().make<aclOpExecutor>(call.get(), false);
+  call.release();
+  return 0;
 }
 
 int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor) {
   if (watching()) watched(std::string("call\t") + row.name);
-  if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row, workspace, executor);
   try {
+    check_handles(row, parameters);
+    if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row.name, workspace, executor);
     auto call = std::make_unique<RowCall>(row, parameters);
     if (!workspace || !executor)
       return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", row.name);
-    *workspace = 0;
-    *executor = call.release();
-    return 0;
+    return hand_over(std::move(call), workspace, executor);
   } catch (...) {
-    return turn_away(explain(row.name, kInvalid), row, workspace, executor);
+    return turn_away(explain(row.name, kInvalid), row.name, workspace, executor);
   }
 }
 
-int launch(const char* name, aclOpExecutor* executor, void* stream) {
+// The executor's call, for one launch: from an executor that can be used again one more, else the executor is gone.
+static PendingCall* take_call(aclOpExecutor* executor) {
+  if (!objects().is<aclOpExecutor>(executor)) return nullptr;
+  if (executor->repeatable) return executor->call->owners.fetch_add(1, std::memory_order_relaxed), executor->call;
+  PendingCall* call = nullptr;
+  objects().end(executor, "was run already (aclSetAclOpExecutorRepeatable makes one that can run again)",
+                [&](aclOpExecutor& one) { call = one.call; });
+  return call;
+}
+
+int launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
   if (!executor) return sim_fail(kNullPointer, "%s: no executor; its first phase was not called", name);
-  auto drop = [](void* call) { delete static_cast<aclOpExecutor*>(call); };
-  if (int code = executor->ready()) return drop(executor), code;
-  // The stream owns the call from here: it may be captured, and run again after the caller has forgotten it.
-  return sim_launch(stream, name, run_task, executor, drop);
+  PendingCall* call = take_call(executor);
+  if (!call)
+    return sim_fail(kInvalid, "%s: executor (%p) %s", name, static_cast<void*>(executor),
+                    objects().what(executor).c_str());
+  std::unique_ptr<PendingCall, void (*)(void*)> owned(call, release);
+  if (int code = call->ready()) return code;
+  if (call->workspace_size > 0 && !workspace)
+    return sim_fail(kNullPointer, "%s: workspace is null; its first phase asked for %llu bytes", name,
+                    (unsigned long long)call->workspace_size);
+  if (call->workspace_size > size)
+    return sim_fail(kInvalid, "%s: the workspace has %llu bytes; its first phase asked for %llu", name,
+                    (unsigned long long)size, (unsigned long long)call->workspace_size);
+  // The stream owns the launch from here: it may be captured, and run again after the caller has forgotten it.
+  if (!call->workspace_size) {
+    return sim_launch(
+        stream, name, [](void* pointer) { return run_call(*static_cast<PendingCall*>(pointer), nullptr); },
+        owned.release(), release);
+  }
+  auto launched = std::make_unique<Launched>(call, workspace);
+  owned.release();
+  return sim_launch(
+      stream, name,
+      [](void* pointer) {
+        const auto launch = static_cast<Launched*>(pointer);
+        return run_call(*launch->call, launch->workspace);
+      },
+      launched.release(), [](void* pointer) { delete static_cast<Launched*>(pointer); });
 }
 
 }  // namespace sim::aclnn
 
+using namespace sim::aclnn;
+
+static int no_executor(const char* caller, aclOpExecutor* executor) {
+  return sim_fail(executor ? kInvalid : kInnerNull, "%s: executor (%p) %s", caller, static_cast<void*>(executor),
+                  objects().what(executor).c_str());
+}
+
+extern "C" SIM_API int aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
+  if (!objects().is<aclOpExecutor>(executor)) return no_executor("aclSetAclOpExecutorRepeatable", executor);
+  executor->repeatable = true;
+  return 0;
+}
+
 extern "C" SIM_API int aclDestroyAclOpExecutor(aclOpExecutor* executor) {
-  delete executor;
+  PendingCall* call = nullptr;
+  if (!objects().end(executor, "was destroyed", [&](aclOpExecutor& one) { call = one.call; }))
+    return no_executor("aclDestroyAclOpExecutor", executor);
+  release(call);
   return 0;
 }

@@ -32,17 +32,28 @@
 #include "core/sim.h"
 #include "kernels/tensors.h"
 
-// A call between its two phases: made by the first, handed to the stream by the second.
-struct aclOpExecutor {
-  explicit aclOpExecutor(const char* op) : name(op) {}
-  virtual ~aclOpExecutor() = default;
+// ---- what the caller holds --------------------------------------------------------------------------------------
+// Each lies in a slot (core/slots.h), so that a pointer is judged without reading what may be gone: live(), below.
+namespace sim::aclnn {
+
+// A call between its two phases: made by the first, handed to the stream by the second. The stream may be captured, or
+// the executor repeatable: then it runs more than once.
+struct PendingCall {
+  explicit PendingCall(const char* op) : name(op) {}
+  virtual ~PendingCall() = default;
   virtual int ready() { return 0; }  // an error code, with its message set, where the first phase refused
-  virtual void run() = 0;
+  virtual void run(void* workspace) = 0;
   const char* name;
+  uint64_t workspace_size = 0;  // what the first phase answered
+  std::atomic<int> owners{1};   // the executor, and each launch of it
 };
 
-// ---- what the caller makes with aclCreateTensor and its like ----------------------------------------------------
+enum Kind : uint32_t { kTensor = 1, kScalar, kInts, kFloats, kBools, kTensors, kScalars, kExecutor };
+
+}  // namespace sim::aclnn
+
 struct aclTensor {
+  static constexpr auto kKind = sim::aclnn::kTensor;
   aclDataType dtype;
   at::DimVector sizes, strides;
   int64_t offset;  // in elements
@@ -51,22 +62,34 @@ struct aclTensor {
   void* data;  // start of the storage
 };
 struct aclScalar {
+  static constexpr auto kKind = sim::aclnn::kScalar;
   at::Scalar value;
 };
 struct aclIntArray {
+  static constexpr auto kKind = sim::aclnn::kInts;
   sim::Dims values;
 };
 struct aclFloatArray {
+  static constexpr auto kKind = sim::aclnn::kFloats;
   sim::Checked<float> values;
 };
 struct aclBoolArray {
+  static constexpr auto kKind = sim::aclnn::kBools;
   sim::Checked<bool> values;
 };
+// A list takes its members over: they are destroyed with the last list that holds them, and not before.
 struct aclTensorList {
-  std::vector<std::unique_ptr<const aclTensor>> tensors;  // a null entry is an absent tensor
+  static constexpr auto kKind = sim::aclnn::kTensors;
+  std::vector<const aclTensor*> tensors;  // a null entry is an absent tensor
 };
 struct aclScalarList {
-  std::vector<std::unique_ptr<const aclScalar>> scalars;
+  static constexpr auto kKind = sim::aclnn::kScalars;
+  std::vector<const aclScalar*> scalars;
+};
+struct aclOpExecutor {
+  static constexpr auto kKind = sim::aclnn::kExecutor;
+  sim::aclnn::PendingCall* call;
+  bool repeatable;
 };
 
 namespace sim::kernels {}
@@ -76,8 +99,12 @@ namespace sim::aclnn {
 using sim::Checked, sim::Dims, sim::divided, sim::remainder_of, sim::Tensors;
 namespace kernels = sim::kernels;
 
-// CANN's error codes of the operator interface (aclnn/aclnn_base.h).
-enum Status : int { kNullPointer = 161001, kInvalid = 161002, kInner = 561000 };
+// How libopapi fails. Every function returns one of CANN's codes of the operator interface (aclnn/aclnn_base.h) and
+// leaves the reason for aclGetRecentErrMsg; one that makes something returns null instead. Phase 1 answers what is
+// wrong with the arguments, and its executor answers the same again in phase 2. What goes wrong when the call runs is
+// the stream's error: 507015 (the AI core's exception) at the next synchronization. Inside, checks throw c10::Error
+// (SIM_CHECK), and no exception leaves the library.
+enum Status : int { kNullPointer = 161001, kInvalid = 161002, kInner = 561000, kInnerNull = 561103 };
 
 // ---- parameter kinds of a row ------------------------------------------------------------------------------------
 using In = const aclTensor*;  // an absent one arrives as an undefined at::Tensor
@@ -138,9 +165,23 @@ inline void when_run() {}
 using sim::number_of, sim::optional, sim::sum_of, sim::wide, sim::wrap, sim::write, sim::write_asked;
 SIM_API void fit(const Space& space, const at::Tensor& value);
 
+// ---- handles and memory ----------------------------------------------------------------------------------------
+// Throws unless the handle is null or that of a live object of its kind; the text names the parameter.
+SIM_API void live(const char* parameter, const aclTensor* tensor);
+SIM_API void live(const char* parameter, const aclIntArray* array);
+SIM_API void live(const char* parameter, const aclFloatArray* array);
+// Throws unless a kernel on the device can reach all elements of the tensor: for phase 2, when the call runs. What is
+// null or on the host there is no error before.
+SIM_API void reachable(const char* parameter, const at::Tensor& tensor);
+
 // ---- the two phases --------------------------------------------------------------------------------------------
+// The end of phase 1 where it refuses: an executor that says so again, as callers exist that do not look at the status
+// and come back with the executor, on another thread, where the message would be lost. Returns the code.
+SIM_API int turn_away(int code, const char* name, uint64_t* workspace, aclOpExecutor** executor);
+// The end of phase 1 otherwise.
+SIM_API int hand_over(std::unique_ptr<PendingCall> call, uint64_t* workspace, aclOpExecutor** executor);
 // Phase 2.
-SIM_API int launch(const char* name, aclOpExecutor* executor, void* stream);
+SIM_API int launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor, void* stream);
 
 // What the C caller passed for one parameter of a row …
 using Given = std::variant<In, Out, Num, MaybeNum, Resized, Ints, Floats, Bools, List, Nums, Dtype, Text, bool, int8_t,
@@ -160,6 +201,7 @@ Value<Kind>& held(Held& parameter) {
 enum class Phase { first, second };
 struct Row {
   const char* name;
+  const char* parameters;  // "(In, self, Out, out)"
   void (*body)(Held* parameters, Phase phase);
   std::atomic<const struct FunctionRules*> rules{nullptr};  // of opapi/rules.h, looked up in the first call
   std::atomic<bool> looked_up{false};
@@ -204,10 +246,10 @@ SIM_API int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t*
   extern "C" SIM_API const char* function##Parameters() { return #parameters; }  /* for tests of every function */ \
   extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, aclOpExecutor** executor) { \
-    static constinit sim::aclnn::Row row{#function, op##_row}; \
+    static constinit sim::aclnn::Row row{#function, #parameters, op##_row}; \
     return sim::aclnn::prepare(row, {SIM_PAIRS(SIM_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, workspace, executor); \
   } \
-  extern "C" SIM_API int function(void*, uint64_t, aclOpExecutor* executor, void* stream) { \
-    return sim::aclnn::launch(#function, executor, stream); \
+  extern "C" SIM_API int function(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) { \
+    return sim::aclnn::launch(#function, workspace, size, executor, stream); \
   }
 // clang-format on

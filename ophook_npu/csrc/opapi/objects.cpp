@@ -1,7 +1,13 @@
 // aclTensor, aclScalar and their lists: made and destroyed by the caller, read by phase 1.
-#include "opapi/aclnn.h"
+#include "opapi/objects.h"
 
 using namespace sim::aclnn;
+
+namespace sim::aclnn {
+static constexpr const char* kNames[] = {"an aclTensor",    "an aclScalar",     "an aclIntArray",   "an aclFloatArray",
+                                         "an aclBoolArray", "an aclTensorList", "an aclScalarList", "an aclOpExecutor"};
+constinit Slots all_objects(kNames);
+}  // namespace sim::aclnn
 
 namespace {
 
@@ -37,6 +43,60 @@ auto guarded(const char* caller, Make make) -> decltype(make()) {
   return nullptr;
 }
 
+template <typename T>
+T* made_array(const char* caller, const auto* values, uint64_t count) {
+  return guarded(caller, [&] {
+    SIM_CHECK(values || count == 0, "its ", count, " values are null");
+    return objects().make<T>(decltype(T::values)(values, values + count));
+  });
+}
+
+int no_object(const char* caller, const char* kind, const void* handle) {
+  return sim_fail(handle ? kInvalid : kNullPointer, "%s: %p %s, not a live %s", caller, handle,
+                  objects().what(handle).c_str(), kind);
+}
+
+// Null is no error: torch_npu destroys what it did not make.
+template <typename T>
+int destroyed(const char* caller, const char* kind, const T* handle) {
+  if (!handle) return 0;
+  return objects().end(handle, "was destroyed") ? 0 : no_object(caller, kind, handle);
+}
+
+// The same for what may be in a list.
+template <typename T>
+int destroyed_member(const char* caller, const char* kind, const T* handle) {
+  if (handle && objects().is<T>(handle) && objects().lists(handle).load(std::memory_order_acquire) > 0)
+    return sim_fail(kInvalid, "%s: %p is in a list, which destroys it", caller, static_cast<const void*>(handle));
+  return destroyed(caller, kind, handle);
+}
+
+template <typename List, typename T>
+List* made_list(const char* caller, const T* const* members, uint64_t count) {
+  return guarded(caller, [&] {
+    SIM_CHECK(members || count == 0, "its ", count, " members are null");
+    for (uint64_t i = 0; i < count; ++i)
+      SIM_CHECK(is_or_null(members[i]), "member ", i, " (", static_cast<const void*>(members[i]), ") ",
+                objects().what(members[i]));
+    List* list = objects().make<List>(std::vector<const T*>(members, members + count));
+    for (uint64_t i = 0; i < count; ++i)
+      if (members[i]) objects().lists(members[i]).fetch_add(1, std::memory_order_relaxed);
+    return list;
+  });
+}
+
+template <typename List, typename T>
+int destroyed_list(const char* caller, const char* kind, const List* handle, std::vector<const T*> List::* members) {
+  if (!handle) return 0;
+  std::vector<const T*> held;
+  if (!objects().end(handle, "was destroyed", [&](List& list) { held = std::move(list.*members); }))
+    return no_object(caller, kind, handle);
+  for (const T* member : held)
+    if (member && objects().lists(member).fetch_sub(1, std::memory_order_acq_rel) == 1)
+      objects().end(member, "was destroyed with its list");
+  return 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -44,23 +104,26 @@ extern "C" {
 SIM_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t dims, aclDataType dtype, const int64_t* strides,
                                    int64_t offset, aclFormat format, const int64_t* storage_sizes,
                                    uint64_t storage_dims, void* data) {
-  size_t elements = 1;
-  for (uint64_t i = 0; i < storage_dims; ++i) elements *= size_t(storage_sizes[i]);
-  auto tensor = new aclTensor{dtype, at::DimVector(sizes, sizes + dims), {}, offset, format, elements, data};
-  if (strides) {
-    tensor->strides.assign(strides, strides + dims);
-  } else {
-    tensor->strides.resize(dims);
+  return guarded("aclCreateTensor", [&] {
+    SIM_CHECK(sizes || dims == 0, "its ", dims, " sizes are null");
+    SIM_CHECK(storage_sizes || storage_dims == 0, "the ", storage_dims, " sizes of its storage are null");
+    size_t elements = 1;
+    for (uint64_t i = 0; i < storage_dims; ++i) elements *= size_t(storage_sizes[i]);
+    aclTensor* made =
+        objects().make<aclTensor>(dtype, at::DimVector(), at::DimVector(), offset, format, elements, data);
+    made->sizes.append(sizes, sizes + dims);
+    made->strides.resize(dims);
     int64_t step = 1;
-    for (uint64_t i = dims; i-- > 0; step *= sizes[i]) tensor->strides[i] = step;
-  }
-  return tensor;
+    for (uint64_t i = dims; i-- > 0; step *= sizes[i]) made->strides[i] = strides ? strides[i] : step;
+    return made;
+  });
 }
 SIM_API int aclDestroyTensor(const aclTensor* tensor) {
-  delete tensor;
-  return 0;
+  return destroyed_member("aclDestroyTensor", "aclTensor", tensor);
 }
 SIM_API int aclGetViewShape(const aclTensor* tensor, int64_t** sizes, uint64_t* dims) {
+  if (!objects().is<aclTensor>(tensor)) return no_object("aclGetViewShape", "aclTensor", tensor);
+  if (!sizes || !dims) return sim_fail(kNullPointer, "aclGetViewShape: no place for the shape");
   *dims = tensor->sizes.size();
   *sizes = new int64_t[*dims];  // the caller's to delete[], as CANN documents
   std::copy(tensor->sizes.begin(), tensor->sizes.end(), *sizes);
@@ -68,53 +131,45 @@ SIM_API int aclGetViewShape(const aclTensor* tensor, int64_t** sizes, uint64_t* 
 }
 
 SIM_API aclScalar* aclCreateScalar(void* value, aclDataType dtype) {
-  return guarded("aclCreateScalar", [&] { return new aclScalar{scalar_from(value, dtype)}; });
+  return guarded("aclCreateScalar", [&] {
+    SIM_CHECK(value, "its value is null");
+    return objects().make<aclScalar>(scalar_from(value, dtype));
+  });
 }
 SIM_API int aclDestroyScalar(const aclScalar* scalar) {
-  delete scalar;
-  return 0;
+  return destroyed_member("aclDestroyScalar", "aclScalar", scalar);
 }
 
 SIM_API aclIntArray* aclCreateIntArray(const int64_t* values, uint64_t count) {
-  return new aclIntArray{{values, values + count}};
+  return made_array<aclIntArray>("aclCreateIntArray", values, count);
 }
 SIM_API int aclDestroyIntArray(const aclIntArray* array) {
-  delete array;
-  return 0;
+  return destroyed("aclDestroyIntArray", "aclIntArray", array);
 }
 SIM_API aclFloatArray* aclCreateFloatArray(const float* values, uint64_t count) {
-  return new aclFloatArray{{values, values + count}};
+  return made_array<aclFloatArray>("aclCreateFloatArray", values, count);
 }
 SIM_API int aclDestroyFloatArray(const aclFloatArray* array) {
-  delete array;
-  return 0;
+  return destroyed("aclDestroyFloatArray", "aclFloatArray", array);
 }
 SIM_API aclBoolArray* aclCreateBoolArray(const bool* values, uint64_t count) {
-  return new aclBoolArray{sim::Checked<bool>(values, values + count)};
+  return made_array<aclBoolArray>("aclCreateBoolArray", values, count);
 }
 SIM_API int aclDestroyBoolArray(const aclBoolArray* array) {
-  delete array;
-  return 0;
+  return destroyed("aclDestroyBoolArray", "aclBoolArray", array);
 }
 
-// A list takes its members over: the caller destroys the list only.
 SIM_API aclTensorList* aclCreateTensorList(const aclTensor* const* tensors, uint64_t count) {
-  auto list = new aclTensorList;
-  for (uint64_t i = 0; i < count; ++i) list->tensors.emplace_back(tensors[i]);
-  return list;
+  return made_list<aclTensorList>("aclCreateTensorList", tensors, count);
 }
 SIM_API int aclDestroyTensorList(const aclTensorList* list) {
-  delete list;
-  return 0;
+  return destroyed_list("aclDestroyTensorList", "aclTensorList", list, &aclTensorList::tensors);
 }
 SIM_API aclScalarList* aclCreateScalarList(const aclScalar* const* scalars, uint64_t count) {
-  auto list = new aclScalarList;
-  for (uint64_t i = 0; i < count; ++i) list->scalars.emplace_back(scalars[i]);
-  return list;
+  return made_list<aclScalarList>("aclCreateScalarList", scalars, count);
 }
 SIM_API int aclDestroyScalarList(const aclScalarList* list) {
-  delete list;
-  return 0;
+  return destroyed_list("aclDestroyScalarList", "aclScalarList", list, &aclScalarList::scalars);
 }
 
 }  // extern "C"

@@ -148,7 +148,7 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
           found.code)
         return found;
     } else if (arguments[i].kind == Argument::kList) {
-      for (const auto& tensor : static_cast<const aclTensorList*>(arguments[i].pointer)->tensors)
+      for (const aclTensor* tensor : static_cast<const aclTensorList*>(arguments[i].pointer)->tensors)
         if (tensor)
           if (Verdict found = tensor_verdict(rules, rule, *tensor, family); found.code) return found;
     }

@@ -92,10 +92,16 @@ ascendc_tensor describe(const at::Tensor& tensor) {
   return out;
 }
 
-struct KernelCall final : aclOpExecutor {
-  KernelCall(const ophook_operator* which, const char* op_name) : aclOpExecutor(op_name), op(which) {}
+struct KernelCall final : PendingCall {
+  KernelCall(const ophook_operator* which, const char* op_name) : PendingCall(op_name), op(which) {}
 
   void prepare(const aclTensor* const* in, const ophook_attribute* attributes, size_t attribute_count, const aclTensor* const* out) {
+    for (size_t i = 0; i < op->input_count; ++i) live(op->names[i], in[i]);
+    for (size_t i = 0; i < op->output_count; ++i) live(op->names[op->input_count + i], out[i]);
+    for (size_t i = 0; i < attribute_count; ++i) {
+      if (attributes[i].kind == 5) live("an attribute", static_cast<const aclIntArray*>(attributes[i].array));
+      if (attributes[i].kind == 6) live("an attribute", static_cast<const aclFloatArray*>(attributes[i].array));
+    }
     code = &loaded(op);
     for (size_t i = 0; i < op->input_count; ++i) inputs.push_back(convert(in[i]));
     for (size_t i = 0; i < op->output_count; ++i)
@@ -156,8 +162,7 @@ struct KernelCall final : aclOpExecutor {
     TORCH_CHECK(false, "the operator has no kernel for inputs of ", given);
   }
 
-  void run() override {
-    std::vector<at::Tensor> keep;
+  void run(void* workspace) override {
     std::vector<ascendc_memory> memory;
     auto add = [&](const char* argument, const at::Tensor& tensor, int role) {
       ascendc_memory m{};
@@ -214,24 +219,7 @@ struct KernelCall final : aclOpExecutor {
   void* entry = nullptr;
   std::vector<at::Tensor> inputs, outputs;
   std::unique_ptr<ascendc_tiling> tiling = std::make_unique<ascendc_tiling>();
-  void* workspace = nullptr;
 };
-
-// A call that the first phase refused: the second phase of a caller that goes on all the same says so again.
-struct RefusedCall final : aclOpExecutor {
-  RefusedCall(const char* op_name, int error, std::string reason) : aclOpExecutor(op_name), code(error), message(std::move(reason)) {}
-  int ready() override { return sim_fail(code, "%s: %s", name, message.c_str()); }
-  void run() override {}
-  int code;
-  std::string message;
-};
-
-int refuse_call(const char* name, int code, const std::string& reason, uint64_t* workspace, aclOpExecutor** executor) {
-  if (workspace) *workspace = 0;
-  if (!executor) return sim_fail(code, "%s: %s", name, reason.c_str());
-  *executor = new RefusedCall(name, code, reason);
-  return (*executor)->ready();
-}
 
 }  // namespace
 
@@ -251,19 +239,18 @@ OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const ac
   try {
     auto call = std::make_unique<KernelCall>(op, name);
     call->prepare(inputs, attributes, attribute_count, outputs);
-    *workspace = call->tiling->workspace;
-    *executor = call.release();
-    return 0;
+    call->workspace_size = call->tiling->workspace;
+    return hand_over(std::move(call), workspace, executor);
   } catch (const c10::Error& error) {
-    return refuse_call(name, kInvalid, error.what_without_backtrace(), workspace, executor);
+    return turn_away(sim_fail(kInvalid, "%s: %s", name, error.what_without_backtrace()), name, workspace, executor);
   } catch (const std::exception& error) {
-    return refuse_call(name, kInner, error.what(), workspace, executor);
+    return turn_away(sim_fail(kInner, "%s: %s", name, error.what()), name, workspace, executor);
   }
 }
 
-OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, aclOpExecutor* executor, void* stream) {
-  if (auto* call = dynamic_cast<KernelCall*>(executor)) call->workspace = workspace;
-  return launch(name, executor, stream);
+OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor,
+                                            void* stream) {
+  return launch(name, workspace, size, executor, stream);
 }
 
 }  // extern "C"

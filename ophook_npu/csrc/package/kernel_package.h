@@ -43,7 +43,8 @@ OPHOOK_PACKAGE_API int ophook_kernel_prepare(const ophook_operator* op, const st
                                              const ophook_attribute* attributes, size_t attribute_count,
                                              const struct aclTensor* const* outputs, uint64_t* workspace,
                                              struct aclOpExecutor** executor);
-OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, struct aclOpExecutor* executor, void* stream);
+OPHOOK_PACKAGE_API int ophook_kernel_launch(const char* name, void* workspace, uint64_t size, struct aclOpExecutor* executor,
+                                            void* stream);
 
 #ifdef __cplusplus
 }
