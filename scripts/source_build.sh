@@ -16,8 +16,9 @@ export DISABLE_INSTALL_TORCHAIR=FALSE MAX_JOBS=$jobs
 abi=$(ask "$python" 'import torch; print(int(torch.compiled_with_cxx11_abi()))' ABI-OF-TORCH)
 export _GLIBCXX_USE_CXX11_ABI=$abi
 # A torch with CUDA on a machine without its toolkit, and with --fast headers compiled once: cmake 3.21 reads this.
-if [ "${CMAKE_TOOLCHAIN_FILE:-}" != "$here/source_cmake/toolchain.cmake" ]; then
-    export OPHOOK_NEXT_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE:-} CMAKE_TOOLCHAIN_FILE=$here/source_cmake/toolchain.cmake
+toolchain=$tree/build/ophook-cmake/toolchain.cmake
+if [ "${CMAKE_TOOLCHAIN_FILE:-}" != "$toolchain" ]; then
+    export OPHOOK_NEXT_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE:-} CMAKE_TOOLCHAIN_FILE=$toolchain
 fi
 export OPHOOK_PRECOMPILE=${OPHOOK_PRECOMPILE:-0} OPHOOK_UNITY=${OPHOOK_UNITY:-0} OPHOOK_OPTIMIZE=
 export OPHOOK_ALONE="$tree/build/ophook-alone.txt"
@@ -41,6 +42,7 @@ if [ "${DRY_RUN:-0}" = 0 ]; then
     trap '"$python" -m ophook_npu.patch.traces end "$tree" --build' EXIT
 fi
 run mkdir -p -- "$tree/build"
+run "$python" -m ophook_npu.patch.configured "$here/source_cmake" "$tree/build"
 # A wheel of an earlier build must not be taken for the result of this one.
 run rm -f -- "$tree"/dist/*.whl
 if [ "${DRY_RUN:-0}" = 1 ]; then

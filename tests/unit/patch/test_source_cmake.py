@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ophook_npu.patch import configured
 from ophook_npu.patch.unity import members
 
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not on PATH")
@@ -208,6 +209,32 @@ def test_the_users_own_toolchain_file_stays_in_force(build: Build, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     command = build.command("kernel.cpp")
     assert "-DMINE" in command and "cmake_pch.hxx" in command
+
+
+def test_a_build_that_another_checkout_configured(build: Build, tmp_path: Path) -> None:
+    """cmake keeps the path of its first run; the checkout at that path may have moved, or be gone."""
+    other = tmp_path / "other checkout/source_cmake"
+    shutil.copytree(TOOLCHAIN.parent, other)
+    old = str(other / TOOLCHAIN.name)
+    assert build.configure(OPHOOK_OPTIMIZE="-O0", CMAKE_TOOLCHAIN_FILE=old).returncode == 0
+    shutil.rmtree(other.parent)
+    assert build.configure(OPHOOK_OPTIMIZE="-O0").returncode != 0
+    for _ in range(2):
+        brought = configured.bring(TOOLCHAIN.parent, build.build)
+        assert build.build in brought.parents
+        done = build.configure(OPHOOK_OPTIMIZE="-O1", CMAKE_TOOLCHAIN_FILE=str(brought))
+        assert done.returncode == 0, done.stderr
+        assert build.command("kernel.cpp").rindex(" -O1") > build.command("kernel.cpp").rindex(" -O2")
+    assert old not in (build.build / "CMakeCache.txt").read_text()
+
+
+def test_a_build_that_was_configured_without(build: Build) -> None:
+    """As upstream's own script does it."""
+    assert build.configure(CMAKE_TOOLCHAIN_FILE="").returncode == 0
+    brought = configured.bring(TOOLCHAIN.parent, build.build)
+    done = build.configure(OPHOOK_OPTIMIZE="-O0", CMAKE_TOOLCHAIN_FILE=str(brought))
+    assert done.returncode == 0, done.stderr
+    assert build.command("kernel.cpp").rindex(" -O0") > build.command("kernel.cpp").rindex(" -O2")
 
 
 def test_what_was_generated_again_gets_its_old_time(build: Build, tmp_path: Path) -> None:

@@ -174,7 +174,8 @@ def test_until_install_and_back(tree: Path, venv: Path) -> None:
     build = (tree / "build/ophook-build.log").read_text()
     assert f"arguments: --python={PYTHON} --disable_rpc" in build
     assert "environment: FALSE 1 1 0" in build
-    toolchain = SCRIPTS / "source_cmake/toolchain.cmake"
+    toolchain = tree / "build/ophook-cmake/toolchain.cmake"
+    assert toolchain.read_text() == (SCRIPTS / "source_cmake/toolchain.cmake").read_text()
     assert f"help: 0 0  0 {toolchain}\n" in build
     assert f"generate python{PYTHON} 2.13.0 (task of {venv / 'bin'}" in logs(venv)
     assert torch_npu_version(venv) == "99.0"
