@@ -6,7 +6,8 @@ put back where that is safe:
 
 - a file has its old content;
 - a header differs only in declarations of names that it did not have, or that it lost. They cannot change a unit that
-  does not say the name; the sources that say it get a new time.
+  does not say the name; what says it gets a new time. A header that says it in a declaration of its own and nowhere
+  else does not: what is compiled from it says the name elsewhere.
 
     python -m ophook_npu.patch.rebuild run TREE COMMAND…      the command generates code; both rules
     python -m ophook_npu.patch.rebuild remember TREE STATE    before a command that generates code and compiles
@@ -91,11 +92,25 @@ def declared(old: str, new: str) -> set[str] | None:
     names: set[str] = set()
     for lines, other in ((removed, new), (added, old)):
         for line in filter(str.strip, lines):
-            match = None if _OTHER.match(line) else _DECLARATION.match(line)
-            if match is None or re.search(rf"\b{match[1]}\b", other):
+            name = _name(line)
+            if name is None or re.search(rf"\b{name}\b", other):
                 return None
-            names.add(match[1])
+            names.add(name)
     return names
+
+
+def _name(line: str) -> str | None:
+    """What a line declares, where it does nothing else."""
+    match = None if _OTHER.match(line) else _DECLARATION.match(line)
+    return None if match is None else match[1]
+
+
+def _says(path: Path, text: str, names: re.Pattern[str]) -> bool:
+    """Whether a file says one of the names, for a header otherwise than by declaring it."""
+    lines = (line for line in text.splitlines() if names.search(line))
+    if path.suffix not in _HEADERS:
+        return any(True for _ in lines)
+    return any((name := _name(line)) is None or not names.fullmatch(name) for line in lines)
 
 
 def settle(tree: Path, before: dict[Path, Before]) -> Settled:
@@ -117,7 +132,7 @@ def settle(tree: Path, before: dict[Path, Before]) -> Settled:
     if settled.names:
         said = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(settled.names))) + r")\b")
         for path in _files(tree):
-            if path not in settled.kept and said.search(path.read_text(errors="surrogateescape")):
+            if path not in settled.kept and _says(path, path.read_text(errors="surrogateescape"), said):
                 settled.touched.append(path)
     # These first: a run that is killed between the two compiles too much, never too little.
     now = time.time_ns()

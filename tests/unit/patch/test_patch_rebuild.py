@@ -97,6 +97,32 @@ def test_only_what_says_the_name_is_compiled_again(tree: Path) -> None:
 
 
 @needs_make
+@pytest.mark.parametrize(
+    ("line", "compiled"),
+    [
+        ("HIDDEN int npu_norm(int x);", ["register"]),
+        ("inline int twice(int x) { return npu_norm(npu_norm(x)); }", ["add", "mul", "register"]),
+        ("#define NORM(x) npu_norm(x)", ["add", "mul", "register"]),
+        ("int once(int x = npu_norm(1));", ["add", "mul", "register"]),
+    ],
+)
+def test_a_header_that_said_the_name_before(tree: Path, line: str, compiled: list[str]) -> None:
+    """As an operator that gets a derivative is declared in one header more; all units read the others."""
+    folder = tree / "third_party/op-plugin/op_plugin"
+    (folder / "OpApiInterface.h").write_text(HEADER.replace("int mul", f"{line}\nint mul"))
+    (folder / "register.cpp").write_text("int npu_norm_user = npu_norm(1);")
+    (tree / "torch_npu/csrc/VariableType.h").write_text("#pragma once\n")
+    built(tree)
+    done = generate(
+        tree,
+        f"from pathlib import Path; Path({str(tree / 'torch_npu/csrc/VariableType.h')!r})"
+        ".write_text('#pragma once\\nint npu_norm(long key, int x);\\n')",
+    )
+    assert "declarations that came or went: npu_norm" in done.stdout
+    assert built(tree) == compiled
+
+
+@needs_make
 def test_any_other_change_makes_everything_stale(tree: Path) -> None:
     built(tree)
     done = generate(tree, PREFIX + "h.write_text(h.read_text().replace('int x)', 'long x)'))")
