@@ -25,6 +25,14 @@ if [ "${DRY_RUN:-0}" = 0 ]; then
     trap '"$python" -m ophook_npu.patch.traces end "$tree"' EXIT
 fi
 run mkdir -p -- "$tree/build"
+plugin="$tree/third_party/op-plugin"
+if grep -qs gen_op_plugin_functions "$plugin/gencode.sh"; then
+    # Upstream writes these two over their old content without cutting it off: with an operator less, a tail stays, which
+    # is an error of YAML's, or an entry. (Where gencode.sh has no such name, they are sources.)
+    numbers=${torch%%[!0-9.]*}
+    numbers=${numbers%.*}
+    run rm -f -- "$plugin/op_plugin/config/v${numbers/./r}"/{op_plugin_functions,derivatives}.yaml
+fi
 if [ "${DRY_RUN:-0}" = 1 ]; then
     run bash "$tree/generate_code.sh" "$name" "$torch"
     run "${check[@]}" --generated --codegen-log "$log"

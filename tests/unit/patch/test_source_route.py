@@ -46,6 +46,8 @@ echo "m.def(\"$sig\");" >$aten/CustomRegisterSchema.cpp
 echo 'm.impl("npu_add_custom", f);' >$aten/RegisterNPU.cpp
 echo "at::Tensor npu_add_custom(const at::Tensor & x);" >$plugin/OpApiInterface.h
 echo "return op_api::npu_add_custom(x);" >$plugin/OpInterface.cpp
+mkdir -p $plugin/config/v2r13
+cat $plugin/config/op_plugin_functions.yaml 1<>$plugin/config/v2r13/op_plugin_functions.yaml # no O_TRUNC, as upstream
 echo "namespace op_api {" >$plugin/ops/opapi/StructKernelNpuOpApi_0.cpp
 """
 
@@ -328,6 +330,19 @@ def test_failures_name_step_log_and_next(tree: Path, venv: Path, mode: str, unti
     if mode in ("generate-fails", "two-wheels"):
         repaired = route(venv, "--torch-npu-dir", tree, "--jobs", 1, "--until", until)
         assert repaired.returncode == 0, repaired.stdout
+
+
+def test_what_upstream_writes_over_has_no_tail_of_the_old(tree: Path, venv: Path) -> None:
+    """With an operator less, the file that was generated for it is longer than the one to come."""
+    config = tree / "third_party/op-plugin/op_plugin/config"
+    arguments = ["--torch-npu-dir", tree, "--until", "codegen"]
+    assert route(venv, *arguments).returncode == 0
+    generated = config / "v2r13/op_plugin_functions.yaml"
+    with generated.open("a") as file:
+        file.write("  - func: npu_gone(Tensor self) -> Tensor\n    op_api: v2.13\n")
+    done = route(venv, *arguments)
+    assert done.returncode == 0, done.stdout
+    assert generated.read_text() == (config / "op_plugin_functions.yaml").read_text()
 
 
 def test_killed_while_building_goes_on(tree: Path, venv: Path) -> None:
