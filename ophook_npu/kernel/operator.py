@@ -95,7 +95,8 @@ class Kernel:
         """Build what a call with these inputs needs."""
         tensors = [v if v is None or is_tensor(v) else np.asarray(v) for v in inputs[: len(self.prototype.inputs)]]
         tensors += [None] * (len(self.prototype.inputs) - len(tensors))
-        self.entry(self._choose(tensors)).build()
+        entry = self.entry(self._choose(tensors))
+        entry.build(), entry.build_cube()
 
     def written(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Those of a call's inputs that the operator writes to."""

@@ -42,6 +42,7 @@ class _Variant:
     choice: dict[str, int]
     file: str
     built: Path
+    cube: Path | None
 
 
 def build(path: Path, out: Path) -> list[Path]:
@@ -81,6 +82,8 @@ def build_into(project: Project, folder: Path, lib: Path, link_flags: Sequence[s
     for found in variants.values():
         for variant in found:
             shutil.copy(variant.built, cpu / variant.file)
+            if variant.cube:
+                shutil.copy(variant.cube, cpu / variant.file.replace(".so", "_cube.so"))
     prototypes = list(project.prototypes.values())
     kinds = {p.type: Kernel(project, p, Settings()).entry(variants[p.type][0].choice).kind for p in prototypes}
     _, torch_npu = require()
@@ -119,10 +122,10 @@ def _variants(project: Project, prototype: Prototype) -> list[_Variant]:
     # The host library is asked by one thread: its answers are in one place of its memory.
     entries = [kernel.entry(choice) for choice in choices]
     with ThreadPoolExecutor(toolchain.jobs()) as pool:
-        built = list(pool.map(lambda entry: entry.build(), entries))
+        built = list(pool.map(lambda entry: (entry.build(), entry.build_cube()), entries))
     return [
-        _Variant(choice, f"{prototype.snake}_{i}.so", library)
-        for i, (choice, library) in enumerate(zip(choices, built, strict=True))
+        _Variant(choice, f"{prototype.snake}_{i}.so", library, cube)
+        for i, (choice, (library, cube)) in enumerate(zip(choices, built, strict=True))
     ]
 
 

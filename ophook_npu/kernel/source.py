@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ophook_npu import toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
 from ophook_npu.kernel.findings import KernelReport
@@ -19,6 +20,8 @@ from ophook_npu.kernel.socs import Soc, find
 INPUT, OUTPUT, BOTH, WORKSPACE, TILING = range(5)
 _KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
+# A source that asks for which core it is compiled, as the device's compiler lets it, is compiled for each.
+_CORE_MACRO = re.compile(r"__DAV_(?:C220_)?(?:CUBE|VEC)__")
 _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
 
@@ -69,8 +72,28 @@ class Entry:
         """The library with the kernel in it. Raises OphookError where it does not compile."""
         if not self.source.is_file():
             raise OphookError("kernel", f"no such file: {self.source}")
-        roots = list(self.roots) or [self.source.parent]
-        return build.kernel(self.source, self.macros, self.prelude, roots, self.debug)
+        return self._build(cube=self.kind == _KINDS["AIC_ONLY"])
+
+    def build_cube(self) -> Path | None:
+        """The library for cube cores, where it is another one. Raises OphookError where it does not compile."""
+        return self._build(cube=True) if self._asks and self.kind in (1, 2) else None
+
+    def _build(self, cube: bool) -> Path:
+        macros = dict(self.macros)
+        if self._asks:
+            macros |= dict.fromkeys(
+                ("__DAV_C220_CUBE__", "__DAV_CUBE__") if cube else ("__DAV_C220_VEC__", "__DAV_VEC__"), "1"
+            )
+        return build.kernel(self.source, macros, self.prelude, self._roots, self.debug)
+
+    @property
+    def _roots(self) -> list[Path]:
+        return list(self.roots) or [self.source.parent]
+
+    @functools.cached_property
+    def _asks(self) -> bool:
+        files = toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots])
+        return any(_CORE_MACRO.search(path.read_text(errors="replace")) for path in files)
 
     @functools.cached_property
     def function(self) -> str:
@@ -96,15 +119,23 @@ class Entry:
 
     def address(self) -> int:
         if not self._address:
-            _runtime()
-            library = ctypes.CDLL(str(self.build()))
-            if not hasattr(library, self.function):
-                raise OphookError(
-                    "kernel", f"{self.source.name} has no kernel function {self.function}",
-                    allowed=f'extern "C" __global__ __aicore__ void {self.function}(…)',
-                )  # fmt: skip
-            self._address = ctypes.cast(getattr(library, self.function), ctypes.c_void_p).value or 0
+            self._address = self._load(self.build())
         return self._address
+
+    @functools.cached_property
+    def _cube_address(self) -> int | None:
+        path = self.build_cube()
+        return None if path is None else self._load(path)
+
+    def _load(self, path: Path) -> int:
+        _runtime()
+        library = ctypes.CDLL(str(path))
+        if not hasattr(library, self.function):
+            raise OphookError(
+                "kernel", f"{self.source.name} has no kernel function {self.function}",
+                allowed=f'extern "C" __global__ __aicore__ void {self.function}(…)',
+            )  # fmt: skip
+        return ctypes.cast(getattr(library, self.function), ctypes.c_void_p).value or 0
 
     def run(
         self, arguments: Sequence[Argument], block_dim: int, *, tiling: bytes = b"", tiling_key: int = 0,
@@ -124,6 +155,7 @@ class Entry:
             native.options(
                 soc, kind=self.kind, checks=settings.checks, strict=settings.strict, on_wait=settings.on_wait,
             ),
+            cube_entry=self._cube_address,
         )  # fmt: skip
         text = ctypes.c_void_p()
         _runtime().ascendc_run(ctypes.byref(launch), ctypes.byref(text))

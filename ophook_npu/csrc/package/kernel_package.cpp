@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,12 +52,17 @@ struct Loaded {
       void* kernel = dlopen((folder + op->choices[i].library).c_str(), RTLD_NOW | RTLD_LOCAL);
       TORCH_CHECK(kernel, "the package's kernel cannot be loaded: ", dlerror());
       entries.push_back(look_up(kernel, op->function));
+      // A source that asks which core it is compiled for is there twice.
+      std::string cube = folder + op->choices[i].library;
+      cube.replace(cube.rfind('.'), std::string::npos, "_cube.so");
+      void* twin = access(cube.c_str(), F_OK) == 0 ? dlopen(cube.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+      cube_entries.push_back(twin ? look_up(twin, op->function) : nullptr);
     }
   }
   decltype(&ascendc_run) run;
   decltype(&ascendc_tile) tile;
   decltype(&ascendc_infer) infer;
-  std::vector<void*> entries;  // by choice
+  std::vector<void*> entries, cube_entries;  // by choice
 };
 
 const Loaded& loaded(const ophook_operator* op) {
@@ -154,7 +160,7 @@ struct KernelCall final : PendingCall {
       for (size_t i = 0; i < inputs.size(); ++i) all &= fits(inputs[i], i);
       for (size_t i = 0; i < outputs.size(); ++i) all &= fits(outputs[i], inputs.size() + i);
       if (!all) continue;
-      entry = code->entries[c];
+      entry = code->entries[c], cube_entry = code->cube_entries[c];
       return;
     }
     std::string given;
@@ -201,7 +207,7 @@ struct KernelCall final : PendingCall {
     const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(tiling->block_dim), tiling->tiling_key,
                                 {!(checks && std::strcmp(checks, "0") == 0), 0, 0, s.architecture, op->kind, s.ub, s.l1, s.l0a, s.l0b,
                                  s.l0c, s.bt, s.fb},
-                                summary, sizeof summary};
+                                summary, sizeof summary, cube_entry};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -216,7 +222,7 @@ struct KernelCall final : PendingCall {
 
   const ophook_operator* op;
   const Loaded* code = nullptr;
-  void* entry = nullptr;
+  void *entry = nullptr, *cube_entry = nullptr;
   std::vector<at::Tensor> inputs, outputs;
   std::unique_ptr<ascendc_tiling> tiling = std::make_unique<ascendc_tiling>();
 };

@@ -35,6 +35,7 @@ typedef struct ascendc_launch {
   ascendc_options options;
   char* summary;             // NULL, or where the first errors go as text
   size_t summary_capacity;
+  void* cube_entry;          // NULL, or the function as it was compiled for cube cores
 } ascendc_launch;
 
 typedef struct ascendc_counters {

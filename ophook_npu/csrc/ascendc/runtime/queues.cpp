@@ -19,7 +19,8 @@ Memory memory_of(int position) {
   }
 }
 
-// The pipe that fills a position, and the one that empties it.
+// The pipe that fills a position, and the one that empties it. A tensor that comes from GM was filled by MTE2, one that goes
+// there is emptied by MTE3.
 Pipe fills(int position) {
   switch (TPosition(position)) {
     case TPosition::VECIN: case TPosition::A1: case TPosition::B1: case TPosition::C1: return Pipe::MTE2;
@@ -28,7 +29,7 @@ Pipe fills(int position) {
     case TPosition::CO2: return Pipe::FIX;
     case TPosition::TSCM: return Pipe::MTE2;
     case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Pipe::FIX;
-    case TPosition::GM: return Pipe::MTE3;
+    case TPosition::GM: return Pipe::MTE2;
     default: return Pipe::V;
   }
 }
@@ -38,7 +39,7 @@ Pipe empties(int position) {
     case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Pipe::MTE1;
     case TPosition::A2: case TPosition::B2: case TPosition::C2: return Pipe::M;
     case TPosition::CO1: return Pipe::FIX;
-    case TPosition::GM: return Pipe::MTE2;
+    case TPosition::GM: return Pipe::MTE3;
     default: return Pipe::V;
   }
 }

@@ -40,7 +40,7 @@ void call(void* entry, uint8_t* const* a, int n) {
 }
 
 struct Job {
-  void* entry;
+  void *entry, *cube_entry;
   std::vector<uint8_t*> arguments;
 };
 thread_local const Job* job = nullptr;
@@ -65,7 +65,7 @@ void ended(Core& c) {
 void fiber_main() {
   Core& c = core();
   try {
-    call(job->entry, job->arguments.data(), int(job->arguments.size()));
+    call(c.is_vector ? job->entry : job->cube_entry, job->arguments.data(), int(job->arguments.size()));
     ended(c);
   } catch (const Stopped&) {
   }
@@ -286,7 +286,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   for (int i = 0; i < 7; ++i) sizes.bytes[i] = static_cast<uint32_t>(given[i]);
   Launch launch{o, sizes};
   launch.tiling_key = request->tiling_key;
-  Job now{request->entry, {}};
+  Job now{request->entry, request->cube_entry ? request->cube_entry : request->entry, {}};
   for (int i = 0; i < request->argument_count; ++i) {
     const ascendc_memory& m = request->arguments[i];
     Argument a;
