@@ -14,7 +14,7 @@ from pathlib import Path
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.sim.build import build, not_ready
-from ophook_npu.sim.variables import apply, environment
+from ophook_npu.sim.variables import SEARCHED, apply, environment
 
 # In the order of their dependencies. libopapi comes after torch, whose libraries it uses.
 _BEFORE_TORCH = (
@@ -78,6 +78,7 @@ def enable(
         else:
             os.environ[autoload.VARIABLE] = wanted
     _load(root, _AFTER_TORCH)
+    sys.path.append(str(root / SEARCHED["PYTHONPATH"]))
     _active = root
     if wanted != "0":  # what `import torch` does on an Ascend host
         import torch_npu  # noqa: F401

@@ -5,6 +5,7 @@ The result is a folder laid out like a CANN installation::
     <cache>/sim/<key>/
         lib64/        libascendcl.so, libopapi.so, libge_runner.so, … and CANN's other names of them
         include/      CANN's headers, and those of aclnn functions (`ophook_npu.sim.headers`)
+        python/site-packages/acl  pyACL
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
         bin/npu-smi   set_env.sh
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
@@ -27,12 +28,13 @@ from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import headers, soc
 from ophook_npu.sim.operators import rows
-from ophook_npu.sim.variables import set_env_script
+from ophook_npu.sim.variables import SEARCHED, set_env_script
 from ophook_npu.toolchain import Library, Progress
 
 CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
+_PYACL = Path(__file__).parent / "pyacl"
 _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
@@ -156,7 +158,8 @@ def recipe() -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
-    data = [*own_headers, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
+    pyacl = sorted(_PYACL.rglob("*.py"))
+    data = [*own_headers, *pyacl, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
 
 
@@ -288,6 +291,8 @@ def _lay_out(root: Path) -> None:
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     (root / "set_env.sh").write_text(set_env_script())
     shutil.copytree(CSRC / "rules", root / "rules")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(_PYACL / "acl", root / SEARCHED["PYTHONPATH"] / "acl", ignore=ignored)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
 

@@ -1,5 +1,7 @@
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "state.h"
@@ -7,6 +9,15 @@
 namespace {
 thread_local std::string pending;   // set by sim_fail, not read yet
 thread_local std::string returned;  // keeps the text alive that was handed out
+
+// CANN's variable: its log on standard output. Programs often print a code and not the reason.
+bool printed() {
+  static const bool on = [] {
+    const char* asked = getenv("ASCEND_SLOG_PRINT_TO_STDOUT");
+    return asked && !strcmp(asked, "1");
+  }();
+  return on;
+}
 }  // namespace
 
 int sim_fail(int code, const char* format, ...) {
@@ -18,6 +29,10 @@ int sim_fail(int code, const char* format, ...) {
   // A caller that adds detail to an error of ours must not stamp the prefix twice.
   const std::string prefix = "[simulated Ascend] ";
   pending = std::string(text).rfind(prefix, 0) == 0 ? text : prefix + text;
+  if (printed()) {
+    printf("[ERROR] %s\n", pending.c_str());
+    fflush(stdout);
+  }
   return code;
 }
 

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Compile and run CANN's own example programs over the simulated Ascend; print how many end with 0, and why not.
+
+usage: scripts/aclnn_examples.py TREE… [--product Ascend910B] [--match WORD] [--limit N] [--jobs 2]
+
+Each TREE is a checkout of one of CANN's repositories of operators; those of its `examples/**/test_aclnn_*.cpp` are run
+that are for the product: those of another are in a folder `arch35`, or call a function whose page says that the product
+has it not. Nothing of them is kept. A program counts if it compiles, links and ends with 0; what its results are worth,
+only its own checks say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from ophook_npu import sim, toolchain
+from ophook_npu.sim import rules
+
+SOCS = {"Ascend910B": "Ascend910B4", "Ascend910_93": "Ascend910_9392", "Ascend950": "Ascend950PR_9589"}
+_FIRST_PHASE = re.compile(r"\b(acl(?:nn)?[A-Z]\w*)GetWorkspaceSize\s*\(")
+_LIBRARIES = ("-lopapi_nn", "-lopapi_math", "-lopapi_transformer", "-lhccl", "-lascendcl", "-lnnopbase", "-lpthread")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    program: Path
+    cause: str = ""  # empty: it ended with 0
+    detail: str = ""
+
+
+def programs(tree: Path, product: str) -> Iterator[Path]:
+    """The example programs that are for the product."""
+    table = rules.table()
+    for path in sorted(tree.rglob("test_aclnn_*.cpp")):
+        below = path.relative_to(tree).parts
+        if "examples" not in below or "experimental" in below or ("arch35" in below) != (product == "Ascend950"):
+            continue
+        called = set(_FIRST_PHASE.findall(path.read_text(errors="replace")))
+        if not any(name in table and product in table[name].absent for name in called):
+            yield path
+
+
+def precompiled(root: Path, folder: Path) -> Path:
+    """What all of them include, compiled once."""
+    header = folder / "common.h"
+    header.write_text(
+        "#include <iostream>\n#include <vector>\n#include <memory>\n#include <cmath>\n#include <acl/acl.h>\n"
+    )
+    command = [
+        *toolchain.compiler(),
+        "-std=c++17",
+        "-O0",
+        "-w",
+        "-x",
+        "c++-header",
+        str(header),
+        f"-I{root / 'include'}",
+    ]
+    subprocess.run([*command, "-o", f"{header}.gch"], check=True, timeout=300)
+    return header
+
+
+def compile_and_run(program: Path, root: Path, header: Path, environment: dict[str, str], seconds: int) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        include = [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}", "-include", str(header)]
+        target = Path(folder) / "program"
+        command = [*toolchain.compiler(), "-std=c++17", "-O0", "-w", *include, str(program), f"-L{root / 'lib64'}"]
+        command += [*_LIBRARIES, f"-Wl,-rpath-link,{root / 'lib64'}", "-o", str(target)]
+        built = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if built.returncode:
+            missing = sorted(set(re.findall(r"undefined reference to `(\w+?)(?:GetWorkspaceSize)?'", built.stderr)))
+            if missing:
+                return Outcome(program, "not simulated", " ".join(missing))
+            error = re.search(r"error: .*", built.stderr)
+            return Outcome(program, "does not compile", error[0] if error else built.stderr[-200:])
+        try:
+            done = subprocess.run(
+                [str(target)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=seconds,
+                env=environment,
+                cwd=folder,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(program, "hangs", f"{seconds} s")
+    if done.returncode == 0:
+        return Outcome(program)
+    said = re.findall(r"\[ERROR\] (.*)", done.stdout)
+    cause = (
+        f"ends by signal {-done.returncode}" if done.returncode < 0 else "refused" if said else "ends with a failure"
+    )
+    return Outcome(program, cause, (said or done.stdout.strip().splitlines() or [done.stderr.strip()])[-1][:300])
+
+
+def report(outcomes: list[Outcome]) -> None:
+    by_cause: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_cause[outcome.cause].append(outcome)
+    passed = len(by_cause.pop("", []))
+    print(f"{passed} of {len(outcomes)} programs end with 0 ({100 * passed / max(1, len(outcomes)):.1f} %)")
+    for cause, those in sorted(by_cause.items(), key=lambda item: -len(item[1])):
+        print(f"\n{cause}: {len(those)}")
+        if cause == "not simulated":
+            words = Counter(name for one in those for name in one.detail.split())
+            print("  " + ", ".join(f"{name} {count}" for name, count in words.most_common()))
+            continue
+        for one in those:
+            print(f"  {one.program.stem}: {one.detail}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
+    parser.add_argument("--product", choices=SOCS, default="Ascend910B")
+    parser.add_argument("--match", default="", help="only programs with this in their names")
+    parser.add_argument("--limit", type=int, default=0, help="every n-th, so that so many are left")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--timeout", type=int, default=120, help="seconds for a program")
+    options = parser.parse_args()
+
+    chosen = [path for tree in options.trees for path in programs(tree, options.product) if options.match in path.name]
+    if options.limit:
+        chosen = chosen[:: max(1, len(chosen) // options.limit)]
+    root = sim.build()
+    environment = dict(os.environ)
+    # Programs that communicate between devices take eight of them.
+    sim.apply(environment, sim.environment(root, soc=SOCS[options.product], devices=8, memory=4 << 30))
+    environment |= {"ASCEND_SLOG_PRINT_TO_STDOUT": "1", "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        header = precompiled(root, Path(folder))
+        report(list(pool.map(lambda path: compile_and_run(path, root, header, environment, options.timeout), chosen)))
+
+
+if __name__ == "__main__":
+    main()
