@@ -91,6 +91,9 @@ def report(
     ] = None,
     soc: Annotated[str | None, typer.Option(help="the SoC to count for")] = None,
     page: Annotated[Path | None, typer.Option("--html", help="write a page here")] = None,
+    timeline: Annotated[
+        Path | None, typer.Option(help="write an estimate of when each pipe works here, for ui.perfetto.dev")
+    ] = None,
 ) -> None:
     """Runs the kernel as `kernel check` does, and prints what it moves and computes and how much local memory it takes.
 
@@ -99,16 +102,26 @@ def report(
     from rich.table import Table
 
     from ophook_npu.kernel import report as pages
+    from ophook_npu.kernel import timeline as lines
     from ophook_npu.kernel.check import check as run
     from ophook_npu.kernel.socs import find
 
-    results, chosen = run(project, op, inputs or (), soc=soc), find(soc)
+    results, chosen = run(project, op, inputs or (), soc=soc, timeline=timeline is not None), find(soc)
     for result in results:
         table = Table(*pages.HEAD, title=result.operator)
         for outcome in result.outcomes:
             row = pages.used(outcome)
             table.add_row(row.label, row.status, *(text for _, text in pages.cells(row, chosen)))
         (console if console.is_terminal else Console(width=220)).print(table)
+    if timeline is not None:
+        timeline.write_text(json.dumps(lines.trace(results)) + "\n", encoding="utf-8")
+        for result in results:
+            for outcome in result.outcomes:
+                told = ", ".join(f"{pipe} {share:.0%}" for pipe, share in lines.busy(outcome.report).items())
+                console.print(
+                    f"{result.operator} {outcome.label}: pipes of the slowest core at work (estimate): {told}"
+                )
+        console.print(str(timeline))
     if page is not None:
         page.write_text(pages.html(results, chosen, project.resolve().name), encoding="utf-8")
         console.print(str(page))

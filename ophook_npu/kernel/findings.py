@@ -41,20 +41,39 @@ class Mistake:
         return f"{place}{self.severity}: {self.call}: {self.what} [{self.kind}]"
 
 
+@dataclass(frozen=True)
+class PipeStep:
+    """One operation on the estimated time line of a core; times in cycles."""
+
+    core: int
+    is_vector: bool
+    pipe: str
+    call: str
+    file: str
+    line: int
+    start: float
+    end: float
+    bytes: int
+    elements: int
+
+
 @dataclass
 class KernelReport:
-    """One run: findings, counters (bytes, elements, instructions), what the kernel printed, and the tiling."""
+    """One run: findings, counters (bytes, elements, instructions), what it printed, its tiling and time line."""
 
     findings: list[Mistake] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     output: str = ""
     block_dim: int = 0
     tiling_key: int = 0
+    timeline: list[PipeStep] = field(default_factory=list)
 
     @classmethod
     def parse(cls, text: str, block_dim: int, tiling_key: int) -> KernelReport:
         data: dict[str, Any] = json.loads(text)
-        return cls([Mistake(**f) for f in data["findings"]], data["counters"], data["output"], block_dim, tiling_key)
+        steps = [PipeStep(*row) for row in data.get("timeline", ())]
+        found = [Mistake(**f) for f in data["findings"]]
+        return cls(found, data["counters"], data["output"], block_dim, tiling_key, steps)
 
     @property
     def errors(self) -> list[Mistake]:

@@ -23,7 +23,7 @@ class Options(c.Structure):
     _fields_ = [
         ("checks", c.c_int32), ("strict", c.c_int32), ("on_wait", c.c_int32), ("architecture", c.c_int32),
         ("kind", c.c_int32), ("ub", c.c_uint64), ("l1", c.c_uint64), ("l0a", c.c_uint64), ("l0b", c.c_uint64),
-        ("l0c", c.c_uint64), ("bt", c.c_uint64), ("fb", c.c_uint64),
+        ("l0c", c.c_uint64), ("bt", c.c_uint64), ("fb", c.c_uint64), ("timeline", c.c_int32),
     ]  # fmt: skip
 
 
@@ -69,9 +69,9 @@ class Tiling(c.Structure):
     ]  # fmt: skip
 
 
-def options(soc: Soc, *, kind: int, checks: bool, strict: bool, on_wait: bool) -> Options:
+def options(soc: Soc, *, kind: int, checks: bool, strict: bool, on_wait: bool, timeline: bool = False) -> Options:
     memories = (soc.ub, soc.l1, soc.l0a, soc.l0b, soc.l0c, soc.bt, soc.fb)
-    return Options(checks, strict, on_wait, soc.architecture, kind, *memories)
+    return Options(checks, strict, on_wait, soc.architecture, kind, *memories, timeline)
 
 
 def host_soc(soc: Soc) -> HostSoc:

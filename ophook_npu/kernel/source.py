@@ -35,6 +35,7 @@ class Settings:
     strict: bool = False
     on_wait: bool = False
     cores: int | None = None  # None: as many as the tiling asks for
+    timeline: bool = False  # the report says when each operation would run, by an estimate
 
 
 @functools.cache
@@ -154,6 +155,7 @@ class Entry:
             self.address(), memories, len(arguments), block_dim, tiling_key,
             native.options(
                 soc, kind=self.kind, checks=settings.checks, strict=settings.strict, on_wait=settings.on_wait,
+                timeline=settings.timeline,
             ),
             cube_entry=self._cube_address,
         )  # fmt: skip

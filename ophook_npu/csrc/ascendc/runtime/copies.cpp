@@ -157,6 +157,7 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
   const uint64_t to_step = b.length + b.to_gap, from_step = b.length + b.from_gap;
   if (!op.inside(to, 0, (b.count - 1) * to_step + b.length, "the destination")) return;
   if (!op.inside(from, 0, (b.count - 1) * from_step + b.length, "the source")) return;
+  c.launch.counters.moved += b.count * b.length;
   for (uint32_t i = 0; i < b.count; ++i) {
     op.reads(from, i * from_step, b.length);
     op.writes(to, i * to_step, b.length);

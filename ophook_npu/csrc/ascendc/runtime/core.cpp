@@ -73,6 +73,7 @@ uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   newest[int(pipe)] = seq;
   known[int(pipe)].at[int(pipe)] = seq;
   ++launch.counters.instructions;
+  if (launch.options.timeline) timeline.begin(pipe, seq, call, at, known[int(pipe)], known[int(Pipe::S)], launch.counters);
   return seq;
 }
 

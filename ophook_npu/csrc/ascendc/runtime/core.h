@@ -17,6 +17,7 @@
 #include "device_memory.h"
 #include "launch.h"
 #include "local_memory.h"
+#include "timeline.h"
 
 namespace ophook::rt {
 
@@ -76,6 +77,7 @@ struct Flag {
 // What CrossCoreSetFlag tells the cores that wait: which operations of every core are over.
 struct Message {
   std::vector<Clock> over;  // by core
+  double time = 0;          // on the time line
   At at{nullptr, 0};
 };
 constexpr int kCrossFlags = 11;
@@ -112,6 +114,7 @@ class Core {
   Flag flags[kPipes][kPipes][8];
   uint8_t held_events[kPipes][kPipes] = {};
   std::vector<Pending> pending;
+  Timeline timeline;
   std::deque<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
   int waits_for = -1;        // a flag of the inbox
   std::vector<Clock> seen;   // operations of other cores that are over, by core

@@ -107,6 +107,7 @@ void load_fractals(Local to, const Local* local, const Global* global, const Asc
   if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
   const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, from_step = uint64_t(p.srcStride) * kFractal;
   const uint64_t begin = uint64_t(p.startIndex) * kFractal;
+  if (local) c.launch.counters.moved += p.repeatTimes * kFractal;
   if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + kFractal, "the destination")) return;
   if (local && !op.inside(*local, begin, (p.repeatTimes - 1) * from_step + kFractal, "the source")) return;
   for (uint32_t i = 0; i < p.repeatTimes; ++i) {
@@ -156,6 +157,7 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
   const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, second = (uint64_t(p.dstFracGap) + 1) * kFractal;
   if (!op.inside(from, begin, (p.repeatTimes - 1) * from_step + square, "the source")) return;
   if (!op.inside(to, 0, (p.repeatTimes - 1) * to_step + (fractals - 1) * second + kFractal, "the destination")) return;
+  c.launch.counters.moved += p.repeatTimes * square;
   for (uint32_t i = 0; i < p.repeatTimes; ++i) {
     op.reads(from, begin + i * from_step, square);
     for (uint32_t f = 0; f < fractals; ++f) op.writes(to, i * to_step + f * second, kFractal);

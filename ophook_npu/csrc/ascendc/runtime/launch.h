@@ -24,6 +24,7 @@ typedef struct ascendc_options {
   int32_t architecture;  // 220: Atlas A2 and A3; 310: Ascend950
   int32_t kind;          // 0 vector cores only, 1 one cube with two vector cores, 2 one cube with one, 3 cubes only
   uint64_t ub, l1, l0a, l0b, l0c, bt, fb;  // sizes of the local memories in bytes
+  int32_t timeline;      // 1: the report has an estimate of when each operation runs
 } ascendc_options;
 
 typedef struct ascendc_launch {
@@ -39,7 +40,7 @@ typedef struct ascendc_launch {
 } ascendc_launch;
 
 typedef struct ascendc_counters {
-  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned, ub_used;
+  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned, ub_used, moved;  // moved: bytes between local memories
 } ascendc_counters;
 
 // Runs the kernel on every core. Returns 0; 1 where an error was found. *report is JSON, the caller's to free() with

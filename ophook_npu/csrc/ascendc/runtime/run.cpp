@@ -47,6 +47,7 @@ thread_local const Job* job = nullptr;
 
 void ended(Core& c) {
   c.settle_all();
+  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters);
   if (!c.launch.checks()) return;
   for (const Buffer& b : c.buffers) {
     if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
@@ -88,6 +89,14 @@ void start(Core& c) {
   makecontext(&c.context, fiber_main, 0);
 }
 
+// Cores that wait for each other go on at one time.
+template <typename Cores>
+void meet_in_time(Cores& cores) {
+  double latest = 0;
+  for (auto& each : cores) latest = std::max(latest, each->timeline.latest());
+  for (auto& each : cores) each->timeline.not_before(latest);
+}
+
 // All vector cores of a launch with cube cores are at a SyncAll of their own: what each did is over for all of them. The
 // phases, which all cores share, go on.
 bool meet(Launch& launch) {
@@ -105,6 +114,7 @@ bool meet(Launch& launch) {
         if (int(i) == each->index) over[i].at[q] = std::max(over[i].at[q], each->newest[q]);
       }
   for (Core* each : vectors) each->seen = over, each->state = Core::kReady;
+  meet_in_time(vectors);
   return true;
 }
 
@@ -152,6 +162,7 @@ void schedule(Launch& launch) {
       return;  // their fibers are dropped
     }
     for (auto& each : launch.cores) each->state = Core::kReady, ++each->phase;
+    meet_in_time(launch.cores);
   }
 }
 
@@ -184,6 +195,20 @@ void coverage(Launch& launch) {
   }
 }
 
+// [core, whether it is a vector core, pipe, call, file, line, begin and end in cycles, bytes, elements] of each operation.
+std::string timeline_of(const Launch& launch) {
+  std::string out;
+  for (const auto& core : launch.cores)
+    for (const Slice& s : core->timeline.slices()) {
+      out += text("%s[%d,%s,\"%s\",", out.empty() ? "" : ",", core->index, core->is_vector ? "true" : "false", name_of(s.pipe));
+      quote(out, s.call);
+      out += ',';
+      quote(out, s.at.file ? s.at.file : "");
+      out += text(",%d,%.1f,%.1f,%llu,%llu]", s.at.line, s.start, s.end, (unsigned long long)s.bytes, (unsigned long long)s.elements);
+    }
+  return out;
+}
+
 std::string report_of(const Launch& launch) {
   std::string out = "{\"findings\":[";
   for (size_t i = 0; i < launch.findings.size(); ++i) {
@@ -205,6 +230,7 @@ std::string report_of(const Launch& launch) {
               (unsigned long long)n.copied_in, (unsigned long long)n.copied_out, (unsigned long long)n.copies, (unsigned long long)n.elements,
               (unsigned long long)n.instructions, (unsigned long long)n.unaligned, (unsigned long long)n.ub_used);
   quote(out, launch.output);
+  if (launch.options.timeline) out += ",\"timeline\":[" + timeline_of(launch) + "]";
   return out + "}";
 }
 
@@ -212,6 +238,7 @@ std::string report_of(const Launch& launch) {
 
 void yield_core() {
   Core& c = core();
+  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters);
   swapcontext(&c.context, &c.launch.scheduler);
 }
 void Core::stop() {

@@ -120,6 +120,7 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   message.over.resize(c.launch.cores.size());
   message.over[size_t(c.index)] = c.snapshot(pipe);
   message.at = at;
+  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), message.time = c.timeline.end_of(pipe);
   c.outbox[id].push_back(std::move(message));
   std::vector<Core*> setters, waiters;
   groups(c, mode, &setters, &waiters);
@@ -129,6 +130,7 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   all.over.resize(c.launch.cores.size());
   all.at = at;
   for (Core* each : setters) {
+    all.time = std::max(all.time, each->outbox[id].front().time);
     for (size_t i = 0; i < all.over.size(); ++i)
       for (int q = 0; q < kPipes; ++q) all.over[i].at[q] = std::max(all.over[i].at[q], each->outbox[id].front().over[i].at[q]);
     each->outbox[id].pop_front();
@@ -152,6 +154,7 @@ void cross_wait(int mode, int id, At at) {
   c.waits_for = -1;
   c.begin(Pipe::S, "CrossCoreWaitFlag", at);
   const Message message = std::move(c.inbox[id].front());
+  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), c.timeline.not_before(message.time);
   c.inbox[id].pop_front();
   c.seen.resize(message.over.size());
   for (size_t i = 0; i < message.over.size(); ++i)
