@@ -43,6 +43,10 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option(help="Trace the outermost modules after the program: graph breaks, fused operators missed."),
         ] = True,
+        compare: Annotated[
+            bool,
+            typer.Option("--compare", help="Also compare each call with float64 on the CPU; much slower."),
+        ] = False,
         diff: Annotated[
             tuple[Path, Path] | None, typer.Option(help="Instead of a program: two --json reports to compare.")
         ] = None,
@@ -75,7 +79,7 @@ def register(app: typer.Typer) -> None:
 
             torch.set_default_device("npu")
         main = Path(program[0]) if Path(program[0]).is_file() else None
-        port = Port(steps=steps, transferred=from_cuda, go_on=not stop, main=main, graph=graph)
+        port = Port(steps=steps, transferred=from_cuda, go_on=not stop, main=main, graph=graph, compare=compare)
         console = Console(stderr=True)
 
         def text() -> str:

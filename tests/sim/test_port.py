@@ -132,3 +132,30 @@ def test_nothing_of_it_is_left_after_the_block():
         torch.ones(2, device="npu")
     port.remove()
     assert before == (torch._tensor_str._str, torch.optim.Optimizer.__init__, torch.npu.synchronize)
+
+
+def test_results_are_compared_where_asked_and_nothing_else_changes(report, tmp_path):
+    @torch.library.custom_op("port_test::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * (2 if x.device.type == "cpu" else 2.5)
+
+    program = tmp_path / "half.py"
+    program.write_text(
+        "import torch\n"
+        "x = torch.full((4, 4), 300.0, device='npu', dtype=torch.float16)\n"
+        "y = x @ x\n"  # 360,000 is more than float16 holds
+        "z = torch.ops.port_test.twice(x.float())\n"
+        "assert torch.isinf(y).all() and z.sum().item() > 0\n"
+    )
+    plain, compared = observe.Port(graph=False), observe.Port(graph=False, compare=True)
+    for port in (plain, compared):
+        assert run([str(program)], port) == 0
+    one, both = plain.result(), compared.result()
+    numbers = {f.key.code: f for f in both.findings if f.key.code in ("off", "overflow")}
+    places = {code: (f.key.operator, f.key.where.line, f.count) for code, f in numbers.items()}
+    assert places == {"overflow": ("aten::mm", 3, 1), "off": ("port_test::twice", 4, 1)}
+    assert dict(numbers["off"].key.values) == {"dtype": "float32", "off": "0.25"}
+    assert "float16 result is infinite" in both.text()
+    assert [f for f in both.findings if f not in numbers.values()] == one.findings and both.calls == one.calls
+    for port in (plain, compared):
+        port.remove()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -42,6 +43,7 @@ class Tally:
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.fallbacks: list[tuple[str, int]] = []
+        self.away = False  # the calls are not the program's
 
 
 class Calls(Observer):
@@ -69,7 +71,19 @@ class Calls(Observer):
         super().__init__()
         self._sensors = _sensor(self._fell_back)
 
+    @contextmanager
+    def looking_away(self) -> Iterator[None]:
+        """Calls of this thread in the block are not the program's: they run uncounted."""
+        before, self._thread.away = self._thread.away, True
+        try:
+            yield
+        finally:
+            self._thread.away = before
+
     def around(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        local = self._thread
+        if local.away:
+            return proceed(*args, **kwargs)
         signature: list[Any] = []
         add = signature.append
         device = None
@@ -98,7 +112,6 @@ class Calls(Observer):
         place = self._finder.here()
         made = (op, tuple(signature))
         asks = self._device is not None and made not in self.seen_of
-        local = self._thread
         local.fallbacks.clear()
         waits = self._device.waits() if self._device is not None else 0
         failed = None

@@ -19,6 +19,7 @@ from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import collectives, numerics
 from ophook_npu.observe.port import device as devices
 from ophook_npu.observe.port.calls import Calls
+from ophook_npu.observe.port.compared import Compared
 from ophook_npu.observe.port.cuda import Cuda
 from ophook_npu.observe.port.finding import KINDS, Finding, Findings, key
 from ophook_npu.observe.port.fused import OPTIMIZERS, missed
@@ -43,6 +44,9 @@ class Port:
         go_on: what the device refuses is run on the CPU, so that one run finds everything; else the error is raised.
         main: the program's file, for what its source names but does not run.
         graph: after the block, :meth:`trace` may run the outermost modules once more; their first arguments are kept.
+        compare: run each call of the device also on the CPU in float64, and report results that differ by more than
+            their data type explains (the tolerances of :class:`~ophook_npu.observe.Compare`). Costs several times the
+            run.
 
     Raises:
         OphookError: ``steps`` is not a positive number.
@@ -58,6 +62,7 @@ class Port:
         go_on: bool = True,
         main: Path | None = None,
         graph: bool = True,
+        compare: bool = False,
     ) -> None:
         if steps is not None and steps < 1:
             raise OphookError(self.NAME, f"steps={steps}", allowed="a whole number from 1 on")
@@ -68,6 +73,7 @@ class Port:
         self._finder = Finder()
         self._extra = Findings()
         self._calls = Calls(self._device, self._finder, go_on)
+        self._compared = Compared(self._calls, self._finder) if compare else None
         self._cuda = Cuda(self._extra, transferred)
         self._memory = MemoryCourse()
         self._modules = Modules()
@@ -89,6 +95,9 @@ class Port:
         self._watch_steps()
         self._calls.__enter__()
         self._undo.append(lambda: self._calls.__exit__(None))
+        if self._compared is not None:
+            self._compared.hook.__enter__()
+            self._undo.append(self._compared.hook.__exit__)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, stack: Any) -> bool:
@@ -210,6 +219,8 @@ class Port:
         found = Findings()
         judge(self._calls, found)
         numerics.judge(self._calls, found)
+        if self._compared is not None:
+            self._compared.judge(found)
         collectives.judge(self._calls, found)
         product = devices.product() if self._device is not None else "npu"
         self._memory.judge(product, found)
@@ -257,6 +268,8 @@ class Port:
     def remove(self) -> None:
         """Gives back what it holds; it cannot be used again."""
         self._calls.remove()
+        if self._compared is not None:
+            self._compared.hook.remove()
 
 
 def _short(where: Where) -> str:

@@ -220,6 +220,24 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
             "设置 torch.npu.conv.allow_hf32 = False、torch.npu.matmul.allow_hf32 = False",
         ),
     ),
+    "off": (
+        (
+            "a {dtype} result is off from float64 by {off} of the largest value, more than {dtype} explains",
+            "keep this part in float32, or scale what goes in; the sums of a device may be ordered otherwise",
+        ),
+        (
+            "{dtype} 结果与 float64 相差最大值的 {off}，超出 {dtype} 应有的误差",
+            "此处保持 float32，或缩放输入；设备上求和的顺序可能不同",
+        ),
+    ),
+    "overflow": (
+        ("a {dtype} result is infinite or NaN where float64 is finite", "bfloat16 or float32 here, or loss scaling"),
+        ("{dtype} 结果为无穷大或 NaN，而 float64 为有限值", "此处使用 bfloat16 或 float32，或使用损失缩放"),
+    ),
+    "off_whole": (
+        ("{off} elements of a {dtype} result differ from those of float64", "equal or nearly equal inputs decide here"),
+        ("{dtype} 结果中有 {off} 个元素与 float64 的不同", "此处由相等或几乎相等的输入决定"),
+    ),
     "too_small": (
         ("the peak does not fit, or leaves less than a tenth: {socs}", "a smaller batch, checkpointing, or sharding"),
         ("峰值放不下，或余量不足十分之一：{socs}", "减小批次、使用重计算或切分"),
