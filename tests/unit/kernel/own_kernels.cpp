@@ -127,6 +127,9 @@ KERNEL(through_bfloat16, Cast(part<bfloat16_t>(w, 0), a, RoundMode::CAST_RINT, k
        Cast(r, part<bfloat16_t>(w, 0), RoundMode::CAST_NONE, kWidth))
 KERNEL(integers, LocalTensor<int32_t> p = part<int32_t>(w, 0); Muls(r, a, 100.0f, kWidth); Cast(p, r, RoundMode::CAST_TRUNC, kWidth);
        ShiftRight(p, p, int32_t(2), kWidth); Cast(r, p, RoundMode::CAST_NONE, kWidth))
+KERNEL(dequantize, LocalTensor<int32_t> p = part<int32_t>(w, 0); LocalTensor<half> h = part<half>(w, 1); Muls(r, a, 100.0f, kWidth);
+       Cast(p, r, RoundMode::CAST_TRUNC, kWidth); SetDeqScale(half(0.25f)); Cast(h, p, RoundMode::CAST_NONE, kWidth);
+       Cast(r, h, RoundMode::CAST_NONE, kWidth))
 KERNEL(low_bits, LocalTensor<int16_t> p = part<int16_t>(w, 0), q = part<int16_t>(w, 1); LocalTensor<half> h = part<half>(w, 2);
        Muls(r, a, 100.0f, kWidth); Cast(h, r, RoundMode::CAST_RINT, kWidth); Cast(p, h, RoundMode::CAST_RINT, kWidth);
        Duplicate(q, int16_t(15), kWidth); And(p, p, q, kWidth); Cast(h, p, RoundMode::CAST_NONE, kWidth);

@@ -104,6 +104,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "add_in_half": lambda a, b: half(a) + half(b),
     "through_bfloat16": lambda a, b: bfloat16(a),
     "integers": lambda a, b: np.trunc(a * 100).astype(np.int32) >> 2,
+    "dequantize": lambda a, b: half(np.trunc(a * 100) / 4),
     "low_bits": lambda a, b: np.rint(half(a * 100)).astype(np.int16) & 15,
     "quantize": quantized,
     "row_sum": lambda a, b: a.sum(1, keepdims=True),

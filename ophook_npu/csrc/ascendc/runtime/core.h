@@ -121,6 +121,8 @@ class Core {
   uint32_t merged[4] = {};   // what the last MrgSort took of each list
   Site sites[4096];
 
+  float deq_scale = 0;  // what SetDeqScale set
+  bool has_deq_scale = false;
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;

@@ -223,11 +223,27 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
   }
   const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"}, {&src, s, size_of(src.dtype), false, "the source"}};
   Walk walk(op, operands, 2, cover);
+  const bool scales = src.dtype == Dtype::i32 && dst.dtype == Dtype::f16;
+  if (scales && !c.has_deq_scale) {
+    c.report(Kind::parameter, "Cast", at, "int32_t to half multiplies by what SetDeqScale set, and it was not called");
+    return;
+  }
   walk.each([&](const Run& run) {
     carry(op, operands, 2, run);
+    if (scales) {
+      for (uint32_t e = 0; e < run.count; ++e) {
+        int32_t value;
+        std::memcpy(&value, op.data(src) + run.offsets[1] + e * 4, 4);
+        const uint16_t bits = half_bits(float(value) * c.deq_scale);
+        std::memcpy(op.data(dst) + run.offsets[0] + e * 2, &bits, 2);
+      }
+      return;
+    }
     convert.run(op.data(src) + run.offsets[1], op.data(dst) + run.offsets[0], run.count, mode);
   });
 }
+
+void set_deq_scale(float scale) { core().deq_scale = scale, core().has_deq_scale = true; }
 
 void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only) {
   Core& c = core();

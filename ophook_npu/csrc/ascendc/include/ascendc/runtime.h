@@ -90,6 +90,7 @@ OPHOOK_RT void binary(Op op, Local dst, Local a, Local b, Cover cover, Step d, S
 OPHOOK_RT void with_scalar(Op op, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void duplicate(Local dst, Scalar value, Cover cover, Step d, At at);
 OPHOOK_RT void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at);
+OPHOOK_RT void set_deq_scale(float scale);
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
 
 // ---- copies ----

@@ -173,6 +173,9 @@ __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src
                    {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
 }
 
+// What a Cast of int32_t to half multiplies by.
+__aicore__ inline void SetDeqScale(half scale) { ophook::rt::set_deq_scale(float(scale)); }
+
 // ---- the mask as a state of the core ----
 __aicore__ inline void SetMaskCount() { ophook::rt::set_mask(true, 0, 0, true); }
 __aicore__ inline void SetMaskNorm() { ophook::rt::set_mask(false, 0, 0, true); }
