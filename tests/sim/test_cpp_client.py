@@ -197,3 +197,90 @@ def test_rows_are_copied_with_their_pitch(runtime: ctypes.CDLL) -> None:
     assert back.raw == b"ab..cd..ef.."
     assert copy(device, size(1), b"abcdef", size(2), size(2), size(3), to_device) == 107000, "rows over each other"
     assert runtime.aclrtFree(device) == 0
+
+
+# ---- tensors and executors ----
+
+
+class _Opapi:
+    """libopapi's functions, and the device memory of a test."""
+
+    def __init__(self, runtime: ctypes.CDLL) -> None:
+        self.runtime, self.library = runtime, ctypes.CDLL("libopapi.so")
+        for name in ("aclCreateTensor", "aclCreateScalar", "aclCreateTensorList"):
+            getattr(self.library, name).restype = ctypes.c_void_p
+
+    def memory(self, *values: float) -> ctypes.c_void_p:
+        found, size = ctypes.c_void_p(), ctypes.c_size_t(4 * len(values))
+        assert self.runtime.aclrtMalloc(ctypes.byref(found), size, 0) == 0
+        assert self.runtime.aclrtMemcpy(found, size, struct.pack(f"{len(values)}f", *values), size, 1) == 0
+        return found
+
+    def values(self, memory: ctypes.c_void_p, count: int) -> tuple[float, ...]:
+        host, size = ctypes.create_string_buffer(4 * count), ctypes.c_size_t(4 * count)
+        assert self.runtime.aclrtMemcpy(host, size, memory, size, 2) == 0
+        return struct.unpack(f"{count}f", host.raw)
+
+    def tensor(self, memory: ctypes.c_void_p, *sizes: int) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.library.aclCreateTensor(*self.description(sizes), memory))
+
+    def description(self, sizes: tuple[int, ...]) -> tuple[object, ...]:
+        dims = (ctypes.c_int64 * len(sizes))(*sizes)
+        rank = ctypes.c_uint64(len(sizes))
+        return (dims, rank, 0, None, ctypes.c_int64(0), 2, dims, rank)
+
+
+def test_a_tensor_tells_what_it_is_and_is_made_anew(runtime: ctypes.CDLL) -> None:
+    opapi = _Opapi(runtime)
+    library, memory = opapi.library, opapi.memory(*range(6))
+    tensor = opapi.tensor(memory, 2, 3)
+
+    def asked(name: str) -> list[int]:
+        values, count = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_uint64()
+        assert getattr(library, name)(tensor, ctypes.byref(values), ctypes.byref(count)) == 0
+        return values[: count.value]
+
+    assert (asked("aclGetViewShape"), asked("aclGetViewStrides")) == ([2, 3], [3, 1])
+    assert library.aclInitTensor(tensor, *opapi.description((6,)), memory) == 0
+    assert (asked("aclGetViewShape"), asked("aclGetViewStrides")) == ([6], [1])
+    kind, offset, address = ctypes.c_int(-2), ctypes.c_int64(-2), ctypes.c_void_p()
+    assert library.aclGetDataType(tensor, ctypes.byref(kind)) == 0 and kind.value == 0
+    assert library.aclGetFormat(tensor, ctypes.byref(kind)) == 0 and kind.value == 2
+    assert library.aclGetViewOffset(tensor, ctypes.byref(offset)) == 0 and offset.value == 0
+    assert library.aclGetRawTensorAddr(tensor, ctypes.byref(address)) == 0 and address.value == memory.value
+    assert library.aclGetViewOffset(None, ctypes.byref(offset)) == 161001
+    assert library.aclDestroyTensor(tensor) == 0
+    assert library.aclGetDataType(tensor, ctypes.byref(kind)) == 161002, "it is gone"
+    assert runtime.aclrtFree(memory) == 0
+
+
+def test_an_executor_runs_again_on_other_memory(runtime: ctypes.CDLL) -> None:
+    """What was launched before a tensor moved runs with the address that it had."""
+    opapi = _Opapi(runtime)
+    library = opapi.library
+    first, second, added = opapi.memory(1, 2), opapi.memory(10, 20), opapi.memory(5, 5)
+    results = [opapi.memory(0, 0) for _ in range(2)]
+    x, y, out = opapi.tensor(first, 2), opapi.tensor(added, 2), opapi.tensor(results[0], 2)
+    one = ctypes.c_void_p(library.aclCreateScalar(ctypes.byref(ctypes.c_float(1)), 0))
+    stream, executor, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
+    assert runtime.aclrtCreateStream(ctypes.byref(stream)) == 0
+    phase = (x, y, one, out, ctypes.byref(size), ctypes.byref(executor))
+    assert library.aclnnAddGetWorkspaceSize(*phase) == 0
+    move = library.aclSetInputTensorAddr
+    index = ctypes.c_size_t(0)
+    assert move(executor, index, x, second) == 161002, "it is not repeatable"
+    assert library.aclSetAclOpExecutorRepeatable(executor) == 0
+    assert library.aclnnAdd(None, size, executor, stream) == 0
+    assert move(executor, index, x, second) == 0
+    assert library.aclSetOutputTensorAddr(executor, index, out, results[1]) == 0
+    assert library.aclnnAdd(None, size, executor, stream) == 0
+    assert runtime.aclrtSynchronizeStream(stream) == 0
+    assert [opapi.values(one, 2) for one in results] == [(6, 7), (15, 25)]
+    other = opapi.tensor(first, 2)
+    assert move(executor, index, other, second) == 161002 and b"was not passed" in runtime.aclGetRecentErrMsg()
+    assert library.aclDestroyAclOpExecutor(executor) == 0
+    for tensor in (x, y, out, other):
+        assert library.aclDestroyTensor(tensor) == 0
+    assert library.aclDestroyScalar(one) == 0 and runtime.aclrtDestroyStream(stream) == 0
+    for memory in (first, second, added, *results):
+        assert runtime.aclrtFree(memory) == 0

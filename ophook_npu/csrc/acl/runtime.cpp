@@ -1,9 +1,9 @@
 // libascendcl: devices, memory, streams and events. Each function is the core's, with ACL's types.
 //
-// How libascendcl fails: a function returns one of CANN's codes (acl/error_codes/rt_error_codes.h) and leaves the reason
-// for aclGetRecentErrMsg in the calling thread (sim_fail); it writes no output then. 107000 is a wrong argument, 107017 a
-// handle that is none, 200001 what is not simulated, with its name. What fails on a stream is returned by the next
-// synchronization with it, once. A function that makes something returns null instead of a code.
+// How libascendcl fails: a function returns one of CANN's codes (acl/error_codes/rt_error_codes.h) and leaves the
+// reason for aclGetRecentErrMsg in the calling thread (sim_fail); it writes no output then. 107000 is a wrong argument,
+// 107017 a handle that is none, 200001 what is not simulated, with its name. What fails on a stream is returned by the
+// next synchronization with it, once. A function that makes something returns null instead of a code.
 #include <cstring>
 #include <fstream>
 #include <iterator>

@@ -6,6 +6,12 @@
 #include "opapi/watch.h"
 
 namespace sim::aclnn {
+
+void release(void* call) {
+  auto pending = static_cast<PendingCall*>(call);
+  if (pending->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete pending;
+}
+
 namespace {
 
 struct Refused final : PendingCall {
@@ -28,11 +34,6 @@ int explain(const char* name, int unexpected) {
   } catch (...) {
     return sim_fail(kInner, "%s: an exception of an unknown type", name);
   }
-}
-
-void release(void* call) {
-  auto pending = static_cast<PendingCall*>(call);
-  if (pending->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete pending;
 }
 
 int run_call(PendingCall& call, void* workspace) {
@@ -174,6 +175,11 @@ struct RowCall final : PendingCall {
                  given);
     row.body(held.data(), Phase::first);
     apart = inputs_apart(parameters);
+    given.append(parameters.begin(), parameters.end());
+  }
+  RowCall(const RowCall& other)
+      : PendingCall(other.name), row(other.row), held(other.held), apart(other.apart), given(other.given) {
+    workspace_size = other.workspace_size;
   }
   void run(void*) override {
     if (apart.empty()) return row.body(held.data(), Phase::second);
@@ -182,10 +188,39 @@ struct RowCall final : PendingCall {
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
     row.body(copied.data(), Phase::second);
   }
+  // Reads what the caller passed as `object` once more; whether there was any.
+  bool reread(const void* object) {
+    bool found = false;
+    for (size_t i = 0; i < given.size(); ++i)
+      std::visit(
+          [&](auto value) {
+            using Kind = decltype(value);
+            constexpr bool tensors =
+                std::is_same_v<Kind, In> || std::is_same_v<Kind, Out> || std::is_same_v<Kind, List>;
+            const void* passed = nullptr;
+            if constexpr (std::is_same_v<Kind, Resized>) passed = value.tensor;
+            else if constexpr (tensors) passed = value;
+            if (!passed || passed != object) return;
+            held[i].template emplace<Value<Kind>>(convert(value));
+            found = true;
+          },
+          given[i]);
+    return found;
+  }
+
   const Row& row;
   c10::SmallVector<Held, 8> held;
   std::vector<size_t> apart;
+  c10::SmallVector<Given, 8> given;  // looked at again by a repeatable executor whose tensors move
 };
+
+std::unique_ptr<PendingCall> moved(const PendingCall& call, const void* object) {
+  const auto row_call = dynamic_cast<const RowCall*>(&call);
+  if (!row_call) return nullptr;
+  auto copy = std::make_unique<RowCall>(*row_call);
+  if (!copy->reread(object)) return nullptr;
+  return copy;
+}
 
 static Argument argument(const Given& given) {
   return std::visit(

@@ -97,39 +97,43 @@ int destroyed_list(const char* caller, const char* kind, const List* handle, std
   return 0;
 }
 
+void describe(aclTensor& tensor, const int64_t* sizes, uint64_t dims, aclDataType dtype, const int64_t* strides,
+              int64_t offset, aclFormat format, const int64_t* storage_sizes, uint64_t storage_dims, void* data) {
+  tensor.dtype = dtype, tensor.offset = offset, tensor.format = format, tensor.data = data;
+  tensor.storage_elements = 1;
+  for (uint64_t i = 0; i < storage_dims; ++i) tensor.storage_elements *= size_t(storage_sizes[i]);
+  tensor.sizes.assign(sizes, sizes + dims);
+  tensor.strides.resize(dims);
+  int64_t step = 1;
+  for (uint64_t i = dims; i-- > 0; step *= sizes[i]) tensor.strides[i] = strides ? strides[i] : step;
+}
+
 }  // namespace
 
 extern "C" {
 
+SIM_API int aclInitTensor(aclTensor* tensor, const int64_t* sizes, uint64_t dims, aclDataType dtype,
+                          const int64_t* strides, int64_t offset, aclFormat format, const int64_t* storage_sizes,
+                          uint64_t storage_dims, void* data) {
+  if (!objects().is<aclTensor>(tensor)) return no_object("aclInitTensor", "aclTensor", tensor);
+  if ((!sizes && dims) || (!storage_sizes && storage_dims)) return sim_fail(kNullPointer, "aclInitTensor: null sizes");
+  describe(*tensor, sizes, dims, dtype, strides, offset, format, storage_sizes, storage_dims, data);
+  return 0;
+}
 SIM_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t dims, aclDataType dtype, const int64_t* strides,
                                    int64_t offset, aclFormat format, const int64_t* storage_sizes,
                                    uint64_t storage_dims, void* data) {
   return guarded("aclCreateTensor", [&] {
     SIM_CHECK(sizes || dims == 0, "its ", dims, " sizes are null");
     SIM_CHECK(storage_sizes || storage_dims == 0, "the ", storage_dims, " sizes of its storage are null");
-    size_t elements = 1;
-    for (uint64_t i = 0; i < storage_dims; ++i) elements *= size_t(storage_sizes[i]);
-    aclTensor* made =
-        objects().make<aclTensor>(dtype, at::DimVector(), at::DimVector(), offset, format, elements, data);
-    made->sizes.append(sizes, sizes + dims);
-    made->strides.resize(dims);
-    int64_t step = 1;
-    for (uint64_t i = dims; i-- > 0; step *= sizes[i]) made->strides[i] = strides ? strides[i] : step;
+    aclTensor* made = objects().make<aclTensor>();
+    describe(*made, sizes, dims, dtype, strides, offset, format, storage_sizes, storage_dims, data);
     return made;
   });
 }
 SIM_API int aclDestroyTensor(const aclTensor* tensor) {
   return destroyed_member("aclDestroyTensor", "aclTensor", tensor);
 }
-SIM_API int aclGetViewShape(const aclTensor* tensor, int64_t** sizes, uint64_t* dims) {
-  if (!objects().is<aclTensor>(tensor)) return no_object("aclGetViewShape", "aclTensor", tensor);
-  if (!sizes || !dims) return sim_fail(kNullPointer, "aclGetViewShape: no place for the shape");
-  *dims = tensor->sizes.size();
-  *sizes = new int64_t[*dims];  // the caller's to delete[], as CANN documents
-  std::copy(tensor->sizes.begin(), tensor->sizes.end(), *sizes);
-  return 0;
-}
-
 SIM_API aclScalar* aclCreateScalar(void* value, aclDataType dtype) {
   return guarded("aclCreateScalar", [&] {
     SIM_CHECK(value, "its value is null");
