@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.socs import Soc
 
+MEMORIES = ("ub", "l1", "l0a", "l0b", "l0c", "bt", "fb")
+
 
 @dataclass(frozen=True)
 class Used:
-    """One case, over all cores. Sizes in bytes; ``local`` is the most that one core took."""
+    """One case, over all cores. Sizes in bytes; ``local`` is the most that one core took of each local memory."""
 
     label: str
     status: str
@@ -22,7 +24,7 @@ class Used:
     unaligned: int
     elements: int
     instructions: int
-    local: int
+    local: dict[str, int]
 
     @property
     def unaligned_share(self) -> float:
@@ -34,13 +36,19 @@ class Used:
         """Bytes that one copy moves: short ones leave the memory idle."""
         return (self.copied_in + self.copied_out) / self.copies if self.copies else 0.0
 
+    def fullest(self, soc: Soc) -> tuple[float, str]:
+        """The local memory of which the largest share is taken: the share, and as text."""
+        share, name = max((self.local[name] / getattr(soc, name), name) for name in MEMORIES)
+        return share, f"{share:.0%}" if name == "ub" or not share else f"{name.upper()} {share:.0%}"
+
 
 def used(outcome: CaseResult) -> Used:
-    n = {"copied_in": 0, "copied_out": 0, "copies": 0, "unaligned": 0, "elements": 0, "instructions": 0, "ub_used": 0}
-    n |= outcome.report.counters
+    n = {"copied_in": 0, "copied_out": 0, "copies": 0, "unaligned": 0, "elements": 0, "instructions": 0}
+    n |= dict.fromkeys((f"{name}_used" for name in MEMORIES), 0) | outcome.report.counters
     return Used(
         outcome.label, outcome.status, outcome.report.block_dim, n["copied_in"], n["copied_out"], n["copies"],
-        n["unaligned"], n["elements"], n["instructions"], n["ub_used"],
+        n["unaligned"], n["elements"], n["instructions"],
+        {name: n[f"{name}_used"] for name in MEMORIES},
     )  # fmt: skip
 
 
@@ -61,7 +69,7 @@ def cells(row: Used, soc: Soc) -> list[tuple[float, str]]:
         (row.unaligned_share, f"{row.unaligned_share:.0%}"),
         (row.elements, f"{row.elements:,}"),
         (row.instructions, f"{row.instructions:,}"),
-        (row.local / soc.ub, f"{row.local / soc.ub:.0%}"),
+        row.fullest(soc),
     ]
 
 
@@ -85,10 +93,11 @@ def html(results: Sequence[Checked], soc: Soc, title: str) -> str:
         ("operators", str(len(results))),
         ("cases", str(len(every))),
         ("findings", str(findings), "bad" if findings else "good"),
-        ("local memory", f"{max((row.local for row in every), default=0) / soc.ub:.0%}"),
+        ("local memory", max((row.fullest(soc) for row in every), default=(0.0, "0%"))[1]),
     ]
     how = (
-        f"Run on the CPU for {soc.name}: {soc.ub:,} bytes of local memory a core. Bytes and elements are counted; "
+        f"Run on the CPU for {soc.name}: {soc.ub:,} bytes of UB in a vector core, {soc.l1:,} of L1 in a "
+        "cube core. Bytes and elements are counted; "
         "times are not known."
     )
     return page.page("Ascend C", title, cards, parts, how)

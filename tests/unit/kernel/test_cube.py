@@ -12,6 +12,7 @@ import torch
 from ophook_npu.kernel import Entry
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.memory import Block
+from ophook_npu.kernel.report import MEMORIES
 from ophook_npu.kernel.source import INPUT, OUTPUT, TILING, Argument, Settings
 
 SOURCE = Path(__file__).parent / "cube.cpp"
@@ -43,6 +44,14 @@ def run(
     ]  # fmt: skip
     report = Entry(SOURCE, name=name).run(arguments, 1, settings=Settings(on_wait=on_wait, strict=True))
     return z.array(True), report
+
+
+def test_the_report_counts_the_cubes_memories() -> None:
+    a, b = inputs(torch.float16, 32, 16), inputs(torch.float16, 16, 48)
+    _, report = run("halves", a, b, torch.float32)
+    counted = {name: report.counters[f"{name}_used"] for name in MEMORIES}
+    wanted = {"ub": 0, "l0a": 32 * 16 * 2, "l0b": 16 * 48 * 2, "l0c": 32 * 48 * 4, "bt": 1024, "fb": 0}
+    assert counted == wanted | {"l1": 32 * 16 * 2 + 16 * 48 * 2 + 48 * 4 + 48 * 8}
 
 
 def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -40,7 +40,8 @@ typedef struct ascendc_launch {
 } ascendc_launch;
 
 typedef struct ascendc_counters {
-  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned, ub_used, moved;  // moved: bytes between local memories
+  uint64_t copied_in, copied_out, copies, elements, instructions, unaligned, moved;  // moved: bytes between local memories
+  uint64_t used[7];  // the most that one core took of each local memory, in the order of ascendc_options
 } ascendc_counters;
 
 // Runs the kernel on every core. Returns 0; 1 where an error was found. *report is JSON, the caller's to free() with

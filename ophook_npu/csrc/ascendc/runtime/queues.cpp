@@ -55,7 +55,8 @@ int32_t take(Core& c, int position, uint32_t bytes, const char* call, At at) {
   buffer.memory = memory, buffer.offset = used, buffer.bytes = bytes, buffer.position = position, buffer.at = at;
   c.buffers.push_back(buffer);
   used += bytes;
-  if (memory == Memory::ub) c.launch.counters.ub_used = std::max<uint64_t>(c.launch.counters.ub_used, used);
+  uint64_t& most = c.launch.counters.used[int(memory)];
+  most = std::max<uint64_t>(most, used);
   const int32_t id = static_cast<int32_t>(c.buffers.size() - 1);
   if (used > have) {
     constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};

@@ -226,9 +226,12 @@ std::string report_of(const Launch& launch) {
   }
   const Counters& n = launch.counters;
   out += text("],\"counters\":{\"copied_in\":%llu,\"copied_out\":%llu,\"copies\":%llu,\"elements\":%llu,\"instructions\":%llu,"
-              "\"unaligned\":%llu,\"ub_used\":%llu},\"output\":",
+              "\"unaligned\":%llu",
               (unsigned long long)n.copied_in, (unsigned long long)n.copied_out, (unsigned long long)n.copies, (unsigned long long)n.elements,
-              (unsigned long long)n.instructions, (unsigned long long)n.unaligned, (unsigned long long)n.ub_used);
+              (unsigned long long)n.instructions, (unsigned long long)n.unaligned);
+  constexpr const char* memories[] = {"ub", "l1", "l0a", "l0b", "l0c", "bt", "fb"};
+  for (int i = 0; i < 7; ++i) out += text(",\"%s_used\":%llu", memories[i], (unsigned long long)n.used[i]);
+  out += "},\"output\":";
   quote(out, launch.output);
   if (launch.options.timeline) out += ",\"timeline\":[" + timeline_of(launch) + "]";
   return out + "}";
