@@ -18,4 +18,5 @@ run "$python" -m ophook_npu.patch.traces restore "$tree" || status=$?
 if [ -e "$tree/third_party/op-plugin.ophook-patch.json" ]; then
     run "$python" -m ophook_npu patch revert --op-plugin "$tree/third_party/op-plugin"
 fi
+run "$python" -m ophook_npu.patch.traces others "$tree"
 [ "$status" -eq 0 ] || die "not all could be taken out" "see the lines 'left in place'; git -C $(printf %q "$tree") status"

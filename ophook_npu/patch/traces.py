@@ -7,6 +7,7 @@ differ from what was recorded: they stay, and are named.
     python -m ophook_npu.patch.traces begin TREE
     python -m ophook_npu.patch.traces end TREE [--build]
     python -m ophook_npu.patch.traces restore TREE
+    python -m ophook_npu.patch.traces others TREE           what differs from the commits, once all is taken out
 """
 
 from __future__ import annotations
@@ -186,8 +187,15 @@ def main(arguments: list[str]) -> int:
             for text in left:
                 print(f"left in place: {text}")
             return 1 if left else 0
+        case ["others", tree]:
+            # Code that was generated or built before this route's first run is no trace of it, and looks the same.
+            if found := list(_status(Path(tree).resolve())):
+                print(f"not as committed, and not this route's: {len(found)}, {found[0].replace('//', '/')} the first")
+                print(f"to see them: git -C {tree} status --ignored")
         case _:
-            raise OphookError("traces", "wrong use", allowed="begin TREE, end TREE [--build], restore TREE")
+            raise OphookError(
+                "traces", "wrong use", allowed="begin TREE, end TREE [--build], restore TREE, others TREE"
+            )
     return 0
 
 

@@ -246,6 +246,7 @@ def test_undo_puts_everything_back(tree: Path, venv: Path) -> None:
     back = undo(tree, venv)
     assert back.returncode == 0, back.stdout + back.stderr
     assert "restored byte for byte" in back.stdout
+    assert "not as committed, and not this route's: 1, ./notes.txt the first" in back.stdout
     assert torch_npu_version(venv) == "2.13.0"
     assert trees.snapshot(tree) == before
     assert git(tree, "status", "--porcelain", "--ignored").split() == ["??", "notes.txt"]
