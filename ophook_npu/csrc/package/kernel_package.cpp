@@ -44,6 +44,9 @@ struct Loaded {
     void* runtime = dlopen("libophook_ascendc.so", RTLD_NOW | RTLD_NOLOAD);
     if (!runtime) runtime = open(folder + "libophook_ascendc.so");
     run = reinterpret_cast<decltype(&ascendc_run)>(look_up(runtime, "ascendc_run"));
+    auto* layout = reinterpret_cast<decltype(&ascendc_layout)>(dlsym(runtime, "ascendc_layout"));
+    TORCH_CHECK(layout && layout() == ASCENDC_LAYOUT, "the kernels in ", folder,
+                " were built by another version; build the package again with `ophook-npu kernel build`");
     void* host = dlopen((folder + "libophook_op_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     TORCH_CHECK(host, "the package's host library cannot be loaded: ", dlerror());
     tile = reinterpret_cast<decltype(&ascendc_tile)>(look_up(host, "ascendc_tile"));

@@ -48,6 +48,9 @@ typedef struct ascendc_counters {
 // ascendc_release.
 __attribute__((visibility("default"))) int ascendc_run(const ascendc_launch* launch, char** report);
 __attribute__((visibility("default"))) void ascendc_release(char* report);
+// ASCENDC_LAYOUT as the runtime was compiled: a package may bring one of another version.
+#define ASCENDC_LAYOUT ((uint64_t)sizeof(ascendc_launch) << 32 | (uint64_t)sizeof(ascendc_memory))
+__attribute__((visibility("default"))) uint64_t ascendc_layout(void);
 
 #ifdef __cplusplus
 }

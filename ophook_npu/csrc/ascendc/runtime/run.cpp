@@ -367,3 +367,4 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   return launch.failed ? 1 : 0;
 }
 void ascendc_release(char* report) { std::free(report); }
+uint64_t ascendc_layout() { return ASCENDC_LAYOUT; }
