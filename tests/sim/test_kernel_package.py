@@ -5,6 +5,7 @@ graphs.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,29 @@ def run(package: Path, code: str) -> str:
 @pytest.mark.parametrize("code", [_EAGER, _GRAPH, _TOGETHER], ids=["eager", "graph", "together"])
 def test_the_projects_own_kernel_runs(package: Path, code: str) -> None:
     assert "add_custom_1.so" in run(package, code)
+
+
+_OTHER = """
+import torch
+from ophook_npu.ops import npu_add_custom
+x = torch.ones(4).npu()
+try:
+    npu_add_custom(x, x)
+    torch.npu.synchronize()
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_a_runtime_of_another_version_is_refused(package: Path, tmp_path: Path) -> None:
+    """What it would make of our structures is unknown."""
+    other = shutil.copytree(package, tmp_path / "other")
+    source = tmp_path / "runtime.c"
+    source.write_text("int ascendc_run(const void* launch, char** report) { return 0; }\n")
+    library = other / "op_impl" / "cpu" / "libophook_ascendc.so"
+    compiler = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libophook_ascendc.so", str(source), "-o", str(library)]
+    subprocess.run(compiler, check=True, timeout=60)
+    assert "were built by another version" in run(other, _OTHER)
 
 
 def test_another_folder_is_left_alone(tmp_path: Path) -> None:

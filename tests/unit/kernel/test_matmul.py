@@ -16,6 +16,7 @@ from ophook_npu.kernel import Entry
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.memory import Block
 from ophook_npu.kernel.operator import _Call
+from ophook_npu.kernel.package import aclnn
 from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Settings
 from ophook_npu.sim.build import CSRC
 
@@ -114,6 +115,13 @@ def test_the_example() -> None:
         close = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 2e-2}[x.dtype]
         torch.testing.assert_close(example(*arguments), wanted, rtol=close, atol=10 * close)
         assert not example.findings, [str(f) for f in example.findings]
+
+
+def test_a_package_runs_it_on_cube_and_vector_cores() -> None:
+    example = kernel.load(EXAMPLE)
+    entry = example.entry(example.prototype.combinations()[0])
+    assert entry.kind == 1 and entry.build_cube() is None  # one library for both kinds of cores
+    assert '"matmul_bias_custom", 1, 3, 1,' in aclnn(example.prototype, [], entry.kind)
 
 
 def test_tilings_cover_the_result_and_fit_the_memories() -> None:
