@@ -81,6 +81,10 @@ ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, C
       (matrix(out, mat1, mat2), into(out, {self})), at::baddbmm_out(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (batch_sum(out, mat1, mat2), into(out, {self})), write(out, at::addbmm(self, mat1, mat2, beta, alpha)))
+ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
+      self.baddbmm_(mat1, mat2, beta, alpha))
+ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), batch_sum(self, mat1, mat2),
+      self.copy_(at::addbmm(self, mat1, mat2, beta, alpha)))
 ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube, mode),
       (vector_product(out, mat, vec), into(out, {self})), write(out, at::addmv(self, mat, vec, beta, alpha)))
 ACLNN(Addr, (In, self, In, a, In, b, Num, beta, Num, alpha, Out, out), (outer(out, a, b), into(out, {self})),

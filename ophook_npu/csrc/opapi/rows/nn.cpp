@@ -50,6 +50,24 @@ ACLNN(FastGelu, (In, self, Out, out), like(out, self), write(out, kernels::fast_
 ACLNN(Threshold, (In, self, Num, threshold, Num, value, Out, out), like(out, self),
       at::threshold_out(out, self, threshold, value))
 ACLNN(LeakyRelu, (In, self, Num, slope, Out, out), like(out, self), at::leaky_relu_out(out, self, slope))
+// Without beta it is 1.
+ACLNN(Swish, (In, self, MaybeNum, beta, Out, out), like(out, self),
+      write(out, kernels::swish(self, beta ? beta->toDouble() : 1)))
+ACLNN(SwishBackward, (In, grad, In, self, MaybeNum, beta, Out, out), (like(out, self), like(grad, self)),
+      write(out, kernels::swish_backward(grad, self, beta ? beta->toDouble() : 1)))
+ACLNN(Selu, (In, self, Out, out), like(out, self), write(out, at::selu(self)))
+ACLNN(InplaceSelu, (Ref, self), when_run(), at::selu_(self))
+// What it is given is the result: below 0 its derivative is result + scale * alpha.
+ACLNN(SeluBackward, (In, grad, In, result, Out, out), (like(out, result), like(grad, result)),
+      write(out, at::elu_backward(grad, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1, true,
+                                  result)))
+// Towards 0 by the bias, and 0 between -lambda and lambda.
+ACLNN(Shrink, (In, self, Num, lambda, Num, bias, Out, out), like(out, self),
+      write(out, at::where(self.lt(-lambda), self.add(bias),
+                           at::where(self.gt(lambda), self.sub(bias), at::zeros_like(self)))))
+ACLNN(SquaredRelu, (In, self, Out, out), like(out, self), write(out, at::relu(wide(self)).square()))
+ACLNN(Heaviside, (In, self, In, values, Out, out), broadcast(out, {self, values}),
+      write(out, at::heaviside(self, values)))
 ACLNN(Elu, (In, self, Num, alpha, Num, scale, Num, input_scale, Out, out), like(out, self),
       at::elu_out(out, self, alpha, scale, input_scale))
 ACLNN(Celu, (In, self, Num, alpha, Out, out), like(out, self), write(out, at::celu(self, alpha)))

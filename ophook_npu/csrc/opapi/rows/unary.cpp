@@ -71,12 +71,12 @@ ACLNN(BitwiseNot, (In, self, Out, out), like(out, self), at::bitwise_not_out(out
 ACLNN(IsFinite, (In, self, Out, out), like(out, self), write(out, at::isfinite(self)))
 ACLNN(IsNegInf, (In, self, Out, out), like(out, self), at::isneginf_out(out, self))
 ACLNN(IsPosInf, (In, self, Out, out), like(out, self), at::isposinf_out(out, self))
-ACLNN(Neg, (In, self, Out, out), like(out, self), at::neg_out(out, self))
-ACLNN(Round, (In, self, Out, out), like(out, self), at::round_out(out, self))
+UNARY(Neg, neg)
+UNARY(Round, round)
 ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), like(out, self), at::round_out(out, self, decimals))
 ACLNN(Sign, (In, self, Out, out), like(out, self), self.is_complex() ? at::sgn_out(out, self) : at::sign_out(out, self))
 ACLNN(Signbit, (In, self, Out, out), like(out, self), at::signbit_out(out, self))
-ACLNN(Trunc, (In, self, Out, out), like(out, self), at::trunc_out(out, self))
+UNARY(Trunc, trunc)
 ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self),
       write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
 ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),

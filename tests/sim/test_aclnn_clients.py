@@ -1,0 +1,72 @@
+"""aclnn functions that C++ clients call and torch_npu does not: against torch's own, on device memory."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from interfaces import Refused, aclnn
+from torch.nn import functional
+
+
+def tensor(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+X, Y = tensor(4, 5), tensor(4, 5, seed=1)
+A, B, C = tensor(2, 3, 4), tensor(2, 4, 5, seed=1), tensor(2, 3, 5, seed=2)
+
+
+def selu_gradient(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    x = x.detach().requires_grad_()
+    functional.selu(x).backward(grad)
+    assert x.grad is not None
+    return x.grad
+
+
+CASES = {
+    "aclnnSwish": ([X, 0.75], X * torch.sigmoid(0.75 * X)),
+    "aclnnSwish without beta": ([X, None], functional.silu(X)),
+    "aclnnSwishBackward": ([Y, X, None], torch.ops.aten.silu_backward(Y, X)),
+    "aclnnSelu": ([X], functional.selu(X)),
+    "aclnnSeluBackward": ([Y, functional.selu(X)], selu_gradient(Y, X)),
+    "aclnnShrink": ([X, 0.5, 0.25], torch.where(X < -0.5, X + 0.25, torch.where(X > 0.5, X - 0.25, 0.0))),
+    "aclnnSquaredRelu": ([X], functional.relu(X) ** 2),
+    "aclnnHeaviside": ([X.round(), Y], torch.heaviside(X.round(), Y)),
+}
+IN_PLACE = {
+    "aclnnInplaceSelu": ([X], functional.selu(X)),
+    "aclnnInplaceNeg": ([X], -X),
+    "aclnnInplaceRound": ([X], X.round()),
+    "aclnnInplaceTrunc": ([X], X.trunc()),
+    "aclnnInplaceBaddbmm": ([C, A, B, 0.5, 2.0, 0], torch.baddbmm(C, A, B, beta=0.5, alpha=2.0)),
+    "aclnnInplaceAddbmm": ([C[0], A, B, 0.5, 2.0, 0], torch.addbmm(C[0], A, B, beta=0.5, alpha=2.0)),
+}
+
+
+def on_device(arguments: list[object]) -> list[object]:
+    moved = [one.npu() if isinstance(one, torch.Tensor) else one for one in arguments]
+    torch.npu.synchronize()
+    return moved
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_result(name: str) -> None:
+    arguments, expected = CASES[name]
+    out = torch.zeros_like(expected).npu()
+    aclnn(name.split()[0], *on_device(arguments), out)
+    torch.testing.assert_close(out.cpu(), expected)
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_result_in_place(name: str) -> None:
+    arguments, expected = IN_PLACE[name]
+    given = on_device(arguments)
+    aclnn(name, *given)
+    assert isinstance(given[0], torch.Tensor)
+    torch.testing.assert_close(given[0].cpu(), expected)
+
+
+def test_a_wrong_shape_is_refused_in_phase_1() -> None:
+    for name, arguments in (("aclnnSelu", [X]), ("aclnnShrink", [X, 0.5, 0.25]), ("aclnnSwish", [X, None])):
+        with pytest.raises(Refused, match="161002"):
+            aclnn(name, *on_device(arguments), torch.zeros(4, 6).npu())
