@@ -48,6 +48,13 @@ def register(app: typer.Typer) -> None:
         rules_report: Annotated[
             Path | None, typer.Option(help="Append to this file what each product would refuse; a JSON line each.")
         ] = None,
+        strict_memory: Annotated[
+            bool,
+            typer.Option(
+                "--strict-memory",
+                help="Device memory begins as NaN; a program that reads or writes it without a copy is told and ends.",
+            ),
+        ] = False,
     ) -> None:
         """Run a program on an NPU, or on the simulated Ascend where there is none.
 
@@ -60,6 +67,9 @@ def register(app: typer.Typer) -> None:
             command(arguments, environ)  # a wrong name is refused before minutes of building
         if rules is not None or rules_report:
             _ask_for_rules(environ, device, rules, rules_report)
+        if strict_memory:
+            _only_simulated(device, "strict memory is")
+            environ["OPHOOK_SIM_STRICT_MEMORY"] = "1"
         become(arguments, _inside(device, environ, soc, devices, memory, sync, cann)[0])
 
     @app.command("env")
@@ -85,10 +95,14 @@ def register(app: typer.Typer) -> None:
         print(text, end="")
 
 
-def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool | None, report: Path | None) -> None:
+def _only_simulated(device: str, what: str) -> None:
     chosen = place.choose(device, place.detect())
     if chosen != "sim":
-        raise OphookError("run", f"the rules are the simulator's, and this runs on the {chosen}", todo="--device sim")
+        raise OphookError("run", f"{what} the simulator's, and this runs on the {chosen}", todo="--device sim")
+
+
+def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool | None, report: Path | None) -> None:
+    _only_simulated(device, "the rules are")
     if enforced is not None:
         environ["OPHOOK_SIM_RULES"] = "on" if enforced else "off"
     if report is not None:

@@ -26,9 +26,9 @@ TEST(memory_is_booked_and_given_back) {
   memset(one, 1, 512);
   memset(other, 2, 1024);
   size_t left = 0;
-  EQUAL(sim_memory_device(static_cast<char*>(other) + 1000, &left), 0);
-  EQUAL(left, 24u);
-  EQUAL(sim_memory_device(static_cast<char*>(other) + 1024, &left), -1);
+  EQUAL(sim_memory_device(static_cast<char*>(other) + 500, &left), 0);
+  EQUAL(left, 13u);  // what was asked for, though more is booked
+  EQUAL(sim_memory_device(static_cast<char*>(other) + 513, &left), -1);
   EQUAL(sim_memory_device(&left, nullptr), -1);
   CHECK(!sim_is_pinned(one));
   sim_counters counters;
@@ -148,6 +148,8 @@ TEST(handles_are_mapped_into_a_reserved_range) {
   EQUAL(sim_memory_device(at(0), nullptr), -1);
   OK(sim_map(at(3), kPage, kPage, one));  // the handle's second page
   EQUAL(*at(3), 7);
+  EQUAL(sim_free_physical(one), kInvalidParam);
+  CHECK(says("still mapped"));
   OK(sim_unmap(at(2)));
   OK(sim_unmap(at(3)));
   OK(sim_free_physical(one));
@@ -217,4 +219,95 @@ TEST(threads_map_and_unmap_in_one_range) {
   });
   EQUAL(in_use(), before);
   OK(sim_release_address(range));
+}
+
+TEST(what_a_kernel_can_reach_and_what_it_is_otherwise) {
+  void *block = nullptr, *host = nullptr;
+  OK(sim_malloc_by("aclrtMalloc", reinterpret_cast<const void*>(&sim_malloc), 100, &block));
+  OK(sim_malloc_host(100, &host));
+  auto at = [&](size_t offset) { return static_cast<char*>(block) + offset; };
+  auto text = [](const void* pointer, size_t size) { return std::string(sim_memory_text(pointer, size)); };
+  auto has = [](const std::string& whole, const char* part) { return whole.find(part) != std::string::npos; };
+  for (int round = 0; round < 2; ++round) {  // looked up, then remembered
+    CHECK(sim_memory_reach(at(0), 100));
+    CHECK(sim_memory_reach(at(99), 1));
+    CHECK(!sim_memory_reach(at(0), 101));
+    CHECK(!sim_memory_reach(at(99), 2));
+    CHECK(!sim_memory_reach(at(100), 1));
+    CHECK(!sim_memory_reach(at(0), SIZE_MAX));
+    CHECK(!sim_memory_reach(at(0) - 1, 1));
+    CHECK(sim_memory_reach(host, 100));
+    int local = 0;
+    CHECK(!sim_memory_reach(&local, 1));
+    CHECK(!sim_memory_reach(nullptr, 1));
+    CHECK(has(text(&local, 1), "is memory of the host, or none"));
+  }
+  CHECK(has(text(at(90), 20), "lies 90 bytes into allocation "));
+  CHECK(has(text(at(90), 20), "100 bytes at "));
+  CHECK(has(text(at(90), 20), "on device 0, made by aclrtMalloc for "));
+  CHECK(has(text(at(90), 20), "20 bytes from there leave it after 10"));
+  CHECK(has(text(at(103), 1), "lies 3 bytes beyond the end of allocation "));
+  CHECK(has(text(nullptr, 8), "null, where 8 bytes"));
+  OK(sim_free(block));
+  CHECK(!sim_memory_reach(at(0), 1));
+  CHECK(has(text(at(7), 1), "lies 7 bytes into allocation "));
+  CHECK(has(text(at(7), 1), ", which was freed"));
+  EQUAL(sim_free(block), kInvalidParam);
+  CHECK(says(", which was freed"));
+  OK(sim_free_host(host));
+}
+
+TEST(memory_that_is_freed_under_a_task_stays_until_it_is_done) {
+  void *block = nullptr, *stream = nullptr, *range = nullptr, *handle = nullptr;
+  OK(sim_stream_create(&stream));
+  OK(sim_malloc(64 * kPage, &block));
+  OK(sim_reserve_address(kPage, &range));
+  OK(sim_malloc_physical(kPage, 0, &handle));
+  OK(sim_map(range, kPage, 0, handle));
+  Door begun, freed;
+  std::atomic<int> sum{0};
+  OK(launch(stream, [&] {
+    begun.open();
+    freed.pass();
+    for (size_t page = 0; page < 64; ++page) sum += ++static_cast<char*>(block)[page * kPage];
+    sum += ++*static_cast<char*>(range);
+    return 0;
+  }));
+  OK(launch(stream, [&] { return sim_memory_reach(block, 1) ? 1 : 0; }));
+  begun.pass();
+  OK(sim_free(block));
+  OK(sim_unmap(range));
+  OK(sim_free_physical(handle));
+  freed.open();
+  OK(sim_stream_synchronize(stream, -1));
+  EQUAL(sum, 65);
+  OK(sim_release_address(range));
+  OK(sim_stream_destroy(stream));
+}
+
+TEST(threads_use_memory_that_others_free) {
+  std::atomic<char*> shared{nullptr};
+  std::atomic<bool> over{false};
+  std::atomic<int> reached{0};
+  together(3, [&](int index) {
+    OK(sim_set_device(0));
+    if (index == 0) {
+      for (int round = 0; round < rounds(2000); ++round) {
+        void* block = nullptr;
+        OK(sim_malloc(512, &block));
+        shared = static_cast<char*>(block);
+        if (round % 7 == 0) std::this_thread::yield();
+        OK(sim_free(block));
+      }
+      over = true;
+      return;
+    }
+    while (!over) {
+      sim_memory_open();
+      char* block = shared;
+      // Only read, as two threads are here.
+      if (block && sim_memory_reach(block, 1)) reached += 1 + *static_cast<volatile char*>(block);
+      sim_memory_close();
+    }
+  });
 }

@@ -46,7 +46,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 # The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
 LATE = frozenset(
     {"COLUMNS", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT", "OPHOOK_SIM_DEVICES",
-     "OPHOOK_SIM_LEDGER", "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_SYNC", "TASK_QUEUE_ENABLE"}
+     "OPHOOK_SIM_LEDGER", "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_STRICT_MEMORY", "OPHOOK_SIM_SYNC",
+     "TASK_QUEUE_ENABLE"}
 )  # fmt: skip
 
 

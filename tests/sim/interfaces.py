@@ -1,5 +1,5 @@
-"""Calls libopapi's two operator interfaces directly, over the memory of CPU tensors: aclnn functions, whose parameters
-each of them tells (``aclnnAddParameters``), and types of the graph engine's table, by their prototypes.
+"""Calls libopapi's two operator interfaces directly, with CPU tensors: aclnn functions, whose parameters each of them
+tells (``aclnnAddParameters``), over device memory, and types of the graph engine's table, by their prototypes.
 """
 
 from __future__ import annotations
@@ -54,16 +54,45 @@ def _int64s(values: Sequence[int]) -> Any:
     return (ctypes.c_int64 * max(len(values), 1))(*values)
 
 
-def _tensor(value: torch.Tensor) -> ctypes.c_void_p:
+_TO_DEVICE, _TO_HOST = 1, 2
+
+
+class _OnDevice:
+    """The storages of a call's tensors, once each, in device memory."""
+
+    def __init__(self) -> None:
+        self.copies: dict[int, tuple[ctypes.c_void_p, torch.UntypedStorage]] = {}
+
+    def address(self, value: torch.Tensor) -> int | None:
+        storage = value.untyped_storage()
+        begin, size = storage.data_ptr(), ctypes.c_size_t(storage.nbytes())
+        if not size.value:
+            return None
+        if begin not in self.copies:
+            acl, memory = libraries()[1], ctypes.c_void_p()
+            assert acl.aclrtMalloc(ctypes.byref(memory), size, 0) == 0
+            assert acl.aclrtMemcpy(memory, size, ctypes.c_void_p(begin), size, _TO_DEVICE) == 0
+            self.copies[begin] = memory, storage
+        return (self.copies[begin][0].value or 0) + value.data_ptr() - begin
+
+    def take_back(self) -> None:
+        acl = libraries()[1]
+        for begin, (memory, storage) in self.copies.items():
+            size = ctypes.c_size_t(storage.nbytes())
+            assert acl.aclrtMemcpy(ctypes.c_void_p(begin), size, memory, size, _TO_HOST) == 0
+            assert acl.aclrtFree(memory) == 0
+
+
+def _tensor(value: torch.Tensor, device: _OnDevice) -> ctypes.c_void_p:
     rank = ctypes.c_uint64(value.dim())
     return _made(
         "aclCreateTensor", _int64s(value.shape), rank, CODES[value.dtype], _int64s(value.stride()), ctypes.c_int64(0),
         _ND, _int64s([value.untyped_storage().nbytes() // value.element_size()]), ctypes.c_uint64(1),
-        ctypes.c_void_p(value.data_ptr()),
+        ctypes.c_void_p(device.address(value)),
     )  # fmt: skip
 
 
-def _scalar(value: float) -> ctypes.c_void_p:
+def _scalar(value: float, _device: _OnDevice) -> ctypes.c_void_p:
     held = ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
     return _made(
         "aclCreateScalar", ctypes.byref(held), CODES[torch.float64 if isinstance(value, float) else torch.int64]
@@ -83,7 +112,7 @@ _ARRAYS = {
 _LISTS = {"List": ("TensorList", _tensor), "Nums": ("ScalarList", _scalar)}
 
 
-def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]]) -> Any:
+def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]], device: _OnDevice) -> Any:
     if kind in _NUMBERS:
         return _NUMBERS[kind](value)
     if kind == "Dtype":
@@ -97,13 +126,13 @@ def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]]) -
         made = _made(f"aclCreate{name}", (element * max(len(value), 1))(*value), ctypes.c_uint64(len(value)))
     elif kind in _LISTS:
         name, make = _LISTS[kind]
-        members = [make(member).value for member in value]
+        members = [make(member, device).value for member in value]
         made = _made(
             f"aclCreate{name}", (ctypes.c_void_p * max(len(members), 1))(*members), ctypes.c_uint64(len(members))
         )
     else:
         name, make = ("Scalar", _scalar) if kind in ("Num", "MaybeNum") else ("Tensor", _tensor)
-        made = make(value)
+        made = make(value, device)
     drops.append((f"aclDestroy{name}", made))
     return made
 
@@ -115,19 +144,25 @@ def aclnn(function: str, *values: Any) -> None:
         Refused: a phase, or the work on the stream, gives an error.
     """
     opapi, acl = libraries()
-    kinds, drops = parameters(function), []
+    kinds, drops, device = parameters(function), [], _OnDevice()
     assert len(kinds) == len(values), f"{function} has {len(kinds)} parameters, not {len(values)}"
-    made = [_argument(kind, value, drops) for kind, value in zip(kinds, values, strict=True)]
-    size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+    made = [_argument(kind, value, drops, device) for kind, value in zip(kinds, values, strict=True)]
+    size, executor, workspace = ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_void_p()
     status = getattr(opapi, f"{function}GetWorkspaceSize")(*made, ctypes.byref(size), ctypes.byref(executor))
     if status == 0:
-        status = getattr(opapi, function)(None, size, executor, None) or acl.aclrtSynchronizeStream(None)
+        if size.value:
+            assert acl.aclrtMalloc(ctypes.byref(workspace), ctypes.c_size_t(size.value), 0) == 0
+        status = getattr(opapi, function)(workspace, size, executor, None) or acl.aclrtSynchronizeStream(None)
     elif executor:
         opapi.aclDestroyAclOpExecutor(executor)
+    reason = (acl.aclGetRecentErrMsg() or b"").decode() if status else ""
     for name, handle in drops:
         getattr(opapi, name)(handle)
+    if workspace:
+        acl.aclrtFree(workspace)
+    device.take_back()
     if status:
-        raise Refused(f"{status}: {(acl.aclGetRecentErrMsg() or b'').decode()}")
+        raise Refused(f"{status}: {reason}")
 
 
 # ---- the graph engine's table ----------------------------------------------------------------------------------------

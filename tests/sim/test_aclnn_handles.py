@@ -109,8 +109,9 @@ def test_each_kind_of_argument_is_looked_up(client: Client) -> None:
     assert client.made("aclCreateTensorList", (Handle * 2)(client.x, client.alpha), ctypes.c_uint64(2)).value is None
     assert "member 1" in client.said()
     assert client.made("aclCreateTensor", None, ctypes.c_uint64(1), 0, None, ctypes.c_int64(0), 2).value is None
-    assert client.opapi.aclGetViewShape(client.alpha, None, None) == INVALID
-    assert client.opapi.aclGetViewShape(None, None, None) == NULL
+    places = (ctypes.byref(Handle()), ctypes.byref(ctypes.c_uint64()))
+    assert client.opapi.aclGetViewShape(client.alpha, *places) == INVALID
+    assert client.opapi.aclGetViewShape(None, *places) == NULL
 
 
 def test_what_is_destroyed_twice_is_refused_and_null_is_not(client: Client) -> None:

@@ -50,6 +50,7 @@ struct Call {
   std::deque<std::vector<int64_t>> ints;
   std::deque<std::vector<float>> floats;
   std::deque<std::vector<char>> host_values;
+  std::vector<aclDataBuffer> on_device;
 
   ge_call view() {
     return {type.c_str(),   inputs.data(),     inputs.size(),    outputs.data(),
@@ -104,6 +105,11 @@ struct AttributeWriter {
 
 int run_call(void* pointer) {
   auto call = static_cast<Call*>(pointer);
+  for (const aclDataBuffer& buffer : call->on_device)
+    if (buffer.size && !sim_memory_reach(buffer.data, buffer.size))
+      return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION,
+                      "aclop operator %s: a buffer of %zu bytes is not in device memory: %s", call->type.c_str(),
+                      size_t(buffer.size), sim_memory_text(buffer.data, buffer.size));
   char error[512] = "";
   const ge_call view = call->view();
   if (table()->run(&view, error, sizeof error) == 0) return ACL_SUCCESS;
@@ -121,6 +127,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
   for (int i = 0; i < input_count; ++i) {
     ge_tensor& tensor = call->inputs[size_t(i)];
     if (int code = describe(*call, "input", i, input_desc[i], inputs[i], &tensor)) return code;
+    if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE && inputs[i]) call->on_device.push_back(*inputs[i]);
     if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE || !tensor.data) continue;
     auto bytes = static_cast<const char*>(tensor.data);
     tensor.data = call->host_values.emplace_back(bytes, bytes + inputs[i]->size).data();
@@ -149,6 +156,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     const ge_tensor inferred = call->outputs[size_t(i)];
     ge_tensor& told = call->outputs[size_t(i)];
     if (int code = describe(*call, "output", i, output_desc[i], outputs[i], &told)) return code;
+    if (outputs[i]) call->on_device.push_back(*outputs[i]);
     bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
     for (int d = 0; same && d < inferred.rank; ++d)
       same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];

@@ -25,32 +25,39 @@ struct Copy {
   void* to;
   const void* from;
   size_t size;
+  bool to_device, from_device;
 };
 
 // Whether [pointer, pointer + size) is what the copy's kind says; a device range must lie in one allocation, or in
-// mapped handles that adjoin.
+// mapped handles that adjoin. On the host only what is known to be no host memory is found.
 int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
   size_t left = 0;
-  int owner = sim_memory_device(pointer, &left);
-  if (device && owner < 0)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p is not device memory", caller, side, pointer);
-  if (!device && owner >= 0)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p is device memory, host memory was promised", caller, side,
-                    pointer);
-  if (device && left < size)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s %p..%p (%zu bytes): only the first %zu bytes are device memory",
-                    caller, side, pointer, static_cast<const void*>(static_cast<const char*>(pointer) + size), size,
-                    left);
-  return ACL_SUCCESS;
+  const int owner = sim_memory_device(pointer, &left);
+  if (device ? owner >= 0 && size <= left : owner < 0) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes) has to be %s memory: %s", caller, side, size,
+                  device ? "device" : "host", sim_memory_text(pointer, size));
 }
 
-int check_copy(const char* caller, void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
+// The same when a task gets to it: memory may have been freed since.
+int still_there(const char* caller, const void* pointer, size_t size, bool device) {
+  if (!device || sim_memory_reach(pointer, size)) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", caller, sim_memory_text(pointer, size));
+}
+
+struct Use {
+  Use() { sim_memory_open(); }
+  ~Use() { sim_memory_close(); }
+};
+
+int check_copy(const char* caller, void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
+               Copy* copy) {
+  *copy = {to, from, size, false, false};
   if (size == 0) return ACL_SUCCESS;
   if (!to || !from) return invalid(caller, "null pointer");
   if (size > capacity)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into the destination's %zu", caller, size,
                     capacity);
-  bool to_device = false, from_device = false;
+  bool &to_device = copy->to_device, &from_device = copy->from_device;
   switch (kind) {
     case ACL_MEMCPY_HOST_TO_HOST: break;
     case ACL_MEMCPY_HOST_TO_DEVICE:
@@ -93,7 +100,24 @@ int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) 
 
 int run_host_call(void* pointer) {
   auto call = static_cast<HostCall*>(pointer);
+  sim_memory_close();  // what the host does in between is no kernel
   call->function(call->argument);
+  sim_memory_open();
+  return ACL_SUCCESS;
+}
+
+int run_copy(void* pointer) {
+  auto copy = static_cast<Copy*>(pointer);
+  if (int code = still_there("aclrtMemcpyAsync", copy->to, copy->size, copy->to_device)) return code;
+  if (int code = still_there("aclrtMemcpyAsync", copy->from, copy->size, copy->from_device)) return code;
+  memmove(copy->to, copy->from, copy->size);
+  return ACL_SUCCESS;
+}
+
+int run_fill(void* pointer) {
+  auto fill = static_cast<Fill*>(pointer);
+  if (int code = still_there("aclrtMemsetAsync", fill->to, fill->size, true)) return code;
+  memset(fill->to, fill->value, fill->size);
   return ACL_SUCCESS;
 }
 
@@ -153,11 +177,19 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic)
 }
 
 // ---- memory ----
-aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) { return sim_malloc(size, out); }
-aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) { return sim_malloc(size, out); }
+aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) {
+  return sim_malloc_by("aclrtMalloc", __builtin_return_address(0), size, out);
+}
+aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) {
+  return sim_malloc_by("aclrtMallocAlign32", __builtin_return_address(0), size, out);
+}
 aclError aclrtFree(void* pointer) { return sim_free(pointer); }
-aclError aclrtMallocHost(void** out, size_t size) { return sim_malloc_host(size, out); }
-aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig*) { return sim_malloc_host(size, out); }
+aclError aclrtMallocHost(void** out, size_t size) {
+  return sim_malloc_host_by("aclrtMallocHost", __builtin_return_address(0), size, out);
+}
+aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig*) {
+  return sim_malloc_host_by("aclrtMallocHostWithCfg", __builtin_return_address(0), size, out);
+}
 aclError aclrtFreeHost(void* pointer) { return sim_free_host(pointer); }
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free_bytes, size_t* total) { return sim_memory_info(free_bytes, total); }
 aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) {
@@ -186,19 +218,18 @@ aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attr
 }
 
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
-  if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind)) return code;
+  Copy copy;
+  if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, &copy)) return code;
   sim_count_host_wait();
+  const Use use;
   memmove(to, from, size);
   return ACL_SUCCESS;
 }
 aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                           aclrtStream stream) {
-  if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind)) return code;
-  return launch(stream, "aclrtMemcpyAsync", Copy{to, from, size}, [](void* pointer) {
-    auto copy = static_cast<Copy*>(pointer);
-    memmove(copy->to, copy->from, copy->size);
-    return int(ACL_SUCCESS);
-  });
+  Copy copy;
+  if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind, &copy)) return code;
+  return launch(stream, "aclrtMemcpyAsync", copy, run_copy);
 }
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
@@ -206,16 +237,13 @@ aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* fr
 }
 aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
   if (int code = check_fill("aclrtMemset", pointer, capacity, size)) return code;
+  const Use use;
   memset(pointer, value, size);
   return ACL_SUCCESS;
 }
 aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t size, aclrtStream stream) {
   if (int code = check_fill("aclrtMemsetAsync", pointer, capacity, size)) return code;
-  return launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, [](void* argument) {
-    auto fill = static_cast<Fill*>(argument);
-    memset(fill->to, fill->value, fill->size);
-    return int(ACL_SUCCESS);
-  });
+  return launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, run_fill);
 }
 
 // ---- streams ----

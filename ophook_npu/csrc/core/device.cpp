@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "ledger.h"
+#include "memory.h"
 #include "state.h"
 
 namespace sim {
@@ -116,6 +117,7 @@ int sim_init(void) {
   machine.devices = int(devices);
   machine.memory_per_device = memory;
   describe_ledger(soc->name, machine.devices, memory);
+  report_stray_accesses();
   ready = true;
   return kOk;
 }

@@ -1,8 +1,14 @@
 // Device memory is host memory with a ledger: every block is known by address, device and size, so that a wrong pointer
-// is found where it is used and aclrtGetMemInfo tells the truth.
+// is found where it is used and aclrtGetMemInfo tells the truth. A block is as large as was asked for, however much
+// more is booked for it; blocks that were freed are remembered by name until their addresses are used again.
+#include "memory.h"
+
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -10,6 +16,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "device.h"
 #include "ledger.h"
@@ -17,22 +24,32 @@
 
 namespace {
 
-struct Block {
-  size_t size;
-  int device;   // -1: pinned host memory
-  bool mapped;  // part of a reserved range: released by sim_unmap, not by sim_free
-};
-
 struct Physical {
   int file;
   size_t size;
   int device;
+  int maps;  // how often it is mapped now
+};
+
+struct Block {
+  size_t size;  // as asked for
+  int device;   // -1: pinned host memory
+  bool mapped;  // part of a reserved range: released by sim_unmap, not by sim_free
+  uint64_t id;
+  const char* call;     // what made it
+  const char* library;  // where that was called from; null: not known
+  Physical* physical;   // what is mapped there
 };
 
 std::shared_mutex mutex;
 std::map<uintptr_t, Block> blocks;  // by start address
 std::map<uintptr_t, size_t> reservations;
 std::unordered_set<void*> handles;  // of Physical
+std::map<uintptr_t, Block> freed;   // by start address; no two overlap, and none overlaps a block
+uint64_t next_id = 1;
+
+constexpr size_t kRemembered = 16384;  // freed blocks
+constexpr int kFresh = 0xff;           // each byte of fresh memory in strict mode: floats are NaN, integers -1
 
 constexpr size_t kAlignment = 512;  // what aclrtMalloc promises
 
@@ -44,12 +61,41 @@ size_t page_size() {
 size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
 // The block that holds the address, or end(). Call with the mutex held.
-std::map<uintptr_t, Block>::iterator block_at(const void* pointer) {
+std::map<uintptr_t, Block>::iterator block_at(std::map<uintptr_t, Block>& in, const void* pointer) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
-  auto next = blocks.upper_bound(address);
-  if (next == blocks.begin()) return blocks.end();
+  auto next = in.upper_bound(address);
+  if (next == in.begin()) return in.end();
   --next;
-  return address < next->first + next->second.size ? next : blocks.end();
+  return address < next->first + next->second.size ? next : in.end();
+}
+std::map<uintptr_t, Block>::iterator block_at(const void* pointer) { return block_at(blocks, pointer); }
+
+// What a device block takes of its device.
+size_t booked(const Block& block) { return block.mapped ? 0 : round_up(block.size, kAlignment); }
+
+// Call the next three with the mutex held exclusively.
+void add(void* pointer, Block block, const char* call, const void* caller) {
+  const auto begin = reinterpret_cast<uintptr_t>(pointer);
+  Dl_info info;
+  block.id = next_id++;
+  block.call = call;
+  block.library = caller && dladdr(caller, &info) ? info.dli_fname : nullptr;
+  auto old = freed.lower_bound(begin);
+  if (old != freed.begin() && std::prev(old)->first + std::prev(old)->second.size > begin) --old;
+  while (old != freed.end() && old->first < begin + block.size) old = freed.erase(old);
+  blocks[begin] = block;
+}
+
+void remember(std::map<uintptr_t, Block>::iterator block) {
+  if (freed.size() >= kRemembered) freed.erase(freed.begin());
+  freed.insert(*block);
+  blocks.erase(block);
+}
+
+void fill_if_strict(void* pointer, size_t size) {
+  if (!sim::strict_memory()) return;
+  memset(pointer, kFresh, size);
+  if (!sim::memory_is_open()) mprotect(pointer, round_up(size, page_size()), PROT_NONE);
 }
 
 // Bytes in use on the device. Written with the mutex held exclusively; other processes read it (npu-smi).
@@ -90,51 +136,62 @@ uint64_t sim::memory_in_use() {
   return sum;
 }
 
-int sim_malloc(size_t size, void** out) {
+int sim_malloc_by(const char* call, const void* caller, size_t size, void** out) {
   int device = 0;
-  if (int code = sim::require_device("aclrtMalloc", &device)) return code;
-  if (!out || size == 0) return sim_fail(sim::kInvalidParam, "aclrtMalloc: size 0 or no place for the result");
+  if (int code = sim::require_device(call, &device)) return code;
+  if (!out || size == 0) return sim_fail(sim::kInvalidParam, "%s: size 0 or no place for the result", call);
   size_t whole = size > SIZE_MAX - kAlignment ? size : round_up(size, kAlignment);
   std::unique_lock lock(mutex);
-  if (int code = book("aclrtMalloc", device, whole)) return code;
+  if (int code = book(call, device, whole)) return code;
   // Anonymous pages are committed on first use: a card's 32 GiB do not have to exist on a laptop.
   void* pointer =
       mmap(nullptr, round_up(whole, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) {
     give_back(device, whole);
-    return sim_fail(sim::kOutOfMemory, "aclrtMalloc: the host has no %zu bytes for device %d", whole, device);
+    return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes for device %d", call, whole, device);
   }
-  blocks[reinterpret_cast<uintptr_t>(pointer)] = {whole, device, false};
+  add(pointer, {size, device, false, 0, nullptr, nullptr, nullptr}, call, caller);
+  fill_if_strict(pointer, size);
   *out = pointer;
   return sim::kOk;
 }
+
+int sim_malloc(size_t size, void** out) { return sim_malloc_by("aclrtMalloc", nullptr, size, out); }
 
 static int release(const char* caller, void* pointer, bool host) {
   if (!pointer) return sim_fail(sim::kInvalidParam, "%s: null pointer", caller);
   std::unique_lock lock(mutex);
   auto block = blocks.find(reinterpret_cast<uintptr_t>(pointer));
-  if (block == blocks.end() || (block->second.device < 0) != host || block->second.mapped)
-    return sim_fail(sim::kInvalidParam, "%s: %p was not allocated by the matching call, or was freed before", caller,
-                    pointer);
-  if (!host) give_back(block->second.device, block->second.size);
-  munmap(pointer, round_up(block->second.size, page_size()));
-  blocks.erase(block);
+  if (block == blocks.end() || (block->second.device < 0) != host || block->second.mapped) {
+    lock.unlock();
+    char text[400];
+    sim::describe_memory(pointer, 0, text, sizeof text, false);
+    return sim_fail(sim::kInvalidParam, "%s: %p was not allocated by the matching call, or was freed before%s%s",
+                    caller, pointer, *text ? ": " : "", text);
+  }
+  if (!host) give_back(block->second.device, booked(block->second));
+  const size_t size = round_up(block->second.size, page_size());
+  remember(block);
+  if (sim::strict_memory() && !host && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
+  sim::retire(reinterpret_cast<uintptr_t>(pointer), size, sim::Bare::unmapped);
   return sim::kOk;
 }
 
 int sim_free(void* pointer) { return release("aclrtFree", pointer, false); }
 int sim_free_host(void* pointer) { return release("aclrtFreeHost", pointer, true); }
 
-int sim_malloc_host(size_t size, void** out) {
-  if (!out || size == 0) return sim_fail(sim::kInvalidParam, "aclrtMallocHost: size 0 or no place for the result");
+int sim_malloc_host_by(const char* call, const void* caller, size_t size, void** out) {
+  if (!out || size == 0) return sim_fail(sim::kInvalidParam, "%s: size 0 or no place for the result", call);
   void* pointer =
       mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "aclrtMallocHost: the host has no %zu bytes", size);
+  if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes", call, size);
   std::unique_lock lock(mutex);
-  blocks[reinterpret_cast<uintptr_t>(pointer)] = {size, -1, false};
+  add(pointer, {size, -1, false, 0, nullptr, nullptr, nullptr}, call, caller);
   *out = pointer;
   return sim::kOk;
 }
+
+int sim_malloc_host(size_t size, void** out) { return sim_malloc_host_by("aclrtMallocHost", nullptr, size, out); }
 
 int sim_memory_info(size_t* free_bytes, size_t* total) {
   int device = 0;
@@ -159,6 +216,105 @@ int sim_is_pinned(const void* pointer) {
   return block != blocks.end() && block->second.device < 0;
 }
 
+int sim_memory_reach(const void* pointer, size_t size) {
+  // Nearly always a block that this thread saw lately: torch_npu gives out parts of few large ones.
+  struct Seen {
+    uint64_t epoch = 0;
+    uintptr_t begin = 0, end = 0;
+  };
+  struct Lately {
+    Seen blocks[4];
+    unsigned next = 0;
+  };
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit Lately lately;
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  const uint64_t epoch = sim::memory_epoch.load();
+  for (const Seen& seen : lately.blocks)
+    if (address - seen.begin < seen.end - seen.begin && size <= seen.end - address && seen.epoch == epoch) return 1;
+  std::shared_lock lock(mutex);
+  auto block = block_at(pointer);
+  if (block == blocks.end()) return 0;
+  const uintptr_t end = end_of(block);
+  if (size > end - address) return 0;
+  lately.blocks[lately.next++ % 4] = {sim::memory_epoch.load(), block->first, end};
+  return 1;
+}
+
+namespace {
+
+// Appends to a text that has room for so much; takes no memory.
+struct Text {
+  char* to;
+  size_t room, length = 0;
+  __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
+    if (length + 1 >= room) return;
+    va_list arguments;
+    va_start(arguments, format);
+    const int more = vsnprintf(to + length, room - length, format, arguments);
+    va_end(arguments);
+    if (more > 0) length += size_t(more);
+  }
+  void add_block(const Block& block, uintptr_t begin) {
+    const char* name = block.library ? strrchr(block.library, '/') : nullptr;
+    add("allocation %llu, %zu bytes at 0x%llx ", (unsigned long long)block.id, block.size, (unsigned long long)begin);
+    if (block.device < 0) add("on the host");
+    else add("on device %d", block.device);
+    add(", made by %s", block.call);
+    if (block.library) add(" for %s", name ? name + 1 : block.library);
+  }
+};
+
+}  // namespace
+
+void sim::describe_memory(const void* pointer, size_t size, char* to, size_t room, bool busy_ok) {
+  Text text{to, room};
+  *to = 0;
+  std::shared_lock lock(mutex, std::defer_lock);
+  if (!busy_ok) lock.lock();
+  else if (!lock.try_lock()) return text.add("%p may be device memory", pointer);
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (auto block = block_at(pointer); block != blocks.end()) {
+    const uintptr_t end = end_of(block);
+    text.add("%p lies %llu bytes into ", pointer, (unsigned long long)(address - block->first));
+    text.add_block(block->second, block->first);
+    if (size > end - address)
+      text.add("; %zu bytes from there leave it after %llu", size, (unsigned long long)(end - address));
+    return;
+  }
+  if (auto old = block_at(freed, pointer); old != freed.end()) {
+    text.add("%p lies %llu bytes into ", pointer, (unsigned long long)(address - old->first));
+    text.add_block(old->second, old->first);
+    return text.add(", which was freed");
+  }
+  if (auto range = reservations.upper_bound(address);
+      range != reservations.begin() && (--range, address - range->first < range->second))
+    return text.add("%p lies in the %zu bytes reserved at 0x%llx, where nothing is mapped", pointer, range->second,
+                    (unsigned long long)range->first);
+  auto next = blocks.upper_bound(address);
+  if (next == blocks.begin()) return;
+  --next;
+  if (const uintptr_t end = next->first + next->second.size; address - end < page_size()) {
+    text.add("%p lies %llu bytes beyond the end of ", pointer, (unsigned long long)(address - end));
+    text.add_block(next->second, next->first);
+  }
+}
+
+const char* sim_memory_text(const void* pointer, size_t size) {
+  static thread_local char text[480];
+  if (!pointer) snprintf(text, sizeof text, "null, where %zu bytes of device memory are needed", size);
+  else sim::describe_memory(pointer, size, text, sizeof text, false);
+  if (!*text) snprintf(text, sizeof text, "%p is memory of the host, or none", pointer);
+  return text;
+}
+
+void sim::protect_device_memory(bool open) {
+  std::shared_lock lock(mutex);
+  for (const auto& [begin, block] : blocks)
+    if (block.device >= 0)
+      mprotect(reinterpret_cast<void*>(begin), round_up(block.size, page_size()),
+               open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 int sim_reserve_address(size_t size, void** out) {
   size = round_up(size, page_size());
   void* pointer = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -178,8 +334,9 @@ int sim_release_address(void* pointer) {
   auto inside = blocks.lower_bound(range->first);
   if (inside != blocks.end() && inside->first < range->first + range->second)
     return sim_fail(sim::kInvalidParam, "aclrtReleaseMemAddress: memory is still mapped in the range at %p", pointer);
-  munmap(pointer, range->second);
+  const size_t size = range->second;
   reservations.erase(range);
+  sim::retire(reinterpret_cast<uintptr_t>(pointer), size, sim::Bare::unmapped);
   return sim::kOk;
 }
 
@@ -194,16 +351,24 @@ int sim_malloc_physical(size_t size, int device, void** handle) {
     give_back(device, size);
     return sim_fail(sim::kOutOfMemory, "aclrtMallocPhysical: the host has no %zu bytes", size);
   }
-  *handle = new Physical{file, size, device};
+  if (sim::strict_memory()) {
+    void* all = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (all != MAP_FAILED) memset(all, kFresh, size), munmap(all, size);
+  }
+  *handle = new Physical{file, size, device, 0};
   handles.insert(*handle);
   return sim::kOk;
 }
 
 int sim_free_physical(void* handle) {
   std::unique_lock lock(mutex);
-  if (!handles.erase(handle))
+  if (!handles.count(handle))
     return sim_fail(sim::kInvalidParam, "aclrtFreePhysical: %p is not a handle of memory, or was freed before", handle);
   auto physical = static_cast<Physical*>(handle);
+  if (physical->maps)
+    return sim_fail(sim::kInvalidParam, "aclrtFreePhysical: the memory of handle %p is still mapped; unmap it first",
+                    handle);
+  handles.erase(handle);
   give_back(physical->device, physical->size);
   close(physical->file);
   delete physical;
@@ -225,7 +390,10 @@ int sim_map(void* pointer, size_t size, size_t offset, void* handle) {
     return sim_fail(sim::kInvalidParam, "aclrtMapMem: memory is already mapped in the %zu bytes at %p", size, pointer);
   if (mmap(pointer, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->file, off_t(offset)) == MAP_FAILED)
     return sim_fail(sim::kOutOfMemory, "aclrtMapMem: mapping %zu bytes failed", size);
-  blocks[address] = {size, physical->device, true};
+  ++physical->maps;
+  sim::mapped_again(address, size);
+  add(pointer, {size, physical->device, true, 0, nullptr, nullptr, physical}, "aclrtMapMem", nullptr);
+  if (sim::strict_memory() && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
   return sim::kOk;
 }
 
@@ -234,7 +402,10 @@ int sim_unmap(void* pointer) {
   auto block = blocks.find(reinterpret_cast<uintptr_t>(pointer));
   if (block == blocks.end() || !block->second.mapped)
     return sim_fail(sim::kInvalidParam, "aclrtUnmapMem: nothing is mapped at %p", pointer);
-  mmap(pointer, block->second.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  blocks.erase(block);
+  const size_t size = block->second.size;
+  --std::exchange(block->second.physical, nullptr)->maps;
+  remember(block);
+  if (sim::strict_memory() && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
+  sim::retire(reinterpret_cast<uintptr_t>(pointer), size, sim::Bare::reserved);
   return sim::kOk;
 }

@@ -46,14 +46,27 @@ SIM_API void* sim_context(int device);                   // the device's one con
 SIM_API int sim_context_device(void* context);           // -1 if it is not a context
 
 // ---- memory ----------------------------------------------------------------------------------------------------
+// OPHOOK_SIM_STRICT_MEMORY=1: the host faults where it reads or writes device memory itself, and is told what it was.
 SIM_API int sim_malloc(size_t size, void** out);  // current device; 207001 when its memory is used up
-SIM_API int sim_free(void* pointer);
+SIM_API int sim_free(void* pointer);              // what runs now may use it to its end
 SIM_API int sim_malloc_host(size_t size, void** out);
+// The same for the function `call`, a literal, that was called at `caller`: for what is told of the memory.
+SIM_API int sim_malloc_by(const char* call, const void* caller, size_t size, void** out);
+SIM_API int sim_malloc_host_by(const char* call, const void* caller, size_t size, void** out);
 SIM_API int sim_free_host(void* pointer);
 SIM_API int sim_memory_info(size_t* free_bytes, size_t* total);  // current device
 // The device that `pointer` lies in and the bytes left behind it; -1 for memory that is not a device's.
 SIM_API int sim_memory_device(const void* pointer, size_t* bytes_left);
 SIM_API int sim_is_pinned(const void* pointer);
+// Whether a kernel can reach all of these bytes: they lie in one piece of memory, of a device or pinned.
+SIM_API int sim_memory_reach(const void* pointer, size_t size);
+// What these bytes are: the pointer, the allocation, what made it, and whether they leave it. Valid until the thread's
+// next call.
+SIM_API const char* sim_memory_text(const void* pointer, size_t size);
+// Between these two the calling thread uses device memory: what others free meanwhile stays mapped, and in strict mode
+// it can be read and written. Tasks are within such a pair. They nest.
+SIM_API void sim_memory_open(void);
+SIM_API void sim_memory_close(void);
 // Virtual memory, as torch_npu's expandable segments use it.
 SIM_API int sim_reserve_address(size_t size, void** out);
 SIM_API int sim_release_address(void* pointer);

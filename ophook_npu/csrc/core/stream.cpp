@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "device.h"
+#include "memory.h"
 #include "waits.h"
 
 namespace sim {
@@ -64,7 +65,10 @@ struct CallTask final : Task {
   ~CallTask() override {
     if (drop) drop(argument);
   }
-  int run() override { return run_function(argument); }
+  int run() override {
+    const MemoryUse use;
+    return run_function(argument);
+  }
   sim_run run_function;
   void* argument;
   sim_drop drop;

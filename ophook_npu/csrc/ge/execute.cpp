@@ -229,7 +229,9 @@ class Run {
     if (all_known(out)) return "";
     // The shape depends on values that the device is still computing.
     if (sim_stream_synchronize(stream_, -1)) return graph_->where(index) + ": " + last_error();
+    sim_memory_open();
     problem = infer(*graph_, index, in, out);
+    sim_memory_close();
     if (problem.empty() && !all_known(out)) problem = graph_->where(index) + ": its output shape cannot be told";
     return problem;
   }
@@ -304,7 +306,7 @@ class Run {
       owner = std::shared_ptr<void>(data, [block, allocator = memory_.allocator](void*) { block->Free(); });
       return "";
     }
-    if (sim_malloc(size, &data)) return last_error();
+    if (sim_malloc_by("the graph engine", nullptr, size, &data)) return last_error();
     owner = std::shared_ptr<void>(data, [](void* pointer) { sim_free(pointer); });
     return "";
   }
@@ -407,8 +409,11 @@ class Run {
       if (!slot.value) continue;
       // The operator may read the value before what is on the stream has run: a copy of its own, there at once.
       void* data = nullptr;
-      if (sim_malloc(std::max<size_t>(in[i].size, 1), &data)) return graph_->where(index) + ": " + last_error();
+      if (sim_malloc_by("the graph engine", nullptr, std::max<size_t>(in[i].size, 1), &data))
+        return graph_->where(index) + ": " + last_error();
+      sim_memory_open();
       std::memcpy(data, slot.value->data(), in[i].size);
+      sim_memory_close();
       in[i].tensor.data = data;
       temporary.emplace_back(data, [](void* pointer) { sim_free(pointer); });
     }

@@ -119,7 +119,8 @@ char* device_memory(const void* pointer, uint64_t bytes, const char* what) {
   size_t left = 0;
   need(pointer, HCCL_E_PTR, std::string(what) + " is null");
   if (run_here) return static_cast<char*>(const_cast<void*>(pointer));
-  need(sim_memory_device(pointer, &left) >= 0, HCCL_E_PARA, std::string(what) + " is no device memory");
+  need(sim_memory_device(pointer, &left) >= 0, HCCL_E_PARA,
+       std::string(what) + " is no device memory: " + sim_memory_text(pointer, bytes));
   need(bytes <= left, HCCL_E_PARA,
        std::string(what) + " holds " + std::to_string(left) + " bytes, " + std::to_string(bytes) + " are needed");
   return static_cast<char*>(const_cast<void*>(pointer));

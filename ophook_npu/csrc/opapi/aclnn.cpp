@@ -1,6 +1,7 @@
 #include "opapi/aclnn.h"
 
 #include "opapi/kernel_scope.h"
+#include "opapi/memory.h"
 #include "opapi/objects.h"
 #include "opapi/rules.h"
 #include "opapi/watch.h"
@@ -166,6 +167,16 @@ static std::vector<size_t> inputs_apart(std::initializer_list<Given> parameters)
   return inputs;
 }
 
+// The name of a row's parameter, from its text: "(In, self, Out, out)".
+static std::string parameter_name(const Row& row, size_t position) {
+  std::string_view rest = row.parameters;
+  for (size_t commas = 2 * position + 1; commas > 0; --commas)
+    rest.remove_prefix(std::min(rest.size(), rest.find(',') + 1));
+  rest = rest.substr(0, rest.find_first_of(",)"));
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  return std::string(rest);
+}
+
 // A row's call: its parameters between the phases.
 struct RowCall final : PendingCall {
   RowCall(const Row& of, std::initializer_list<Given> parameters) : PendingCall(of.name), row(of) {
@@ -175,6 +186,7 @@ struct RowCall final : PendingCall {
                  given);
     row.body(held.data(), Phase::first);
     apart = inputs_apart(parameters);
+    workspace_size = workspace_of(parameters);
     given.append(parameters.begin(), parameters.end());
   }
   RowCall(const RowCall& other)
@@ -182,6 +194,9 @@ struct RowCall final : PendingCall {
     workspace_size = other.workspace_size;
   }
   void run(void*) override {
+    for (const Held& parameter : held)
+      if (!in_reach(parameter)) [[unlikely]]
+        tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
     if (apart.empty()) return row.body(held.data(), Phase::second);
     auto copied = held;
     for (size_t input : apart)
@@ -252,16 +267,6 @@ static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
   if (!rules) return 0;
   if (arguments.empty()) see();
   return apply_rules(*rules, arguments.data(), arguments.size());
-}
-
-// The name of a row's parameter, from its text: "(In, self, Out, out)".
-static std::string parameter_name(const Row& row, size_t position) {
-  std::string_view rest = row.parameters;
-  for (size_t commas = 2 * position + 1; commas > 0; --commas)
-    rest.remove_prefix(std::min(rest.size(), rest.find(',') + 1));
-  rest = rest.substr(0, rest.find_first_of(",)"));
-  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-  return std::string(rest);
 }
 
 // Throws where an argument is no object, or another than the function takes. Null is the rules' and the row's affair.
@@ -362,6 +367,11 @@ int launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* exec
       stream, name,
       [](void* pointer) {
         const auto launch = static_cast<Launched*>(pointer);
+        const size_t wanted = launch->call->workspace_size;
+        if (!sim_memory_reach(launch->workspace, wanted))
+          return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION,
+                          "%s: workspace (%zu bytes) is not in device memory as a whole: %s", launch->call->name,
+                          wanted, sim_memory_text(launch->workspace, wanted));
         return run_call(*launch->call, launch->workspace);
       },
       launched.release(), [](void* pointer) { delete static_cast<Launched*>(pointer); });

@@ -172,6 +172,8 @@ struct KernelCall final : PendingCall {
   }
 
   void run(void* workspace) override {
+    for (size_t i = 0; i < inputs.size(); ++i) reachable(op->names[i], inputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) reachable(op->names[inputs.size() + i], outputs[i]);
     std::vector<ascendc_memory> memory;
     auto add = [&](const char* argument, const at::Tensor& tensor, int role) {
       ascendc_memory m{};

@@ -60,6 +60,7 @@ class Memory:
 
 
 MEMORY = Memory()
+WORKSPACE = ctypes.c_void_p(Memory().start)
 
 
 def contiguous(shape: Shape) -> Shape:
@@ -202,8 +203,9 @@ def call_aclnn(name: str) -> tuple[int, int]:
         arguments, size, executor = Arguments(case), ctypes.c_uint64(), ctypes.c_void_p()
         made = [arguments.make(kind) for kind in kinds]
         if first(*made, ctypes.byref(size), ctypes.byref(executor)) == 0:
+            assert size.value <= SLOT * SLOTS, f"{name} asks for a workspace of {size.value} bytes"
             # With OPHOOK_SIM_SYNC=1 the work is done, or has failed, when this returns.
-            accepted += second(None, size, executor, None) == 0
+            accepted += second(WORKSPACE, size, executor, None) == 0
         elif executor:
             OPAPI.aclDestroyAclOpExecutor(executor)
         calls += 1

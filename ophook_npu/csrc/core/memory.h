@@ -1,0 +1,46 @@
+// Who uses device memory now, and what becomes of memory that is given back meanwhile.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sim.h"
+
+namespace sim {
+
+// Grows whenever memory goes: who looked before it grew has to look again.
+extern std::atomic<uint64_t> memory_epoch;
+
+// OPHOOK_SIM_STRICT_MEMORY=1: the host cannot read or write device memory but in kernels and copies, what it holds at
+// first is no number, and addresses that were freed are not used again.
+bool strict_memory();
+// In strict mode from here on a fault in device memory is reported with the allocation's name before it takes its
+// course.
+void report_stray_accesses();
+
+// Whether somebody uses device memory, so that it has to be readable; in strict mode only.
+bool memory_is_open();
+// Makes all device memory readable and writable, or not; memory.cpp has the list.
+void protect_device_memory(bool open);
+
+// What a range of addresses is to become once nobody uses it.
+enum class Bare { unmapped, reserved };
+// Gives the range back to the host when every use that began before now has ended; at once where there is none. It is
+// in no table any more.
+void retire(uintptr_t begin, size_t size, Bare as);
+// The range is mapped anew: what was to become of it is void.
+void mapped_again(uintptr_t begin, size_t size);
+
+// "0x7f…: 16 bytes of allocation 3 (…)" as far as there is room, without allocating memory; for a signal handler with
+// `busy_ok`, which says less where another thread changes the table.
+void describe_memory(const void* pointer, size_t size, char* text, size_t room, bool busy_ok);
+
+struct MemoryUse {
+  MemoryUse() { sim_memory_open(); }
+  ~MemoryUse() { sim_memory_close(); }
+  MemoryUse(const MemoryUse&) = delete;
+  MemoryUse& operator=(const MemoryUse&) = delete;
+};
+
+}  // namespace sim

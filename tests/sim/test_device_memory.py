@@ -1,0 +1,299 @@
+"""Device memory is not the host's: what the simulator says of addresses that a device could not use. Each gives an
+error that names the pointer, the allocation and what made it; the process lives, and the next call works.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from interfaces import libraries
+
+NULL, INVALID, PARAM_INVALID, EXCEPTION = 161001, 161002, 107000, 507015
+TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
+FLOAT, ND, BYTES = 0, 2, 64
+Pointer, Size = ctypes.c_void_p, ctypes.c_uint64
+
+
+class Client:
+    """aclnnAdd(x, y, 1, out) of tensors of 16 floats, as a C++ client calls it."""
+
+    def __init__(self) -> None:
+        self.opapi, self.acl = libraries()
+        self.blocks: list[Pointer] = []
+        self.x, self.y, self.out = (self.block(BYTES) for _ in range(3))
+        host = (ctypes.c_float * 16)(*range(16))
+        for block in (self.x, self.y):
+            assert self.copy(block, host, TO_DEVICE) == 0
+        self.host = host
+        self.executor, self.size = Pointer(), Size()
+
+    def block(self, size: int) -> Pointer:
+        made = Pointer()
+        assert self.acl.aclrtMalloc(ctypes.byref(made), Size(size), 0) == 0
+        self.blocks.append(made)
+        return made
+
+    def free(self, block: Pointer) -> None:
+        assert self.acl.aclrtFree(block) == 0
+        self.blocks.remove(block)
+
+    def copy(self, to: Any, of: Any, kind: int, size: int = BYTES) -> int:
+        return self.acl.aclrtMemcpy(to, Size(size), of, Size(size), kind)
+
+    def made(self, name: str, *arguments: Any) -> Pointer:
+        function = getattr(self.opapi, name)
+        function.restype = Pointer
+        return Pointer(function(*arguments))
+
+    def tensor(self, data: Any, *sizes: int, strides: tuple[int, ...] | None = None) -> Pointer:
+        values, rank = (ctypes.c_int64 * len(sizes))(*sizes), Size(len(sizes))
+        steps = (ctypes.c_int64 * len(strides))(*strides) if strides else None
+        elements = (ctypes.c_int64 * 1)(16)
+        return self.made("aclCreateTensor", values, rank, FLOAT, steps, ctypes.c_int64(0), ND, elements, Size(1), data)
+
+    def first(self, function: str, *arguments: Any) -> int:
+        ends = (ctypes.byref(self.size), ctypes.byref(self.executor))
+        return getattr(self.opapi, f"{function}GetWorkspaceSize")(*arguments, *ends)
+
+    def add(self, x: Any, y: Any = None, out: Any = None) -> int:
+        alpha = self.made("aclCreateScalar", ctypes.byref(ctypes.c_float(1)), FLOAT)
+        tensors = [self.tensor(data, 16) for data in (x, y or self.y, out or self.out)]
+        code = self.first("aclnnAdd", *tensors[:2], alpha, tensors[2])
+        self.opapi.aclDestroyScalar(alpha)
+        for tensor in tensors:
+            self.opapi.aclDestroyTensor(tensor)
+        return code
+
+    def second(self, function: str, workspace: Any = None, size: int = 0) -> int:
+        return getattr(self.opapi, function)(workspace, Size(size), self.executor, None)
+
+    def synchronize(self) -> int:
+        return self.acl.aclrtSynchronizeStream(None)
+
+    def said(self) -> str:
+        return (self.acl.aclGetRecentErrMsg() or b"").decode()
+
+    def works(self) -> bool:
+        assert self.add(self.x) == self.second("aclnnAdd") == self.synchronize() == 0
+        found = (ctypes.c_float * 16)()
+        assert self.copy(found, self.out, TO_HOST) == 0
+        return list(found) == [2.0 * value for value in range(16)]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    client = Client()
+    yield client
+    assert client.works()
+    for block in client.blocks:
+        assert client.acl.aclrtFree(block) == 0
+
+
+def freed(client: Client) -> Pointer:
+    block = client.block(BYTES)
+    client.free(block)
+    return block
+
+
+# ---- what an operator is given ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "make, said",
+    [
+        (lambda client: ctypes.cast(client.host, Pointer), ["is memory of the host, or none"]),
+        (lambda client: None, ["null, where 64 bytes of device memory are needed"]),
+        (lambda client: Pointer(8), ["0x8 is memory of the host, or none"]),
+        (
+            freed,
+            ["lies 0 bytes into allocation ", "64 bytes at ", "on device 0, made by aclrtMalloc for ", "was freed"],
+        ),
+        (
+            lambda client: client.block(BYTES - 1),
+            ["allocation ", "63 bytes at ", "made by aclrtMalloc", "64 bytes from there leave it after 63"],
+        ),
+        (lambda client: Pointer((client.x.value or 0) + 4), ["4 bytes into allocation ", "leave it after 60"]),
+        (lambda client: Pointer((client.x.value or 0) + BYTES), ["0 bytes beyond the end of allocation "]),
+    ],
+)
+@pytest.mark.parametrize("parameter", ["self", "other", "out"])
+def test_what_a_kernel_cannot_reach_fails_when_it_runs(
+    client: Client, make: Callable[[Client], Any], said: list[str], parameter: str
+) -> None:
+    wrong = make(client)
+    given = {"self": client.x, "other": client.y, "out": client.out} | {parameter: wrong}
+    if wrong is None and parameter != "self":
+        given[parameter] = Pointer(0)
+    tensors = [client.tensor(data, 16) for data in given.values()]
+    alpha = client.made("aclCreateScalar", ctypes.byref(ctypes.c_float(1)), FLOAT)
+    assert client.first("aclnnAdd", *tensors[:2], alpha, tensors[2]) == 0  # addresses may be set later
+    assert client.second("aclnnAdd") == 0
+    assert client.synchronize() == EXCEPTION
+    message = client.said()
+    assert f"aclnnAdd: {parameter} (64 bytes) is not in device memory as a whole: " in message
+    for part in said:
+        assert part in message
+
+
+def test_a_member_of_a_list_is_named(client: Client) -> None:
+    members = [client.tensor(client.x, 16), client.tensor(ctypes.cast(client.host, Pointer), 16)]
+    tensors = client.made("aclCreateTensorList", (Pointer * 2)(*members), Size(2))
+    out = client.tensor(client.block(2 * BYTES), 32)
+    assert client.first("aclnnCat", tensors, ctypes.c_int64(0), out) == client.second("aclnnCat") == 0
+    assert client.synchronize() == EXCEPTION
+    assert "aclnnCat: tensors[1] (64 bytes)" in client.said()
+
+
+def test_no_elements_need_no_memory(client: Client) -> None:
+    x, out = (client.tensor(None, 0, 4) for _ in range(2))
+    assert client.first("aclnnRelu", x, out) == client.second("aclnnRelu") == client.synchronize() == 0
+
+
+def test_part_of_an_allocation_is_memory(client: Client) -> None:
+    whole = client.block(4 * BYTES)
+    part = Pointer((whole.value or 0) + 3 * BYTES)
+    assert client.copy(part, client.host, TO_DEVICE) == 0
+    assert client.add(part) == client.second("aclnnAdd") == client.synchronize() == 0
+
+
+def test_memory_that_is_freed_before_a_queued_task_runs(client: Client) -> None:
+    door = threading.Event()
+
+    @ctypes.CFUNCTYPE(None, Pointer)
+    def wait(_: Any) -> None:
+        door.wait(60)
+
+    block, other = client.block(BYTES), client.block(BYTES)
+    assert client.acl.aclrtLaunchHostFunc(None, wait, None) == 0
+    assert client.add(block) == client.second("aclnnAdd") == 0
+    size = Size(BYTES)
+    assert client.acl.aclrtMemcpyAsync(client.out, size, other, size, ON_DEVICE, None) == 0
+    client.free(block)
+    client.free(other)
+    door.set()
+    assert client.synchronize() == EXCEPTION
+    message = client.said()
+    assert "aclnnAdd: self (64 bytes)" in message
+    assert "which was freed" in message
+
+
+# ---- copies ----------------------------------------------------------------------------------------------------------
+def test_copies_stay_in_their_allocations_and_on_their_sides(client: Client) -> None:
+    host, beyond = ctypes.cast(client.host, Pointer), client.block(BYTES - 4)
+    gone = freed(client)
+    for to, of, kind, said in [
+        (beyond, host, TO_DEVICE, "destination (64 bytes) has to be device memory: "),
+        (host, beyond, TO_HOST, "source (64 bytes) has to be device memory: "),
+        (beyond, client.x, ON_DEVICE, "64 bytes from there leave it after 60"),
+        (host, client.x, TO_DEVICE, "is memory of the host, or none"),
+        (client.x, client.y, TO_HOST, "destination (64 bytes) has to be host memory: "),
+        (client.x, client.y, TO_DEVICE, "source (64 bytes) has to be host memory: "),
+        (gone, host, TO_DEVICE, "which was freed"),
+        (host, gone, TO_HOST, "which was freed"),
+    ]:
+        assert client.copy(to, of, kind) == PARAM_INVALID
+        assert said in client.said()
+        size = Size(BYTES)
+        assert client.acl.aclrtMemcpyAsync(to, size, of, size, kind, None) == PARAM_INVALID
+        assert said in client.said()
+    for pointer in (host, beyond, gone):
+        assert client.acl.aclrtMemset(pointer, Size(BYTES), 0, Size(BYTES)) == PARAM_INVALID
+        assert client.acl.aclrtMemsetAsync(pointer, Size(BYTES), 0, Size(BYTES), None) == PARAM_INVALID
+        assert "memory (64 bytes) has to be device memory: " in client.said()
+
+
+# ---- the workspace ---------------------------------------------------------------------------------------------------
+def test_a_workspace_is_asked_for_and_has_to_be_brought(client: Client) -> None:
+    def matmul() -> None:
+        tensors = [client.tensor(data, 4, 4) for data in (client.x, client.y, client.out)]
+        assert client.first("aclnnMatmul", *tensors, ctypes.c_int8(1)) == 0
+
+    matmul()
+    wanted = client.size.value
+    assert wanted >= 16 << 20
+    workspace = client.block(wanted)
+    assert client.second("aclnnMatmul", None, wanted) == NULL
+    assert f"workspace is null; its first phase asked for {wanted} bytes" in client.said()
+    matmul()
+    assert client.second("aclnnMatmul", workspace, wanted - 1) == INVALID
+    assert f"has {wanted - 1} bytes; its first phase asked for {wanted}" in client.said()
+    matmul()
+    assert client.second("aclnnMatmul", ctypes.cast(client.host, Pointer), wanted) == 0
+    assert client.synchronize() == EXCEPTION
+    assert "aclnnMatmul: workspace" in client.said()
+    matmul()
+    assert client.second("aclnnMatmul", workspace, wanted) == client.synchronize() == 0
+
+
+def test_what_is_not_contiguous_is_copied_into_the_workspace(client: Client) -> None:
+    x, out = client.tensor(client.x, 4, 4, strides=(1, 4)), client.tensor(client.out, 4, 4)
+    assert client.first("aclnnRelu", x, out) == 0
+    assert client.size.value == 512
+    assert client.second("aclnnRelu", client.block(512), 512) == client.synchronize() == 0
+    assert client.first("aclnnRelu", client.tensor(client.x, 4, 4), out) == 0
+    assert client.size.value == 0
+    assert client.second("aclnnRelu") == client.synchronize() == 0
+
+
+# ---- strict memory ---------------------------------------------------------------------------------------------------
+STRICT = """
+import ctypes, torch, torch_npu
+torch.manual_seed(0)
+
+def train(device):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 1))
+    x, y = torch.randn(32, 8).to(device), torch.randn(32, 1).to(device)
+    model = model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for _ in range(3):
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+assert abs(train("npu:0") - train("cpu")) < 1e-5
+fresh = torch.empty(3 << 20, device="npu:0")
+assert fresh.cpu().isnan().all()
+pinned = torch.arange(16.0).pin_memory()
+x = pinned.to("npu:0", non_blocking=True) + 1
+torch.npu.synchronize()
+print("sum", x.sum().item(), flush=True)
+memory = torch.empty(3 << 20, device="npu:0")
+ACCESS
+print("went on", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "access, said",
+    [
+        ("ctypes.string_at(x.data_ptr(), 4)", "the host read device memory in thread "),
+        ("ctypes.memset(memory.data_ptr(), 0, 4)", "the host wrote device memory in thread "),
+        (
+            "at = memory.data_ptr(); del memory, fresh; torch.npu.empty_cache(); ctypes.string_at(at, 4)",
+            "which was freed; copy it with aclrtMemcpy",
+        ),
+    ],
+)
+def test_strict_memory_reports_what_the_host_reads_and_writes_itself(run_sim, access: str, said: str) -> None:
+    done = run_sim(STRICT.replace("ACCESS", access), OPHOOK_SIM_STRICT_MEMORY="1")
+    assert "sum 136.0" in done.stdout, done.stderr
+    assert "went on" not in done.stdout
+    assert done.returncode != 0
+    assert "[simulated Ascend] strict memory: " in done.stderr
+    assert said in done.stderr
+    assert " bytes into allocation " in done.stderr
+    assert "made by aclrtMalloc" in done.stderr and " for libtorch_npu.so" in done.stderr
+
+
+def test_without_strict_memory_a_stray_access_is_not_noticed(run_sim) -> None:
+    program = STRICT.replace("assert fresh.cpu().isnan().all()", "").replace(
+        "ACCESS", "ctypes.string_at(x.data_ptr(), 4)"
+    )
+    done = run_sim(program)
+    assert "went on" in done.stdout, done.stderr
+    assert done.returncode == 0
