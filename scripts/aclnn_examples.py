@@ -102,7 +102,9 @@ def compile_and_run(program: Path, root: Path, header: Path, environment: dict[s
     cause = (
         f"ends by signal {-done.returncode}" if done.returncode < 0 else "refused" if said else "ends with a failure"
     )
-    return Outcome(program, cause, (said or done.stdout.strip().splitlines() or [done.stderr.strip()])[-1][:300])
+    return Outcome(
+        program, cause, said[0] if said else (done.stdout.strip().splitlines() or [done.stderr.strip()])[-1][:300]
+    )
 
 
 def report(outcomes: list[Outcome]) -> None:
