@@ -15,7 +15,7 @@ from ophook_npu.observe.port.finding import Findings, key
 from ophook_npu.observe.port.where import Finder, Where
 
 
-class Compared(Compare):
+class AgainstFloat64(Compare):
     """Keeps the worst result of each operator and place that is out of tolerance, and what overflowed.
 
     It stands below ``calls``, which is told to look away from the copies and the operators of the reference.

@@ -19,7 +19,7 @@ from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import collectives, numerics
 from ophook_npu.observe.port import device as devices
 from ophook_npu.observe.port.calls import Calls
-from ophook_npu.observe.port.compared import Compared
+from ophook_npu.observe.port.compared import AgainstFloat64
 from ophook_npu.observe.port.cuda import Cuda
 from ophook_npu.observe.port.finding import KINDS, Finding, Findings, key
 from ophook_npu.observe.port.fused import OPTIMIZERS, missed
@@ -73,7 +73,7 @@ class Port:
         self._finder = Finder()
         self._extra = Findings()
         self._calls = Calls(self._device, self._finder, go_on)
-        self._compared = Compared(self._calls, self._finder) if compare else None
+        self._compared = AgainstFloat64(self._calls, self._finder) if compare else None
         self._cuda = Cuda(self._extra, transferred)
         self._memory = MemoryCourse()
         self._modules = Modules()
