@@ -60,7 +60,8 @@ class Memory:
 
 
 MEMORY = Memory()
-WORKSPACE = ctypes.c_void_p(Memory().start)
+WORKSPACE, WORKSPACE_BYTES = ctypes.c_void_p(), 64 << 20
+assert ACL.aclrtMalloc(ctypes.byref(WORKSPACE), ctypes.c_size_t(WORKSPACE_BYTES), 0) == 0
 
 
 def contiguous(shape: Shape) -> Shape:
@@ -203,7 +204,7 @@ def call_aclnn(name: str) -> tuple[int, int]:
         arguments, size, executor = Arguments(case), ctypes.c_uint64(), ctypes.c_void_p()
         made = [arguments.make(kind) for kind in kinds]
         if first(*made, ctypes.byref(size), ctypes.byref(executor)) == 0:
-            assert size.value <= SLOT * SLOTS, f"{name} asks for a workspace of {size.value} bytes"
+            assert size.value <= WORKSPACE_BYTES, f"{name} asks for a workspace of {size.value} bytes"
             # With OPHOOK_SIM_SYNC=1 the work is done, or has failed, when this returns.
             accepted += second(WORKSPACE, size, executor, None) == 0
         elif executor:
