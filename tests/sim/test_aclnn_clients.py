@@ -43,30 +43,38 @@ IN_PLACE = {
 }
 
 
-def on_device(arguments: list[object]) -> list[object]:
-    moved = [one.npu() if isinstance(one, torch.Tensor) else one for one in arguments]
-    torch.npu.synchronize()
-    return moved
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_result(name: str) -> None:
     arguments, expected = CASES[name]
-    out = torch.zeros_like(expected).npu()
-    aclnn(name.split()[0], *on_device(arguments), out)
-    torch.testing.assert_close(out.cpu(), expected)
+    out = torch.zeros_like(expected)
+    aclnn(name.split()[0], *arguments, out)
+    torch.testing.assert_close(out, expected)
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_result_in_place(name: str) -> None:
     arguments, expected = IN_PLACE[name]
-    given = on_device(arguments)
-    aclnn(name, *given)
-    assert isinstance(given[0], torch.Tensor)
-    torch.testing.assert_close(given[0].cpu(), expected)
+    written, *others = arguments
+    assert isinstance(written, torch.Tensor)
+    written = written.clone()
+    aclnn(name, written, *others)
+    torch.testing.assert_close(written, expected)
 
 
 def test_a_wrong_shape_is_refused_in_phase_1() -> None:
     for name, arguments in (("aclnnSelu", [X]), ("aclnnShrink", [X, 0.5, 0.25]), ("aclnnSwish", [X, None])):
         with pytest.raises(Refused, match="161002"):
-            aclnn(name, *on_device(arguments), torch.zeros(4, 6).npu())
+            aclnn(name, *arguments, torch.zeros(4, 6))
+
+
+def test_a_gradient_of_a_convolution_that_is_left_out_may_be_null() -> None:
+    x, weight = tensor(1, 2, 5, 5), tensor(3, 2, 3, 3, seed=1)
+    grad = tensor(1, 3, 3, 3, seed=2)
+    ones, zeros = [1, 1], [0, 0]
+    settings = ([3], ones, zeros, ones, False, zeros, 1)
+    out, given = torch.zeros_like(weight), [grad, x, weight, *settings]
+    aclnn("aclnnConvolutionBackward", *given, [False, True, False], 0, None, out, None)
+    expected = torch.nn.grad.conv2d_weight(x, list(weight.shape), grad)
+    torch.testing.assert_close(out, expected)
+    with pytest.raises(Refused, match="gradient 0 is asked for and null"):
+        aclnn("aclnnConvolutionBackward", *given, [True, True, False], 0, None, out, None)

@@ -23,6 +23,15 @@ void backward_arguments(const Checked<bool>& mask, const Dims& padding, const at
   both_sides(padding, weight);
 }
 
+// A gradient that is left out may be null.
+void there_if_asked(const Checked<bool>& mask, std::initializer_list<at::Tensor> gradients) {
+  size_t position = 0;
+  for (const at::Tensor& gradient : gradients) {
+    SIM_CHECK(gradient.defined() || !mask[position], "gradient ", position, " is asked for and null");
+    ++position;
+  }
+}
+
 void convolution_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
                           const Dims& bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding,
                           at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
@@ -72,7 +81,7 @@ ACLNN(Convolution,
 ACLNN(ConvolutionBackward,
       (In, grad, In, self, In, weight, Ints, bias_sizes, Ints, stride, Ints, padding, Ints, dilation, bool, transposed,
        Ints, output_padding, int64_t, groups, Bools, mask, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
-      backward_arguments(mask, padding, weight),
+      (backward_arguments(mask, padding, weight), there_if_asked(mask, {out, out_weight, out_bias})),
       convolution_backward(grad, self, weight, bias_sizes, stride, both_sides(padding, weight), dilation, transposed,
                            output_padding, groups, mask, out, out_weight, out_bias))
 ACLNN(ConvDepthwise2d,
