@@ -67,13 +67,14 @@ def tree(tmp_path: Path) -> Path:
 
 def built(tree: Path) -> list[str]:
     (tree / "built").write_text("")
-    subprocess.run(["make", "-C", str(tree)], check=True, capture_output=True)
+    subprocess.run(["make", "-C", str(tree)], check=True, capture_output=True, timeout=120)
     return (tree / "built").read_text().split()
 
 
 def generate(tree: Path, code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "ophook_npu.patch.rebuild", "run", str(tree), sys.executable, "-c", code]
-    return subprocess.run(command, cwd=tree / "third_party/op-plugin/op_plugin", capture_output=True, text=True)
+    folder = tree / "third_party/op-plugin/op_plugin"
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
 PREFIX = "from pathlib import Path; h = Path('OpApiInterface.h'); r = Path('register.cpp'); "

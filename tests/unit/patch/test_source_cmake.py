@@ -61,6 +61,7 @@ class Build:
             env={**keep, "CMAKE_TOOLCHAIN_FILE": str(TOOLCHAIN), **environment},
             capture_output=True,
             text=True,
+            timeout=300,
         )
 
     def command(self, name: str) -> str:

@@ -153,7 +153,7 @@ def environment(mode: str = "") -> dict[str, str]:
 
 def route(venv: Path, *arguments: object, mode: str = "") -> subprocess.CompletedProcess[str]:
     command = ["bash", str(SCRIPTS / "source_route.sh"), "--venv", str(venv), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(mode), cwd=venv.parent)
+    return subprocess.run(command, capture_output=True, text=True, env=environment(mode), cwd=venv.parent, timeout=900)
 
 
 def logs(venv: Path) -> str:
