@@ -14,13 +14,18 @@ absolute() {
     esac
 }
 
+# nproc answers with OMP_NUM_THREADS where it is set, which says how many threads each process may have.
+cores() {
+    env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc
+}
+
 # How many test processes fit on this machine: one a core, and 3 GB of free memory for each with what it starts.
 test_processes() {
-    awk -v n="$(nproc)" '/^MemAvailable/ { fit = int($2 / 3e6); if (fit < n) n = fit; print n < 1 ? 1 : n }' /proc/meminfo
+    awk -v n="$(cores)" '/^MemAvailable/ { fit = int($2 / 3e6); if (fit < n) n = fit; print n < 1 ? 1 : n }' /proc/meminfo
 }
 
 threads_each() { # PROCESSES: threads for each, so that all together are as many as there are cores
-    local each=$(($(nproc) / $1))
+    local each=$(($(cores) / $1))
     echo $((each > 0 ? each : 1))
 }
 

@@ -67,6 +67,17 @@ def test_a_failure_is_told_and_the_rest_still_runs(script: Path) -> None:
     ]
 
 
+def test_threads_of_a_process_say_nothing_of_how_many_processes_fit() -> None:
+    def processes(**variables: str) -> str:
+        command = ["bash", "-c", f"source {ROOT / 'scripts' / 'lib.sh'}; test_processes; threads_each 1"]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
+        done = subprocess.run(command, capture_output=True, text=True, env={**environ, **variables}, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert processes() == processes(OMP_NUM_THREADS="1", OMP_THREAD_LIMIT="1") == processes(OMP_NUM_THREADS="64")
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
