@@ -68,9 +68,12 @@ for count in ${threads//,/ }; do
 done
 
 log=$(mktemp) table=() status=0
-trap 'rm -f "$log"' EXIT
+# Inductor keeps what it compiled for one vector width, and would run it under another, with wrong numbers.
+caches=$(mktemp -d)
+trap 'rm -rf "$log" "$caches"' EXIT
 for setting in ${settings//,/ }; do
     mapfile -t environment < <(variables "$setting")
+    environment+=("TORCHINDUCTOR_CACHE_DIR=$caches/$setting")
     for count in ${threads//,/ }; do
         for suite in ${suites//,/ }; do
             printf '\n== %s tests, setting %s, threads %s\n' "$suite" "$setting" "$count"

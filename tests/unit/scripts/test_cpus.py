@@ -12,8 +12,12 @@ from cpu_dependent import FILES
 ROOT = Path(__file__).parents[3]
 
 
+SET = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE")
+
+
 def run(*options: str, script: Path = ROOT / "scripts" / "test_cpus.sh") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", str(script), *options], capture_output=True, text=True, env=dict(os.environ))
+    environ = {name: value for name, value in os.environ.items() if name not in SET}  # this test may run under it
+    return subprocess.run(["bash", str(script), *options], capture_output=True, text=True, env=environ, timeout=60)
 
 
 @pytest.fixture
@@ -24,6 +28,7 @@ def script(tmp_path: Path) -> Path:
         (tmp_path / "scripts" / name).write_text((ROOT / "scripts" / name).read_text())
     (tmp_path / "scripts" / "test.sh").write_text(
         'echo "$OMP_NUM_THREADS ${ATEN_CPU_CAPABILITY:--} ${ONEDNN_MAX_CPU_ISA:--} ${MKL_CBWR:--} $*"\n'
+        'echo "inductor ${TORCHINDUCTOR_CACHE_DIR##*/}"\n'
         'echo "== 3 passed =="; [ "${ONEDNN_MAX_CPU_ISA:-}" = "" ]\n'
     )
     return tmp_path / "scripts" / "test_cpus.sh"
@@ -51,6 +56,10 @@ def test_settings_threads_and_table(script: Path) -> None:
         for aten, mkl in (("default", "-"), ("-", "COMPATIBILITY"))
         for threads in (1, 2)
     ]
+    caches = [line for line in done.stdout.splitlines() if line.startswith("inductor ")]
+    assert (
+        caches == ["inductor default"] * 2 + ["inductor mkl"] * 2
+    )  # what is compiled for one is not run under another
     table = done.stdout.splitlines()[-4:]
     assert [line.split()[:4] for line in table] == [
         [setting, threads, "unit", "passed"] for setting in ("default", "mkl") for threads in "12"
