@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import acl
+import numpy
 import pytest
 from acl.rt import memcpy
 
@@ -52,7 +53,6 @@ def test_a_wrong_call_gives_a_code_and_the_reason() -> None:
 
 
 def test_numpy_arrays_and_addresses() -> None:
-    numpy = pytest.importorskip("numpy")
     sent = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
     host, _ = acl.rt.malloc_host(sent.nbytes)
     device, _ = acl.rt.malloc(sent.nbytes, HUGE_FIRST)
