@@ -1,7 +1,6 @@
 // One eager aclnn call, as torch_npu makes it, in the libopapi of two builds of the simulator, alternating in one
 // process: aclnnAdd of 64 floats, and the same without phase 2. CPU time of all threads.
 #include <dlfcn.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,21 +9,9 @@
 #include <vector>
 
 #include "acl/acl.h"
+#include "measure.h"
 
 namespace {
-
-double cpu_us() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
-}
-
-void require(int code, const char* what) {
-  if (!code) return;
-  const char* reason = aclGetRecentErrMsg();
-  fprintf(stderr, "%s: %d %s\n", what, code, reason ? reason : "");
-  exit(1);
-}
 
 struct Build {
   explicit Build(const char* path) {

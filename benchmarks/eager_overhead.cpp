@@ -3,7 +3,6 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/from_blob.h>
 #include <dlfcn.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "acl/acl.h"
+#include "measure.h"
 #include "opapi/aclnn.h"
 
 extern "C" aclTensor* aclCreateTensor(const int64_t*, uint64_t, aclDataType, const int64_t*, int64_t, aclFormat, const int64_t*,
@@ -18,19 +18,6 @@ extern "C" aclTensor* aclCreateTensor(const int64_t*, uint64_t, aclDataType, con
 extern "C" int aclDestroyTensor(const aclTensor*);
 
 namespace {
-
-double cpu_us() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
-}
-
-void require(int code, const char* what) {
-  if (!code) return;
-  const char* reason = aclGetRecentErrMsg();
-  fprintf(stderr, "%s: %d %s\n", what, code, reason ? reason : "");
-  exit(1);
-}
 
 using Phase1 = int (*)(const aclTensor*, const aclTensor*, aclTensor*, uint64_t*, aclOpExecutor**);
 using Phase2 = int (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);

@@ -167,7 +167,9 @@ def test_half_precision_numbers_convert_as_python_has_them(runtime: ctypes.CDLL)
 
 
 def test_data_types_have_their_sizes(runtime: ctypes.CDLL) -> None:
-    sizes = {0: 4, 1: 2, 2: 1, 3: 4, 9: 8, 11: 8, 12: 1, 16: 8, 17: 16, 27: 2, 29: 1, -1: 0}
+    sizes = {0: 4, 1: 2, 2: 1, 3: 4, 9: 8, 10: 8, 11: 8, 12: 1, 16: 8, 17: 16, 27: 2, 29: 1}
+    sizes |= dict.fromkeys(range(34, 42), 1)  # float8, float6 and float4
+    sizes |= {-1: 0, 13: 0, 9999: 0}  # undefined, a string, no data type
     assert {dtype: runtime.aclDataTypeSize(dtype) for dtype in sizes} == sizes
 
 

@@ -31,8 +31,6 @@ extern "C" {
 // ---- data types ----
 size_t aclDataTypeSize(aclDataType dtype) {
   switch (dtype) {
-    case ACL_DT_UNDEFINED:
-    case ACL_STRING: return 0;
     case ACL_BOOL:
     case ACL_INT8:
     case ACL_UINT8:
@@ -41,7 +39,11 @@ size_t aclDataTypeSize(aclDataType dtype) {
     case ACL_HIFLOAT8:
     case ACL_FLOAT8_E5M2:
     case ACL_FLOAT8_E4M3FN:
-    case ACL_FLOAT8_E8M0: return 1;
+    case ACL_FLOAT8_E8M0:
+    case ACL_FLOAT6_E3M2:
+    case ACL_FLOAT6_E2M3:
+    case ACL_FLOAT4_E2M1:
+    case ACL_FLOAT4_E1M2: return 1;
     case ACL_FLOAT16:
     case ACL_BF16:
     case ACL_INT16:
@@ -50,8 +52,12 @@ size_t aclDataTypeSize(aclDataType dtype) {
     case ACL_INT32:
     case ACL_UINT32:
     case ACL_COMPLEX32: return 4;
+    case ACL_INT64:
+    case ACL_UINT64:
+    case ACL_DOUBLE:
+    case ACL_COMPLEX64: return 8;
     case ACL_COMPLEX128: return 16;
-    default: return 8;
+    default: return 0;  // undefined, strings, and what is no data type
   }
 }
 

@@ -1,6 +1,7 @@
 // Device memory is host memory with a ledger: every block is known by address, device and size, so that a wrong pointer
 // is found where it is used and aclrtGetMemInfo tells the truth. A block is as large as was asked for, however much
-// more is booked for it; blocks that were freed are remembered by name until their addresses are used again.
+// more is booked for it; blocks that were freed are remembered by name until their addresses are used again, or there
+// are too many of them.
 #include "memory.h"
 
 #include <dlfcn.h>
@@ -48,7 +49,7 @@ std::unordered_set<void*> handles;  // of Physical
 std::map<uintptr_t, Block> freed;   // by start address; no two overlap, and none overlaps a block
 uint64_t next_id = 1;
 
-constexpr size_t kRemembered = 16384;  // freed blocks
+constexpr size_t kRemembered = 16384;  // freed blocks; of more, those at the lowest addresses are forgotten
 constexpr int kFresh = 0xff;           // each byte of fresh memory in strict mode: floats are NaN, integers -1
 
 constexpr size_t kAlignment = 512;  // what aclrtMalloc promises
