@@ -32,9 +32,10 @@ bash "$root/scripts/setup_venv.sh" "$venv"
 cd "$root"
 workers=$(test_processes)
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(threads_each "$workers")}
-# A worker that crashed, or that a test kept waiting for ten minutes, is replaced once: each would meet the same test.
+# A worker that crashed, or that a test kept waiting for ten minutes, is not replaced: pytest-xdist has waited for ever for
+# the last tests of a run with a replaced one. The run ends soon, with the test's name and without the tests left.
 # In the order of tests/weights.json: the longest files first, not those with the most tests.
-pytest=(-m pytest -n "$workers" --dist loadfile --no-loadscope-reorder --max-worker-restart 1)
+pytest=(-m pytest -n "$workers" --dist loadfile --no-loadscope-reorder --max-worker-restart 0)
 if [ "$coverage" = 1 ]; then
     "$venv/bin/python" -m coverage erase
     pytest=(-m coverage run "${pytest[@]}")
