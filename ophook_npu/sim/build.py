@@ -50,6 +50,9 @@ _UNIT, _ATEN_UNIT = 40_000, 80_000
 _COMMON = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}", f"-ffile-prefix-map={CSRC}=csrc")
 
 
+_TORCH_LINK = "torch"  # in lib64: the folder of torch's libraries
+
+
 def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> list[Library]:
     """All of them. ``relocatable``: they look for torch next to the package that holds them, as its folder ``sim``."""
     include = torch_npu.path / "include" / "third_party"
@@ -64,7 +67,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     )
     torch_lib = torch.path / "lib"
 
-    place = "$ORIGIN/../../../torch/lib" if relocatable else torch_lib
+    # Next to the package, and, for one that is laid out elsewhere as links, by the link that _take puts there.
+    place = f"$ORIGIN/../../../torch/lib:$ORIGIN/{_TORCH_LINK}" if relocatable else torch_lib
     torch_link = (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{place}")
 
     here = ("-Wl,-rpath,$ORIGIN",)
@@ -274,6 +278,8 @@ def _take(ready: Prebuilt, root: Path) -> None:
     (root / "lib64").mkdir()
     for library in (ready.folder / "sim" / "lib64").iterdir():
         (root / "lib64" / library.name).symlink_to(library)
+    torch, _ = require()
+    (root / "lib64" / _TORCH_LINK).symlink_to(torch.path / "lib")
     (root / "opp" / "vendors").mkdir(parents=True)
     (root / "opp" / "vendors" / VENDOR).symlink_to(ready.folder / "sim" / "opp" / "vendors" / VENDOR)
     shutil.copytree(ready.folder / "sim" / "bin", root / "bin")

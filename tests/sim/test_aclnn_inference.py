@@ -88,6 +88,26 @@ def test_padded(layout: str, sparse_mode: int) -> None:
         torch.testing.assert_close(got_log, want_log, rtol=1e-3, atol=1e-3)
 
 
+def test_a_band_that_leaves_nothing_out_is_none() -> None:
+    """Without a mask, sparse mode 0 ignores pre_tokens and next_tokens, as CANN documents; projects pass 65535."""
+    torch.manual_seed(0)
+    whole = torch.randn(1, 2, 6, DEPTH).half().npu()
+    mask = torch.ones(6, 6, dtype=torch.bool).triu(1)
+
+    def attend(**more: object) -> torch.Tensor:
+        heads = {"num_heads": 2, "input_layout": "BNSD", "scale": SCALE}
+        return torch_npu.npu_fused_infer_attention_score(whole, whole, whole, **heads, **more)[0].cpu()
+
+    scores = whole.cpu().double() @ whole.cpu().double().transpose(-1, -2) * SCALE
+    for pre, after in ((65535, 65535), (0, 0)):
+        want = scores.softmax(-1) @ whole.cpu().double()
+        close = {"rtol": 1e-2, "atol": 1e-2}
+        torch.testing.assert_close(attend(pre_tokens=pre, next_tokens=after).double(), want, **close)
+    want = scores.masked_fill(mask, -torch.inf).softmax(-1) @ whole.cpu().double()
+    got = attend(pre_tokens=65535, next_tokens=65535, atten_mask=mask.npu())
+    torch.testing.assert_close(got.double(), want, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("layout", ["TND", "NTD_TND"])
 @pytest.mark.parametrize("sparse_mode", [0, 3])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)

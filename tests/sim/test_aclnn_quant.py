@@ -450,7 +450,7 @@ calls = [
     lambda: torch_npu.npu_moe_finalize_routing(x, None, None, x, None, experts.flatten(), None, 2),
     lambda: attention(pse_shift=query),
     lambda: attention(input_layout="BNSD_NBSD"),
-    lambda: attention(pre_tokens=3),
+    lambda: attention(pre_tokens=3, atten_mask=torch.zeros(4, 4, dtype=torch.bool).npu()),
     lambda: attention(block_table=torch.zeros(1, 1, dtype=torch.int32).npu()),
     lambda: torch_npu.npu_scatter_pa_kv_cache(soft, soft, cache, cache, group(0, 1, 2, 3)),
 ]
@@ -485,7 +485,7 @@ for call in calls:
         "aclnnMoeFinalizeRoutingV2: a bias needs the experts of the rows",
         "aclnnFusedInferAttentionScoreV3: pse_shift, padding on the left or a shared prefix is not simulated",
         "aclnnFusedInferAttentionScoreV3: layout BNSD_NBSD is not simulated",
-        "aclnnFusedInferAttentionScoreV3: pre_tokens 3 and next_tokens 2147483647 in sparse mode 0 are not simulated",
+        "aclnnFusedInferAttentionScoreV3: pre_tokens 3 and next_tokens 2147483647 in sparse mode 0 with a mask, of 4",
         "aclnnFusedInferAttentionScoreV3: paged keys need actual_seq_lengths_kv",
         "aclnnScatterPaKvCache: cache_mode PA_NZ is not simulated; allowed: Norm",
     ]

@@ -25,6 +25,7 @@ EXAMPLE = ROOT / "examples" / "aclnn_client"
 PLAIN = {name: os.environ[name] for name in ("HOME", "OPHOOK_NPU_CACHE", "CXX") if name in os.environ}
 PLAIN["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
 SUM = "21 42 63 84 105 126 on Ascend910B4\n"
+SUMS = "".join(f"device {device} has 1 102 203 304\n" for device in range(2))
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,9 @@ def _compile(root: Path, source: Path, to: Path, *flags: str) -> str:
     return str(to)
 
 
-def _run(*command: str) -> str:
-    start = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--soc", "Ascend910B4", "--", *command]
+def _run(*command: str, devices: int = 1) -> str:
+    start = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--soc", "Ascend910B4"]
+    start += ["--devices", str(devices), "--", *command]
     done = subprocess.run(start, capture_output=True, text=True, env=PLAIN, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     return done.stdout
@@ -59,6 +61,14 @@ def test_the_example_compiles_with_gcc_and_runs(root: Path, tmp_path: Path) -> N
     assert (done.returncode, done.stdout) == (0, SUM), done.stderr
 
 
+def test_one_process_adds_up_over_two_devices(root: Path, tmp_path: Path) -> None:
+    program = _compile(root, EXAMPLE / "allreduce.cpp", tmp_path / "allreduce", "-lacl_rt", "-lhccl")
+    assert _run(program, devices=2) == SUMS
+    start = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", "1", "--", program]
+    alone = subprocess.run(start, capture_output=True, text=True, env=PLAIN, timeout=200)
+    assert alone.returncode == 1 and "HcclCommInitAll: no device 1" in alone.stderr
+
+
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
 def test_the_example_compiles_with_cmake(root: Path, tmp_path: Path) -> None:
     environ = {**PLAIN, "ASCEND_TOOLKIT_HOME": str(root)}
@@ -66,6 +76,7 @@ def test_the_example_compiles_with_cmake(root: Path, tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
     assert _run(str(tmp_path / "add")) == SUM
+    assert _run(str(tmp_path / "allreduce"), devices=2) == SUMS
 
 
 def test_every_header_is_c_and_declares_what_the_library_has(root: Path, tmp_path: Path) -> None:
@@ -187,6 +198,31 @@ def test_contexts_are_made_used_and_destroyed(runtime: ctypes.CDLL) -> None:
     assert runtime.aclrtGetCurrentContext(ctypes.byref(now)) == 0 and now.value == default.value
 
 
+def test_the_last_reset_of_a_device_ends_its_streams(run_sim) -> None:
+    """CANN counts: each aclrtSetDevice is one use more, each aclrtResetDevice one less; ...Force ends all of them. One
+    too many fails. In a process of its own: this one's device is torch_npu's.
+    """
+    done = run_sim("""
+import ctypes
+acl = ctypes.CDLL("libascendcl.so")
+stream = ctypes.c_void_p()
+assert acl.aclInit(None) == 0 and acl.aclrtResetDevice(0) == 107002
+def alive(): return acl.aclrtSynchronizeStream(stream) == 0
+for end in (acl.aclrtResetDevice, acl.aclrtResetDeviceForce):
+    assert [acl.aclrtSetDevice(0) for _ in range(3)] == [0] * 3
+    assert acl.aclrtCreateStream(ctypes.byref(stream)) == 0
+    assert acl.aclrtResetDevice(0) == 0 and alive()
+    assert acl.aclrtResetDevice(0) == 0 and alive()
+    assert end(0) == 0 and not alive()
+    assert acl.aclrtResetDevice(0) == 107002 and acl.aclrtResetDeviceForce(0) == 107002
+    assert [acl.aclrtSetDevice(0) for _ in range(3)] == [0] * 3
+    assert acl.aclrtResetDeviceForce(0) == 0 and acl.aclrtResetDevice(0) == 107002
+assert acl.aclrtResetDevice(99) == 107001
+print("counted")
+""")
+    assert done.stdout == "counted\n", done.stderr
+
+
 def test_rows_are_copied_with_their_pitch(runtime: ctypes.CDLL) -> None:
     device, to_device, to_host = ctypes.c_void_p(), 1, 2
     assert runtime.aclrtMalloc(ctypes.byref(device), ctypes.c_size_t(64), 0) == 0
@@ -243,7 +279,9 @@ def test_a_tensor_tells_what_it_is_and_is_made_anew(runtime: ctypes.CDLL) -> Non
         return values[: count.value]
 
     assert (asked("aclGetViewShape"), asked("aclGetViewStrides")) == ([2, 3], [3, 1])
+    assert asked("aclGetStorageShape") == [2, 3]
     assert library.aclInitTensor(tensor, *opapi.description((6,)), memory) == 0
+    assert asked("aclGetStorageShape") == [6]
     assert (asked("aclGetViewShape"), asked("aclGetViewStrides")) == ([6], [1])
     kind, offset, address = ctypes.c_int(-2), ctypes.c_int64(-2), ctypes.c_void_p()
     assert library.aclGetDataType(tensor, ctypes.byref(kind)) == 0 and kind.value == 0

@@ -95,6 +95,35 @@ def test_the_custom_operators_script_runs_without_a_compiler(
     assert [path for path in libraries if not path.is_relative_to(installed.site)] == []  # links to the wheel's
 
 
+def test_a_cpp_program_outside_the_package_runs_by_each_way_to_its_libraries(
+    installed: Environment, tmp_path: Path
+) -> None:
+    """Compiled against the installed wheel's toolkit; found by ``run``, ``set_env.sh``, or a path in the program."""
+    tools = {"PATH": f"{installed.folder / 'bin'}:{os.environ['PATH']}", "OPHOOK_NPU_CACHE": str(tmp_path / "cache")}
+    shell = f"""set -e
+eval "$(ophook-npu env --device sim)"
+link="-I$ASCEND_TOOLKIT_HOME/include -L$ASCEND_TOOLKIT_HOME/lib64 -lascendcl -lnnopbase -lopapi"
+g++ -std=c++17 -O0 {CHECKOUT}/examples/aclnn_client/add.cpp $link -o add
+g++ -std=c++17 -O0 {CHECKOUT}/examples/aclnn_client/add.cpp $link -Wl,-rpath,$ASCEND_TOOLKIT_HOME/lib64 -o with_path
+echo "$ASCEND_TOOLKIT_HOME" > toolkit
+./add"""
+    sums = "21 42 63 84 105 126 on Ascend910B4\n"
+
+    def run(script: str, **variables: str) -> str:
+        environ = {"HOME": os.environ.get("HOME", "/"), **variables}
+        command = ["bash", "-c", script]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert run(shell, **tools) == sums
+    toolkit = Path((tmp_path / "toolkit").read_text().strip())
+    assert (toolkit / "lib64" / "libopapi.so").resolve().is_relative_to(installed.site)
+    assert run("ophook-npu run --device sim -- ./add", **tools) == sums
+    assert run(f"source {toolkit}/set_env.sh && ./add", PATH=os.defpath) == sums
+    assert run("./with_path", PATH=os.defpath) == sums
+
+
 def test_hooks_and_observers_in_cpp_need_no_compiler(
     installed: Environment, bare: dict[str, str], tmp_path: Path
 ) -> None:

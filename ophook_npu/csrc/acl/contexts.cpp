@@ -1,5 +1,7 @@
 // libascendcl: contexts. A device has a default one, made by aclrtSetDevice; a program may make others. Here all of a
 // device's contexts share its streams and memory: what differs between them is who may use them, and for how long.
+// A device's own is used once more by each aclrtSetDevice, and once less by each aclrtResetDevice; the last one ends
+// it.
 #include <memory>
 
 #include "acl/acl.h"
@@ -26,7 +28,13 @@ int use(int device, void* context) {
 
 extern "C" {
 
-aclError aclrtSetDevice(int32_t device) { return use(device, nullptr); }
+aclError aclrtSetDevice(int32_t device) {
+  const int code = use(device, nullptr);
+  if (code == ACL_SUCCESS) sim_retain_device(device);
+  return code;
+}
+aclError aclrtResetDevice(int32_t device) { return sim_release_device("aclrtResetDevice", device, 0); }
+aclError aclrtResetDeviceForce(int32_t device) { return sim_release_device("aclrtResetDeviceForce", device, 1); }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
   if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");

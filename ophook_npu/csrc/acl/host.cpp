@@ -110,7 +110,6 @@ aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {  // o
   *major = ACL_MAJOR_VERSION, *minor = ACL_MINOR_VERSION, *patch = ACL_PATCH_VERSION;
   return ACL_SUCCESS;
 }
-aclError aclrtResetDeviceForce(int32_t device) { return sim_reset_device(device); }
 aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user) {
   if (!given("aclrtGetUserDevIdByLogicDevId", user)) return ACL_ERROR_INVALID_PARAM;
   *user = logic;

@@ -125,7 +125,7 @@ int run_fill(void* pointer) {
 
 extern "C" {
 
-// ---- devices ---- (contexts.cpp has aclrtSetDevice)
+// ---- devices ---- (contexts.cpp has aclrtSetDevice and aclrtResetDevice)
 aclError aclInit(const char* config) {
   if (int code = sim_init()) return code;
   // {"defaultDevice": {"default_device": "0"}}: the one setting of ACL's configuration file that changes what is
@@ -151,7 +151,6 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
   return ACL_SUCCESS;
 }
 aclError aclrtGetDevice(int32_t* device) { return sim_get_device(device); }
-aclError aclrtResetDevice(int32_t device) { return sim_reset_device(device); }
 aclError aclrtSynchronizeDevice() { return sim_synchronize_device(-1); }
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) { return sim_synchronize_device(timeout_ms); }
 aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {

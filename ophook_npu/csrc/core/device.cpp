@@ -31,7 +31,8 @@ struct Machine {
 std::mutex init_mutex;
 std::atomic<bool> ready{false};
 Machine machine;
-char context_tags[kMaxDevices];  // a context's handle is the address of its device's tag
+char context_tags[kMaxDevices];                  // a context's handle is the address of its device's tag
+std::atomic<uint64_t> device_uses[kMaxDevices];  // by aclrtSetDevice, on any thread, and not yet reset
 thread_local int thread_device = -1;
 std::atomic<int> default_device{-1};
 
@@ -154,6 +155,22 @@ int sim_reset_device(int device) {
   if (int code = drop_streams(device)) return code;
   if (thread_device == device) thread_device = -1;
   return kOk;
+}
+
+void sim_retain_device(int device) { ++device_uses[device]; }
+
+int sim_release_device(const char* caller, int device, int all) {
+  if (device < 0 || device >= devices())
+    return sim_fail(kInvalidDevice, "%s: device %d; this machine simulates %d", caller, device, devices());
+  uint64_t before = device_uses[device].load();
+  while (before && !device_uses[device].compare_exchange_weak(before, all ? 0 : before - 1)) {
+  }
+  if (!before)
+    return sim_fail(kContextNull, "%s: each aclrtSetDevice(%d) was reset already, or there was none", caller, device);
+  if (!all && before > 1) return kOk;
+  const int code = sim_reset_device(device);
+  if (code) device_uses[device] += before;  // a task on the device asked: nothing happened
+  return code;
 }
 
 void* sim_context(int device) { return device >= 0 && device < devices() ? &context_tags[device] : nullptr; }

@@ -55,7 +55,7 @@ enum Kind : uint32_t { kTensor = 1, kScalar, kInts, kFloats, kBools, kTensors, k
 struct aclTensor {
   static constexpr auto kKind = sim::aclnn::kTensor;
   aclDataType dtype;
-  at::DimVector sizes, strides;
+  at::DimVector sizes, strides, storage_sizes;
   int64_t offset;  // in elements
   aclFormat format;
   size_t storage_elements;

@@ -69,9 +69,8 @@ SIM_API int aclGetViewShape(const aclTensor* tensor, int64_t** sizes, uint64_t* 
 SIM_API int aclGetViewStrides(const aclTensor* tensor, int64_t** strides, uint64_t* dims) {
   return hand_out("aclGetViewStrides", tensor, &aclTensor::strides, strides, dims);
 }
-// Of a storage, only the number of its elements is kept.
-SIM_API int aclGetStorageShape(const aclTensor*, int64_t**, uint64_t*) {
-  return sim_unimplemented("aclGetStorageShape");
+SIM_API int aclGetStorageShape(const aclTensor* tensor, int64_t** sizes, uint64_t* dims) {
+  return hand_out("aclGetStorageShape", tensor, &aclTensor::storage_sizes, sizes, dims);
 }
 SIM_API int aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
   if (int code = check("aclGetViewOffset", tensor, offset)) return code;

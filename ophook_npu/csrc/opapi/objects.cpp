@@ -102,6 +102,7 @@ void describe(aclTensor& tensor, const int64_t* sizes, uint64_t dims, aclDataTyp
   tensor.dtype = dtype, tensor.offset = offset, tensor.format = format, tensor.data = data;
   tensor.storage_elements = 1;
   for (uint64_t i = 0; i < storage_dims; ++i) tensor.storage_elements *= size_t(storage_sizes[i]);
+  tensor.storage_sizes.assign(storage_sizes, storage_sizes + storage_dims);
   tensor.sizes.assign(sizes, sizes + dims);
   tensor.strides.resize(dims);
   int64_t step = 1;

@@ -63,9 +63,17 @@ int64_t length_of(const Dims& lengths, bool running, int64_t item, int64_t all) 
   return lengths.size() == 1 ? lengths[0] : lengths.at(item);
 }
 
+// Sparse mode 0 has a band only where there is a mask. One that no pair of tokens lies outside of is none.
+void check_band(const at::Tensor& mask, int64_t queries, int64_t keys, const Settings& how) {
+  if (how.sparse_mode != 0 || !given(mask)) return;
+  const int64_t longest = std::max(queries, keys);
+  SIM_CHECK(how.before >= longest && how.after >= longest, "pre_tokens ", how.before, " and next_tokens ", how.after,
+            " in sparse mode 0 with a mask, of ", queries, " queries and ", keys, " keys, are not simulated");
+}
+
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
-                     const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages, int64_t heads,
-                     int64_t key_heads, const Settings& how) {
+                     const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
+                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const Settings& how) {
   const auto in = layouts_of(layout).in;
   const bool running = packed_sequences(in);
   SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
@@ -77,8 +85,9 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   for (const auto* lengths : {&query_lengths, &key_lengths})
     SIM_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running),
               lengths->size(), " lengths for ", batch, " sequences");
-  SIM_CHECK(how.sparse_mode != 0 || (how.before >= INT32_MAX && how.after >= INT32_MAX), "pre_tokens ", how.before,
-            " and next_tokens ", how.after, " in sparse mode 0 are not simulated");
+  const int64_t row = running ? (in == "NTD") : in == "BNSD" ? 2 : 1;
+  check_band(mask, query.size(row),
+             key_lengths.empty() ? keys[0].size(row) : *std::max_element(key_lengths.begin(), key_lengths.end()), how);
   SIM_CHECK(how.sparse_mode >= 0 && how.sparse_mode <= 4, "sparse mode ", how.sparse_mode, " is not simulated");
   if (!given(pages)) {
     SIM_CHECK(keys[0].dim() == query.dim(), "query ", query.sizes(), " and key ", keys[0].sizes());
@@ -176,7 +185,8 @@ ACLNN(FusedInferAttentionScoreV3,
       (refuse_if_given({a, b, c, d, e, f, g, h, i, j, k, l}, "quantized attention"),
        refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
                        "pse_shift, padding on the left or a shared prefix"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, heads, key_heads, INFERENCE)),
+       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
+                       INFERENCE)),
       inference(query, keys[0], values[0], query_rope, key_rope, mask, layout, query_lengths, key_lengths, pages, heads,
                 key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor()))
 ACLNN(FusedInferAttentionScoreV4,
@@ -189,7 +199,8 @@ ACLNN(FusedInferAttentionScoreV4,
       (refuse_if_given({a, b, c, d, e, f, g, h, i, j, k, l, m}, "quantized attention"),
        refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix, sink},
                        "pse_shift, padding on the left, a shared prefix or a sink"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, heads, key_heads, INFERENCE)),
+       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
+                       INFERENCE)),
       inference(query, keys[0], values[0], query_rope, key_rope, mask, layout, query_lengths, key_lengths, pages, heads,
                 key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor()))
 ACLNN(ScatterPaKvCache,
