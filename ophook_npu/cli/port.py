@@ -47,6 +47,10 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option("--compare", help="Also compare each call with float64 on the CPU; much slower."),
         ] = False,
+        apply: Annotated[
+            bool,
+            typer.Option("--apply", help="Also try the fused operators that were missed: how far off from the CPU?"),
+        ] = False,
         diff: Annotated[
             tuple[Path, Path] | None, typer.Option(help="Instead of a program: two --json reports to compare.")
         ] = None,
@@ -79,7 +83,9 @@ def register(app: typer.Typer) -> None:
 
             torch.set_default_device("npu")
         main = Path(program[0]) if Path(program[0]).is_file() else None
-        port = Port(steps=steps, transferred=from_cuda, go_on=not stop, main=main, graph=graph, compare=compare)
+        port = Port(
+            steps=steps, transferred=from_cuda, go_on=not stop, main=main, graph=graph, compare=compare, apply=apply
+        )  # fmt: skip
         console = Console(stderr=True)
 
         def text() -> str:

@@ -8,23 +8,27 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch_npu
 
 from ophook_npu import hooks, observe
 from ophook_npu.observe import port as porting
 from ophook_npu.observe.program import run
 
 PROGRAMS = Path(__file__).parent / "programs"
+COPIES = ("pageable", "contiguous", "made_contiguous")
 
 
 @pytest.fixture
 def report():
-    """Runs a program of the folder under Port, in this process."""
+    """Runs a program of the folder under Port, in this process; with ``trace`` also its modules once more."""
     ports = []
 
-    def of(name, **options):
+    def of(name, trace=False, **options):
         path = PROGRAMS / name
         ports.append(observe.Port(main=path, **options))
         status = run([str(path)], ports[-1])
+        if trace:
+            ports[-1].trace()
         return status, ports[-1].result()
 
     yield of
@@ -36,7 +40,7 @@ def report():
 def planted(name):
     """(line, code, operator) of what a program says is to be found in it."""
     lines = (PROGRAMS / name).read_text().splitlines()
-    found = [(i + 1, re.search(r"# find: (\S+) (\S+)$", line)) for i, line in enumerate(lines)]
+    found = [(i + 1, re.search(r"# find: (\S+) (.+)$", line)) for i, line in enumerate(lines)]
     return {(i, *match.groups()) for i, match in found if match}
 
 
@@ -68,10 +72,32 @@ def test_each_planted_case_is_found_with_its_line_and_count(report, capsys):
 
 
 def test_nothing_is_found_where_nothing_is(report):
-    status, result = report("port_clean.py")
+    status, result = report("port_clean.py", trace=True, apply=True)
     assert status == 0 and result.findings == [], result.text()
     assert result.steps == 3 and not result.stops
     assert result.calls > 50 and "nothing was found" in result.text()
+
+
+def test_fused_operators_that_were_missed_are_tried(report, monkeypatch):
+    status, result = report("port_fused.py", trace=True, apply=True)
+    assert status == 0 and planted("port_fused.py") == {
+        one for one in found(result, "port_fused.py") if one[1] not in ("fused_whole", *COPIES)
+    }
+    (whole,) = [dict(one.key.values) for one in result.of("fused") if one.key.code == "fused_whole"]
+    assert whole["places"] == "6" and float(whole["off"]) < 1e-5
+    tried = {one.key.operator: one for one in result.of("fused") if one.key.code == "fused_tried"}
+    assert tried["rotary embedding"].count == 2
+    assert all(float(dict(one.key.values)[name]) < 1e-5 for one in tried.values() for name in ("off", "gradients"))
+
+    # An operator that computes something else is told from one that only rounds, and one that fails from both.
+    inner = torch_npu.npu_swiglu
+    monkeypatch.setattr(torch_npu, "npu_swiglu", lambda x, dim=-1: inner(x, dim) * 1.01)
+    monkeypatch.setattr(torch_npu, "npu_rotary_mul", lambda x, *_: x.nothing)
+    _, result = report("port_fused.py", trace=True, apply=True)
+    codes = {one.key.operator: (one.key.code, dict(one.key.values)) for one in result.of("fused")}
+    assert codes["SwiGLU"][0] == "fused_off" and codes["SwiGLU"][1]["off"] == "0.01"
+    assert codes["rotary embedding"][0] == "fused_failed" and "nothing" in codes["rotary embedding"][1]["reason"]
+    assert codes["Net"][0] == "whole_failed" and "nothing" in codes["Net"][1]["reason"]
 
 
 def test_backward_is_found_at_the_line_of_its_forward(report, tmp_path):

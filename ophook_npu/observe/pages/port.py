@@ -7,7 +7,8 @@ from ophook_npu.observe.pages import parts
 from ophook_npu.observe.port.finding import KINDS, Finding
 from ophook_npu.observe.port.memory import products
 from ophook_npu.observe.port.report import PLACES, Report, line_of, module_of
-from ophook_npu.observe.port.words import say, term
+from ophook_npu.observe.port.terms import term
+from ophook_npu.observe.port.words import say
 
 _BARS = 12
 

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 
 from ophook_npu.hooks import _compat, _match
-from ophook_npu.observe.port.finding import Findings, key
+from ophook_npu.observe.port.finding import Findings, Key, key
 from ophook_npu.observe.port.graphs import of_node
 
 
 class Fusion(NamedTuple):
     """A pattern and the operator that does the same.
 
-    ``formula`` takes tensors of ``shapes``; ``free``: whole numbers in the traced pattern stand for any.
+    ``formula`` takes tensors of ``shapes``; ``()`` stands for a number as well. ``fits``: whole numbers in the traced
+    pattern (where a slice begins, which dimensions are exchanged) stand for any for which it is true, given them and
+    the shape of the first argument.
     """
 
     name: str
     operator: str
     formula: Callable[..., torch.Tensor]
     shapes: tuple[tuple[int, ...], ...]
-    free: bool = False
-    dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.bfloat16)
+    fits: Callable[[Sequence[Any], Sequence[int]], bool] | None = None
+    dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: torch.Tensor) -> torch.Tensor:
@@ -40,6 +42,14 @@ def rms_norm_weight_last(x: torch.Tensor, weight: torch.Tensor, eps: torch.Tenso
     return normal.to(x.dtype) * weight
 
 
+def rms_norm_of_torch(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.rms_norm(x, (8,), weight)  # torch_npu runs it as several operators
+
+
+def rms_norm_of_torch_with_eps(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.rms_norm(x, (8,), weight, 1e-6)
+
+
 def swiglu(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.silu(gate) * up
 
@@ -49,44 +59,56 @@ def rotary(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tenso
     return x * cos + torch.cat((-x[..., half:], x[..., :half]), dim=-1) * sin
 
 
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    return torch.matmul(torch.softmax(torch.matmul(q, k.transpose(-2, -1)) * scale, -1), v)
+def _attention(divided: bool, masked: bool, wide: bool) -> Callable[..., torch.Tensor]:
+    """Attention written out: its scale multiplied or divided by, with a mask or none, a softmax in float32 or not."""
+
+    def attention(
+        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: torch.Tensor, *mask: torch.Tensor
+    ) -> torch.Tensor:
+        weights = torch.matmul(q, k.transpose(-2, -1))
+        weights = weights / scale if divided else weights * scale
+        weights = weights + mask[0] if masked else weights
+        softmax = torch.softmax(weights, -1, torch.float32).to(q.dtype) if wide else torch.softmax(weights, -1)
+        return torch.matmul(softmax, v)
+
+    attention.__name__ = f"attention{'_divided' * divided}{'_masked' * masked}{'_wide' * wide}"
+    return attention
 
 
-def attention_divided(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    return torch.matmul(torch.softmax(torch.matmul(q, k.transpose(-2, -1)) / scale, -1), v)
+def _halves(numbers: Sequence[Any], shape: Sequence[int]) -> bool:
+    """The second half of the last dimension, then the first."""
+    dims, (at, end), (start, until) = numbers[::3], numbers[1:3], numbers[4:6]
+    half, last = shape[-1] // 2, len(shape) - 1
+    return (
+        all(dim in (-1, last) for dim in dims) and at in (half, -half) and (start, until) == (0, half) and end >= half
+    )
 
 
-def attention_masked(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: torch.Tensor, mask: torch.Tensor
-) -> torch.Tensor:
-    return torch.matmul(torch.softmax(torch.matmul(q, k.transpose(-2, -1)) * scale + mask, -1), v)
+def _last_two(numbers: Sequence[Any], shape: Sequence[int]) -> bool:
+    return {number % len(shape) for number in numbers} == {len(shape) - 2, len(shape) - 1}
 
 
-def attention_masked_divided(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: torch.Tensor, mask: torch.Tensor
-) -> torch.Tensor:
-    return torch.matmul(torch.softmax(torch.matmul(q, k.transpose(-2, -1)) / scale + mask, -1), v)
+def _width(numbers: Sequence[Any], shape: Sequence[int]) -> bool:
+    return bool(numbers[0] == shape[-1])
 
 
 _HEADS = ((2, 2, 4, 8), (2, 2, 4, 8), (2, 2, 4, 8), ())
+_MASK = (2, 1, 4, 4)
 _ATTENTION = "torch_npu.npu_fusion_attention, or torch.nn.functional.scaled_dot_product_attention"
+_RMS_NORM = "torch_npu.npu_rms_norm(x, weight, eps)[0]"
 FUSIONS = (
-    Fusion("RMSNorm", "torch_npu.npu_rms_norm(x, weight, eps)[0]", rms_norm, ((2, 8), (8,), ())),
-    Fusion("RMSNorm", "torch_npu.npu_rms_norm(x, weight, eps)[0]", rms_norm_weight_last, ((2, 8), (8,), ())),
+    Fusion("RMSNorm", _RMS_NORM, rms_norm, ((2, 8), (8,), ())),
+    Fusion("RMSNorm", _RMS_NORM, rms_norm_weight_last, ((2, 8), (8,), ())),
+    Fusion("RMSNorm", _RMS_NORM, rms_norm_of_torch, ((2, 8), (8,)), _width),
+    Fusion("RMSNorm", _RMS_NORM, rms_norm_of_torch_with_eps, ((2, 8), (8,)), _width),
     Fusion("SwiGLU", "torch_npu.npu_swiglu(torch.cat([gate, up], -1))", swiglu, ((2, 8), (2, 8))),
-    Fusion("rotary embedding", "torch_npu.npu_rotary_mul(x, cos, sin)", rotary, ((2, 2, 4, 8),) * 3, free=True),
-    Fusion("attention", _ATTENTION, attention, _HEADS, free=True),
-    Fusion(
-        "attention", _ATTENTION, attention_divided, _HEADS, free=True
-    ),
-    Fusion(
-        "attention", _ATTENTION, attention_masked,
-        (*_HEADS, (2, 1, 4, 4)), free=True,
-    ),
-    Fusion(
-        "attention", _ATTENTION, attention_masked_divided,
-        (*_HEADS, (2, 1, 4, 4)), free=True,
+    Fusion("rotary embedding", "torch_npu.npu_rotary_mul(x, cos, sin)", rotary, ((2, 2, 4, 8),) * 3, _halves),
+    *(
+        Fusion(
+            "attention", _ATTENTION, _attention(divided, masked, wide),
+            (*_HEADS, _MASK) if masked else _HEADS, _last_two,
+        )
+        for divided in (False, True) for masked in (False, True) for wide in (False, True)
     ),
 )  # fmt: skip
 OPTIMIZERS = {
@@ -98,25 +120,59 @@ OPTIMIZERS = {
 """Optimizers of torch that torch_npu has in one operator for all parameters."""
 
 
-def missed(graphs: list[fx.GraphModule], into: Findings) -> None:
-    """Adds each occurrence of a pattern."""
+class Occurrence(NamedTuple):
+    """A pattern found in a graph.
+
+    Attributes:
+        node: that computes its result. given: the arguments of the formula: nodes, or numbers.
+        numbers: what stands for the pattern's own numbers.
+    """
+
+    fusion: Fusion
+    node: fx.Node
+    given: tuple[Any, ...]
+    numbers: tuple[Any, ...]
+
+
+def missed(graphs: list[fx.GraphModule], into: Findings, tried: Mapping[Any, Key] | None = None) -> None:
+    """Adds each occurrence of a pattern; what was said of one that was tried stands in ``tried``, by name and place."""
     for graph in graphs:
-        _skip_idle_casts(graph)
-        seen: set[fx.Node] = set()  # two patterns may be one for the program's data type
-        for fusion, pattern in _patterns():
-            for binding in _match.find_all(graph, pattern):
-                node = binding[_match.output_of(pattern)]
-                if node not in seen:
-                    seen.add(node)
-                    into.add(key("fused", "fused", fusion.name, of_node(node), fused=fusion.operator))
+        for found in occurrences(graph):
+            where = of_node(found.node)
+            plain = key("fused", "fused", found.fusion.name, where, fused=found.fusion.operator)
+            into.add((tried or {}).get((found.fusion.name, where), plain))
+
+
+def occurrences(graph: fx.GraphModule) -> list[Occurrence]:
+    """Each pattern in a graph, which loses the operators that do nothing."""
+    _skip_idle(graph)
+    found: dict[fx.Node, Occurrence] = {}  # two patterns may be one for the program's data type
+    for fusion, pattern in _patterns():
+        for binding in _match.find_all(graph, pattern):
+            one = _bound(fusion, pattern, binding)
+            if one is not None:
+                found.setdefault(one.node, one)
+    return list(found.values())
+
+
+def _bound(fusion: Fusion, pattern: fx.GraphModule, binding: _match.Binding) -> Occurrence | None:
+    inputs = {node.name: value for node, value in binding.items() if node.op == "placeholder"}
+    names = [node.name for node in pattern.graph.nodes if node.op == "placeholder"]
+    given = tuple(inputs[name] for name in names if not name.startswith(_NUMBER))
+    numbers = tuple(inputs[name] for name in names if name.startswith(_NUMBER))
+    if fusion.fits is not None:
+        first = given[0].meta.get("val") if isinstance(given[0], fx.Node) else None
+        if first is None or not fusion.fits(numbers, tuple(first.shape)):
+            return None
+    return Occurrence(fusion, binding[_match.output_of(pattern)], given, numbers)
 
 
 @functools.cache
 def _traced(fusion: Fusion, dtype: torch.dtype) -> fx.GraphModule:
     inputs = [torch.rand(shape, dtype=dtype if shape else torch.float32) for shape in fusion.shapes]
     pattern = _compat.trace_pattern(fusion.formula, inputs, before_autograd=True)
-    _skip_idle_casts(pattern)
-    if fusion.free:
+    _skip_idle(pattern)
+    if fusion.fits is not None:
         _free_numbers(pattern)
     return pattern
 
@@ -127,14 +183,26 @@ def _patterns() -> Iterator[tuple[Fusion, fx.GraphModule]]:
             yield fusion, _traced(fusion, dtype)
 
 
-def _skip_idle_casts(graph: fx.GraphModule) -> None:
-    """A cast to the type that a tensor has gives the tensor itself, which later operators may use as well."""
+def _skip_idle(graph: fx.GraphModule) -> None:
+    """A cast to the type that a tensor has, and a dropout of nothing, give the tensor itself; later operators may use
+    it as well. A softmax in the type that it is given is one without a type."""
     for node in list(graph.graph.nodes):
-        if node.op == "call_function" and node.target is torch.ops.aten.to.dtype:
-            given, made = node.args[0].meta.get("val"), node.meta.get("val")
-            if given is not None and made is not None and given.dtype is made.dtype:
-                node.replace_all_uses_with(node.args[0])
-                graph.graph.erase_node(node)
+        if node.op != "call_function":
+            continue
+        given, made = (getattr(one, "meta", {}).get("val") for one in (node.args[0] if node.args else None, node))
+        same = given is not None and made is not None and given.dtype is made.dtype
+        idle = node.target is torch.ops.aten.to.dtype and same
+        if node.target is torch.ops.aten.dropout.default:
+            idle = node.args[1] == 0 or node.args[2] is False
+        if idle:
+            node.replace_all_uses_with(node.args[0])
+            graph.graph.erase_node(node)
+        elif node.target is torch.ops.aten.softmax.int and len(node.args) == 3 and same:
+            node.args = node.args[:2]
+
+
+_NUMBER = "number_"
+_SHAPED = {torch.ops.aten.slice.Tensor, torch.ops.aten.transpose.int, torch.ops.aten.rms_norm.default}
 
 
 def _free_numbers(pattern: fx.GraphModule) -> None:
@@ -143,11 +211,13 @@ def _free_numbers(pattern: fx.GraphModule) -> None:
     for node in list(pattern.graph.nodes):
         if node.op == "call_function" and node.target in _SHAPED:
             with pattern.graph.inserting_before(first):
-                args = [
-                    pattern.graph.placeholder(f"number_{node.name}_{i}") if isinstance(one, int) else one
+                node.args = tuple(
+                    [_free(pattern, f"{node.name}_{i}", each) for each in one]
+                    if isinstance(one, (list, tuple))
+                    else _free(pattern, f"{node.name}_{i}", one)
                     for i, one in enumerate(node.args)
-                ]
-            node.args = tuple(args)
+                )
 
 
-_SHAPED = {torch.ops.aten.slice.Tensor, torch.ops.aten.transpose.int}
+def _free(pattern: fx.GraphModule, name: str, value: Any) -> Any:
+    return pattern.graph.placeholder(f"{_NUMBER}{name}") if isinstance(value, (int, float)) else value

@@ -6,9 +6,11 @@ torchair's own decompositions and converters are asked for each operator of the 
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import torch
 from torch import fx, nn
@@ -41,21 +43,53 @@ class Modules:
             seen.add(tuple((tuple(v.shape), v.dtype) for v in values if isinstance(v, torch.Tensor)))
 
 
-def trace(modules: Modules, into: Findings) -> list[fx.GraphModule]:
+@contextmanager
+def quiet() -> Iterator[None]:
+    """What Dynamo warns of in the block is in the report."""
+    log = logging.getLogger("torch._dynamo")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+class Tries(Protocol):
+    """What is done with each graph and module on the way: :class:`~ophook_npu.observe.port.apply.Trial`."""
+
+    def measured(self, graph: fx.GraphModule, run: Callable[..., Any]) -> Callable[..., Any]: ...
+
+    def whole(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], into: Findings) -> None: ...
+
+
+def trace(modules: Modules, into: Findings, trial: Tries | None = None) -> list[fx.GraphModule]:
     """Traces the modules and adds the findings; gives the graphs of ATen operators before autograd."""
     lowered: list[fx.GraphModule] = []
     for module, args, kwargs, grad in modules.first.values():
         if not any(p.device.type not in ("cpu", "meta") for p in module.parameters()):
             continue
-        _one(module, args, kwargs, grad, into, lowered)
+        _one(module, args, kwargs, grad, into, lowered, trial)
+        if trial is not None:
+            trial.whole(module, args, kwargs, into)
         shapes = len(modules.shapes[id(module)])
         if shapes > 1:
-            where = _of_class(module)
+            where = of_class(module)
             into.add(key("graph", "recompile", type(module).__name__, where, "torch_npu", shapes=shapes), shapes - 1)
     return lowered
 
 
-def _one(module: nn.Module, args: Any, kwargs: Any, grad: bool, into: Findings, lowered: list[fx.GraphModule]) -> None:
+def _one(
+    module: nn.Module,
+    args: Any,
+    kwargs: Any,
+    grad: bool,
+    into: Findings,
+    lowered: list[fx.GraphModule],
+    trial: Tries | None = None,
+) -> None:
     breaks: dict[tuple[str, Where], int] = {}
     missing: dict[tuple[str, Where], int] = {}
     converter = _converters()
@@ -66,9 +100,9 @@ def _one(module: nn.Module, args: Any, kwargs: Any, grad: bool, into: Findings, 
             place = _innermost(reason.user_stack)
             text = str(reason.reason).strip().splitlines()[0]
             breaks[text, place] = breaks.get((text, place), 0) + 1
-        graph = _lower(gm, inputs)
+        graph = lower(gm, inputs)
         if isinstance(graph, str):
-            into.add(key("graph", "not_lowered", type(module).__name__, _of_class(module), reason=graph))
+            into.add(key("graph", "not_lowered", type(module).__name__, of_class(module), reason=graph))
         else:
             lowered.append(graph)
             for node in graph.graph.nodes:
@@ -76,16 +110,17 @@ def _one(module: nn.Module, args: Any, kwargs: Any, grad: bool, into: Findings, 
                     name = getattr(node.target, "_name", str(node.target))
                     place = of_node(node)
                     missing[name, place] = missing.get((name, place), 0) + 1
+            if trial is not None:
+                return trial.measured(graph, gm.forward)
         return gm.forward
 
     torch._dynamo.reset()
     try:
-        with torch.set_grad_enabled(grad), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with torch.set_grad_enabled(grad), quiet():
             torch.compile(module, backend=backend)(*args, **kwargs)
     except Exception as error:
         text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
-        into.add(key("graph", "not_traced", type(module).__name__, _of_class(module), reason=text))
+        into.add(key("graph", "not_traced", type(module).__name__, of_class(module), reason=text))
     finally:
         torch._dynamo.reset()
     for (text, place), count in breaks.items():
@@ -94,7 +129,7 @@ def _one(module: nn.Module, args: Any, kwargs: Any, grad: bool, into: Findings, 
         into.add(key("graph", "no_converter", name, place), count)
 
 
-def _lower(gm: fx.GraphModule, inputs: Any) -> fx.GraphModule | str:
+def lower(gm: fx.GraphModule, inputs: Any) -> fx.GraphModule | str:
     """The graph of ATen operators, or why there is none: autograd functions of the program, higher-order operators."""
     try:
         return _compat.lower_before_autograd(gm, inputs, places=True)
@@ -141,7 +176,7 @@ def _innermost(stack: Any) -> Where:
     return NOWHERE
 
 
-def _of_class(module: nn.Module) -> Where:
+def of_class(module: nn.Module) -> Where:
     code = getattr(type(module).forward, "__code__", None)
     if code is None:
         return NOWHERE

@@ -18,6 +18,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import collectives, numerics
 from ophook_npu.observe.port import device as devices
+from ophook_npu.observe.port.apply import Trial, optimizer
 from ophook_npu.observe.port.calls import Calls
 from ophook_npu.observe.port.compared import AgainstFloat64
 from ophook_npu.observe.port.cuda import Cuda
@@ -47,9 +48,11 @@ class Port:
         compare: run each call of the device also on the CPU in float64, and report results that differ by more than
             their data type explains (the tolerances of :class:`~ophook_npu.observe.Compare`). Costs several times the
             run.
+        apply: :meth:`trace` also tries the fused operators that were missed, with the program's numbers, and reports
+            how far off they are from float64 on the CPU. Its optimizers are kept until then.
 
     Raises:
-        OphookError: ``steps`` is not a positive number.
+        OphookError: ``steps`` is not a positive number, or ``apply`` without ``graph``.
     """
 
     NAME = "port"
@@ -63,9 +66,12 @@ class Port:
         main: Path | None = None,
         graph: bool = True,
         compare: bool = False,
+        apply: bool = False,
     ) -> None:
         if steps is not None and steps < 1:
             raise OphookError(self.NAME, f"steps={steps}", allowed="a whole number from 1 on")
+        if apply and not graph:
+            raise OphookError(self.NAME, "apply=True with graph=False", todo="fused operators are found in the graphs")
         self._optimized = self._forwards = 0
         self._trains = False
         self._limit, self._transferred, self._main = steps, transferred, main
@@ -79,6 +85,9 @@ class Port:
         self._modules = Modules()
         self._graph = graph
         self._graphs = Findings()
+        self._apply = apply
+        self._optimizers: dict[tuple[str, Where], list[torch.optim.Optimizer]] = {}
+        self._tried: set[tuple[str, Where]] = set()
         self._undo: list[Callable[[], None]] = []
         self.interrupted = False
         self.error: str | None = None
@@ -118,8 +127,8 @@ class Port:
             self._trains = True
             name = type(optimizer).__name__
             if type(optimizer).__module__.startswith("torch.optim") and name in OPTIMIZERS:
-                where = self._finder.here()
-                self._extra.add(key("fused", "optimizer", name, where, fused=OPTIMIZERS[name]))
+                made_here = self._optimizers.setdefault((name, self._finder.here()), [])
+                made_here += [optimizer] if self._apply else []
             init(optimizer, *args, **kwargs)
 
         def stepped(*_: Any) -> None:
@@ -230,6 +239,9 @@ class Port:
         self._cuda.read_sources(self._main)
         for one in [*self._extra.all(), *self._graphs.all()]:
             found.add(one.key, one.count, one.bytes)
+        for name, where in self._optimizers:
+            if (name, where) not in self._tried:
+                found.add(key("fused", "optimizer", name, where, fused=OPTIMIZERS[name]))
         on_device = {k: t for k, t in self._calls.tallies.items() if k[1] != "cpu"}
         return Report(
             product=product,
@@ -252,7 +264,14 @@ class Port:
         Runs each once more, with the arguments of its first call: after the program, as it changes their buffers.
         """
         self._graphs.clear()
-        missed(trace(self._modules, self._graphs), self._graphs)
+        trial = Trial() if self._apply and self._device is not None else None
+        graphs = trace(self._modules, self._graphs, trial)
+        missed(graphs, self._graphs, None if trial is None else trial.said)
+        if trial is not None:
+            for (name, where), made in self._optimizers.items():
+                for one in made:
+                    self._tried.add((name, where))
+                    optimizer(one, where, self._graphs)
 
     def report(self, lang: str = "en") -> str:
         """The verdict and the findings, as text."""

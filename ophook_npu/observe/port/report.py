@@ -12,8 +12,9 @@ from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe.port.device import FAMILIES
 from ophook_npu.observe.port.finding import KINDS, Finding, Key
 from ophook_npu.observe.port.memory import products
+from ophook_npu.observe.port.terms import term
 from ophook_npu.observe.port.where import Where
-from ophook_npu.observe.port.words import SAYS, say, term
+from ophook_npu.observe.port.words import SAYS, say
 
 FORMAT = 1
 PLACES = ("graph", "fused")

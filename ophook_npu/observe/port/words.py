@@ -1,4 +1,4 @@
-"""What the report says, in English and Chinese: a sentence for each code of a finding, and what to do about it.
+"""What the report says of a finding, in English and Chinese: a sentence for each code, and what to do about it.
 
 Sentences are filled with the finding's values by name.
 """
@@ -195,6 +195,88 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("several operators that torch_npu has as one", "use {fused}"),
         ("多个算子可由 torch_npu 的一个算子完成", "使用 {fused}"),
     ),
+    "fused_tried": (
+        (
+            "several operators that torch_npu has as one. Tried here with the program's numbers, it is off from "
+            "float64 on the CPU by {off} of the largest value ({written} as written), its gradients by {gradients}",
+            "use {fused}",
+        ),
+        (
+            "多个算子可由 torch_npu 的一个算子完成。以程序的数据试算："
+            "与 CPU 上 float64 相差最大值的 {off}（原写法为 {written}），梯度相差 {gradients}",
+            "使用 {fused}",
+        ),
+    ),
+    "fused_off": (
+        (
+            "several operators that torch_npu has as one. Tried here with the program's numbers, it is off from "
+            "float64 on the CPU by {off} of the largest value ({written} as written), its gradients by {gradients}: "
+            "more than {dtype} explains",
+            "find out what differs before you use {fused}",
+        ),
+        (
+            "多个算子可由 torch_npu 的一个算子完成。以程序的数据试算："
+            "与 CPU 上 float64 相差最大值的 {off}（原写法为 {written}），梯度相差 {gradients}，超出 {dtype} 应有的误差",
+            "使用 {fused} 之前先查明差异",
+        ),
+    ),
+    "fused_failed": (
+        ("several operators that torch_npu has as one. Tried here, it fails: {reason}", "keep them, or {fused}"),
+        ("多个算子可由 torch_npu 的一个算子完成。试算失败：{reason}", "保持原样，或使用 {fused}"),
+    ),
+    "fused_whole": (
+        (
+            "evaluated with torch_npu's operators in {places} places, its result is off from the CPU's by {off} of the "
+            "largest value ({written} as written)",
+            "nothing to change here",
+        ),
+        (
+            "在 {places} 处换用 torch_npu 的算子进行推理，结果与 CPU 相差最大值的 {off}（原写法为 {written}）",
+            "此处无需修改",
+        ),
+    ),
+    "whole_failed": (
+        (
+            "could not be evaluated with torch_npu's operators in their places: {reason}",
+            "try them one at a time; the single results stand at their lines",
+        ),
+        ("无法换用 torch_npu 的算子进行推理：{reason}", "逐个尝试；单项结果见各自的代码行"),
+    ),
+    "optimizer_tried": (
+        (
+            "an optimizer that torch_npu has in one operator for all parameters. Tried here on copies of them: after "
+            "{steps} steps they are off from torch's in float64 on the CPU by {off} of the largest change",
+            "use {fused}",
+        ),
+        (
+            "torch_npu 用一个算子即可完成全部参数更新的优化器。以参数副本试算：{steps} 步之后，与 CPU 上 float64 的 "
+            "torch 优化器相差最大变化量的 {off}",
+            "使用 {fused}",
+        ),
+    ),
+    "optimizer_off": (
+        (
+            "an optimizer that torch_npu has in one operator for all parameters. Tried here on copies of them: after "
+            "{steps} steps they are off from torch's in float64 on the CPU by {off} of the largest change, more than "
+            "their data type explains",
+            "find out what differs before you use {fused}",
+        ),
+        (
+            "torch_npu 用一个算子即可完成全部参数更新的优化器。以参数副本试算：{steps} 步之后，与 CPU 上 float64 的 "
+            "torch 优化器相差最大变化量的 {off}，超出其数据类型应有的误差",
+            "使用 {fused} 之前先查明差异",
+        ),
+    ),
+    "optimizer_failed": (
+        (
+            "an optimizer that torch_npu has in one operator for all parameters. Tried here, it fails: {reason}",
+            "keep it, or {fused} with what it takes",
+        ),
+        (
+            "torch_npu 用一个算子即可完成全部参数更新的优化器。试算失败：{reason}",
+            "保持原样，或以其支持的参数使用 {fused}",
+        ),
+    ),
     "optimizer": (
         ("an optimizer that torch_npu has in one operator for all parameters", "use {fused}"),
         ("torch_npu 用一个算子即可完成全部参数更新的优化器", "使用 {fused}"),
@@ -252,99 +334,8 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
 }
 
-# The report's own words.
-TERMS: dict[str, tuple[str, str]] = {
-    "title": ("Will it run on Ascend?", "能否在昇腾上运行？"),
-    "refused": ("Refused, or changed without a word", "被拒绝，或被静默改变"),
-    "fallback": ("Falls back to the CPU", "回退到 CPU"),
-    "synchronizes": ("Synchronizes", "同步等待"),
-    "copies": ("Copies that cost", "有代价的拷贝"),
-    "graph": ("Graph mode", "图模式"),
-    "fused": ("Fused operators missed", "未使用的融合算子"),
-    "cuda": ("CUDA-only code", "仅限 CUDA 的代码"),
-    "numerics": ("Random numbers, determinism, precision", "随机数、确定性与精度"),
-    "memory": ("Memory", "内存"),
-    "collective": ("Distributed", "分布式"),
-    "torch_npu": ("torch_npu, as on hardware", "torch_npu，与硬件一致"),
-    "pages": ("CANN's documentation", "CANN 文档"),
-    "simulator": ("the simulator only", "仅模拟器"),
-    "list": ("a list of this package", "本软件包的列表"),
-    "source": ("read in the source, not run", "读自源代码，未执行"),
-    "operator": ("operator", "算子"),
-    "count": ("calls", "次数"),
-    "share": ("share", "占比"),
-    "per_step": ("per step", "每步"),
-    "bytes": ("bytes", "字节"),
-    "calls_per_step": ("{count} calls per step", "每步 {count} 次"),
-    "bytes_per_step": ("{size} per step", "每步 {size}"),
-    "module": ("module", "模块"),
-    "line": ("line", "代码行"),
-    "what": ("what happens", "现象"),
-    "todo": ("what to do", "建议"),
-    "known": ("known from", "依据"),
-    "products": ("products", "产品"),
-    "backward": ("backward of ", "反向："),
-    "runs": ("It runs on {product}.", "可以在 {product} 上运行。"),
-    "runs_clean": (
-        "It runs on {product}, and nothing was found that stands in its way.",
-        "可以在 {product} 上运行，未发现任何障碍。",
-    ),
-    "stops": ("It does not run on {product} as it is.", "目前不能在 {product} 上运行。"),
-    "failed": ("The program ended with an error: {error}", "程序因错误而终止：{error}"),
-    "unknown": (
-        "{count} calls could not be judged: the simulator does not have them.",
-        "有 {count} 个调用无法判断：模拟器未实现。",
-    ),
-    "documented": (
-        "By CANN's pages {product} refuses: {operators}. The pages may be wrong; try these first on hardware.",
-        "按 CANN 文档，{product} 会拒绝：{operators}。文档可能有误，请先在硬件上验证。",
-    ),
-    "never": (
-        "No operator ran on a device: {calls} calls, all on the CPU.",
-        "没有任何算子在设备上运行：{calls} 次调用全部在 CPU 上。",
-    ),
-    "made_for_cuda": (
-        "It is made for CUDA: run the report again with --from-cuda.",
-        "该程序面向 CUDA：请使用 --from-cuda 重新生成报告。",
-    ),
-    "made_for_cpu": (
-        "It asks for no device: run the report again with --from-cpu.",
-        "该程序未使用设备：请使用 --from-cpu 重新生成报告。",
-    ),
-    "interrupted": ("Interrupted: the report covers what ran until then.", "已中断：报告只涵盖此前运行的部分。"),
-    "counted": (
-        "{calls} calls of {operators} operators in {steps} steps on the device.",
-        "设备上共 {calls} 次调用，{operators} 种算子，{steps} 步。",
-    ),
-    "cards_calls": ("calls on the device", "设备上的调用"),
-    "cards_steps": ("steps", "步数"),
-    "cards_bus": ("over the bus per step", "每步经总线"),
-    "cards_waits": ("waits per step", "每步等待"),
-    "how": (
-        "What torch_npu does was seen here in the real torch_npu {torch_npu} over a simulated {product}; rules of "
-        "products are CANN's published pages. Times, speed and numerical differences of a device cannot be seen on a "
-        "simulator.",
-        "torch_npu 的行为来自真实的 torch_npu {torch_npu}，运行于模拟的 {product}；"
-        "产品规则来自 CANN 公开文档。设备的时间、速度和数值差异无法在模拟器上得知。",
-    ),
-    "first": ("What to look at first", "优先关注"),
-    "found": ("{count} found", "共 {count} 项"),
-    "peaks": ("Peak by step, of {size} on {product}", "各步峰值（{product} 共 {size}）"),
-    "alive": ("Alive at the peak, by the line that made it", "峰值时存活的张量（按创建它的代码行）"),
-    "step": ("step {number}", "第 {number} 步"),
-    "peak": ("Memory: {size} at the peak, of {room} on {product}.", "内存：峰值 {size}，{product} 共 {room}。"),
-    "elsewhere_line": ("(not the program's)", "（非程序代码）"),
-    "filter": ("filter", "筛选"),
-    "none": ("nothing found", "未发现"),
-    "not_looked": ("not looked at", "未检查"),
-}
-
 
 def say(code: str, values: dict[str, str], lang: str = "en") -> tuple[str, str]:
     """What a finding says and what to do, filled in."""
     what, todo = SAYS[code][LANGUAGES.index(lang)]
     return what.format(**values), todo.format(**values)
-
-
-def term(name: str, lang: str = "en", **values: object) -> str:
-    return TERMS[name][LANGUAGES.index(lang)].format(**values)

@@ -16,6 +16,7 @@ from ophook_npu import observe
 from ophook_npu.errors import OphookError
 from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import KINDS, Finding, Report, cuda, differences, finding, fused, graphs, read, words
+from ophook_npu.observe.port.terms import TERMS, term
 from ophook_npu.observe.port.where import NOWHERE, Where
 
 LINES = Path(__file__).read_text().splitlines()
@@ -62,7 +63,7 @@ def test_patterns_of_fused_operators_are_found_at_their_lines(dtype):
     lowered, found = [], finding.Findings()
 
     def backend(gm, inputs):
-        lowered.append(graphs._lower(gm, inputs))
+        lowered.append(graphs.lower(gm, inputs))
         return gm.forward
 
     torch.compile(model, backend=backend)(torch.randn(2, 5, 24, dtype=dtype), *torch.rand(2, 5, 12, dtype=dtype))
@@ -120,8 +121,8 @@ def test_a_page_and_a_text_in_each_language(report, lang):
     page = check(text)
     shown = " ".join(page.text)
     assert f'<html lang="{lang}">' in text and "aten::x<b>" in shown and "no <script>" in shown
-    assert words.term("stops", lang, product="Ascend910B4") in shown
-    assert "train.py:12" in report.text(lang) and words.term("fallback", lang) in report.text(lang)
+    assert term("stops", lang, product="Ascend910B4") in shown
+    assert "train.py:12" in report.text(lang) and term("fallback", lang) in report.text(lang)
 
 
 def test_modules_of_one_place_are_one_row(report):
@@ -156,8 +157,8 @@ def test_two_reports_differ_in_what_came_and_went(report):
 def test_each_sentence_is_there_in_each_language():
     for code, (english, chinese) in words.SAYS.items():
         assert len(english) == len(chinese) == 2 and all(english + chinese), code
-    assert all(len(both) == 2 and all(both) for both in words.TERMS.values())
-    assert set(KINDS) | set(finding.KNOWN) <= set(words.TERMS)
+    assert all(len(both) == 2 and all(both) for both in TERMS.values())
+    assert set(KINDS) | set(finding.KNOWN) <= set(TERMS)
 
 
 def test_on_a_plain_cpu_the_report_says_that_nothing_ran_on_a_device():
