@@ -83,4 +83,5 @@ for sanitizer in "${sanitizers[@]}"; do
         exit 1
     fi
     run "${names[@]}"
+    [ ${#names[@]} -gt 0 ] || OPHOOK_SIM_STRICT_MEMORY=1 run strict_memory
 done

@@ -285,6 +285,48 @@ TEST(memory_that_is_freed_under_a_task_stays_until_it_is_done) {
   OK(sim_stream_destroy(stream));
 }
 
+// Run by itself, with OPHOOK_SIM_STRICT_MEMORY=1: the core reads it once.
+TEST(strict_memory_is_filled_when_it_is_made_and_when_it_is_freed) {
+  if (!getenv("OPHOOK_SIM_STRICT_MEMORY")) return;
+  void *block = nullptr, *next = nullptr;
+  OK(sim_malloc(2 * kPage, &block));
+  const auto* bytes = static_cast<const volatile unsigned char*>(block);
+  sim_memory_open();
+  EQUAL(int(bytes[0]), 0xff);
+  memset(block, 7, 2 * kPage);
+  OK(sim_free(block));  // under a use, which it outlives
+  EQUAL(int(bytes[0]), 0xff);
+  EQUAL(int(bytes[2 * kPage - 1]), 0xff);
+  sim_memory_close();
+  OK(sim_malloc(2 * kPage, &next));
+  CHECK(next != block);  // nobody gets its addresses
+  OK(sim_free(next));
+}
+
+TEST(a_kernels_memory_is_judged_in_one_sentence) {
+  void *block = nullptr, *host = nullptr;
+  int local = 0;
+  OK(sim_malloc(100, &block));
+  OK(sim_malloc_host(100, &host));
+  const auto problem = [](const void* pointer, size_t size) {
+    const char* text = sim_memory_problem("x", pointer, size);
+    return std::string(text ? text : "none");
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EQUAL(problem(block, 100), "none");
+  EQUAL(problem(host, 100), "none");  // pinned memory can be reached
+  EQUAL(problem(nullptr, 0), "none");
+  EQUAL(problem(&local, 0), "none");
+  CHECK(has(problem(nullptr, 4), "x (4 bytes) is not in device memory as a whole: null, where 4 bytes"));
+  CHECK(has(problem(&local, 4), "is memory of the host, or none"));
+  CHECK(has(problem(block, 101), "101 bytes from there leave it after 100"));
+  CHECK(has(problem(static_cast<char*>(block) + 100, 1), "0 bytes beyond the end of allocation "));
+  OK(sim_free(block));
+  OK(sim_free_host(host));
+  CHECK(has(problem(block, 1), "100 bytes at "));
+  CHECK(has(problem(block, 1), ", made by aclrtMalloc, which was freed"));
+}
+
 TEST(threads_use_memory_that_others_free) {
   std::atomic<char*> shared{nullptr};
   std::atomic<bool> over{false};

@@ -5,8 +5,13 @@ error that names the pointer, the allocation and what made it; the process lives
 from __future__ import annotations
 
 import ctypes
+import re
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +20,7 @@ from interfaces import libraries
 NULL, INVALID, PARAM_INVALID, EXCEPTION = 161001, 161002, 107000, 507015
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 FLOAT, ND, BYTES = 0, 2, 64
+FLOAT32, SUM = 4, 0  # of HCCL
 Pointer, Size = ctypes.c_void_p, ctypes.c_uint64
 
 
@@ -204,6 +210,109 @@ def test_copies_stay_in_their_allocations_and_on_their_sides(client: Client) -> 
         assert "memory (64 bytes) has to be device memory: " in client.said()
 
 
+# ---- collectives -----------------------------------------------------------------------------------------------------
+def test_a_collective_of_memory_that_was_freed_before_it_runs(client: Client) -> None:
+    """A rank alone: what its buffers are is asked at the call, and again when the stream comes to it."""
+    hccl, root, comm = ctypes.CDLL("libhccl.so"), ctypes.create_string_buffer(4108), Pointer()
+    assert hccl.HcclGetRootInfo(root) == 0
+    assert hccl.HcclCommInitRootInfo(1, root, 0, ctypes.byref(comm)) == 0
+
+    def reduce(send: Any, receive: Any) -> int:
+        return hccl.HcclAllReduce(send, receive, Size(16), FLOAT32, SUM, comm, None)
+
+    host, short, gone = ctypes.cast(client.host, Pointer), client.block(BYTES - 4), freed(client)
+    for wrong, said in [
+        (host, "is memory of the host, or none"),
+        (short, "64 bytes from there leave it after 60"),
+        (gone, "which was freed"),
+    ]:
+        for name, buffers in (("sendBuf", (wrong, client.out)), ("recvBuf", (client.x, wrong))):
+            assert reduce(*buffers) != 0
+            message = client.said()
+            assert f"HcclAllReduce: {name} (64 bytes) has to be device memory: " in message
+            assert said in message
+
+    door = threading.Event()
+
+    @ctypes.CFUNCTYPE(None, Pointer)
+    def wait(_: Any) -> None:
+        door.wait(60)
+
+    for name in ("sendBuf", "recvBuf"):
+        door.clear()
+        block = client.block(BYTES)
+        buffers = (block, client.out) if name == "sendBuf" else (client.x, block)
+        assert client.acl.aclrtLaunchHostFunc(None, wait, None) == 0
+        assert reduce(*buffers) == 0
+        client.free(block)
+        door.set()
+        assert client.synchronize() == EXCEPTION
+        message = client.said()
+        assert f"HcclAllReduce: {name} (64 bytes) is not in device memory as a whole: " in message
+        assert "which was freed" in message
+    assert reduce(client.x, client.out) == client.synchronize() == 0
+    assert hccl.HcclCommDestroy(comm) == 0
+
+
+# ---- graphs ----------------------------------------------------------------------------------------------------------
+GRAPHS = """
+import ctypes, torch, torch_npu, torchair
+from ctypes import POINTER, c_int, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+
+class DLTensor(ctypes.Structure):  # of DLPack: a tensor of any address, which torch does not look at
+    _fields_ = [
+        ("data", c_void_p), ("device", c_int), ("index", c_int), ("rank", c_int), ("kind", c_uint8), ("bits", c_uint8),
+        ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("offset", c_uint64),
+        ("manager", c_void_p), ("deleter", c_void_p),
+    ]
+
+capsule, held = ctypes.pythonapi.PyCapsule_New, []
+capsule.restype, capsule.argtypes = ctypes.py_object, [c_void_p, ctypes.c_char_p, c_void_p]
+
+def tensor(address):
+    shape, strides = (c_int64 * 1)(16), (c_int64 * 1)(1)
+    made = DLTensor(address, 12, 0, 1, 2, 32, 1, shape, strides, 0, None, None)
+    held.extend((shape, strides, made))
+    return torch.from_dlpack(capsule(ctypes.addressof(made), b"dltensor", None))
+
+right = torch.arange(16.0).npu()
+acl = ctypes.CDLL("libascendcl.so")
+
+def block(size, free=False):
+    made = c_void_p()
+    assert acl.aclrtMalloc(ctypes.byref(made), ctypes.c_size_t(size), 0) == 0
+    assert not free or acl.aclrtFree(made) == 0
+    return made.value
+
+host = (ctypes.c_float * 16)()
+wrong = [ctypes.addressof(host), block(60), block(64, free=True)]
+backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
+for dynamic in (False, True):
+    torch._dynamo.reset()
+    square = torch.compile(lambda x: x * x, backend=backend, dynamic=dynamic)
+    assert torch.equal(square(tensor(right.data_ptr())).cpu(), torch.arange(16.0) ** 2)
+    for address in wrong:
+        square(tensor(address))
+        try:
+            torch.npu.synchronize()
+        except RuntimeError as error:
+            print(*(line for line in str(error).splitlines() if "simulated" in line), flush=True)
+    assert torch.equal(square(right).cpu(), torch.arange(16.0) ** 2)
+print("done")
+"""
+
+
+def test_what_a_graphs_operators_cannot_reach_is_named(run_sim) -> None:
+    done = run_sim(GRAPHS)
+    assert done.stdout.endswith("done\n"), done.stdout + done.stderr
+    said = ["is memory of the host, or none", "64 bytes from there leave it after 60", "which was freed"]
+    for line, wanted in zip(done.stdout.splitlines()[:-1], 2 * said, strict=True):
+        assert re.search(
+            r"graph \w+, node \w+ \(Mul\): input 'x1' \(64 bytes\) is not in device memory as a whole: ", line
+        )
+        assert wanted in line
+
+
 # ---- the workspace ---------------------------------------------------------------------------------------------------
 def test_a_workspace_is_asked_for_and_has_to_be_brought(client: Client) -> None:
     def matmul() -> None:
@@ -288,6 +397,38 @@ def test_strict_memory_reports_what_the_host_reads_and_writes_itself(run_sim, ac
     assert said in done.stderr
     assert " bytes into allocation " in done.stderr
     assert "made by aclrtMalloc" in done.stderr and " for libtorch_npu.so" in done.stderr
+
+
+def test_the_option_of_run(tmp_path: Path) -> None:
+    """Through the command line, as a user starts it; what it names is the allocation, and its end is the program's."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import ctypes, sys
+acl, block = ctypes.CDLL("libascendcl.so"), ctypes.c_void_p()
+assert acl.aclInit(None) == acl.aclrtSetDevice(0) == 0
+assert acl.aclrtMalloc(ctypes.byref(block), ctypes.c_size_t(4096), 0) == 0
+print("made", flush=True)
+ctypes.memmove(ctypes.create_string_buffer(4), block.value + 8, 4)
+print("went on", flush=True)
+"""
+    )
+    start = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim"]
+    for option, code in (("--strict-memory", -signal.SIGSEGV), ("--sync", 0)):
+        done = subprocess.run([*start, option, "--", str(program)], capture_output=True, text=True, timeout=200)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert done.stdout.splitlines() == ["made"] + ["went on"] * (not code)
+        said = re.search(
+            r"strict memory: the host read device memory in thread \S+: 0x\w+ lies 8 bytes into allocation 1, "
+            r"4096 bytes at 0x\w+ on device 0, made by aclrtMalloc.*; copy it with aclrtMemcpy",
+            done.stderr,
+        )
+        assert (said is not None) == bool(code), done.stderr
+    done = subprocess.run(
+        [*start, "--strict-memory", "--device", "cpu", "--", str(program)], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode not in (0, -signal.SIGSEGV)
+    assert "strict memory is" in done.stderr
 
 
 def test_without_strict_memory_a_stray_access_is_not_noticed(run_sim) -> None:

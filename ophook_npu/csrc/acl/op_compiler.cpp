@@ -106,10 +106,8 @@ struct AttributeWriter {
 int run_call(void* pointer) {
   auto call = static_cast<Call*>(pointer);
   for (const aclDataBuffer& buffer : call->on_device)
-    if (buffer.size && !sim_memory_reach(buffer.data, buffer.size))
-      return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION,
-                      "aclop operator %s: a buffer of %zu bytes is not in device memory: %s", call->type.c_str(),
-                      size_t(buffer.size), sim_memory_text(buffer.data, buffer.size));
+    if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
+      return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), problem);
   char error[512] = "";
   const ge_call view = call->view();
   if (table()->run(&view, error, sizeof error) == 0) return ACL_SUCCESS;

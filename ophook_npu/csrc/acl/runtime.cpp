@@ -39,9 +39,9 @@ int check_side(const char* caller, const char* side, const void* pointer, size_t
 }
 
 // The same when a task gets to it: memory may have been freed since.
-int still_there(const char* caller, const void* pointer, size_t size, bool device) {
-  if (!device || sim_memory_reach(pointer, size)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", caller, sim_memory_text(pointer, size));
+int still_there(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
+  const char* problem = device ? sim_memory_problem(side, pointer, size) : nullptr;
+  return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", caller, problem) : ACL_SUCCESS;
 }
 
 struct Use {
@@ -108,15 +108,15 @@ int run_host_call(void* pointer) {
 
 int run_copy(void* pointer) {
   auto copy = static_cast<Copy*>(pointer);
-  if (int code = still_there("aclrtMemcpyAsync", copy->to, copy->size, copy->to_device)) return code;
-  if (int code = still_there("aclrtMemcpyAsync", copy->from, copy->size, copy->from_device)) return code;
+  if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device)) return code;
+  if (int code = still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device)) return code;
   memmove(copy->to, copy->from, copy->size);
   return ACL_SUCCESS;
 }
 
 int run_fill(void* pointer) {
   auto fill = static_cast<Fill*>(pointer);
-  if (int code = still_there("aclrtMemsetAsync", fill->to, fill->size, true)) return code;
+  if (int code = still_there("aclrtMemsetAsync", "memory", fill->to, fill->size, true)) return code;
   memset(fill->to, fill->value, fill->size);
   return ACL_SUCCESS;
 }

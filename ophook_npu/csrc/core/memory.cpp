@@ -173,7 +173,13 @@ static int release(const char* caller, void* pointer, bool host) {
   if (!host) give_back(block->second.device, booked(block->second));
   const size_t size = round_up(block->second.size, page_size());
   remember(block);
-  if (sim::strict_memory() && !host && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
+  // A task that still uses it finds what fresh memory holds; where there is none nobody can read it any more. Somebody
+  // may be about to open it, but not this block, which is in no list now.
+  if (sim::strict_memory() && !host) {
+    const bool open = sim::memory_is_open();
+    mprotect(pointer, size, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    if (open) memset(pointer, kFresh, size);
+  }
   sim::retire(reinterpret_cast<uintptr_t>(pointer), size, sim::Bare::unmapped);
   return sim::kOk;
 }
@@ -306,6 +312,14 @@ const char* sim_memory_text(const void* pointer, size_t size) {
   else sim::describe_memory(pointer, size, text, sizeof text, false);
   if (!*text) snprintf(text, sizeof text, "%p is memory of the host, or none", pointer);
   return text;
+}
+
+const char* sim_memory_problem(const char* what, const void* pointer, size_t size) {
+  if (!size || sim_memory_reach(pointer, size)) return nullptr;
+  static thread_local char problem[640];
+  snprintf(problem, sizeof problem, "%s (%zu bytes) is not in device memory as a whole: %s", what, size,
+           sim_memory_text(pointer, size));
+  return problem;
 }
 
 void sim::protect_device_memory(bool open) {

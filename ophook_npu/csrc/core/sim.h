@@ -66,6 +66,10 @@ SIM_API int sim_memory_reach(const void* pointer, size_t size);
 // What these bytes are: the pointer, the allocation, what made it, and whether they leave it. Valid until the thread's
 // next call.
 SIM_API const char* sim_memory_text(const void* pointer, size_t size);
+// NULL where a kernel can reach these bytes, or there are none; else the sentence that its failure
+// (ACL_ERROR_RT_AICORE_EXCEPTION) says of `what`: how many they are, that they are not in device memory, and the text
+// above. Valid as long.
+SIM_API const char* sim_memory_problem(const char* what, const void* pointer, size_t size);
 // Between these two the calling thread uses device memory: what others free meanwhile stays mapped, and in strict mode
 // it can be read and written. Tasks are within such a pair. They nest.
 SIM_API void sim_memory_open(void);

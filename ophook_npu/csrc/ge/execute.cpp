@@ -6,6 +6,7 @@
 #include "aclnn_call.h"
 #include "eager_call.h"
 #include "acl/error_codes/ge_error_codes.h"
+#include "acl/error_codes/rt_error_codes.h"
 #include "core/sim.h"
 #include "registry.h"
 
@@ -28,14 +29,36 @@ std::string last_error() {
 }
 
 // ---- tasks on the stream ----------------------------------------------------------------------------------------
+// A failure where a kernel cannot reach these bytes.
+int reach(const std::string& where, const std::string& what, const void* data, size_t size) {
+  const char* problem = sim_memory_problem(what.c_str(), data, size);
+  return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", where.c_str(), problem) : 0;
+}
+
 struct KernelTask {
   std::shared_ptr<Compiled> graph;
   int node;
   std::vector<ge_tensor> inputs, outputs;
+  std::vector<bool> on_device;  // by input: its value lies on the host, or it was not given, where false
   std::vector<Keep> keep;
+
+  int unreachable() const {
+    const Node& of = graph->graph.nodes[node];
+    const auto check = [&](const char* side, const std::string& name, const ge_tensor& tensor) {
+      const int64_t size = byte_size(tensor);
+      if (size <= 0 || sim_memory_reach(tensor.data, static_cast<size_t>(size))) return 0;
+      return reach(graph->where(node), side + name + "'", tensor.data, static_cast<size_t>(size));
+    };
+    int code = 0;
+    for (size_t i = 0; i < inputs.size() && !code; ++i)
+      if (on_device[i]) code = check("input '", of.input_desc[i].name, inputs[i]);
+    for (size_t i = 0; i < outputs.size() && !code; ++i) code = check("output '", of.output_desc[i].name, outputs[i]);
+    return code;
+  }
 
   static int run(void* self) {
     auto* task = static_cast<KernelTask*>(self);
+    if (int code = task->unreachable()) return code;
     const Node& node = task->graph->graph.nodes[task->node];
     ge_call call = {node.type.c_str(),
                     task->inputs.data(),
@@ -51,24 +74,33 @@ struct KernelTask {
   static void drop(void* self) { delete static_cast<KernelTask*>(self); }
 };
 
-struct CopyTask {
+struct Copy {
   void* to;
   const void* from;
   size_t size;
+  bool from_host = false;
+};
+
+struct CopyTask {
+  std::string where;
+  Copy copy;
   std::vector<Keep> keep;
 
   static int run(void* self) {
-    auto* task = static_cast<CopyTask*>(self);
-    if (task->to != task->from) std::memmove(task->to, task->from, task->size);
+    const auto& [where, copy, keep] = *static_cast<CopyTask*>(self);
+    if (copy.to == copy.from) return 0;
+    if (int code = reach(where, "destination", copy.to, copy.size)) return code;
+    if (int code = copy.from_host ? 0 : reach(where, "source", copy.from, copy.size)) return code;
+    std::memmove(copy.to, copy.from, copy.size);
     return 0;
   }
   static void drop(void* self) { delete static_cast<CopyTask*>(self); }
 };
 
-std::string launch_copy(void* stream, const char* name, void* to, const void* from, size_t size,
-                        std::vector<Keep> keep) {
-  if (size == 0) return "";
-  auto* task = new CopyTask{to, from, size, std::move(keep)};
+// `where` is what a failure says first.
+std::string launch_copy(void* stream, const char* name, std::string where, const Copy& copy, std::vector<Keep> keep) {
+  if (copy.size == 0) return "";
+  auto* task = new CopyTask{std::move(where), copy, std::move(keep)};
   return sim_launch(stream, name, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
 }
 
@@ -181,9 +213,11 @@ class Run {
   std::string run_node(int index) {
     const Node& node = graph_->graph.nodes[index];
     std::vector<ge_tensor> in;
+    std::vector<bool> on_device;
     std::vector<Keep> keep = regions();
     for (const Edge& edge : node.inputs) {
       in.push_back(edge.node < 0 ? absent() : source(edge).tensor);
+      on_device.push_back(edge.node >= 0 && source(edge).on_device);
       if (edge.node >= 0 && source(edge).owner && !stream_ordered(source(edge))) keep.push_back(source(edge).owner);
     }
     std::vector<ge_tensor> out;
@@ -203,7 +237,7 @@ class Run {
     bool empty =
         !out.empty() && std::all_of(out.begin(), out.end(), [](const ge_tensor& t) { return element_count(t) == 0; });
     if (empty && !alias) return "";
-    auto* task = new KernelTask{graph_, index, std::move(in), std::move(out), std::move(keep)};
+    auto* task = new KernelTask{graph_, index, std::move(in), std::move(out), std::move(on_device), std::move(keep)};
     return sim_launch(stream_, node.type.c_str(), KernelTask::run, task, KernelTask::drop) ? last_error() : "";
   }
 
@@ -354,7 +388,8 @@ class Run {
     keep.push_back(graph_);
     if (owner && !memory_.allocator) keep.push_back(owner);
     if (slot.owner && !stream_ordered(slot)) keep.push_back(slot.owner);
-    return launch_copy(stream_, "NetOutput", tensor.data, slot.tensor.data, size, std::move(keep));
+    return launch_copy(stream_, "NetOutput", "graph " + graph_->graph.name + ", output " + std::to_string(position),
+                       {tensor.data, slot.tensor.data, size, !slot.on_device}, std::move(keep));
   }
 
   // aclnn functions only take device memory.
@@ -368,7 +403,8 @@ class Run {
       auto size = static_cast<size_t>(byte_size(in[i]));
       std::string problem = allocate(size, in[i].data, owner);
       if (problem.empty())
-        problem = launch_copy(stream_, "MemcpyH2D", in[i].data, from, size, {source(node.inputs[i]).owner});
+        problem = launch_copy(stream_, "MemcpyH2D", graph_->where(index), {in[i].data, from, size, true},
+                              {source(node.inputs[i]).owner});
       if (!problem.empty()) return graph_->where(index) + ": " + problem;
       temporary.push_back(owner);
     }
@@ -383,8 +419,8 @@ class Run {
       for (size_t k = 0; problem.empty() && k < in.size(); ++k)
         // The function wrote this input in place, and later nodes read the output.
         if (node.output_desc[i].name == node.input_desc[k].name && out[i].data != in[k].data)
-          problem =
-              launch_copy(stream_, "MemcpyD2D", out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i])), {});
+          problem = launch_copy(stream_, "MemcpyD2D", graph_->where(index),
+                                {out[i].data, in[k].data, static_cast<size_t>(byte_size(out[i]))}, {});
     if (!problem.empty()) return graph_->where(index) + ": " + problem;
     return memory_.allocator && regions().empty() ? "" : keep_until_done(index, std::move(temporary));
   }
@@ -432,9 +468,10 @@ class Run {
       ge_tensor tensor = slots_[index][output].tensor;
       const void* from = tensor.data;
       std::string problem = place(index, output, tensor);
-      return problem.empty()
-                 ? launch_copy(stream_, "MemcpyD2D", tensor.data, from, static_cast<size_t>(byte_size(tensor)), {})
-                 : problem;
+      if (!problem.empty()) return problem;
+      return launch_copy(stream_, "MemcpyD2D", graph_->where(index),
+                         {tensor.data, from, static_cast<size_t>(byte_size(tensor)), !slots_[index][output].on_device},
+                         {});
     };
     std::string problem = eager_launch(node, in, stream_, outputs);
     return problem.empty() ? keep_until_done(index, std::move(temporary)) : graph_->where(index) + ": " + problem;
@@ -451,7 +488,7 @@ class Run {
     for (Keep& region : regions()) temporary.push_back(std::move(region));
     if (temporary.empty()) return "";
     static char nothing;
-    return launch_copy(stream_, "Release", &nothing, &nothing, 1, std::move(temporary));
+    return launch_copy(stream_, "Release", "", {&nothing, &nothing, 1}, std::move(temporary));
   }
 
   // Gives back what no later node of a dynamic graph reads.
@@ -487,7 +524,8 @@ std::string upload_constants(const std::shared_ptr<Compiled>& graph, void* strea
     const Bytes& value = graph->known[index][0].value;
     void* to = static_cast<char*>(memory.constants.base) + graph->location[index][0].offset;
     std::string problem =
-        launch_copy(stream, "Const", to, value->data(), value->size(), {value, memory.constants.owner});
+        launch_copy(stream, "Const", "graph " + graph->graph.name + ", node " + graph->graph.nodes[index].name,
+                    {to, value->data(), value->size(), true}, {value, memory.constants.owner});
     if (!problem.empty()) return problem;
   }
   return "";

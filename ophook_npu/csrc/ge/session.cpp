@@ -272,11 +272,13 @@ Status Session::RunGraph(uint32_t id, const std::vector<Tensor>& inputs, std::ve
   if (status != kSuccess) return status;
   if (int code = sim_stream_synchronize(stream, -1)) return static_cast<Status>(code);
   outputs.clear();
+  sim_memory_open();
   for (const Tensor& result : results) {
     TensorDesc desc = result.GetTensorDesc();
     desc.SetPlacement(kPlacementHost);
     outputs.emplace_back(desc, result.GetData(), result.GetSize());
   }
+  sim_memory_close();
   return kSuccess;
 }
 

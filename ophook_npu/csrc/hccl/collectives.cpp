@@ -66,8 +66,10 @@ void gather_parts(Communicator& comm, const Tag& tag, char* own, char* to, const
   all_to_all(comm, tag, own, Parts(comm.ranks, {0, parts[comm.rank].size}), to, parts);
 }
 
-Tag numbered(Communicator& comm, Tag tag) {
+// The collective that begins now. It counts as one also where its buffers cannot be reached, as it does on other ranks.
+Tag begin(Communicator& comm, Tag tag, std::initializer_list<Given> buffers) {
   tag.serial = ++comm.serial;
+  still_there(command_name(tag.command).c_str(), buffers);
   return tag;
 }
 
@@ -83,17 +85,17 @@ SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataT
   return entry("HcclAllReduce", handle, [&](const Comm& comm) {
     const size_t size = sized(dtype);
     reducible_by(dtype, op);
-    char *in = device_memory(from, count * size, "sendBuf"), *out = device_memory(to, count * size, "recvBuf");
+    const Given in = device_memory(from, count * size, "sendBuf"), out = device_memory(to, count * size, "recvBuf");
     Parts parts;  // each rank reduces its share
     for (uint64_t i = 0; i < comm->ranks; ++i) {
       const uint64_t begin = count * i / comm->ranks, end = count * (i + 1) / comm->ranks;
       parts.push_back({begin * size, (end - begin) * size});
     }
     return launch(comm, stream, "HcclAllReduce", [=](Communicator& c) {
-      const Tag tag = numbered(c, {HCCL_CMD_ALLREDUCE, uint32_t(dtype), uint32_t(op)});
-      char* own = out + parts[c.rank].offset;
-      reduce_part(c, tag, in, parts, own);
-      gather_parts(c, tag, own, out, parts);
+      const Tag tag = begin(c, {HCCL_CMD_ALLREDUCE, uint32_t(dtype), uint32_t(op)}, {in, out});
+      char* own = out.memory + parts[c.rank].offset;
+      reduce_part(c, tag, in.memory, parts, own);
+      gather_parts(c, tag, own, out.memory, parts);
     });
   });
 }
@@ -104,12 +106,13 @@ SIM_API HcclResult HcclReduce(void* from, void* to, uint64_t count, HcclDataType
     const uint64_t bytes = count * sized(dtype);
     reducible_by(dtype, op);
     in_group(comm, root, "root");
-    char *in = device_memory(from, bytes, "sendBuf"),
-         *out = comm->rank == root ? device_memory(to, bytes, "recvBuf") : nullptr;
+    const Given in = device_memory(from, bytes, "sendBuf"),
+                out = comm->rank == root ? device_memory(to, bytes, "recvBuf") : Given{};
     Parts parts(comm->ranks, {0, 0});
     parts[root] = {0, bytes};
     return launch(comm, stream, "HcclReduce", [=](Communicator& c) {
-      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE, uint32_t(dtype), uint32_t(op), root}), in, parts, out);
+      reduce_part(c, begin(c, {HCCL_CMD_REDUCE, uint32_t(dtype), uint32_t(op), root}, {in, out}), in.memory, parts,
+                  out.memory);
     });
   });
 }
@@ -119,10 +122,10 @@ SIM_API HcclResult HcclReduceScatter(void* from, void* to, uint64_t count, HcclD
   return entry("HcclReduceScatter", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     reducible_by(dtype, op);
-    char *in = device_memory(from, bytes * comm->ranks, "sendBuf"), *out = device_memory(to, bytes, "recvBuf");
+    const Given in = device_memory(from, bytes * comm->ranks, "sendBuf"), out = device_memory(to, bytes, "recvBuf");
     return launch(comm, stream, "HcclReduceScatter", [=](Communicator& c) {
-      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}), in,
-                  equal_parts(c.ranks, bytes), out);
+      reduce_part(c, begin(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}, {in, out}), in.memory,
+                  equal_parts(c.ranks, bytes), out.memory);
     });
   });
 }
@@ -134,9 +137,10 @@ SIM_API HcclResult HcclReduceScatterV(void* from, const void* counts, const void
     reducible_by(dtype, op);
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "recvCount is not sendCounts at the own rank");
-    char *in = device_memory(from, end_of(parts), "sendBuf"), *out = device_memory(to, count * size, "recvBuf");
+    const Given in = device_memory(from, end_of(parts), "sendBuf"), out = device_memory(to, count * size, "recvBuf");
     return launch(comm, stream, "HcclReduceScatterV", [=](Communicator& c) {
-      reduce_part(c, numbered(c, {HCCL_CMD_REDUCE_SCATTER_V, uint32_t(dtype), uint32_t(op)}), in, parts, out);
+      reduce_part(c, begin(c, {HCCL_CMD_REDUCE_SCATTER_V, uint32_t(dtype), uint32_t(op)}, {in, out}), in.memory, parts,
+                  out.memory);
     });
   });
 }
@@ -145,9 +149,10 @@ SIM_API HcclResult HcclAllGather(void* from, void* to, uint64_t count, HcclDataT
                                  aclrtStream stream) {
   return entry("HcclAllGather", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
-    char *in = device_memory(from, bytes, "sendBuf"), *out = device_memory(to, bytes * comm->ranks, "recvBuf");
+    const Given in = device_memory(from, bytes, "sendBuf"), out = device_memory(to, bytes * comm->ranks, "recvBuf");
     return launch(comm, stream, "HcclAllGather", [=](Communicator& c) {
-      gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER, uint32_t(dtype)}), in, out, equal_parts(c.ranks, bytes));
+      gather_parts(c, begin(c, {HCCL_CMD_ALLGATHER, uint32_t(dtype)}, {in, out}), in.memory, out.memory,
+                   equal_parts(c.ranks, bytes));
     });
   });
 }
@@ -158,9 +163,9 @@ SIM_API HcclResult HcclAllGatherV(void* from, uint64_t count, void* to, const vo
     const size_t size = sized(dtype);
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "sendCount is not recvCounts at the own rank");
-    char *in = device_memory(from, count * size, "sendBuf"), *out = device_memory(to, end_of(parts), "recvBuf");
+    const Given in = device_memory(from, count * size, "sendBuf"), out = device_memory(to, end_of(parts), "recvBuf");
     return launch(comm, stream, "HcclAllGatherV", [=](Communicator& c) {
-      gather_parts(c, numbered(c, {HCCL_CMD_ALLGATHER_V, uint32_t(dtype)}), in, out, parts);
+      gather_parts(c, begin(c, {HCCL_CMD_ALLGATHER_V, uint32_t(dtype)}, {in, out}), in.memory, out.memory, parts);
     });
   });
 }
@@ -170,13 +175,13 @@ SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtyp
   return entry("HcclBroadcast", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, root, "root");
-    char* memory = device_memory(buffer, bytes, "buf");
+    const Given memory = device_memory(buffer, bytes, "buf");
     return launch(comm, stream, "HcclBroadcast", [=](Communicator& c) {
-      const Tag tag = numbered(c, {HCCL_CMD_BROADCAST, uint32_t(dtype), 0, root});
+      const Tag tag = begin(c, {HCCL_CMD_BROADCAST, uint32_t(dtype), 0, root}, {memory});
       std::vector<Piece> sends, receives;
-      if (c.rank != root) receives.push_back({tag, root, memory, bytes});
+      if (c.rank != root) receives.push_back({tag, root, memory.memory, bytes});
       for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i)
-        if (i != root) sends.push_back({tag, i, memory, bytes});
+        if (i != root) sends.push_back({tag, i, memory.memory, bytes});
       c.link.exchange(std::move(sends), std::move(receives), c.timeout);
     });
   });
@@ -187,13 +192,13 @@ SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataTyp
   return entry("HcclScatter", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, root, "root");
-    char *in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : nullptr,
-         *out = device_memory(to, bytes, "recvBuf");
+    const Given in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : Given{},
+                out = device_memory(to, bytes, "recvBuf");
     return launch(comm, stream, "HcclScatter", [=](Communicator& c) {
-      const Tag tag = numbered(c, {HCCL_CMD_SCATTER, uint32_t(dtype), 0, root});
+      const Tag tag = begin(c, {HCCL_CMD_SCATTER, uint32_t(dtype), 0, root}, {in, out});
       std::vector<Piece> sends;
-      for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i) sends.push_back({tag, i, in + i * bytes, bytes});
-      c.link.exchange(std::move(sends), {{tag, root, out, bytes}}, c.timeout);
+      for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i) sends.push_back({tag, i, in.memory + i * bytes, bytes});
+      c.link.exchange(std::move(sends), {{tag, root, out.memory, bytes}}, c.timeout);
     });
   });
 }
@@ -205,11 +210,11 @@ SIM_API HcclResult HcclAlltoAll(const void* from, uint64_t send_count, HcclDataT
     const uint64_t sent = send_count * sized(send_type), received = receive_count * sized(receive_type);
     need(send_type == receive_type && sent == received, HCCL_E_PARA,
          "what is sent and received differs in count or data type");
-    char *in = device_memory(from, sent * comm->ranks, "sendBuf"),
-         *out = device_memory(to, received * comm->ranks, "recvBuf");
+    const Given in = device_memory(from, sent * comm->ranks, "sendBuf"),
+                out = device_memory(to, received * comm->ranks, "recvBuf");
     return launch(comm, stream, "HcclAlltoAll", [=](Communicator& c) {
-      all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALL, uint32_t(send_type)}), in, equal_parts(c.ranks, sent), out,
-                 equal_parts(c.ranks, received));
+      all_to_all(c, begin(c, {HCCL_CMD_ALLTOALL, uint32_t(send_type)}, {in, out}), in.memory,
+                 equal_parts(c.ranks, sent), out.memory, equal_parts(c.ranks, received));
     });
   });
 }
@@ -222,9 +227,10 @@ SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, cons
     need(send_type == receive_type, HCCL_E_PARA, "what is sent and received differs in data type");
     const Parts sent = listed_parts(comm->ranks, send_counts, send_offsets, sized(send_type));
     const Parts received = listed_parts(comm->ranks, receive_counts, receive_offsets, sized(receive_type));
-    char *in = device_memory(from, end_of(sent), "sendBuf"), *out = device_memory(to, end_of(received), "recvBuf");
+    const Given in = device_memory(from, end_of(sent), "sendBuf"), out = device_memory(to, end_of(received), "recvBuf");
     return launch(comm, stream, "HcclAlltoAllV", [=](Communicator& c) {
-      all_to_all(c, numbered(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}), in, sent, out, received);
+      all_to_all(c, begin(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}, {in, out}), in.memory, sent, out.memory,
+                 received);
     });
   });
 }
@@ -232,7 +238,7 @@ SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, cons
 SIM_API HcclResult HcclBarrier(HcclComm handle, aclrtStream stream) {
   return entry("HcclBarrier", handle, [&](const Comm& comm) {
     return launch(comm, stream, "HcclBarrier", [](Communicator& c) {
-      all_to_all(c, numbered(c, {HCCL_CMD_BARRIER, 0}), nullptr, equal_parts(c.ranks, 0), nullptr,
+      all_to_all(c, begin(c, {HCCL_CMD_BARRIER, 0}, {}), nullptr, equal_parts(c.ranks, 0), nullptr,
                  equal_parts(c.ranks, 0));
     });
   });

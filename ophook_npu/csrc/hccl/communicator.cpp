@@ -114,16 +114,23 @@ void in_group(const Comm& comm, uint32_t rank, const char* what) {
        std::string(what) + " " + std::to_string(rank) + " of " + std::to_string(comm->ranks) + " ranks");
 }
 
-char* device_memory(const void* pointer, uint64_t bytes, const char* what) {
-  if (!bytes) return nullptr;
+Given device_memory(const void* pointer, uint64_t bytes, const char* name) {
+  if (!bytes) return {name, nullptr, 0};
   size_t left = 0;
-  need(pointer, HCCL_E_PTR, std::string(what) + " is null");
-  if (run_here) return static_cast<char*>(const_cast<void*>(pointer));
-  need(sim_memory_device(pointer, &left) >= 0, HCCL_E_PARA,
-       std::string(what) + " is no device memory: " + sim_memory_text(pointer, bytes));
-  need(bytes <= left, HCCL_E_PARA,
-       std::string(what) + " holds " + std::to_string(left) + " bytes, " + std::to_string(bytes) + " are needed");
-  return static_cast<char*>(const_cast<void*>(pointer));
+  need(pointer, HCCL_E_PTR, std::string(name) + " is null");
+  const Given given{name, static_cast<char*>(const_cast<void*>(pointer)), bytes};
+  if (run_here) return given;
+  need(sim_memory_device(pointer, &left) >= 0 && bytes <= left, HCCL_E_PARA,
+       std::string(name) + " (" + std::to_string(bytes) +
+           " bytes) has to be device memory: " + sim_memory_text(pointer, bytes));
+  return given;
+}
+
+void still_there(const char* function, std::initializer_list<Given> buffers) {
+  if (run_here) return;
+  for (const Given& one : buffers)
+    if (const char* problem = sim_memory_problem(one.name, one.memory, one.bytes))
+      throw std::runtime_error(std::string(function) + ": " + problem);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,6 +46,15 @@ struct Refused {
 void need(bool holds, HcclResult code, const std::string& what);
 size_t sized(HcclDataType dtype);
 void in_group(const Comm& comm, uint32_t rank, const char* what);
-char* device_memory(const void* pointer, uint64_t bytes, const char* what);  // null for 0 bytes
+
+// A buffer that the caller gave, and what its function calls it.
+struct Given {
+  const char* name;
+  char* memory;  // null for 0 bytes
+  uint64_t bytes;
+};
+Given device_memory(const void* pointer, uint64_t bytes, const char* name);
+// The same when the task comes to it: memory may have been freed since. Throws std::runtime_error.
+void still_there(const char* function, std::initializer_list<Given> buffers);
 
 }  // namespace sim::hccl

@@ -15,10 +15,13 @@ struct Message {
 void exchange_messages(Communicator& comm, const std::vector<Message>& messages) {
   std::vector<Piece> pieces[2], receipts[2];
   for (const Message& message : messages) {
-    pieces[message.sending].push_back(message.piece);
-    Tag receipt = message.piece.tag;
+    const Piece& piece = message.piece;
+    still_there(message.sending ? "HcclSend" : "HcclRecv",
+                {{message.sending ? "sendBuf" : "recvBuf", static_cast<char*>(piece.data), piece.size}});
+    pieces[message.sending].push_back(piece);
+    Tag receipt = piece.tag;
     receipt.command = HCCL_CMD_RECEIVE;
-    receipts[!message.sending].push_back({receipt, message.piece.peer, nullptr, 0});
+    receipts[!message.sending].push_back({receipt, piece.peer, nullptr, 0});
   }
   comm.link.exchange(std::move(pieces[1]), std::move(pieces[0]), comm.timeout);
   comm.link.exchange(std::move(receipts[1]), std::move(receipts[0]), comm.timeout);
@@ -46,9 +49,11 @@ HcclResult message(const char* name, bool sending, void* buffer, uint64_t count,
   return entry(name, handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, peer, sending ? "destRank" : "srcRank");
-    Message one{
-        sending,
-        {{HCCL_CMD_SEND, uint32_t(dtype)}, peer, device_memory(buffer, bytes, sending ? "sendBuf" : "recvBuf"), bytes}};
+    Message one{sending,
+                {{HCCL_CMD_SEND, uint32_t(dtype)},
+                 peer,
+                 device_memory(buffer, bytes, sending ? "sendBuf" : "recvBuf").memory,
+                 bytes}};
     if (!group.depth) return launch_messages(comm, stream, {one});
     for (auto& waiting : group.entries)
       if (waiting.comm == comm && waiting.stream == stream) {

@@ -367,11 +367,8 @@ int launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* exec
       stream, name,
       [](void* pointer) {
         const auto launch = static_cast<Launched*>(pointer);
-        const size_t wanted = launch->call->workspace_size;
-        if (!sim_memory_reach(launch->workspace, wanted))
-          return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION,
-                          "%s: workspace (%zu bytes) is not in device memory as a whole: %s", launch->call->name,
-                          wanted, sim_memory_text(launch->workspace, wanted));
+        if (const char* problem = sim_memory_problem("workspace", launch->workspace, launch->call->workspace_size))
+          return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", launch->call->name, problem);
         return run_call(*launch->call, launch->workspace);
       },
       launched.release(), [](void* pointer) { delete static_cast<Launched*>(pointer); });

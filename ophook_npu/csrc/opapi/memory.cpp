@@ -60,8 +60,8 @@ bool in_reach(const Held& parameter) {
 
 void reachable(const char* parameter, const at::Tensor& tensor) {
   const Bytes bytes = bytes_of(tensor);
-  SIM_CHECK(!bytes.size || sim_memory_reach(bytes.begin, bytes.size), parameter, " (", bytes.size,
-            " bytes) is not in device memory as a whole: ", sim_memory_text(bytes.begin, bytes.size));
+  const char* problem = sim_memory_problem(parameter, bytes.begin, bytes.size);
+  SIM_CHECK(!problem, problem);
 }
 
 void tell_unreachable(const std::string& name, const Held& parameter) {

@@ -130,5 +130,5 @@ ACLNN(DropoutV3Tensor,
       (In, self, In, noise_shape, double, p, In, seed, In, offset, uint64_t, shift, Out, out, Out, mask),
       (probability(p), like(out, self), room_for(mask, self.numel())),
       dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
-ACLNN(MaskedScale, (In, self, In, mask, double, scale, Out, out), (like(out, self), like(mask, self)),
+ACLNN(MaskedScale, (In, self, In, mask, float, scale, Out, out), (like(out, self), like(mask, self)),
       write(out, at::mul(at::mul(self, mask), scale)))
