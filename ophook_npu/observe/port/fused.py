@@ -190,7 +190,7 @@ def _skip_idle(graph: fx.GraphModule) -> None:
         if node.op != "call_function":
             continue
         given, made = (getattr(one, "meta", {}).get("val") for one in (node.args[0] if node.args else None, node))
-        same = given is not None and made is not None and given.dtype is made.dtype
+        same = given is not None and getattr(given, "dtype", None) is getattr(made, "dtype", "none")
         idle = node.target is torch.ops.aten.to.dtype and same
         if node.target is torch.ops.aten.dropout.default:
             idle = node.args[1] == 0 or node.args[2] is False

@@ -101,6 +101,7 @@ class Port:
         self._undo.append(lambda: self._memory.__exit__())
         self._watch_waits()
         self._watch_printing()
+        self._watch_formats()
         self._watch_steps()
         self._calls.__enter__()
         self._undo.append(lambda: self._calls.__exit__(None))
@@ -181,6 +182,24 @@ class Port:
 
         self._put(torch._tensor_str, "_str", printed)
 
+    def _watch_formats(self) -> None:
+        """The device's own formats are not simulated: the program that asks for them runs without."""
+        npu = getattr(torch, "npu", None)
+        if self._device is None or npu is None:
+            return
+        kind: Any = type(npu.config)
+        inner = vars(kind)["__setattr__"]
+
+        def put(config: Any, name: str, value: Any) -> None:
+            if name == "allow_internal_format" and value:
+                shown = f"torch_npu.npu.config.{name}"
+                self._extra.add(key("copies", "format_allowed", shown, self._finder.here(), "simulator"))
+            else:
+                inner.__get__(config, kind)(name, value)
+
+        kind.__setattr__ = put
+        self._undo.append(lambda: setattr(kind, "__setattr__", inner))
+
     def _put(self, owner: Any, name: str, new: Any) -> None:
         """``new`` in the place of an attribute, until the block ends."""
         old = getattr(owner, name)
@@ -233,7 +252,7 @@ class Port:
         collectives.judge(self._calls, found)
         product = devices.product() if self._device is not None else "npu"
         self._memory.judge(product, found)
-        for one in [one for one in found.all() if one.kind == "synchronizes"]:
+        for one in [one for one in found.all() if _host_waits(one)]:
             if one.key.where.module is not None and one.key.where.phase == "forward":
                 found.add(key("graph", "capture", one.key.operator, one.key.where), one.count)
         self._cuda.read_sources(self._main)
@@ -289,6 +308,11 @@ class Port:
         self._calls.remove()
         if self._compared is not None:
             self._compared.hook.remove()
+
+
+def _host_waits(found: Finding) -> bool:
+    """Whether the host waits for the device in these calls, which no stream that is captured allows."""
+    return found.kind in ("synchronizes", "fallback") or found.key.code in ("pageable", "blocking")
 
 
 def _short(where: Where) -> str:
