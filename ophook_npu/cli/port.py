@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,6 +16,9 @@ from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.sim import soc as socs
 from ophook_npu.untrusted import shown
+
+if TYPE_CHECKING:
+    from ophook_npu.observe.port import Port
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +77,7 @@ def register(app: typer.Typer) -> None:
             raise OphookError("port", "no program", allowed="ophook-npu port -- train.py")
         _become_inside(device, soc)
         from ophook_npu.observe.port import Port
-        from ophook_npu.observe.program import run
+        from ophook_npu.observe.program import file_of, run
 
         if from_cuda:
             import torch_npu.contrib.transfer_to_npu  # noqa: F401
@@ -82,19 +85,22 @@ def register(app: typer.Typer) -> None:
             import torch
 
             torch.set_default_device("npu")
-        main = Path(program[0]) if Path(program[0]).is_file() else None
         port = Port(
-            steps=steps, transferred=from_cuda, go_on=not stop, main=main, graph=graph, compare=compare, apply=apply
+            steps=steps, transferred=from_cuda, go_on=not stop, graph=graph, compare=compare, apply=apply
         )  # fmt: skip
         console = Console(stderr=True)
+        of = "" if steps is None else f" of {steps}"
 
         def text() -> str:
-            return f"port: {port.steps} steps, {port.seen:,} calls; Ctrl-C ends with a report of what ran"
+            return f"port: {port.steps}{of} steps, {port.seen:,} calls; Ctrl-C ends with a report of what ran"
 
         with progress(console, text):
             status = run(program, port)
+        # Now: what it takes to find the file may be imported, which is not to be seen as the program's doing.
+        port.main = file_of(program)
         if graph and not port.interrupted:
-            port.trace()
+            with progress(console, lambda: "port: graph mode; Ctrl-C leaves the rest of it out"):
+                status = _traced(port) or status
         report = port.result()
         if html is not None:
             port.html(html, title=" ".join(program), lang=lang)
@@ -103,6 +109,17 @@ def register(app: typer.Typer) -> None:
         sys.stdout.flush()
         print(shown(report.text(lang)), file=sys.stderr)
         raise typer.Exit(status or int(any(report.of(kind) for kind in wanted)))
+
+
+def _traced(port: Port) -> int:
+    """Graph mode, and 0; or 130 if Ctrl-C ended it: the rest is reported all the same."""
+    try:
+        port.trace()
+    except KeyboardInterrupt:
+        print("interrupted: graph mode is reported as far as it was traced", file=sys.stderr)
+        port.interrupted = True
+        return 130
+    return 0
 
 
 def _kinds(text: str | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import runpy
 import sys
@@ -42,6 +43,24 @@ def run(arguments: list[str], observer: AbstractContextManager[Any]) -> int:
         _print_as_python_does(error)
         status = 1
     return status
+
+
+def file_of(arguments: list[str]) -> Path | None:
+    """The source that ``python ARGUMENTS`` begins with; ``None`` of ``-c`` and of what cannot be found.
+
+    Of ``-m package`` it is ``package/__main__.py``. Packages above it are imported to find it, as Python does.
+    """
+    first, rest = arguments[0], arguments[1:]
+    if first != "-m" or not rest:
+        return Path(first) if first != "-c" and Path(first).is_file() else None
+    with _as(sys, path=[os.getcwd(), *sys.path]):
+        try:
+            spec = importlib.util.find_spec(rest[0])
+            if spec is not None and spec.submodule_search_locations is not None:
+                spec = importlib.util.find_spec(f"{rest[0]}.__main__")
+        except (ImportError, ValueError):
+            return None  # running it says why
+    return Path(spec.origin) if spec is not None and spec.origin and Path(spec.origin).is_file() else None
 
 
 def functions(path: Path, name: str, where: str, meaning: str) -> dict[str, Callable[..., Any]]:

@@ -164,6 +164,30 @@ def test_a_program_for_cuda_on_the_command_line(run_python, tmp_path):
     assert "能否在昇腾上运行" in text and "可以在 Ascend910B4 上运行" in done.stderr
 
 
+def test_a_module_ended_by_ctrl_c_leaves_a_report(run_python, tmp_path):
+    package, data = tmp_path / "mine", tmp_path / "report.json"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "training.py").write_text(
+        "import os, signal, sys, torch\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background ignores it
+        "def never():\n"
+        "    import triton\n"
+        "for step in range(1000):\n"
+        "    torch.ones(2, 3, device='npu').nonzero()\n"
+        "    if step == int(sys.argv[1]):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    command = f"import os; os.chdir({str(tmp_path)!r}); from ophook_npu.cli import main; main()"
+    options = ("port", "--json", str(data), "--", "-m", "mine.training", "2")
+    done = run_python("-c", command, *options, timeout=120)
+    assert done.returncode == 130, done.stdout + done.stderr
+    result = porting.read(data)
+    assert result.interrupted and not result.stops and "Interrupted: the report covers" in done.stderr
+    places = {(one.key.code, one.key.operator, one.key.where.line, one.count) for one in result.findings}
+    assert places == {("shape", "aten::nonzero", 6, 3), ("source_import", "triton", 4, 0)}
+
+
 def test_nothing_of_it_is_left_after_the_block():
     before = (torch._tensor_str._str, torch.optim.Optimizer.__init__, torch.npu.synchronize)
     port = observe.Port()

@@ -43,7 +43,7 @@ class Port:
             raising :class:`Enough`, which the block lets pass. ``None``: no end.
         transferred: torch_npu's ``transfer_to_npu`` is in force.
         go_on: what the device refuses is run on the CPU, so that one run finds everything; else the error is raised.
-        main: the program's file, for what its source names but does not run.
+        main: the program's file, for what its source names but does not run; an attribute as well.
         graph: after the block, :meth:`trace` may run the outermost modules once more; their first arguments are kept.
         compare: run each call of the device also on the CPU in float64, and report results that differ by more than
             their data type explains (the tolerances of :class:`~ophook_npu.observe.Compare`). Costs several times the
@@ -74,7 +74,7 @@ class Port:
             raise OphookError(self.NAME, "apply=True with graph=False", todo="fused operators are found in the graphs")
         self._optimized = self._forwards = 0
         self._trains = False
-        self._limit, self._transferred, self._main = steps, transferred, main
+        self._limit, self._transferred, self.main = steps, transferred, main
         self._device = devices.simulated()
         self._finder = Finder()
         self._extra = Findings()
@@ -255,7 +255,7 @@ class Port:
         for one in [one for one in found.all() if _host_waits(one)]:
             if one.key.where.module is not None and one.key.where.phase == "forward":
                 found.add(key("graph", "capture", one.key.operator, one.key.where), one.count)
-        self._cuda.read_sources(self._main)
+        self._cuda.read_sources(self.main)
         for one in [*self._extra.all(), *self._graphs.all()]:
             found.add(one.key, one.count, one.bytes)
         for name, where in self._optimizers:

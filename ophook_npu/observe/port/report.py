@@ -66,7 +66,8 @@ class Report:
     @property
     def stops(self) -> bool:
         """Whether the program does not run as it is on the simulated product."""
-        return self.error is not None or self.calls == 0 or any(map(self.refused_here, self.findings))
+        nothing_ran = self.calls == 0 and not self.interrupted
+        return self.error is not None or nothing_ran or any(map(self.refused_here, self.findings))
 
     @staticmethod
     def refused_here(finding: Finding) -> bool:
@@ -85,6 +86,8 @@ class Report:
         lines = []
         if self.stops:
             lines.append(term("stops", lang, product=self.product))
+        elif self.calls == 0:
+            lines.append(term("too_early", lang))
         else:
             lines.append(term("runs" if self.findings else "runs_clean", lang, product=self.product))
         if self.error is not None:

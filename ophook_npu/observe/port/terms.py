@@ -41,6 +41,10 @@ TERMS: dict[str, tuple[str, str]] = {
         "可以在 {product} 上运行，未发现任何障碍。",
     ),
     "stops": ("It does not run on {product} as it is.", "目前不能在 {product} 上运行。"),
+    "too_early": (
+        "Interrupted before any operator ran on a device: nothing can be said.",
+        "在任何算子于设备上运行之前已中断：无法得出结论。",
+    ),
     "failed": ("The program ended with an error: {error}", "程序因错误而终止：{error}"),
     "unknown": (
         "{count} calls could not be judged: the simulator does not have them.",

@@ -13,11 +13,13 @@ from test_html_pages import check
 from torch import nn
 
 from ophook_npu import observe
+from ophook_npu.cli import port as command
 from ophook_npu.errors import OphookError
 from ophook_npu.observe.pages.port import port_page
 from ophook_npu.observe.port import KINDS, Finding, Report, cuda, differences, finding, fused, graphs, read, words
 from ophook_npu.observe.port.terms import TERMS, term
 from ophook_npu.observe.port.where import NOWHERE, Where
+from ophook_npu.observe.program import file_of
 
 LINES = Path(__file__).read_text().splitlines()
 
@@ -168,6 +170,32 @@ def test_on_a_plain_cpu_the_report_says_that_nothing_ran_on_a_device():
     port.remove()
     result = port.result()
     assert result.stops and result.calls == 0 and result.on_cpu == 2 and "all on the CPU" in port.report()
+
+
+def test_ctrl_c_before_anything_ran_says_so_and_one_while_tracing_keeps_the_rest(report, capsys):
+    early = dataclasses.replace(report, calls=0, on_cpu=0, interrupted=True, findings=[])
+    assert not early.stops and "nothing can be said" in early.verdict()[0]
+
+    class Interrupted:
+        interrupted = False
+
+        def trace(self):
+            raise KeyboardInterrupt
+
+    port = Interrupted()
+    assert command._traced(port) == 130 and port.interrupted and "interrupted" in capsys.readouterr().err
+
+
+def test_the_source_that_a_program_begins_with_is_found(tmp_path, monkeypatch):
+    package = tmp_path / "apart"
+    package.mkdir()
+    for name in ("__init__", "__main__", "one"):
+        (package / f"{name}.py").touch()
+    monkeypatch.chdir(tmp_path)
+    assert file_of(["-m", "apart.one", "x"]) == package / "one.py"
+    assert file_of(["-m", "apart"]) == package / "__main__.py"
+    assert file_of(["apart/one.py"]) == Path("apart/one.py")
+    assert file_of(["-c", "1"]) is file_of(["-m", "no.such"]) is file_of(["none.py"]) is None
 
 
 def test_a_number_of_steps_that_is_none_is_refused():
