@@ -34,7 +34,7 @@ class BuildStep:
     left: float
 
 
-Progress = Callable[[BuildStep], None]
+OnStep = Callable[[BuildStep], None]
 """Called when compiling begins, about once a second while it goes on, and when it has ended."""
 
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -275,7 +275,7 @@ def build(
     *,
     include_roots: Sequence[Path],
     stamp: str,
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> int:
     """Build ``libraries`` into ``root`` (which the caller publishes) and return how many files were compiled.
 
@@ -333,7 +333,7 @@ class _Clock:
         return BuildStep(self._done, left / self._lanes)
 
 
-def _compile_all(wanted: dict[Path, Unit], progress: Progress | None) -> None:
+def _compile_all(wanted: dict[Path, Unit], progress: OnStep | None) -> None:
     """Compile every target; units that share a prefix wait for it while the others are compiled."""
     groups: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
     plain: list[Path] = []

@@ -17,12 +17,12 @@ from ophook_npu import __version__, cache, native, prebuilt
 from ophook_npu.npu.installed import require
 from ophook_npu.prebuilt import DISTRIBUTION, FACTS, PACKAGE
 from ophook_npu.sim.build import build_into, recipe
-from ophook_npu.toolchain import Progress
+from ophook_npu.toolchain import OnStep
 
 _INIT = '"""Libraries for ophook_npu, compiled elsewhere; ophook-sim.json says for what. Nothing to import."""\n'
 
 
-def write_wheel(out: Path, progress: Progress | None = None) -> Path:
+def write_wheel(out: Path, progress: OnStep | None = None) -> Path:
     """Write ``ophook-npu-sim`` for the installed torch, torch_npu, Python and C++ ABI into the folder ``out``: the
     simulator, the NPU kernel of npu_add_custom, and our own C++ over torch. The same libraries give the same file.
 

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from ophook_npu.observe import Observer
 
 PROGRAM = {"ignore_unknown_options": True}
-Program = Annotated[
+ProgramArgument = Annotated[
     list[str], typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments.")
 ]
-Ops = Annotated[list[str] | None, typer.Option("--op", help="Only these operators: aten::mm or a glob. Repeatable.")]
-Modules = Annotated[
+OpsOption = Annotated[
+    list[str] | None, typer.Option("--op", help="Only these operators: aten::mm or a glob. Repeatable.")
+]
+ModulesOption = Annotated[
     list[str] | None, typer.Option("--module", help="Only calls from these modules; globs. Repeatable.")
 ]
-Phase = Annotated[str | None, typer.Option(help="forward or backward.")]
-Every = Annotated[int, typer.Option(help="Look at every n-th call only.")]
-Via = Annotated[str, typer.Option(help="Hook mechanism; see `ophook-npu hooks guide`.")]
-Out = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
-Device = Annotated[
+PhaseOption = Annotated[str | None, typer.Option(help="forward or backward.")]
+EveryOption = Annotated[int, typer.Option(help="Look at every n-th call only.")]
+ViaOption = Annotated[str, typer.Option(help="Hook mechanism; see `ophook-npu hooks guide`.")]
+OutOption = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
+DeviceOption = Annotated[
     str | None,
     typer.Option(
         help="Put this under the program: auto, sim, npu, cpu (see run). Without: what this shell has; else the CPU."
@@ -50,13 +52,13 @@ def watching(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Non
 
     def register(function: Callable[..., None]) -> None:
         def command(
-            program: Program,
-            op: Ops = None,
-            module: Modules = None,
-            phase: Phase = None,
-            every: Every = 1,
-            via: Via = "auto",
-            device: Device = None,
+            program: ProgramArgument,
+            op: OpsOption = None,
+            module: ModulesOption = None,
+            phase: PhaseOption = None,
+            every: EveryOption = 1,
+            via: ViaOption = "auto",
+            device: DeviceOption = None,
             **own: Any,
         ) -> None:
             start_over(device)

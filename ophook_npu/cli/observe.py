@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ophook_npu.cli._program import Out, observe, readable, watching, writable
+from ophook_npu.cli._program import OutOption, observe, readable, watching, writable
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         program: list[str],
         filters: dict[str, Any],
         by_module: Annotated[bool, typer.Option(help="Also by module.")] = False,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Count the operator calls of a program, with shapes, dtypes and bytes."""
         writable(out)
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
         program: list[str],
         filters: dict[str, Any],
         depth: Annotated[int | None, typer.Option(help="How many of the program's frames to keep.")] = None,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Show who calls which operator in a program."""
         writable(out)
@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
         html: Annotated[Path | None, typer.Option(help="Write a report with charts here.")] = None,
         timeline: Annotated[Path | None, typer.Option(help="Write a Chrome/Perfetto trace here.")] = None,
         baseline: Annotated[Path | None, typer.Option(help="An earlier --json result to compare with.")] = None,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Measure where the time of a program's operators goes."""
         writable(out, html, timeline)
@@ -93,7 +93,7 @@ def register(app: typer.Typer) -> None:
                 help="A Python file with CONTRACTS = {operator: function of the call that says what is wrong}."
             ),
         ] = None,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Find where a program first makes a NaN, infinity or surprising dtype or device; then exit status 1."""
         writable(out)
@@ -120,7 +120,7 @@ def register(app: typer.Typer) -> None:
             Path | None,
             typer.Option(help="Write each compared result here: Parquet if it ends in .parquet, else JSON lines."),
         ] = None,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Run each operator of a program in a reference too and compare. Exit status 1 if one is out of tolerance."""
         writable(out, html, rows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from ophook_npu.cli._program import PROGRAM, Out, progress, readable, start_over, writable
+from ophook_npu.cli._program import PROGRAM, OutOption, progress, readable, start_over, writable
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.sim import soc as socs
@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         html: Annotated[Path | None, typer.Option(help="Write one page here.")] = None,
         lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
-        out: Out = None,
+        out: OutOption = None,
         soc: Annotated[str | None, typer.Option(help="The SoC to simulate.")] = None,
         device: Annotated[str, typer.Option(help="sim, or auto: an NPU if there is one.")] = "sim",
     ) -> None:

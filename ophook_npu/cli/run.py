@@ -16,12 +16,12 @@ from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
 
-_Device = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
-_Soc = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
-_Devices = Annotated[int | None, typer.Option(help="How many devices to simulate; 1 by default.")]
-_Memory = Annotated[int | None, typer.Option(help="Memory of each simulated device, in MiB.")]
-_Cann = Annotated[str | None, typer.Option(help="The CANN release to simulate: 8.5.0, the default, or 9.0.0.")]
-_Sync = Annotated[bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")]
+_DeviceOption = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
+_SocOption = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
+_DevicesOption = Annotated[int | None, typer.Option(help="How many devices to simulate; 1 by default.")]
+_MemoryOption = Annotated[int | None, typer.Option(help="Memory of each simulated device, in MiB.")]
+_CannOption = Annotated[str | None, typer.Option(help="The CANN release to simulate: 8.5.0, the default, or 9.0.0.")]
+_SyncOption = Annotated[bool, typer.Option("--sync", help="Run every operator before its call returns (debugging).")]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,12 +31,12 @@ def register(app: typer.Typer) -> None:
             list[str],
             typer.Argument(help="A Python file, -m module or -c code, or any other program, with its arguments."),
         ],
-        device: _Device = "auto",
-        soc: _Soc = None,
-        devices: _Devices = None,
-        memory: _Memory = None,
-        sync: _Sync = False,
-        cann: _Cann = None,
+        device: _DeviceOption = "auto",
+        soc: _SocOption = None,
+        devices: _DevicesOption = None,
+        memory: _MemoryOption = None,
+        sync: _SyncOption = False,
+        cann: _CannOption = None,
         rules: Annotated[
             bool | None,
             typer.Option(
@@ -74,13 +74,13 @@ def register(app: typer.Typer) -> None:
 
     @app.command("env")
     def env(
-        device: _Device = "auto",
+        device: _DeviceOption = "auto",
         cpu: Annotated[bool, typer.Option("--cpu", help="No npu: what plain Python programs on the CPU need.")] = False,
-        soc: _Soc = None,
-        devices: _Devices = None,
-        memory: _Memory = None,
-        sync: _Sync = False,
-        cann: _Cann = None,
+        soc: _SocOption = None,
+        devices: _DevicesOption = None,
+        memory: _MemoryOption = None,
+        sync: _SyncOption = False,
+        cann: _CannOption = None,
     ) -> None:
         """Print what `run` sets, for a shell: eval "$(ophook-npu env)". Then python, pytest, torchrun … have an npu."""
         try:

@@ -11,7 +11,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ophook_npu.cli._program import PROGRAM, Device, Out, Program, Via, observe, start_over, watching, writable
+from ophook_npu.cli._program import (
+    PROGRAM,
+    DeviceOption,
+    OutOption,
+    ProgramArgument,
+    ViaOption,
+    observe,
+    start_over,
+    watching,
+    writable,
+)
 from ophook_npu.errors import OphookError
 from ophook_npu.untrusted import shown
 
@@ -30,7 +40,7 @@ def register(app: typer.Typer) -> None:
         per_operator: Annotated[int | None, typer.Option(help="How many of each operator at most.")] = None,
         max_mb: Annotated[float, typer.Option(help="Leave out calls with more than this in tensors, in MiB.")] = 64,
         tests: Annotated[bool, typer.Option("--tests", help="Also write a pytest file for each saved call.")] = False,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Save operator calls of a program, with their tensors, to run them again elsewhere."""
         writable(out)
@@ -50,13 +60,13 @@ def register(app: typer.Typer) -> None:
     @app.command("replay")
     def replay_command(
         captures: Annotated[list[Path], typer.Argument(help="Captured calls: .json files, or folders of them.")],
-        device: Device = None,
+        device: DeviceOption = None,
         on: Annotated[
             str | None, typer.Option(help="Device for the tensors, such as cpu or npu:0; default: what is here.")
         ] = None,
         repeat: Annotated[int, typer.Option(help="How often to run each for its time.")] = 20,
         test: Annotated[Path | None, typer.Option(help="Write a pytest file of the one capture here.")] = None,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Run captured calls again and compare with what they returned then. Exit status 1 if one differs."""
         start_over(device)
@@ -104,7 +114,7 @@ def register(app: typer.Typer) -> None:
         b: Annotated[Path, typer.Argument(help="And of the other.")],
         tolerance: Annotated[float | None, typer.Option(help="Relative; default: by dtype.")] = None,
         html: Annotated[Path | None, typer.Option(help="Write a report here.")] = None,
-        out: Out = None,
+        out: OutOption = None,
     ) -> None:
         """Say where two runs first differ, even if their operators do. Exit status 1 if they differ."""
         writable(html, out)
@@ -120,7 +130,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command("bisect", context_settings=PROGRAM)
     def bisect_command(
-        program: Program,
+        program: ProgramArgument,
         replace: Annotated[
             Path | None, typer.Option(help="A Python file with REPLACEMENTS = {operator: function, …}: the suspects.")
         ] = None,
@@ -132,9 +142,9 @@ def register(app: typer.Typer) -> None:
         ] = False,
         tolerance: Annotated[float, typer.Option(help="For the numbers in the output, relative.")] = 1e-3,
         one: Annotated[bool, typer.Option("--one", help="Stop at the first guilty set.")] = False,
-        via: Via = "auto",
-        device: Device = None,
-        out: Out = None,
+        via: ViaOption = "auto",
+        device: DeviceOption = None,
+        out: OutOption = None,
     ) -> None:
         """Find the few operators that make a program go wrong, by running it again and again.
 

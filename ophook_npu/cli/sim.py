@@ -19,14 +19,14 @@ from rich.table import Table
 from ophook_npu.cli import _rules
 from ophook_npu.sim import build, info, operators
 from ophook_npu.sim.build import not_ready
-from ophook_npu.toolchain import BuildStep, Progress
+from ophook_npu.toolchain import BuildStep, OnStep
 from ophook_npu.wheel import write_wheel
 
 _EVERY = 15.0  # seconds between two lines of progress in a log
 
 
 @contextmanager
-def progress_line(console: Console) -> Iterator[Progress]:
+def progress_line(console: Console) -> Iterator[OnStep]:
     """What to tell a build to say on ``console``: a bar on a terminal, in a log a line now and then."""
     columns = (TextColumn("simulated Ascend"), BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
     with Bar(*columns, console=console, transient=True) as bar:

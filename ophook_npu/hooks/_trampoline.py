@@ -25,8 +25,8 @@ from ophook_npu.hooks import _compat
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks.targets import is_composite
 
-Kernel = Callable[..., Any]
-Body = Callable[["Trampoline"], Kernel]
+KernelFunction = Callable[..., Any]
+Body = Callable[["Trampoline"], KernelFunction]
 
 _DispatchKey = torch._C.DispatchKey
 
@@ -113,7 +113,7 @@ class Blindfold:
         for key in self._keys:
             uninstall(op, key, self)  # type: ignore[arg-type]
 
-    def run(self, op: OpOverload, args: Any, kwargs: Any, proceed: Kernel) -> Any:
+    def run(self, op: OpOverload, args: Any, kwargs: Any, proceed: KernelFunction) -> Any:
         busy = _busy.handlers
         mine = [handler for handler in self._handlers if handler not in busy]
         busy.update(mine)
@@ -162,7 +162,7 @@ def _places(op: OpOverload, backend: str) -> list[tuple[str, Body]]:
     return [("BackendSelect", _ordinary)]
 
 
-def _ordinary(trampoline: Trampoline) -> Kernel:
+def _ordinary(trampoline: Trampoline) -> KernelFunction:
     op = trampoline.op
     redispatch = _accepting_numbers(op, op.redispatch)
     routes: dict[int, tuple[Any, Any]] = {}
@@ -181,7 +181,7 @@ def _ordinary(trampoline: Trampoline) -> Kernel:
     return body
 
 
-def _composite(trampoline: Trampoline) -> Kernel:
+def _composite(trampoline: Trampoline) -> KernelFunction:
     op = trampoline.op
     is_autograd = trampoline.place.startswith("Autograd")
     key = getattr(_DispatchKey, trampoline.place.removeprefix("Autograd")) if is_autograd else None
@@ -196,7 +196,7 @@ def _composite(trampoline: Trampoline) -> Kernel:
     return body
 
 
-def _factory(trampoline: Trampoline) -> Kernel:
+def _factory(trampoline: Trampoline) -> KernelFunction:
     op = trampoline.op
     key = getattr(_DispatchKey, trampoline.place)
     found = _compat.kernel(op, trampoline.place)
@@ -212,7 +212,7 @@ def _factory(trampoline: Trampoline) -> Kernel:
     return body
 
 
-def _selecting(trampoline: Trampoline) -> Kernel:
+def _selecting(trampoline: Trampoline) -> KernelFunction:
     """A factory's kernel where the device's own cannot be asked for: in place of what chooses the device."""
     op = trampoline.op
     redispatch = _accepting_numbers(op, op.redispatch)
@@ -228,7 +228,7 @@ def _selecting(trampoline: Trampoline) -> Kernel:
     return body
 
 
-def _through(handlers: tuple[Handler, ...], op: OpOverload, proceed: Kernel, args: Any, kwargs: Any) -> Any:
+def _through(handlers: tuple[Handler, ...], op: OpOverload, proceed: KernelFunction, args: Any, kwargs: Any) -> Any:
     busy = _busy.handlers
     if len(handlers) == 1:  # the common case, without the loop
         handler = handlers[0]
@@ -252,7 +252,7 @@ def _through(handlers: tuple[Handler, ...], op: OpOverload, proceed: Kernel, arg
     return proceed(*args, **kwargs)
 
 
-def _following(rest: tuple[Handler, ...], op: OpOverload, proceed: Kernel) -> Kernel:
+def _following(rest: tuple[Handler, ...], op: OpOverload, proceed: KernelFunction) -> KernelFunction:
     return lambda *args, **kwargs: _through(rest, op, proceed, args, kwargs)
 
 
@@ -266,7 +266,7 @@ def _below_backend_select(keyset: Any) -> tuple[Any, Any]:
     return below, below.remove(_DispatchKey.PythonDispatcher).highestPriorityTypeId()
 
 
-def _accepting_numbers(op: OpOverload, kernel: Kernel) -> Kernel:
+def _accepting_numbers(op: OpOverload, kernel: KernelFunction) -> KernelFunction:
     """A number that stands for a tensor (``x + 1``, and what kernels in C++ make of a Scalar) reaches a Python kernel
     as a number, ``add.Tensor(x, 1)``; but a kernel called from Python wants a Tensor there."""
     places = [i for i, a in enumerate(op._schema.arguments) if str(a.type) == "Tensor" and not a.kwarg_only]

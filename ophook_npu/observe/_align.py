@@ -18,7 +18,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns
 from ophook_npu.observe._pair import Pair, apart, line
-from ophook_npu.observe.digest import Digest, Row
+from ophook_npu.observe.digest import Digest, DigestRow
 from ophook_npu.untrusted import Wrong
 
 _KEEP = 1000
@@ -44,8 +44,8 @@ class Alignment:
     differing: int = 0
     apart: list[Pair] = dataclasses.field(default_factory=list)
     fresh: list[Pair] | None = None
-    only_a: list[Row] = dataclasses.field(default_factory=list)
-    only_b: list[Row] = dataclasses.field(default_factory=list)
+    only_a: list[DigestRow] = dataclasses.field(default_factory=list)
+    only_b: list[DigestRow] = dataclasses.field(default_factory=list)
     ops_a: Counter[str] = dataclasses.field(default_factory=Counter)
     ops_b: Counter[str] = dataclasses.field(default_factory=Counter)
     course: Course = dataclasses.field(default_factory=Course, repr=False)
@@ -149,14 +149,16 @@ def align(a: Any, b: Any, tolerance: float | None = None) -> Alignment:
     return found
 
 
-def _correspondence(a: Iterator[Row], b: Iterator[Row]) -> Iterator[tuple[Row | None, Row | None]]:
+def _correspondence(
+    a: Iterator[DigestRow], b: Iterator[DigestRow]
+) -> Iterator[tuple[DigestRow | None, DigestRow | None]]:
     """All rows of both, in order: pairs, and rows that only one has.
 
     A window slides over both runs. Inside it the longest common sequence is found; where there is little in common it
     grows, so that a long detour of one run is passed over too.
     """
-    left: list[Row] = []
-    right: list[Row] = []
+    left: list[DigestRow] = []
+    right: list[DigestRow] = []
     size = _WINDOW
     while True:
         left += itertools.islice(a, max(0, size - len(left)))
@@ -206,7 +208,7 @@ def _correspondence(a: Iterator[Row], b: Iterator[Row]) -> Iterator[tuple[Row | 
 _WINDOW, _LARGEST = 1000, 16_000
 
 
-def _rows(given: Any) -> Iterator[Row]:
+def _rows(given: Any) -> Iterator[DigestRow]:
     if isinstance(given, Digest):
         given = given.to if given.to is not None else given.rows
     if isinstance(given, (str, Path)):
@@ -217,7 +219,7 @@ def _rows(given: Any) -> Iterator[Row]:
     return iter(given)
 
 
-def _read(path: Path) -> Iterator[Row]:
+def _read(path: Path) -> Iterator[DigestRow]:
     todo = "write one with ophook-npu digest"
     for number, row in untrusted.json_lines(path, "align", "a row of a digest", todo):
         try:
@@ -231,7 +233,7 @@ _OF_FIGURES = ("shape", "dtype", "norm", "mean", "weighted")
 _DTYPES = frozenset(str(value).removeprefix("torch.") for value in vars(torch).values() if type(value) is torch.dtype)
 
 
-def _row(row: Row) -> Row:
+def _row(row: DigestRow) -> DigestRow:
     """The row, checked: runs are compared across machines, so somebody else may have written it."""
     untrusted.fields(row, "the row", _FIELDS, ("node", "inputs"))
     untrusted.integer(row["n"], "n", 0)
@@ -252,7 +254,7 @@ def _row(row: Row) -> Row:
     return row
 
 
-def _figures(figures: Row, name: str) -> Row:
+def _figures(figures: DigestRow, name: str) -> DigestRow:
     untrusted.fields(figures, name, _OF_FIGURES, ("bits",))
     shape = [untrusted.integer(size, "shape", 0) for size in untrusted.items(figures["shape"], "shape", 64)]
     untrusted.integer(math.prod(shape), "the number of elements", 0, 1 << 63)
@@ -264,12 +266,12 @@ def _figures(figures: Row, name: str) -> Row:
     return figures
 
 
-def _key(row: Row) -> Any:
+def _key(row: DigestRow) -> Any:
     name = row["op"].split(".")[0].rstrip("_")
     return (name, row["phase"], tuple(tuple(result["shape"]) for result in row["results"]))
 
 
-def _same_inputs(a: Row, b: Row, tolerance: float | None) -> bool:
+def _same_inputs(a: DigestRow, b: DigestRow, tolerance: float | None) -> bool:
     x, y = a["inputs"], b["inputs"]
     if [figures["shape"] for figures in x] != [figures["shape"] for figures in y]:
         return False
@@ -282,6 +284,6 @@ def _digits(a: float, b: float) -> int:
     return min(apart + 2, 16)
 
 
-def _show(result: Row, digits: dict[str, int]) -> str:
+def _show(result: DigestRow, digits: dict[str, int]) -> str:
     figures = ", ".join(f"{name} {result[name]:.{digits[name]}g}" for name in _SUMS)
     return f"{result['dtype']}{result['shape']}: {figures}"

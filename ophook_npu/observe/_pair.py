@@ -7,9 +7,9 @@ import math
 import torch
 
 from ophook_npu.observe._numbers import TOLERANCES
-from ophook_npu.observe.digest import Row
+from ophook_npu.observe.digest import DigestRow
 
-Pair = tuple[Row, Row]
+Pair = tuple[DigestRow, DigestRow]
 
 
 def line(pair: Pair) -> list[str]:
@@ -26,7 +26,7 @@ def distance(pair: Pair) -> float:
     return apart(pair[0]["results"], pair[1]["results"], 0.0)[0]
 
 
-def apart(a: list[Row], b: list[Row], tolerance: float | None) -> tuple[float, bool]:
+def apart(a: list[DigestRow], b: list[DigestRow], tolerance: float | None) -> tuple[float, bool]:
     """The largest relative distance of the figures, and whether that is more than it may be."""
     worst, far = 0.0, False
     for x, y in zip(a, b, strict=True):

@@ -16,7 +16,7 @@ from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import computed, draws, leaves_memory_unwritten, only_moves
 from ophook_npu.observe._rows import check_path
 
-Row = dict[str, Any]
+DigestRow = dict[str, Any]
 
 
 class Digest(Observer):
@@ -45,7 +45,7 @@ class Digest(Observer):
         exact: bool = False,
         **filters: Any,
     ) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[DigestRow] = []
         self.dropped = 0
         self.to = None if to is None else check_path(to, "digest")
         self._keep = keep
@@ -80,7 +80,7 @@ class Digest(Observer):
         results = [self._figures(t) for t in computed(call.op, call.result) if is_real(t)]
         if not results:
             return
-        row: Row = {
+        row: DigestRow = {
             "n": self.seen,
             "op": call.name,
             "phase": call.phase,
@@ -112,8 +112,8 @@ class Digest(Observer):
     def to_json(self) -> Any:
         return self.rows
 
-    def _figures(self, tensor: torch.Tensor) -> Row:
-        figures: Row = {"shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
+    def _figures(self, tensor: torch.Tensor) -> DigestRow:
+        figures: DigestRow = {"shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
         if tensor.numel() == 0:
             return figures | {"norm": 0.0, "mean": 0.0, "weighted": 0.0}
         values = tensor.detach()
@@ -140,7 +140,7 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
-def _sums(flat: torch.Tensor) -> Row:
+def _sums(flat: torch.Tensor) -> DigestRow:
     """In float64 and block by block: making a float64 copy of a large result costs more than summing it up."""
     squares = total = weighted = 0.0
     scratch = _scratch.block

@@ -15,10 +15,10 @@ from ophook_npu.npu.installed import require
 from ophook_npu.ops.add_custom import OPERATOR
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import out_of_tree
-from ophook_npu.toolchain import Library, Progress
+from ophook_npu.toolchain import Library, OnStep
 
 
-def build(op: Operator | None = None, progress: Progress | None = None) -> Path:
+def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
     """The shared library that gives ``op`` its NPU kernel; built if it is not there yet. Loading it registers the
     kernel.
 
@@ -71,7 +71,7 @@ class _BuildPlan:
         told = toolchain.without_places(self.flags)
         return toolchain.digest([self.stamp, self.soname, *told, *self.texts, *self.texts.values()])
 
-    def build(self, folder: Path, progress: Progress | None = None) -> None:
+    def build(self, folder: Path, progress: OnStep | None = None) -> None:
         for name, text in self.texts.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)

@@ -11,10 +11,10 @@ its cache. Prints the path for CMAKE_TOOLCHAIN_FILE.
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.patch.command import start
 
 FOLDER = "ophook-cmake"
 _NAME = "toolchain.cmake"
@@ -63,7 +63,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except OphookError as error:
-        sys.exit(str(error))
+    start(main)

@@ -22,13 +22,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.patch.command import start
 
 # Where the code generation of torch_npu and of op-plugin writes.
 _FOLDERS = (Path("torch_npu/csrc"), Path("third_party/op-plugin/op_plugin"))
@@ -193,7 +193,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except OphookError as error:
-        sys.exit(str(error))
+    start(main)

@@ -16,11 +16,11 @@ import hashlib
 import json
 import shutil
 import subprocess
-import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.patch.command import start
 
 RECORD = Path("third_party") / "op-plugin.ophook-traces.json"
 _OWN = ("op-plugin.ophook-", "op-plugin.ophook")  # this record and the journal of the patch
@@ -200,7 +200,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except OphookError as error:
-        sys.exit(str(error))
+    start(main)

@@ -29,7 +29,7 @@ from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import headers, soc
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import SEARCHED, set_env_script
-from ophook_npu.toolchain import Library, Progress
+from ophook_npu.toolchain import Library, OnStep
 
 CSRC = soc.CSRC
 VENDOR = "ophook"
@@ -214,7 +214,7 @@ def _require_platform() -> None:
         )
 
 
-def build(progress: Progress | None = None, on_start: Callable[[], None] | None = None) -> Path:
+def build(progress: OnStep | None = None, on_start: Callable[[], None] | None = None) -> Path:
     """Build what is missing and return the simulator's root, its libraries checked.
 
     Where an ophook-npu-sim is installed that fits, its libraries are taken and nothing is compiled. Safe to call from
@@ -240,7 +240,7 @@ def build(progress: Progress | None = None, on_start: Callable[[], None] | None 
     return cache.publish(root, make, None if ready else on_start)
 
 
-def build_into(folder: Path, progress: Progress | None = None, *, relocatable: bool = False) -> dict[str, object]:
+def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: bool = False) -> dict[str, object]:
     """Compile and link the libraries and programs; gives what there is to know about them. Raises as `build`."""
     torch, torch_npu = require()
     made = libraries(torch, torch_npu, relocatable=relocatable)

@@ -138,9 +138,23 @@ def classes(package: Path) -> dict[str, list[str]]:
     return found
 
 
+def aliases(package: Path) -> dict[str, list[str]]:
+    """Name that a module gives to a type (``Row = dict[str, Any]``), without a leading _ -> the modules that do."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+                for name in (target.id.lstrip("_") for target in node.targets if isinstance(target, ast.Name)):
+                    if name[:1].isupper() and not name.isupper():
+                        found.setdefault(name, []).append(_name(package, path))
+    return found
+
+
 def test_a_class_name_stands_for_one_thing() -> None:
     found = classes(ROOT / PACKAGE)
     assert len(found) > 150 and {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+    of_types = aliases(ROOT / PACKAGE)
+    assert "KernelFunction" in of_types and sorted(of_types.keys() & found.keys()) == []
 
 
 def test_public_names_of_renamed_classes_are_there() -> None:

@@ -121,6 +121,12 @@ void write_asked(const at::Tensor& out, const at::Tensor& value) {
   out.copy_(value.reshape(out.sizes()));
 }
 
+void write_each(std::initializer_list<at::Tensor> outs, const Tensors& values) {
+  for (size_t i = 0; i < outs.size(); ++i)
+    if (const at::Tensor& out = outs.begin()[i]; out.defined() && values[i].defined())
+      write(out, values[i].to(out.scalar_type()));
+}
+
 at::Tensor wide(const at::Tensor& tensor) {
   return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16)
              ? tensor.to(at::kFloat)

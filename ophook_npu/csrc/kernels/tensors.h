@@ -39,6 +39,8 @@ SIM_API void not_complex(const at::Tensor& self);
 SIM_API void write(const at::Tensor& out, const at::Tensor& value);
 // The same for an output that is absent or empty where the caller has no use for it; dimensions of size 1 may differ.
 SIM_API void write_asked(const at::Tensor& out, const at::Tensor& value);
+// Several results, each in its output's data type; one that is undefined was not asked of the kernel.
+SIM_API void write_each(std::initializer_list<at::Tensor> outs, const Tensors& values);
 template <typename... T, size_t... I>
 void write_all(const std::tuple<T...>& values, std::initializer_list<at::Tensor> outs, std::index_sequence<I...>) {
   (write(outs.begin()[I], std::get<I>(values)), ...);

@@ -162,7 +162,7 @@ using Shape = at::IntArrayRef;
 inline void when_run() {}
 
 // ---- results (phase 2) -----------------------------------------------------------------------------------------
-using sim::number_of, sim::optional, sim::sum_of, sim::wide, sim::wrap, sim::write, sim::write_asked;
+using sim::number_of, sim::optional, sim::sum_of, sim::wide, sim::wrap, sim::write, sim::write_asked, sim::write_each;
 SIM_API void fit(const Space& space, const at::Tensor& value);
 
 // ---- handles and memory ----------------------------------------------------------------------------------------

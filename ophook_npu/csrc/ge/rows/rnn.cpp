@@ -1,7 +1,6 @@
 // Recurrent layers over time-major sequences: x is (T, B, input), states are (1, B, hidden), results (T, B, hidden).
-#include <array>
-
 #include "ge/rows/rows.h"
+#include "kernels/rnn.h"
 
 namespace sim::ge_table {
 namespace {
@@ -31,13 +30,6 @@ bool backwards(const Call& call) {
   if (direction != "UNIDIRECTIONAL" && direction != "REDIRECTIONAL")
     throw Refused("direction='" + direction + "' is not simulated");
   return direction == "REDIRECTIONAL";
-}
-
-// The order in which time is walked.
-Dims steps(int64_t length, bool reversed) {
-  Dims out(static_cast<size_t>(length));
-  for (int64_t t = 0; t < length; ++t) out[static_cast<size_t>(t)] = reversed ? length - 1 - t : t;
-  return out;
 }
 
 at::Tensor state(const Args& a, size_t input, int64_t batch, int64_t hidden) {
@@ -80,35 +72,10 @@ at::Tensor mask_of(const Args& a, size_t input) {
   return wide(a[input]);
 }
 
-// An invalid step keeps the state and gives 0.
-at::Tensor masked(const at::Tensor& mask, int64_t t, const at::Tensor& value, const at::Tensor& otherwise) {
-  return mask.defined() ? at::where(mask[t] != 0, value, otherwise) : value;
-}
-
 Results lstm(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& bias, size_t h0_at) {
-  at::Tensor x = wide(a[0]), mask = mask_of(a, h0_at - 1);
-  int64_t length = x.size(0), batch = x.size(1), hidden = w_h.size(0);
-  auto place = gate_places(a);
-  at::Tensor h = state(a, h0_at, batch, hidden), c = state(a, h0_at + 1, batch, hidden);
-  at::Tensor inner = at::matmul(x, w_x);
-  if (bias.defined()) inner = inner + bias;
-  std::array<Tensors, 8> all;
-  for (auto& one : all) one.resize(static_cast<size_t>(length));
-  for (int64_t t : steps(length, backwards(a))) {
-    Tensors gates = at::chunk(inner[t] + at::matmul(h, w_h), 4, 1);
-    at::Tensor i = at::sigmoid(gates[static_cast<size_t>(place[0])]),
-               j = at::tanh(gates[static_cast<size_t>(place[1])]);
-    at::Tensor f = at::sigmoid(gates[static_cast<size_t>(place[2])] + a.real("forget_bias")),
-               o = at::sigmoid(gates[static_cast<size_t>(place[3])]);
-    at::Tensor cell = f * c + i * j, tanh_c = at::tanh(cell), y = o * tanh_c;
-    c = masked(mask, t, cell, c);
-    h = masked(mask, t, y, h);
-    const at::Tensor results[] = {masked(mask, t, y, at::zeros_like(y)), h, c, i, j, f, o, tanh_c};
-    for (size_t k = 0; k < 8; ++k) all[k][static_cast<size_t>(t)] = results[k];
-  }
-  Results out;
-  for (auto& one : all) out.push_back(at::stack(one));
-  return out;
+  const int64_t batch = a[0].size(1), hidden = w_h.size(0);
+  return kernels::lstm(wide(a[0]), w_x, w_h, bias, mask_of(a, h0_at - 1), state(a, h0_at, batch, hidden),
+                       state(a, h0_at + 1, batch, hidden), {gate_places(a), backwards(a), a.real("forget_bias")});
 }
 
 Results dynamic_rnn(const Args& a) {
@@ -120,43 +87,18 @@ Results dynamic_rnn_v2(const Args& a) {
   return lstm(a, wide(a[1]), wide(a[2]), a.has(3) ? wide(a[3]) : at::Tensor(), 5);
 }
 
-struct LstmGrads {
-  at::Tensor dw_x, dw_h, dx, db, dh, dc;
-};
-
 // The saved values stand in the same order in both operators' inputs, from `y` at `y_at` on.
-LstmGrads lstm_backward(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, size_t y_at, size_t mask_at) {
-  at::Tensor x = wide(a[0]), mask = mask_of(a, mask_at);
+kernels::LstmGradients lstm_backward(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, size_t y_at,
+                                     size_t mask_at) {
+  at::Tensor x = wide(a[0]);
   if (x.dim() == 2) x = x.unsqueeze(0);  // of a cell
-  int64_t length = x.size(0), batch = x.size(1), hidden = w_h.size(0);
-  at::Tensor h0 = state(a, y_at + 1, batch, hidden), c0 = state(a, y_at + 2, batch, hidden);
-  at::Tensor h = wide(a[y_at + 3]), c = wide(a[y_at + 4]), dy = wide(a[y_at + 5]);
-  at::Tensor dh = state(a, y_at + 6, batch, hidden), dc = state(a, y_at + 7, batch, hidden);
-  at::Tensor i = wide(a[y_at + 8]), j = wide(a[y_at + 9]), f = wide(a[y_at + 10]), o = wide(a[y_at + 11]),
-             tanh_c = wide(a[y_at + 12]);
-  auto place = gate_places(a);
-  LstmGrads out{at::zeros_like(w_x), at::zeros_like(w_h), at::zeros_like(x), at::zeros({4 * hidden}), {}, {}};
-  Dims order = steps(length, backwards(a));
-  for (size_t k = order.size(); k-- > 0;) {
-    int64_t t = order[k];
-    at::Tensor h_before = k ? h[order[k - 1]] : h0, c_before = k ? c[order[k - 1]] : c0;
-    at::Tensor d = dh + dy[t], d_cell = dc + d * o[t] * (1 - tanh_c[t].square());
-    std::array<at::Tensor, 4> gate = {d_cell * j[t] * i[t] * (1 - i[t]), d_cell * i[t] * (1 - j[t].square()),
-                                      d_cell * c_before * f[t] * (1 - f[t]), d * tanh_c[t] * o[t] * (1 - o[t])};
-    Tensors ordered(4);
-    for (size_t n = 0; n < 4; ++n)
-      ordered[static_cast<size_t>(place[n])] = masked(mask, t, gate[n], at::zeros_like(gate[n]));
-    at::Tensor gates = at::cat(ordered, 1);
-    out.dx[t].copy_(at::matmul(gates, w_x.t()));
-    out.dw_x += at::matmul(x[t].t(), gates);
-    out.dw_h += at::matmul(h_before.t(), gates);
-    out.db += gates.sum(0);
-    dh = masked(mask, t, at::matmul(gates, w_h.t()), dh);
-    dc = masked(mask, t, d_cell * f[t], dc);
-  }
-  out.dh = dh;
-  out.dc = dc;
-  return out;
+  const int64_t batch = x.size(1), hidden = w_h.size(0);
+  auto start = [&](size_t input) { return state(a, input, batch, hidden); };
+  auto saved = [&](size_t place) { return wide(a[y_at + place]); };
+  return kernels::lstm_backward(
+      x, w_x, w_h,
+      {start(y_at + 1), start(y_at + 2), saved(3), saved(4), saved(8), saved(9), saved(10), saved(11), saved(12)},
+      saved(5), start(y_at + 6), start(y_at + 7), mask_of(a, mask_at), {gate_places(a), backwards(a)});
 }
 
 // Gradients have the shapes of the inputs that they belong to.
@@ -213,25 +155,9 @@ void gru_rule(Shaper& s) {
 
 Results gru(const Args& a) {
   if (a.has(5) && a[5].numel() > 1) throw Refused("seq_length is not simulated");
-  at::Tensor x = wide(a[0]), w_x = wide(a[1]), w_h = wide(a[2]);
-  int64_t length = x.size(0), hidden = w_h.size(0);
-  at::Tensor h = state(a, 6, x.size(1), hidden), inner = at::matmul(x, w_x);
-  if (a.has(3)) inner = inner + wide(a[3]);
-  const size_t r_at = reset_first(a) ? 0 : 1;
-  std::array<Tensors, 5> all;
-  for (int64_t t = 0; t < length; ++t) {
-    at::Tensor outer = at::matmul(h, w_h);
-    if (a.has(4)) outer = outer + wide(a[4]);
-    Tensors gates_x = at::chunk(inner[t], 3, 1), gates_h = at::chunk(outer, 3, 1);
-    at::Tensor r = at::sigmoid(gates_x[r_at] + gates_h[r_at]), z = at::sigmoid(gates_x[1 - r_at] + gates_h[1 - r_at]);
-    at::Tensor candidate = at::tanh(gates_x[2] + r * gates_h[2]);
-    h = (1 - z) * candidate + z * h;
-    const at::Tensor results[] = {h, z, r, candidate, gates_h[2]};
-    for (size_t k = 0; k < 5; ++k) all[k].push_back(results[k]);
-  }
-  Results out = {at::stack(all[0])};
-  for (auto& one : all) out.push_back(at::stack(one));
-  return out;
+  auto given = [&](size_t input) { return a.has(input) ? wide(a[input]) : at::Tensor(); };
+  return kernels::gru(wide(a[0]), wide(a[1]), wide(a[2]), given(3), given(4), state(a, 6, a[0].size(1), a[2].size(0)),
+                      reset_first(a));
 }
 
 void gru_grad_rule(Shaper& s) {
@@ -242,27 +168,11 @@ void gru_grad_rule(Shaper& s) {
 }
 
 Results gru_grad(const Args& a) {
-  at::Tensor x = wide(a[0]), w_x = wide(a[1]), w_h = wide(a[2]), h = wide(a[5]), dy = wide(a[6]);
-  at::Tensor z = wide(a[8]), r = wide(a[9]), candidate = wide(a[10]), inner_h = wide(a[11]);
-  int64_t length = x.size(0), batch = x.size(1), hidden = w_h.size(0);
-  at::Tensor h0 = state(a, 4, batch, hidden), dh = state(a, 7, batch, hidden);
-  const bool r_first = reset_first(a);
-  at::Tensor dw_x = at::zeros_like(w_x), dw_h = at::zeros_like(w_h), dx = at::zeros_like(x);
-  at::Tensor db_x = at::zeros({3 * hidden}), db_h = at::zeros({3 * hidden});
-  for (int64_t t = length - 1; t >= 0; --t) {
-    at::Tensor before = t ? h[t - 1] : h0, d = dh + dy[t];
-    at::Tensor dn = d * (1 - z[t]) * (1 - candidate[t].square());
-    at::Tensor dz = d * (before - candidate[t]) * z[t] * (1 - z[t]), dr = dn * inner_h[t] * r[t] * (1 - r[t]);
-    at::Tensor first = r_first ? dr : dz, second = r_first ? dz : dr;
-    at::Tensor gates_x = at::cat({first, second, dn}, 1), gates_h = at::cat({first, second, dn * r[t]}, 1);
-    dx[t].copy_(at::matmul(gates_x, w_x.t()));
-    dw_x += at::matmul(x[t].t(), gates_x);
-    dw_h += at::matmul(before.t(), gates_h);
-    db_x += gates_x.sum(0);
-    db_h += gates_h.sum(0);
-    dh = d * z[t] + at::matmul(gates_h, w_h.t());
-  }
-  return shaped(a, {dw_x, dw_h, db_x, db_h, dx, dh});
+  const int64_t batch = a[0].size(1), hidden = a[2].size(0);
+  return shaped(a, kernels::gru_backward(
+                       wide(a[0]), wide(a[1]), wide(a[2]),
+                       {state(a, 4, batch, hidden), wide(a[5]), wide(a[8]), wide(a[9]), wide(a[10]), wide(a[11])},
+                       wide(a[6]), state(a, 7, batch, hidden), reset_first(a)));
 }
 
 }  // namespace

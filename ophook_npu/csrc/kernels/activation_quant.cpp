@@ -1,0 +1,203 @@
+#include "kernels/activation_quant.h"
+
+namespace sim::quant {
+
+at::Tensor rounded(const at::Tensor& value, const std::string& mode) {
+  if (mode == "round" || mode == "rint") return value.round();
+  if (mode == "ceil") return value.ceil();
+  if (mode == "floor") return value.floor();
+  SIM_CHECK(mode == "trunc", "round mode ", mode, " is not simulated; allowed: round, ceil, floor, trunc");
+  return value.trunc();
+}
+
+// Values for one dimension of self, so that they broadcast.
+static at::Tensor along(const at::Tensor& values, const at::Tensor& self, int64_t axis) {
+  if (values.dim() > 1 || values.numel() == 1) return wide(values);
+  Dims sizes(self.dim(), 1);
+  sizes[wrap(axis, self)] = values.numel();
+  return wide(values).reshape(sizes);
+}
+
+at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square,
+                  int64_t axis) {
+  auto factor = along(scale, self, axis);
+  auto value = wide(self).mul(factor);
+  if (square) value = value.mul(factor);
+  return offset.defined() ? value.add(along(offset, self, axis)) : value;
+}
+
+void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out) {
+  quantized_like(out, self);
+  SIM_CHECK(axis >= -2 && axis < std::max<int64_t>(self.dim(), 1), "axis ", axis,
+            "; the last two dimensions are allowed");
+  const int64_t size = self.dim() ? self.size(axis) : 1;
+  SIM_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);
+}
+
+// ---- dynamic -----------------------------------------------------------------------------------------------------
+static at::Tensor rows_of(const at::Tensor& self) { return wide(self).reshape({-1, self.size(-1)}); }
+
+// Each group of rows by its own row of smooth; rows that no group has stay.
+static at::Tensor smoothed(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index) {
+  auto rows = rows_of(self);
+  if (!smooth.defined()) return rows;
+  if (!group_index.defined()) return rows.mul(wide(smooth));
+  rows = rows.clone();
+  for (const Group& group : groups_of(group_index, kEnds, rows.size(0)))
+    rows.narrow(0, group.start, group.count).mul_(wide(smooth)[group.expert]);
+  return rows;
+}
+
+void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
+                  const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+  of_dtype("x", self, {at::kHalf, at::kBFloat16});
+  SIM_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
+  quantized_like(out, self);
+  for (const at::Tensor& each : {scale, offset}) shape(each, self.sizes().slice(0, self.dim() - 1));
+  if (!smooth.defined()) return;
+  same_dtype({self, smooth});
+  if (group_index.defined()) shape(smooth, {group_index.numel(), self.size(-1)});
+  else shape(smooth, {self.size(-1)});
+}
+
+static void write_dynamic(const Dynamic& result, const at::Tensor& out, const at::Tensor& scale,
+                          const at::Tensor& offset) {
+  write_quantized(out, result.value.reshape([&] {
+    Dims sizes = scale.sizes().vec();
+    sizes.push_back(result.value.size(-1));
+    return sizes;
+  }()));
+  write(scale, result.scale.reshape(scale.sizes()));
+  if (offset.defined()) write(offset, result.offset.reshape(offset.sizes()));
+}
+
+void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
+                   const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+  auto rows = smoothed(self, smooth, group_index);
+  write_dynamic(offset.defined() ? asymmetric(rows, largest(out)) : symmetric(rows, largest(out)), out, scale, offset);
+}
+
+void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
+                 const at::Tensor& offset, const at::Tensor& out) {
+  auto rows = smoothed(self, scale, group_index);
+  write_quantized(out, offset.defined() ? rows.add(wide(offset)) : rows);
+}
+
+void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
+            const at::Tensor& out) {
+  SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
+  const int64_t groups = group_index.defined() ? group_index.numel() : 1;
+  SIM_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups,
+            " groups");
+  of_dtype("y", out, {at::kChar});
+  SIM_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(),
+            ") is not simulated");
+}
+
+void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets,
+                  const at::Tensor& group_index, bool left, bool dynamic, int64_t kind, const at::Tensor& out,
+                  const at::Tensor& scale) {
+  auto value = Swiglu{left}(rows_of(self));
+  auto quantize = [&](at::Tensor rows, int64_t group) {
+    if (smooth.defined()) rows.mul_(smooth[group]);
+    if (!dynamic && offsets.defined()) rows.add_(offsets[group]);
+  };
+  if (group_index.defined())
+    for (const Group& group : groups_of(group_index, kind, value.size(0)))
+      quantize(value.narrow(0, group.start, group.count), group.expert);
+  else quantize(value, 0);
+  if (!dynamic) return write_quantized(out, value.reshape(out.sizes()));
+  // This operator gives the factor that quantizes, the other dynamic ones its inverse.
+  auto factor = value.abs().amax(-1).reciprocal().mul(largest(out));
+  write_quantized(out, value.mul(factor.unsqueeze(-1)).reshape(out.sizes()));
+  write(scale, factor.reshape(scale.sizes()));
+}
+
+// ---- after a product of integers and swiglu ------------------------------------------------------------------------
+// Of values for each group, or for the only one.
+static at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.dim() > 1 ? all[group] : all; }
+
+void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode,
+                         const std::string& round_mode, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode,
+                         const at::Tensor& out) {
+  SIM_CHECK(round_mode == "rint", "round_mode ", round_mode, " is not simulated; allowed: rint");
+  SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(dim == -1 || dim == self.dim() - 1, "activate_dim ", dim, " is not simulated; allowed: the last");
+  SIM_CHECK(swiglu_mode == 0 || swiglu_mode == 1, "swiglu_mode ", swiglu_mode, "; allowed: 0, 1");
+  SIM_CHECK(self.scalar_type() != at::kInt || weight_scale.defined(), "x of int32 needs weight_scale");
+  SIM_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ",
+            group_index.sizes());
+  of_dtype("y", out, {at::kChar});
+}
+
+void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
+                          const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
+                          const at::Tensor& group_index, const Swiglu& swiglu, bool dynamic, const at::Tensor& out,
+                          const at::Tensor& scale) {
+  auto rows = self.reshape({-1, self.size(-1)});
+  const bool whole = self.scalar_type() == at::kInt, early = bias.defined() && bias.scalar_type() == at::kInt;
+  auto steps = out.reshape({-1, out.size(-1)});
+  auto factors = row_scale.defined() ? wide(row_scale).reshape({-1, 1}) : at::Tensor();
+  const auto groups =
+      group_index.defined() ? groups_of(group_index, kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
+  for (const auto& [group, start, count] : groups) {
+    if (!count) continue;
+    auto value = rows.narrow(0, start, count);
+    if (whole) {
+      value =
+          (early ? value.add(of_group(bias, group)) : value).to(at::kFloat).mul(wide(of_group(weight_scale, group)));
+      if (factors.defined()) value = value.mul(factors.narrow(0, start, count));
+      if (bias.defined() && !early) value = value.add(wide(of_group(bias, group)));
+    }
+    value = swiglu(wide(value));
+    if (dynamic) {
+      if (quant_scale.defined()) value = value.mul(of_group(quant_scale, group));
+      auto result = symmetric(value, largest(out));
+      value = result.value;
+      scale.reshape({-1}).narrow(0, start, count).copy_(result.scale);
+    } else {
+      if (quant_scale.defined()) value = value.div(quant_scale[group]);
+      if (quant_offset.defined()) value = value.add(quant_offset[group]);
+    }
+    steps.narrow(0, start, count).copy_(saturated(value, out));
+  }
+}
+
+// ---- after a sum and its normalization -----------------------------------------------------------------------------
+static at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
+                             double eps, const at::Tensor& sum) {
+  auto total = wide(a).add(wide(b));
+  write(sum, total.to(sum.scalar_type()));
+  auto result = total.mul(total.square().mean(-1, true).add(eps).rsqrt()).mul(wide(gamma));
+  return beta.defined() ? result.add(wide(beta)) : result;
+}
+
+void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1,
+                          const at::Tensor& smooth2, const at::Tensor& beta, double eps, Checked<bool> mask,
+                          const at::Tensor& out1, const at::Tensor& out2, const at::Tensor& sum,
+                          const at::Tensor& scale1, const at::Tensor& scale2) {
+  if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
+  auto value = normalized(a, b, gamma, beta, eps, sum);
+  if (mask[0])
+    write_dynamic(symmetric(smooth1.defined() ? value.mul(wide(smooth1)) : value, largest(out1)), out1, scale1, {});
+  if (mask[1])
+    write_dynamic(symmetric(smooth2.defined() ? value.mul(wide(smooth2)) : value, largest(out2)), out2, scale2, {});
+}
+
+void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1,
+                        const at::Tensor& scale2, const at::Tensor& zero1, const at::Tensor& zero2,
+                        const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1, const at::Tensor& out2,
+                        const at::Tensor& sum, const at::Tensor& norm) {
+  auto value = normalized(a, b, gamma, beta, eps, sum);
+  write(norm, value);
+  auto quantize = [&](const at::Tensor& out, const at::Tensor& scale, const at::Tensor& zero) {
+    if (!scale.defined()) return;
+    auto steps = divide ? value.div(wide(scale)) : value.mul(wide(scale));
+    write_quantized(out, zero.defined() ? steps.add(wide(zero)) : steps);
+  };
+  quantize(out1, scale1, zero1);
+  quantize(out2, scale2, zero2);
+}
+
+}  // namespace sim::quant

@@ -1,0 +1,204 @@
+#include "kernels/boxes.h"
+
+namespace sim::kernels {
+namespace {
+
+// Corners of boxes (4, N) that are given as corners or, with `trans`, as centre and size.
+struct Corners {
+  at::Tensor x1, y1, x2, y2;
+  at::Tensor width() const { return x2 - x1; }
+  at::Tensor height() const { return y2 - y1; }
+  at::Tensor area() const { return width() * height(); }
+};
+Corners corners(const at::Tensor& boxes, bool trans) {
+  at::Tensor a = boxes[0], b = boxes[1], c = boxes[2], d = boxes[3];
+  if (!trans) return {a, b, c, d};
+  return {a - c / 2, b - d / 2, a + c / 2, b + d / 2};
+}
+
+// Centre and size of boxes whose far edge belongs to them.
+struct Centred {
+  at::Tensor x, y, width, height;
+};
+Centred centred_at(const at::Tensor& boxes) {
+  Tensors side = wide(boxes).unbind(1);
+  at::Tensor width = side[2] - side[0] + 1, height = side[3] - side[1] + 1;
+  return {(side[0] + side[2]) * 0.5, (side[1] + side[3]) * 0.5, width, height};
+}
+
+constexpr double kDegree = M_PI / 180;
+
+// The mean of bilinear samples is a product with one matrix an axis: row i holds what cell i takes of each pixel.
+at::Tensor cells(double start, double end, int64_t count, int64_t samples, int64_t pixels) {
+  at::Tensor out = at::zeros({count, pixels});
+  if (!pixels) return out;
+  auto weight = out.accessor<float, 2>();
+  double size = (end - start) / static_cast<double>(count);
+  int64_t taken = samples > 0 ? samples : static_cast<int64_t>(std::ceil(size));
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t k = 0; k < taken; ++k) {
+      double at = start + (static_cast<double>(i) + (static_cast<double>(k) + 0.5) / static_cast<double>(taken)) * size;
+      if (at < -1 || at > static_cast<double>(pixels)) continue;
+      at = std::clamp(at, 0.0, static_cast<double>(pixels - 1));
+      auto low = static_cast<int64_t>(at);
+      int64_t high = std::min(low + 1, pixels - 1);
+      auto part = static_cast<float>(at - static_cast<double>(low));
+      weight[i][low] += (1 - part) / static_cast<float>(taken);
+      weight[i][high] += part / static_cast<float>(taken);
+    }
+  return out;
+}
+
+struct Region {
+  int64_t image;
+  at::Tensor rows, columns;
+};
+Region region(const at::Tensor& roi, const Regions& how, int64_t height, int64_t width) {
+  at::Tensor values = roi.to(at::kDouble);
+  auto edge = [&](int64_t i) { return values[i].item<double>(); };
+  double more = how.far_edge ? 1 : 0;  // the far edge belongs to the region
+  double x1 = edge(1) * how.scale, y1 = edge(2) * how.scale, x2 = (edge(3) + more) * how.scale,
+         y2 = (edge(4) + more) * how.scale;
+  double least = how.far_edge ? 0 : 1;
+  return {static_cast<int64_t>(edge(0)), cells(y1, y1 + std::max(y2 - y1, least), how.height, how.samples, height),
+          cells(x1, x1 + std::max(x2 - x1, least), how.width, how.samples, width)};
+}
+
+}  // namespace
+
+at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth) {
+  at::Tensor margin = at::scalar_tensor(eps, boxes.scalar_type());
+  auto sides = [&](const at::Tensor& of) -> Tensors { return of.t().unbind(0); };
+  auto box = sides(boxes), truth = sides(truths);
+  auto area = [&](const Tensors& of) { return (of[2] - of[0] + margin) * (of[3] - of[1] + margin); };
+  auto shared = [&](size_t low, size_t high) {
+    return (at::minimum(truth[high].unsqueeze(1), box[high]) - at::maximum(truth[low].unsqueeze(1), box[low]))
+        .clamp_min(0);
+  };
+  at::Tensor common = shared(0, 2) * shared(1, 3), whole_truth = area(truth).unsqueeze(1);
+  return common / (of_truth ? whole_truth : area(box) + whole_truth - common);
+}
+
+Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& truths, bool centred, bool each,
+                                 Penalty penalty) {
+  Corners p = corners(wide(boxes), centred), q = corners(wide(truths), centred);
+  if (each) q = {q.x1.unsqueeze(1), q.y1.unsqueeze(1), q.x2.unsqueeze(1), q.y2.unsqueeze(1)};
+  at::Tensor common = (at::minimum(p.x2, q.x2) - at::maximum(p.x1, q.x1)).clamp_min(0) *
+                      (at::minimum(p.y2, q.y2) - at::maximum(p.y1, q.y1)).clamp_min(0);
+  at::Tensor all = p.area() + q.area() - common + 1e-16, overlap = common / all;
+  at::Tensor width = at::maximum(p.x2, q.x2) - at::minimum(p.x1, q.x1),
+             height = at::maximum(p.y2, q.y2) - at::minimum(p.y1, q.y1);
+  at::Tensor aspect = at::zeros_like(overlap);
+  if (penalty == Penalty::enclosing) {
+    at::Tensor enclosing = width * height;
+    overlap = overlap - (enclosing - all) / enclosing;
+  } else {
+    at::Tensor apart = ((p.x1 + p.x2 - q.x1 - q.x2).square() + (p.y1 + p.y2 - q.y1 - q.y2).square()) / 4;
+    at::Tensor far = apart / (width.square() + height.square() + 1e-16);
+    if (penalty == Penalty::distance_and_aspect) {
+      aspect = at::atan(q.width() / q.height()) - at::atan(p.width() / p.height());
+      at::Tensor v = aspect.square() * (4 / (M_PI * M_PI));
+      far = far + v * v / (1 - overlap + v + 1e-16);
+    }
+    overlap = overlap - far;
+  }
+  return {overlap, aspect};
+}
+
+at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const at::Tensor& means,
+                        const at::Tensor& stds) {
+  Centred from = centred_at(anchors), to = centred_at(truths);
+  at::Tensor deltas = at::stack({(to.x - from.x) / from.width, (to.y - from.y) / from.height,
+                                 at::log(to.width / from.width), at::log(to.height / from.height)},
+                                1);
+  // The device normalizes in float16, whatever the boxes are.
+  return (deltas.to(at::kHalf) - means.to(at::kHalf)) * (1 / stds).to(at::kHalf);
+}
+
+at::Tensor decode_boxes(const at::Tensor& anchors, const at::Tensor& deltas, const at::Tensor& means,
+                        const at::Tensor& stds, double ratio_clip, const Dims& limits) {
+  Centred from = centred_at(anchors);
+  Tensors delta = (wide(deltas) * stds + means).unbind(1);
+  double ratio = std::abs(std::log(ratio_clip));
+  at::Tensor x = from.x + from.width * delta[0], y = from.y + from.height * delta[1];
+  at::Tensor width = from.width * at::exp(delta[2].clamp(-ratio, ratio)),
+             height = from.height * at::exp(delta[3].clamp(-ratio, ratio));
+  at::Tensor out =
+      at::stack({x - width * 0.5 + 0.5, y - height * 0.5 + 0.5, x + width * 0.5 - 0.5, y + height * 0.5 - 0.5}, 1);
+  if (limits.size() == 2) {
+    at::Tensor most = at::tensor({limits[1] - 1, limits[0] - 1, limits[1] - 1, limits[0] - 1}).to(out.scalar_type());
+    out = at::minimum(out.clamp_min(0), most);
+  }
+  return out;
+}
+
+at::Tensor encode_rotated(const at::Tensor& anchors, const at::Tensor& truths) {
+  Tensors from = wide(anchors).unbind(1), to = wide(truths).unbind(1);
+  at::Tensor width = from[2] - from[0], height = from[3] - from[1];
+  return at::stack({(to[0] + to[2] - from[0] - from[2]) / 2 / width, (to[1] + to[3] - from[1] - from[3]) / 2 / height,
+                    at::log((to[2] - to[0]) / width), at::log((to[3] - to[1]) / height),
+                    at::tan(to[4] * kDegree) - at::tan(from[4] * kDegree)},
+                   1);
+}
+
+at::Tensor decode_rotated(const at::Tensor& anchors, const at::Tensor& deltas) {
+  Tensors from = wide(anchors).unbind(1), delta = wide(deltas).unbind(1);
+  at::Tensor width = from[2] - from[0], height = from[3] - from[1];
+  at::Tensor x = (from[0] + from[2]) / 2 + delta[0] * width, y = (from[1] + from[3]) / 2 + delta[1] * height;
+  width = width * at::exp(delta[2]) / 2;
+  height = height * at::exp(delta[3]) / 2;
+  return at::stack(
+      {x - width, y - height, x + width, y + height, at::atan(delta[4] + at::tan(from[4] * kDegree)) / kDegree}, 1);
+}
+
+at::Tensor encode_yolo(const at::Tensor& anchors, const at::Tensor& truths, const at::Tensor& stride) {
+  Tensors from = wide(anchors).unbind(1), to = wide(truths).unbind(1);
+  at::Tensor step = stride.to(at::kFloat);
+  const double eps = 1e-6;
+  auto centre = [&](size_t low) {
+    return (((to[low] + to[low + 2] - from[low] - from[low + 2]) / 2) / step + 0.5).clamp(eps, 1 - eps);
+  };
+  auto size = [&](size_t low) {
+    return at::log(((to[low + 2] - to[low]) / (from[low + 2] - from[low])).clamp_min(eps));
+  };
+  return at::stack({centre(0), centre(1), size(0), size(1)}, 1);
+}
+
+at::Tensor unsuppressed(const at::Tensor& all, double most) {
+  at::Tensor boxes = wide(all).narrow(1, 0, 4);
+  int64_t count = boxes.size(0);
+  at::Tensor size = boxes.narrow(1, 2, 2) - boxes.narrow(1, 0, 2), area = size.prod(1),
+             kept = at::ones({count}, at::kBool);
+  for (int64_t i = 0; i + 1 < count; ++i) {
+    if (!kept[i].item<bool>()) continue;
+    at::Tensor others = boxes.narrow(0, i + 1, count - i - 1);
+    at::Tensor low = at::maximum(others.narrow(1, 0, 2), boxes[i].narrow(0, 0, 2)),
+               high = at::minimum(others.narrow(1, 2, 2), boxes[i].narrow(0, 2, 2));
+    at::Tensor common = (high - low).clamp_min(0).prod(1),
+               overlap = common / (area[i] + area.narrow(0, i + 1, count - i - 1) - common);
+    kept.narrow(0, i + 1, count - i - 1).logical_and_(overlap.le(most));
+  }
+  return kept;
+}
+
+at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how) {
+  at::Tensor images = wide(features), regions = wide(rois);
+  at::Tensor out = at::zeros({rois.size(0), features.size(1), how.height, how.width});
+  for (int64_t i = 0; i < rois.size(0); ++i) {
+    Region r = region(regions[i], how, features.size(2), features.size(3));
+    out[i].copy_(at::matmul(at::matmul(r.rows, images[r.image]), r.columns.t()));
+  }
+  return out;
+}
+
+at::Tensor roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, const Regions& how,
+                              at::IntArrayRef sizes) {
+  at::Tensor grads = wide(grad), regions = wide(rois), out = at::zeros(sizes);
+  for (int64_t i = 0; i < rois.size(0); ++i) {
+    Region r = region(regions[i], how, out.size(2), out.size(3));
+    out[r.image] += at::matmul(at::matmul(r.rows.t(), grads[i]), r.columns);
+  }
+  return out;
+}
+
+}  // namespace sim::kernels

@@ -1,0 +1,45 @@
+// Boxes of detection models: overlaps, regression targets, suppression, pooling of regions.
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::kernels {
+
+// Each of `boxes` (N, 4) against each of `truths` (M, 4), as (M, N): what they share over both together or, of_truth,
+// over the truth. eps makes every box wider and higher. Every step is rounded to the boxes' type, as on the device.
+at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth);
+
+// Overlaps of boxes (4, N) and (4, M), as corners or, `centred`, as centre and size: pair by pair, or each with each.
+enum class Penalty { enclosing, distance, distance_and_aspect };
+struct Generalized {
+  at::Tensor overlap, aspect;  // the difference of the angles whose tangents are width over height; of the last penalty
+};
+Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& truths, bool centred, bool each,
+                                 Penalty penalty);
+
+// ---- regression targets ------------------------------------------------------------------------------------------
+// Of boxes (N, 4) whose far edge belongs to them. means and stds have four values; limits are height and width, or
+// none.
+at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const at::Tensor& means,
+                        const at::Tensor& stds);
+at::Tensor decode_boxes(const at::Tensor& anchors, const at::Tensor& deltas, const at::Tensor& means,
+                        const at::Tensor& stds, double ratio_clip, const Dims& limits);
+// (B, 5, N): corners and an angle in degrees, whose tangent the target is of.
+at::Tensor encode_rotated(const at::Tensor& anchors, const at::Tensor& truths);
+at::Tensor decode_rotated(const at::Tensor& anchors, const at::Tensor& deltas);
+at::Tensor encode_yolo(const at::Tensor& anchors, const at::Tensor& truths, const at::Tensor& stride);
+
+// Of boxes (N, 4 or more), the best first: which of them overlap none that stays before them by more than this.
+at::Tensor unsuppressed(const at::Tensor& boxes, double most);
+
+// ---- regions (M, 5): the image's number and the corners ------------------------------------------------------------
+struct Regions {
+  double scale;
+  int64_t height, width, samples;  // of the result; 0 samples: as many as the region has pixels
+  bool far_edge;                   // it belongs to the region
+};
+at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how);
+at::Tensor roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, const Regions& how,
+                              at::IntArrayRef sizes);
+
+}  // namespace sim::kernels

@@ -1,0 +1,234 @@
+#include "kernels/grouped.h"
+
+namespace sim::grouped {
+
+using namespace sim::quant;
+
+static bool of_whole_numbers(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt;
+}
+
+static at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) {
+  return bias.defined() ? value.add(wide(bias)) : value;
+}
+
+// 8 bits by 4: the device takes an x apart into halves of 4 bits, both with a sign, so that x is too small by 8. The
+// caller gives what that leaves out, 8 * weight * scale summed over k, as `bias`. A scale for each group of k.
+static at::Tensor product_of_8_by_4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                                    const at::Tensor& bias, const at::Tensor& row_scale) {
+  SIM_CHECK(row_scale.defined(), "int8 by int4 needs the scales of the rows");
+  auto scaled = dequantized(weight, scale_of(scale).reshape({-1, scale.size(-1)}), {});
+  auto value = plus(at::matmul(wide(x).to(at::kFloat).sub(8), scaled), bias);
+  return value.mul(wide(row_scale).reshape({-1, 1}));
+}
+
+// Without a scale the sums themselves.
+static at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  auto sums = integer_product(whole_numbers(x), whole_numbers(weight));
+  const bool early = with.bias.defined() && with.bias.scalar_type() == at::kInt;
+  if (early) sums = sums.add(with.bias);
+  if (!with.scale.defined()) return sums;
+  auto scale = scale_of(with.scale).reshape({-1});
+  SIM_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1),
+            " columns; scales by group of k are not simulated here");
+  auto value = sums.to(at::kFloat).mul(scale);
+  if (with.row_scale.defined()) value = value.mul(wide(with.row_scale).reshape({-1, 1}));
+  return early ? value : plus(value, with.bias);
+}
+
+static at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
+    return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
+  if (of_whole_numbers(x)) return quantized_product(x, weight, with);
+  if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
+  SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
+  return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
+}
+
+static void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) {
+  if (out.scalar_type() != at::kChar) return write(out, value.to(out.scalar_type()));
+  if (with.scale.defined() && is_encoded(with.scale))
+    value = value.round().clamp(-256, 255).add(offset_of(with.scale).reshape({-1}));  // 9 bits before the offset
+  write_quantized(out, plus(value, with.offset));
+}
+
+// Of the tensors for all experts: one a list entry, or the rows of the only one.
+static at::Tensor of_expert(const Tensors& list, int64_t expert, bool stacked) {
+  if (list.empty() || !list[0].defined() || list[0].numel() == 0) return {};
+  if (stacked) return list[0][expert];
+  SIM_CHECK(expert < int64_t(list.size()), "expert ", expert, " of ", list.size());
+  return list[expert];
+}
+
+const char* activation_of(int64_t act_type) {
+  static constexpr const char* kNames[] = {"", "relu", "gelu_tanh", "", "fastgelu", "silu"};
+  SIM_CHECK(act_type >= 0 && act_type <= 5 && act_type != 3, "act_type ", act_type,
+            "; allowed: 0, 1 (relu), 2 (gelu_tanh), 4 (fastgelu), 5 (silu)");
+  return kNames[act_type];
+}
+
+void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists, const std::vector<Group>& groups,
+                     int64_t group_type, const std::string& activation, const Tensors& out) {
+  const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
+  const bool apart = x.size() > 1 || (groups.empty() && !stacked);  // an x each
+  const bool out_apart = out.size() > 1 || apart && x.size() == 1;
+  int64_t row = 0;
+  auto one = [&](int64_t expert, const at::Tensor& rows, const at::Tensor& matrix, int64_t start,
+                 const at::Tensor& place) {
+    auto row_scale = apart ? of_expert(lists.row_scale, expert, false) : of_expert(lists.row_scale, 0, false);
+    if (row_scale.defined() && !apart) row_scale = row_scale.reshape({-1}).narrow(0, start, rows.size(0));
+    const Extras with{of_expert(lists.bias, expert, stacked),
+                      of_expert(lists.scale, expert, stacked),
+                      of_expert(lists.offset, expert, stacked),
+                      of_expert(lists.antiquant_scale, expert, stacked),
+                      of_expert(lists.antiquant_offset, expert, stacked),
+                      row_scale};
+    auto value = product(rows, matrix, with);
+    write_product(place, activation.empty() ? value : kernels::activated(value, activation), with);
+  };
+  if (apart) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      one(i, x[i], of_expert(weight, i, false), 0, out_apart ? out[i] : out[0].narrow(0, row, x[i].size(0)));
+      row += x[i].size(0);
+    }
+    return;
+  }
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const auto [expert, start, count] = groups[i];
+    if (group_type == kInner) {
+      auto matrix = weight.size() == 1 ? weight[0].narrow(0, start, count) : of_expert(weight, i, false);
+      one(expert, x[0].narrow(1, start, count), matrix, start, out_apart ? out[i] : out[0][i]);
+    } else if (count) {
+      one(expert, x[0].narrow(0, start, count), of_expert(weight, expert, stacked), start,
+          out_apart ? out[i] : out[0].narrow(0, start, count));
+    }
+  }
+}
+
+std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, int64_t group_type) {
+  if (!list.defined() || x.size() > 1) return {};
+  return groups_of(list, kind, x[0].size(group_type == kInner ? 1 : 0));
+}
+
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item) {
+  SIM_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
+  SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
+}
+
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
+             int64_t act_type, std::initializer_list<Tensors> absent) {
+  grouped(x, weight, out, split_item);
+  SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type,
+            "; allowed: -1, 0, 2");
+  activation_of(act_type);
+  for (const auto& list : absent)
+    SIM_CHECK(
+        list.empty(),
+        "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
+        "are not simulated");
+}
+
+void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
+                       const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
+                       const at::Tensor& out) {
+  const int64_t dims = tokens.empty() ? 2 : 3;
+  SIM_CHECK(weight1.dim() == dims && weight2.dim() == dims, "weights of ", dims, " dimensions expected, got ",
+            weight1.sizes(), " and ", weight2.sizes());
+  SIM_CHECK(tokens.empty() || int64_t(tokens.size()) == weight1.size(0), tokens.size(), " expert_tokens for ",
+            weight1.size(0), " experts");
+  SIM_CHECK(weight1.size(-1) == weight2.size(-2), "the layers do not fit: ", weight1.sizes(), " and ", weight2.sizes(),
+            " (activations that halve are not simulated)");
+  SIM_CHECK(x.scalar_type() != at::kChar || (scale.defined() && scale1.defined()),
+            "int8 needs scale, deq_scale1 and deq_scale2");
+  kernels::known_activation(activation);
+  Dims sizes = x.sizes().vec();
+  sizes.back() = weight2.size(-1);
+  shape(out, sizes);
+}
+
+void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second,
+                  const at::Tensor& scale, const at::Tensor& offset, const std::string& activation, bool fast,
+                  const at::Tensor& out) {
+  const bool experts = !tokens.empty(), quantized = x.scalar_type() == at::kChar;
+  auto rows = x.reshape({-1, x.size(-1)}), result = out.reshape({-1, out.size(-1)});
+  auto groups =
+      experts ? groups_of(tokens, ends ? kEnds : kCounts, rows.size(0)) : std::vector<Group>{{0, 0, rows.size(0)}};
+  auto each = [&](const at::Tensor& all, int64_t expert) { return experts ? all[expert] : all; };
+  for (const auto& [expert, start, count] : groups) {
+    if (!count) continue;
+    auto inner = product(rows.narrow(0, start, count), each(first.weight, expert), first.of(expert, experts));
+    // At full precision the activation takes float; else, and behind a dequantization, what the next layer takes.
+    const auto narrow = quantized ? out.scalar_type() : x.scalar_type();
+    if (quantized || fast) inner = wide(inner.to(narrow));
+    inner = kernels::activated(inner, activation);
+    if (quantized) {
+      // The device's quantization calculates in the type of its input; for bfloat16 in float.
+      const auto type = narrow == at::kHalf ? at::kHalf : at::kFloat;
+      inner = inner.to(type).mul(each(scale, expert).to(type));
+      if (offset.defined()) inner = inner.add(each(offset, expert).to(type));
+      inner = inner.round().clamp(-128, 127).to(at::kChar);
+    } else {
+      inner = inner.to(narrow);
+    }
+    auto value = product(inner, each(second.weight, expert), second.of(expert, experts));
+    result.narrow(0, start, count).copy_(value);
+  }
+  if (!result.is_alias_of(out)) out.copy_(result.reshape(out.sizes()));
+}
+
+// ---- one quantized product -----------------------------------------------------------------------------------------
+static at::Tensor present(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.numel() ? tensor : at::Tensor();
+}
+
+void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
+                           const at::Tensor& out_scale, bool transposed) {
+  of_dtype("x1", x, {at::kChar, at::kInt});
+  of_dtype("x2", weight, {at::kChar, at::kInt});
+  SIM_CHECK(!transposed, "transpose_x1 and transpose_x2 are not simulated; transpose the tensors");
+  SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
+}
+
+// Weights of 4 bits with a scale, and a zero point, for each group of k.
+static at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                                    const at::Tensor& zero, const at::Tensor& row_scale) {
+  auto numbers = whole_numbers(weight).to(at::kFloat);
+  auto zeros = zero.defined() ? std::optional<at::Tensor>(wide(zero)) : std::nullopt;
+  const int64_t each = divided(numbers.size(0), scale.size(0));
+  if (zeros) numbers = numbers.sub(zeros->repeat_interleave(each, 0));
+  auto value = at::matmul(whole_numbers(x).to(at::kFloat), numbers.mul(scale_of(scale).repeat_interleave(each, 0)));
+  return row_scale.defined() ? value.mul(row_scale.reshape({-1, 1})) : value;
+}
+
+void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                      const at::Tensor& bias, const at::Tensor& out) {
+  Extras with{present(bias), scale, present(offset), {}, {}, present(row_scale)};
+  if (out.scalar_type() == at::kInt) with.scale = at::Tensor();
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
+    return write_product(out, product_of_8_by_4(x, weight, scale, present(out_offset), with.row_scale), {});
+  if (scale.dim() == 2 && scale.size(0) > 1 && scale.size(1) > 1)
+    return write_product(out, product_by_groups(x, weight, scale, with.offset, with.row_scale), {});
+  auto value = product(x, weight, with);
+  if (is_encoded(scale)) with.offset = at::Tensor();  // it is part of the scale
+  write_product(out, value, with);
+}
+
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {
+  of_dtype("x", x, {at::kHalf, at::kBFloat16});
+  of_dtype("weight", weight, {at::kChar, at::kInt});
+  SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(),
+            "; batches of weights are not simulated");
+  SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(),
+            " is not simulated");
+}
+
+void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
+                             const at::Tensor& out) {
+  auto value = product(x, weight, {present(bias), {}, {}, scale, present(offset), {}});
+  const Extras with{{}, present(out_scale), {}, {}, {}, {}};
+  write_product(out, with.scale.defined() ? value.mul(scale_of(with.scale).reshape({-1})) : value, with);
+}
+
+}  // namespace sim::grouped

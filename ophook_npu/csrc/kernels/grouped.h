@@ -1,0 +1,58 @@
+// Products of groups of rows, each with its expert's weight, in float, int8 and int4, and the feed-forward network of
+// two such products.
+#pragma once
+
+#include "kernels/activation.h"
+#include "kernels/quant.h"
+
+namespace sim::grouped {
+
+// ---- one product ---------------------------------------------------------------------------------------------------
+// What goes with one weight; an undefined tensor is absent.
+struct Extras {
+  at::Tensor bias, scale, offset, antiquant_scale, antiquant_offset;
+  at::Tensor row_scale;  // of the rows of x
+};
+
+// ---- groups of rows ------------------------------------------------------------------------------------------------
+struct Lists {
+  const Tensors &bias, &scale, &offset, &antiquant_scale, &antiquant_offset, &row_scale;
+};
+
+// ---- feed-forward --------------------------------------------------------------------------------------------------
+struct Layer {
+  const at::Tensor &weight, &bias, &scale, &antiquant_scale, &antiquant_offset;
+  Extras of(int64_t expert, bool experts) const {
+    auto pick = [&](const at::Tensor& all) { return all.defined() && experts ? all[expert] : all; };
+    return {pick(bias), pick(scale), {}, pick(antiquant_scale), pick(antiquant_offset), {}};
+  }
+};
+
+enum GroupType : int64_t { kNoGroups = -1, kRows = 0, kInner = 2 };
+const char* activation_of(int64_t act_type);
+void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists,
+                     const std::vector<quant::Group>& groups, int64_t group_type, const std::string& activation,
+                     const Tensors& out);
+std::vector<quant::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, int64_t group_type);
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item);
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
+             int64_t act_type, std::initializer_list<Tensors> absent);
+void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
+                       const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
+                       const at::Tensor& out);
+void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Layer& first, const Layer& second,
+                  const at::Tensor& scale, const at::Tensor& offset, const std::string& activation, bool fast,
+                  const at::Tensor& out);
+
+// ---- one quantized product -----------------------------------------------------------------------------------------
+void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
+                           const at::Tensor& out_scale, bool transposed);
+void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                      const at::Tensor& bias, const at::Tensor& out);
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale);
+void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
+                             const at::Tensor& out);
+
+}  // namespace sim::grouped

@@ -1,0 +1,158 @@
+#include "kernels/moe.h"
+
+namespace sim::moe {
+
+void rows_of_tokens(const char* name, const at::Tensor& tensor) {
+  SIM_CHECK(tensor.dim() == 2, name, " must have 2 dimensions, it has shape ", tensor.sizes());
+}
+
+void not_padded(bool padded) { SIM_CHECK(!padded, "padded_mode is not simulated"); }
+
+void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept) {
+  rows_of_tokens("tokens", tokens);
+  SIM_CHECK(indices.dim() == 1 || indices.dim() == 2, "indices (tokens) or (tokens, topk) expected, got ",
+            indices.sizes());
+  SIM_CHECK(indices.size(0) == tokens.size(0), indices.size(0), " rows of indices for ", tokens.size(0), " tokens");
+  SIM_CHECK(kept >= 0 && kept <= indices.numel(), "num_out_tokens ", kept, " of ", indices.numel());
+}
+
+void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens) {
+  const int64_t topk = probs.defined() ? probs.numel() / std::max<int64_t>(tokens, 1) : 1;
+  SIM_CHECK(sorted.numel() == tokens * topk, sorted.numel(), " sorted_indices for ", tokens, " tokens of ", topk,
+            " experts");
+}
+
+static int64_t topk_of(const at::Tensor& probs) { return probs.defined() && probs.dim() == 2 ? probs.size(1) : 1; }
+
+Tensors permute(const at::Tensor& tokens, const at::Tensor& indices, int64_t kept) {
+  const int64_t topk = indices.dim() == 2 ? indices.size(1) : 1;
+  auto order = at::argsort(indices.flatten(), true, 0, false);
+  return {tokens.index_select(0, order.narrow(0, 0, kept).div(topk, "floor")), at::argsort(order, true, 0, false), {}};
+}
+
+// Rows of `permuted` in the order of the tokens; zeros for those that were dropped.
+at::Tensor in_order(const at::Tensor& permuted, const at::Tensor& sorted) {
+  auto rows = sorted.to(at::kLong);
+  auto there = rows.lt(permuted.size(0));
+  return at::mul(wide(permuted).index_select(0, rows.masked_fill(there.logical_not(), 0)), there.unsqueeze(1));
+}
+
+at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk) {
+  return rows.reshape({-1, topk, rows.size(1)}).sum(1);
+}
+
+at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs) {
+  auto rows = in_order(permuted, sorted);
+  if (probs.defined()) rows = at::mul(rows, wide(probs).reshape({-1, 1}));
+  return sum_of_experts(rows, topk_of(probs));
+}
+
+Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& sorted,
+                           const at::Tensor& probs, at::IntArrayRef sizes) {
+  auto rows = sorted.to(at::kLong), kept = rows.lt(sizes[0]);
+  auto each = wide(grad).repeat_interleave(topk_of(probs), 0);  // of every choice
+  at::Tensor of_probs;
+  if (probs.defined()) {
+    of_probs = at::mul(in_order(permuted, sorted), each).sum(1);
+    each = at::mul(each, wide(probs).reshape({-1, 1}));
+  }
+  auto out = at::zeros(sizes, each.options());
+  auto places = kept.nonzero().squeeze(1);
+  return {out.index_copy_(0, rows.index_select(0, places), each.index_select(0, places)), of_probs};
+}
+
+// ---- by a map (tokens, experts) of who goes where ------------------------------------------------------------------
+// Padded, every expert has the same number of rows, its own tokens first; else it has a row for each of its tokens.
+static at::Tensor tokens_of_experts(const at::Tensor& map, int64_t rows, bool padded) {
+  auto by_expert = map.to(at::kBool).t();
+  if (!padded) return by_expert.nonzero().select(1, 1);
+  return at::argsort(by_expert.to(at::kByte), true, 1, true).narrow(1, 0, divided(rows, map.size(1))).flatten();
+}
+
+// The place in (tokens, experts), flattened, of each row.
+static at::Tensor places_in_map(const at::Tensor& tokens, const at::Tensor& map, bool padded) {
+  const int64_t experts = map.size(1);
+  auto expert = padded ? at::arange(experts, at::kLong).repeat_interleave(divided(tokens.numel(), experts))
+                       : map.to(at::kBool).t().nonzero().select(1, 0);
+  return tokens.mul(experts).add(expert);
+}
+
+void mapped(const at::Tensor& map, int64_t rows, bool padded) {
+  rows_of_tokens("routing_map", map);
+  const int64_t parts = map.size(padded ? 1 : 0);
+  SIM_CHECK(parts && rows % parts == 0, rows, " rows for ", parts, padded ? " experts" : " tokens");
+}
+
+// What phase 1 cannot see.
+static void as_many(const at::Tensor& tokens, int64_t rows) {
+  SIM_CHECK(tokens.numel() == rows, "routing_map has ", tokens.numel(), " choices for ", rows, " rows");
+}
+
+Tensors permute_by_map(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, bool padded,
+                       int64_t rows) {
+  auto from = tokens_of_experts(map, rows, padded);
+  as_many(from, rows);
+  return {tokens.index_select(0, from), padded ? from : at::argsort(from, true, 0, false),
+          probs.defined() ? probs.flatten().index_select(0, places_in_map(from, map, padded)) : at::Tensor()};
+}
+
+Tensors permute_by_map_backward(const at::Tensor& grad, const at::Tensor& grad_probs, const at::Tensor& map,
+                                bool padded, at::IntArrayRef sizes) {
+  auto from = tokens_of_experts(map, grad.size(0), padded);
+  as_many(from, grad.size(0));
+  auto out = at::zeros(sizes, wide(grad).options()).index_add_(0, from, wide(grad));
+  if (!grad_probs.defined()) return {out, {}};
+  auto all = at::zeros({map.numel()}, wide(grad_probs).options())
+                 .index_add_(0, places_in_map(from, map, padded), wide(grad_probs));
+  return {out, all.reshape(map.sizes())};
+}
+
+// Padded, sorted_indices names the token of each row; else, token by token, the rows of its choices.
+Tensors unpermute_by_map(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& map,
+                         const at::Tensor& probs, bool padded, at::IntArrayRef sizes) {
+  at::Tensor rows, of_rows, kept_probs;
+  auto order = sorted.to(at::kLong);
+  auto value = wide(permuted);
+  if (padded) {
+    if (probs.defined()) {
+      auto each = probs.flatten().index_select(0, places_in_map(order, probs, true));
+      value = at::mul(value, wide(each).unsqueeze(1));
+      kept_probs = each;
+    }
+    rows = at::argsort(order, true, 0, false);
+    of_rows = order.index_select(0, rows);
+    value = at::zeros(sizes, value.options()).index_add_(0, order, value);
+  } else {
+    value = value.index_select(0, order);
+    if (probs.defined()) {
+      auto each = probs.masked_select(map.to(at::kBool));
+      as_many(each, permuted.size(0));
+      value = at::mul(value, wide(each).unsqueeze(1));
+      kept_probs = each;
+    }
+    value = sum_of_experts(value, divided(permuted.size(0), sizes[0]));
+  }
+  return {value, rows, of_rows, kept_probs};
+}
+
+Tensors unpermute_by_map_backward(const at::Tensor& grad, const at::Tensor& rows, const at::Tensor& tokens,
+                                  const at::Tensor& map, const at::Tensor& permuted, const at::Tensor& probs,
+                                  bool padded) {
+  const int64_t count = rows.numel();
+  at::Tensor of_probs;
+  auto row = rows.to(at::kLong);  // of each choice, token by token
+  auto token = padded ? tokens.to(at::kLong) : at::arange(count, at::kLong).div(divided(count, grad.size(0)), "floor");
+  auto each = wide(grad).index_select(0, token);
+  if (probs.defined()) {
+    auto place = padded ? token.mul(probs.size(1)).add(row.div(divided(count, probs.size(1)), "floor"))
+                        : map.to(at::kBool).flatten().nonzero().squeeze(1);
+    as_many(place, count);
+    auto to_probs = at::mul(each, wide(permuted).index_select(0, row)).sum(1);
+    auto all = at::zeros({probs.numel()}, to_probs.options()).index_add_(0, place, to_probs);
+    of_probs = all.reshape(probs.sizes());
+    each = at::mul(each, wide(probs).flatten().index_select(0, place).unsqueeze(1));
+  }
+  return {at::zeros({count, grad.size(1)}, each.options()).index_copy_(0, row, each), of_probs};
+}
+
+}  // namespace sim::moe

@@ -1,0 +1,42 @@
+// Mixture of experts: tokens in the order of their experts, and back. sorted_indices says for each of tokens x topk
+// choices, in the order of the tokens, which row of the permuted tokens it is; a row behind the last was dropped.
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::moe {
+
+// ---- what must hold ------------------------------------------------------------------------------------------------
+void rows_of_tokens(const char* name, const at::Tensor& tensor);
+void not_padded(bool padded);
+void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept);
+void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens);
+void mapped(const at::Tensor& map, int64_t rows, bool padded);
+
+// ---- by the experts of each token ----------------------------------------------------------------------------------
+// The permuted tokens and sorted_indices.
+Tensors permute(const at::Tensor& tokens, const at::Tensor& indices, int64_t kept);
+// Rows of `permuted` in the order of the tokens; zeros for those that were dropped.
+at::Tensor in_order(const at::Tensor& permuted, const at::Tensor& sorted);
+at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk);
+at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs);
+// Of the permuted tokens, of `sizes`, and of the probabilities; the latter undefined where there are none, here and
+// below.
+Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& sorted,
+                           const at::Tensor& probs, at::IntArrayRef sizes);
+
+// ---- by a map (tokens, experts) of who goes where
+// -------------------------------------------------------------------- The permuted tokens, sorted_indices and the
+// tokens' probabilities.
+Tensors permute_by_map(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, bool padded,
+                       int64_t rows);
+Tensors permute_by_map_backward(const at::Tensor& grad, const at::Tensor& grad_probs, const at::Tensor& map,
+                                bool padded, at::IntArrayRef sizes);
+// The tokens, of `sizes`; padded, the rows token by token and the token of each; the probabilities that counted.
+Tensors unpermute_by_map(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& map,
+                         const at::Tensor& probs, bool padded, at::IntArrayRef sizes);
+Tensors unpermute_by_map_backward(const at::Tensor& grad, const at::Tensor& rows, const at::Tensor& tokens,
+                                  const at::Tensor& map, const at::Tensor& permuted, const at::Tensor& probs,
+                                  bool padded);
+
+}  // namespace sim::moe

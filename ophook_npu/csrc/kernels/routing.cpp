@@ -1,0 +1,255 @@
+#include "kernels/routing.h"
+
+#include <limits>
+
+#include "kernels/quant.h"
+
+namespace sim::routing {
+
+using namespace sim::quant;
+
+// ---- choice --------------------------------------------------------------------------------------------------------
+// Of equal values the first comes first.
+static at::Tensor first_of(const at::Tensor& values, int64_t count) {
+  return at::argsort(values, /*stable=*/true, -1, /*descending=*/true).narrow(-1, 0, count);
+}
+
+void gating(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups, int64_t mode,
+            int64_t renorm, int64_t norm) {
+  SIM_CHECK(x.dim() == 2, "x (rows, experts) expected, got ", x.sizes());
+  if (bias.defined()) shape(bias, {x.size(1)});
+  SIM_CHECK(groups >= 1 && x.size(1) % groups == 0, "group_count ", groups, " for ", x.size(1), " experts");
+  SIM_CHECK(groups_kept >= 1 && groups_kept <= groups, "k_group ", groups_kept, " of group_count ", groups);
+  SIM_CHECK(k >= 1 && k <= x.size(1) / groups * groups_kept, "k ", k, "; allowed: 1 to ",
+            x.size(1) / groups * groups_kept);
+  SIM_CHECK(mode == 0 || mode == 1, "group_select_mode ", mode, "; allowed: 0 (largest), 1 (sum of the two largest)");
+  SIM_CHECK(mode == 0 || x.size(1) / groups > 1, "group_select_mode 1 needs two experts a group");
+  SIM_CHECK(renorm == 0, "renorm ", renorm, " is not simulated; allowed: 0");
+  SIM_CHECK(norm == 0 || norm == 1, "norm_type ", norm, "; allowed: 0 (softmax), 1 (sigmoid)");
+}
+
+Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups,
+                     int64_t mode, bool sigmoid, double factor, double eps) {
+  auto weights = sigmoid ? at::sigmoid(wide(x)) : at::softmax(wide(x), -1);
+  auto rank = bias.defined() ? weights.add(wide(bias)) : weights;
+  if (groups > 1) {
+    auto grouped = rank.reshape({x.size(0), groups, -1});
+    auto score = mode == 0 ? grouped.amax(-1) : std::get<0>(grouped.topk(2)).sum(-1);
+    auto dropped = at::full({x.size(0), groups}, true, score.options().dtype(at::kBool))
+                       .scatter_(1, first_of(score, groups_kept), false);
+    rank = grouped.masked_fill(dropped.unsqueeze(-1), -std::numeric_limits<double>::infinity()).reshape(x.sizes());
+  }
+  auto chosen = first_of(rank, k);
+  auto kept = weights.gather(1, chosen);
+  if (sigmoid) kept = kept.div(kept.sum(-1, true).add(eps));
+  return {kept.mul(factor), chosen, weights};
+}
+
+// A finished row goes to the expert behind the last.
+static at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& finished, int64_t experts) {
+  return finished.defined() ? chosen.masked_fill(finished.unsqueeze(-1), experts) : chosen;
+}
+
+void chosen_like(const at::Tensor& x, int64_t k, const at::Tensor& out) {
+  Dims sizes = x.sizes().vec();
+  sizes.back() = k;
+  shape(out, sizes);
+}
+
+Tensors gating_softmax(const at::Tensor& x, const at::Tensor& finished, int64_t k, bool late) {
+  auto weights = at::softmax(wide(x), -1);
+  auto chosen = first_of(late ? wide(x) : weights, k);
+  auto kept = late ? at::softmax(wide(x).gather(-1, chosen), -1) : weights.gather(-1, chosen);
+  return {kept, unless_finished(chosen, finished, x.size(-1)), weights};
+}
+
+at::Tensor numbers_of_choices(at::IntArrayRef sizes) {
+  const int64_t all = c10::multiply_integers(sizes);
+  return at::arange(all, at::kInt).reshape({sizes.back(), -1}).t().reshape(sizes);
+}
+
+at::Tensor ends_of_experts(const at::Tensor& sorted, int64_t experts) {
+  return at::searchsorted(sorted, at::arange(experts, sorted.options()), /*out_int32=*/false, /*right=*/true);
+}
+
+// ---- rows in the order of the experts ------------------------------------------------------------------------------
+void routed(const at::Tensor& x, const at::Tensor& expert_idx) {
+  SIM_CHECK(x.dim() == 2 && expert_idx.dim() == 2 && x.size(0) == expert_idx.size(0),
+            "x (rows, hidden) and expert_idx (rows, k) expected, got ", x.sizes(), " and ", expert_idx.sizes());
+}
+
+Tensors init_routing(const at::Tensor& x, const at::Tensor& row_idx, const at::Tensor& expert_idx, int64_t active) {
+  auto flat = expert_idx.flatten();
+  auto order = at::argsort(flat, true, 0, false);
+  auto from = row_idx.flatten().to(at::kLong).index_select(0, order);
+  return {x.index_select(0, from.narrow(0, 0, active * expert_idx.size(1)).remainder(x.size(0))),
+          at::empty_like(from).scatter_(0, from, at::arange(from.numel(), from.options())),
+          flat.index_select(0, order)};
+}
+
+struct Routing {
+  at::Tensor order;    // of all choices; the active ones first, by expert
+  at::Tensor experts;  // of the active ones, from 0
+  int64_t active;
+  at::Tensor counts;  // of each expert
+};
+
+static Routing route(const at::Tensor& expert_idx, int64_t first, int64_t last) {
+  auto flat = expert_idx.flatten().to(at::kLong);
+  flat = flat.masked_fill(flat.lt(first), std::numeric_limits<int32_t>::max());
+  auto order = at::argsort(flat, true, 0, false);
+  auto experts = flat.index_select(0, order);
+  const int64_t active = experts.lt(last).sum().item<int64_t>();
+  experts = experts.narrow(0, 0, active).sub(first);
+  return {order, experts, active, at::bincount(experts, {}, last - first)};
+}
+
+// With a capacity every expert has that many rows, filled up with zeros; what comes later is dropped. Gives for each
+// active choice its row, -1 for a dropped one.
+static at::Tensor rows_within(const Routing& routing, int64_t capacity) {
+  auto starts = routing.counts.cumsum(0).sub(routing.counts);
+  auto rank = at::arange(routing.active, at::kLong).sub(starts.index_select(0, routing.experts));
+  return routing.experts.mul(capacity).add(rank).masked_fill_(rank.ge(capacity), -1);
+}
+
+struct Routed {
+  const at::Tensor &rows, &places, &scale;
+};
+
+static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, int64_t capacity, int64_t quantization,
+                      bool by_row, const at::Tensor& scale, const at::Tensor& offset, const Routed& out) {
+  auto all_rows = out.rows.reshape({-1, x.size(1)});
+  auto order = routing.order.narrow(0, 0, routing.active), experts = routing.experts;
+  auto to = capacity ? rows_within(routing, capacity) : at::arange(routing.active, at::kLong);
+  if (by_row) {
+    write(out.places, routing.order.to(out.places.scalar_type()));
+  } else {
+    out.places.fill_(-1);
+    out.places.scatter_(0, order, to.to(out.places.scalar_type()));
+  }
+  auto moved = (to.ge(0).logical_and(to.lt(all_rows.size(0)))).nonzero().squeeze(1);
+  order = order.index_select(0, moved);
+  experts = experts.index_select(0, moved);
+  to = to.index_select(0, moved);
+  auto tokens = order.div(k, "floor");
+  if (capacity) all_rows.zero_();
+  if (capacity && out.scale.defined()) out.scale.zero_();
+  if (quantization == kNone) {
+    all_rows.index_copy_(0, to, x.index_select(0, tokens));
+    if (scale.defined() && out.scale.defined()) out.scale.index_copy_(0, to, scale.index_select(0, tokens));
+  } else {
+    auto value = wide(x).index_select(0, tokens);
+    if (quantization == kStatic) {
+      value = value.mul(scale.reshape({-1})[0]).add(offset.reshape({-1})[0]);
+    } else {
+      if (scale.defined()) value = value.mul(scale.size(0) == 1 ? scale : scale.index_select(0, experts));
+      auto result = symmetric(value, largest(all_rows));
+      value = result.value;
+      out.scale.index_copy_(0, to, result.scale);
+    }
+    all_rows.index_copy_(0, to, saturated(value, all_rows));
+  }
+  if (!all_rows.is_alias_of(out.rows)) out.rows.copy_(all_rows.reshape(out.rows.sizes()));
+}
+
+void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t experts, int64_t capacity, int64_t pad,
+                int64_t quantization, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& rows,
+                const at::Tensor& places) {
+  routed(x, expert_idx);
+  SIM_CHECK(pad == 0 || pad == 1, "drop_pad_mode ", pad, "; allowed: 0, 1");
+  SIM_CHECK(pad == 0 || (capacity > 0 && experts > 0), "drop_pad_mode 1 needs expert_capacity and expert_num, got ",
+            capacity, " and ", experts);
+  SIM_CHECK(quantization >= kNone && quantization <= kDynamic, "quant_mode ", quantization,
+            " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic)");
+  SIM_CHECK(quantization != kStatic || (scale.defined() && offset.defined()),
+            "static quantization needs scale and offset");
+  SIM_CHECK(quantization == kNone || x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
+  if (pad) shape(rows, {experts, capacity, x.size(1)});
+  shape(places, {expert_idx.numel()});
+  if (quantization == kNone) same_dtype({x, rows});
+}
+
+// Kinds: sums up to each expert, counts, or rows of an expert and its count for those that have any.
+static void write_counts(const Routing& routing, int64_t kind, int64_t first, const at::Tensor& out) {
+  if (!out.defined()) return;
+  if (kind < 2) return write(out, (kind == 0 ? routing.counts.cumsum(0) : routing.counts).to(out.scalar_type()));
+  auto some = routing.counts.nonzero().squeeze(1);
+  out.zero_();
+  out.narrow(0, 0, some.numel()).select(1, 0).copy_(some.add(first));
+  out.narrow(0, 0, some.numel()).select(1, 1).copy_(routing.counts.index_select(0, some));
+}
+
+void init_routing_v3(const at::Tensor& x, const at::Tensor& expert_idx, const at::Tensor& scale,
+                     const at::Tensor& offset, int64_t capacity, int64_t experts, int64_t kind, bool counts_asked,
+                     int64_t quantization, const Dims& range, bool by_row, const at::Tensor& rows,
+                     const at::Tensor& places, const at::Tensor& counts, const at::Tensor& row_scale) {
+  const int64_t first = range.empty() ? 0 : range[0], last = range.empty() ? experts : range[1];
+  auto routing = route(expert_idx, first, last);
+  move_rows(x, routing, expert_idx.size(1), capacity, quantization, by_row, scale, offset, {rows, places, row_scale});
+  if (counts_asked) write_counts(routing, kind, first, counts);
+}
+
+void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at::Tensor& scale,
+                     const at::Tensor& offset, int64_t capacity, int64_t experts, int64_t counts_kind,
+                     bool before_asked, int64_t quantization, const at::Tensor& rows, const at::Tensor& places,
+                     const at::Tensor& counts, const at::Tensor& before, const at::Tensor& row_scale) {
+  const int64_t last = experts ? experts : expert_idx.numel() ? expert_idx.max().item<int64_t>() + 1 : 0;
+  auto routing = route(expert_idx, 0, last);
+  move_rows(x, routing, expert_idx.size(1), capacity, quantization, false, scale, offset, {rows, places, row_scale});
+  if (counts_kind && !capacity) write_counts(routing, counts_kind - 1, 0, counts);
+  if (before_asked) write_counts(routing, 1, 0, before);
+}
+
+// ---- and back ------------------------------------------------------------------------------------------------------
+void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& bias, const at::Tensor& scales,
+                    const at::Tensor& experts, int64_t mode, const at::Tensor& out) {
+  SIM_CHECK(mode >= 0 && mode <= 3, "drop_pad_mode ", mode, "; allowed: 0 to 3");
+  SIM_CHECK(!bias.defined() || experts.defined(), "a bias needs the experts of the rows");
+  const int64_t k = scales.defined() ? scales.size(1) : 1;
+  shape(out, {divided(places.numel(), k), rows.size(-1)});
+}
+
+at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& skip1, const at::Tensor& skip2,
+                    const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row) {
+  const int64_t k = scales.defined() ? scales.size(1) : 1, tokens = divided(places.numel(), k);
+  auto place = places.to(at::kLong);
+  place = by_row ? place.reshape({tokens, k}) : place.reshape({k, tokens}).t();
+  auto kept = place.ge(0).unsqueeze(-1);
+  auto value = wide(rows)
+                   .reshape({-1, rows.size(-1)})
+                   .index_select(0, place.clamp_min(0).flatten())
+                   .reshape({tokens, k, -1})
+                   .mul(kept);
+  if (bias.defined())
+    value = value.add(wide(bias).index_select(0, experts.flatten().to(at::kLong)).reshape({tokens, k, -1}));
+  if (scales.defined()) value = value.mul(wide(scales).unsqueeze(-1));
+  value = value.sum(1);
+  for (const at::Tensor& skip : {skip1, skip2})
+    if (skip.defined()) value = value.add(wide(skip));
+  return value;
+}
+
+// ---- from the order of the devices that sent them ------------------------------------------------------------------
+void re_routed(const at::Tensor& tokens, const at::Tensor& counts, int64_t kind, int64_t index_kind,
+               const at::Tensor& out) {
+  SIM_CHECK(counts.dim() == 2, "expert_token_num_per_rank (ranks, experts) expected, got ", counts.sizes());
+  SIM_CHECK(kind == 1, "expert_token_num_type ", kind, " is not simulated; allowed: 1");
+  SIM_CHECK(index_kind == 0, "idx_type ", index_kind, " is not simulated; allowed: 0");
+  like(out, tokens);
+}
+
+Tensors re_route(const at::Tensor& tokens, const at::Tensor& counts, const at::Tensor& scales) {
+  auto sizes = counts.to(at::kLong).contiguous();
+  const int64_t all = sizes.sum().item<int64_t>();
+  SIM_CHECK(all == tokens.size(0), "expert_token_num_per_rank has ", all, " tokens, there are ", tokens.size(0));
+  auto starts = sizes.flatten().cumsum(0).sub(sizes.flatten()).reshape(sizes.sizes());
+  // Which pair of rank and expert each row belongs to, in the new order, and its place among theirs.
+  auto by_expert = sizes.t().flatten();
+  auto first = starts.t().flatten().repeat_interleave(by_expert);
+  auto before = by_expert.cumsum(0).sub(by_expert).repeat_interleave(by_expert);
+  auto from = at::arange(all, at::kLong).sub(before).add(first);
+  return {tokens.index_select(0, from), scales.defined() ? scales.index_select(0, from) : at::Tensor(), from,
+          sizes.sum(0)};
+}
+
+}  // namespace sim::routing

@@ -1,0 +1,74 @@
+#include "kernels/vocabulary.h"
+
+#include <ATen/TensorOperators.h>
+
+namespace sim::vocabulary {
+
+// Which targets another device has: a bit each, the first in the highest bit; bits behind the last are set.
+static at::Tensor weights_of_bits() { return at::tensor({128, 64, 32, 16, 8, 4, 2, 1}, at::kByte); }
+static at::Tensor packed(const at::Tensor& flags) {
+  at::Tensor whole = at::ones({(flags.numel() + 7) / 8 * 8}, at::kByte);
+  whole.narrow(0, 0, flags.numel()).copy_(flags);
+  return (whole.reshape({-1, 8}) * weights_of_bits()).sum(1).to(at::kByte);
+}
+static at::Tensor unpacked(const at::Tensor& bits, int64_t count) {
+  return bits.unsqueeze(1).bitwise_and(weights_of_bits()).ne(0).flatten().narrow(0, 0, count);
+}
+
+void multiplies(const at::Tensor& input, const at::Tensor& weight) {
+  SIM_CHECK(input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1),
+            "input (batch, hidden) and weight (slice, hidden) expected, got ", input.sizes(), " and ", weight.sizes());
+  of_dtype("input", input, {at::kHalf, at::kBFloat16});
+  same_dtype({input, weight});
+}
+
+void no_smoothing(double smoothing) { SIM_CHECK(smoothing == 0, "label_smoothing ", smoothing, "; allowed: 0"); }
+
+void indices(int64_t first, int64_t last, const at::Tensor& weight) {
+  SIM_CHECK(first >= 0 && last >= first && last - first < weight.size(0), "indices ", first, " to ", last,
+            " for a slice of ", weight.size(0));
+}
+
+void absent(const at::Tensor& tensor) { SIM_CHECK(!tensor.defined(), "input and weight must be absent"); }
+
+void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax) {
+  SIM_CHECK(softmax.defined() || (max.defined() && sum.defined()),
+            "either softmax, or logits_max and sum_exp_logits, must be there");
+}
+
+static at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) {
+  return at::matmul(wide(input), wide(weight).t());
+}
+
+void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
+             const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
+             const at::Tensor& masked_target, const at::Tensor& logits) {
+  at::Tensor all = logits_of(input, weight), most = std::get<0>(all.max(1)), less = all - most.unsqueeze(1);
+  at::Tensor elsewhere = target.lt(first) | target.gt(last);
+  at::Tensor row = at::where(elsewhere, 0, target - first);
+  write(max, most);
+  write(sum, less.exp().sum(1));
+  write(predicted, at::where(elsewhere, 0, less.gather(1, row.to(at::kLong).unsqueeze(1)).squeeze(1)));
+  write(mask, packed(elsewhere));
+  write(masked_target, row);
+  write_asked(logits, all);
+}
+
+at::Tensor probabilities(const at::Tensor& logits, const at::Tensor& max, const at::Tensor& sum) {
+  return at::exp(wide(logits) - max.unsqueeze(1)) / sum.unsqueeze(1);
+}
+
+void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask,
+               const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,
+               const at::Tensor& input_grad, const at::Tensor& weight_grad) {
+  at::Tensor d = softmax.defined() ? softmax.clone() : probabilities(logits_of(input, weight), max, sum);
+  int64_t batch = d.size(0);
+  at::Tensor here = unpacked(mask, batch).logical_not().to(d.scalar_type()),
+             place = masked_target.to(at::kLong).unsqueeze(1);
+  d.scatter_add_(1, place, -here.unsqueeze(1));
+  d = d * grad.unsqueeze(1);
+  write(input_grad, at::matmul(d, wide(weight)));
+  write(weight_grad, at::matmul(d.t(), wide(input)));
+}
+
+}  // namespace sim::vocabulary

@@ -1,0 +1,23 @@
+// Cross entropy over a vocabulary that is sliced over devices, fused with the product that makes the logits: each
+// device has the logits (batch, slice) of its slice; between the first two operators the caller reduces over the
+// devices.
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::vocabulary {
+
+void multiplies(const at::Tensor& input, const at::Tensor& weight);
+void no_smoothing(double smoothing);
+void indices(int64_t first, int64_t last, const at::Tensor& weight);
+void absent(const at::Tensor& tensor);
+void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax);
+void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
+             const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
+             const at::Tensor& masked_target, const at::Tensor& logits);
+at::Tensor probabilities(const at::Tensor& logits, const at::Tensor& max, const at::Tensor& sum);
+void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask,
+               const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,
+               const at::Tensor& input_grad, const at::Tensor& weight_grad);
+
+}  // namespace sim::vocabulary
