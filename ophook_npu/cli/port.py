@@ -102,13 +102,23 @@ def register(app: typer.Typer) -> None:
             with progress(console, lambda: "port: graph mode; Ctrl-C leaves the rest of it out"):
                 status = _traced(port) or status
         report = port.result()
+        html, out = (_of_rank(path) for path in (html, out))
         if html is not None:
             port.html(html, title=" ".join(program), lang=lang)
         if out is not None:
             out.write_text(json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
         sys.stdout.flush()
-        print(shown(report.text(lang)), file=sys.stderr)
+        if os.environ.get("RANK", "0") == "0":
+            print(shown(report.text(lang)), file=sys.stderr)
         raise typer.Exit(status or int(any(report.of(kind) for kind in wanted)))
+
+
+def _of_rank(path: Path | None) -> Path | None:
+    """Where this rank writes: ``{rank}`` in a name is its number; without it, only rank 0 writes."""
+    rank = os.environ.get("RANK", "0")
+    if path is None or (rank != "0" and "{rank}" not in path.name):
+        return None
+    return path.with_name(path.name.replace("{rank}", rank))
 
 
 def _traced(port: Port) -> int:

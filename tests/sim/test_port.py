@@ -164,6 +164,11 @@ def test_a_program_for_cuda_on_the_command_line(run_python, tmp_path):
     assert "能否在昇腾上运行" in text and "可以在 Ascend910B4 上运行" in done.stderr
 
 
+def test_collectives_of_two_ranks_are_counted_and_what_hccl_lacks_is_found(launch):
+    done = launch("port_collectives.py", 2)
+    assert done.returncode == 0 and "found" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_module_ended_by_ctrl_c_leaves_a_report(run_python, tmp_path):
     package, data = tmp_path / "mine", tmp_path / "report.json"
     package.mkdir()

@@ -24,6 +24,8 @@ from ophook_npu.observe.port.where import NOWHERE, Finder, Where
 _Tensor = torch.Tensor
 _NO_DEVICE = ("cpu", "meta")
 _MOVES = {torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default}
+COLLECTIVES = ("c10d", "_c10d_functional")
+"""The namespaces of operators that ranks run together."""
 _COPIES = {torch.ops.aten.clone.default, torch.ops.aten.contiguous.default}
 
 
@@ -123,7 +125,11 @@ class Calls(Observer):
             failed = str(error)
             if not self._go_on or not rescue.is_refusal(error):
                 raise
-            result = rescue.on_cpu(op, args, kwargs, error)
+            try:
+                result = rescue.on_cpu(op, args, kwargs, error)
+            except BaseException:
+                self._count(made, place, 0).failed = failed
+                raise
         finally:
             if asks:
                 self.seen_of[made] = self._device.seen()  # type: ignore[union-attr]
@@ -131,7 +137,9 @@ class Calls(Observer):
         if place.phase == "forward":
             self._finder.remember(place)
         tally = self._count(made, place, int(waited > 0 and failed is None and not local.fallbacks))
-        if op in _MOVES or op in _COPIES:
+        if getattr(op, "namespace", "") in COLLECTIVES:
+            tally.bytes += _size(_unique(args, kwargs))
+        elif op in _MOVES or op in _COPIES:
             _note_move(tally, op, args, kwargs, result)
         if failed is not None:
             tally.failed = failed

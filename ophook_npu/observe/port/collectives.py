@@ -1,50 +1,41 @@
-"""The collectives of a program, against what HCCL offers."""
+"""The collectives of a program, against what HCCL offers.
+
+What torch_npu refuses of them fails here as on hardware, and is found by that. What some products refuse is a list.
+"""
 
 from __future__ import annotations
 
 import torch
 
-from ophook_npu.observe.port.calls import Calls
+from ophook_npu.observe.port.calls import COLLECTIVES, Calls
 from ophook_npu.observe.port.finding import Findings, key
 
-OFFERED = frozenset(
-    [
-        "allreduce_",
-        "allreduce_coalesced_",
-        "broadcast_",
-        "allgather_",
-        "_allgather_base_",
-        "allgather_coalesced_",
-        "allgather_into_tensor_coalesced_",
-        "reduce_scatter_",
-        "_reduce_scatter_base_",
-        "reduce_scatter_tensor_coalesced_",
-        "alltoall_",
-        "alltoall_base_",
-        "reduce_",
-        "send",
-        "recv_",
-        "scatter_",
-        "barrier",
-    ]
-)
-"""What torch_npu's ProcessGroupHCCL implements; of the others it says by itself that it does not."""
+_REDUCES = ("allreduce", "all_reduce", "reduce_")
+NOT_REDUCED = {"Ascend950": (torch.int64,)}
+"""By product family: what HCCL's pages leave out of the data types that it reduces elsewhere."""
 
-REDUCES = frozenset(["allreduce_", "allreduce_coalesced_", "reduce_", "reduce_scatter_", "_reduce_scatter_base_"])
-REDUCIBLE = (torch.float32, torch.float16, torch.bfloat16, torch.int8, torch.int16, torch.int32, torch.int64)
-"""The data types of HCCL's reductions."""
+
+def used(calls: Calls) -> list[tuple[str, int, int]]:
+    """(operator, calls, bytes of the tensors given), the most frequent first."""
+    found: dict[str, list[int]] = {}
+    for (op, signature, _), tally in list(calls.tallies.items()):
+        if getattr(op, "namespace", "") in COLLECTIVES and signature != "cpu":
+            entry = found.setdefault(op._name, [0, 0])
+            entry[0] += tally.count
+            entry[1] += tally.bytes
+    return sorted(((name, count, size) for name, (count, size) in found.items()), key=lambda row: -row[1])
 
 
 def judge(calls: Calls, into: Findings) -> None:
-    """Adds the collectives that HCCL has not, or not for their data type."""
+    """Adds the reductions that HCCL has not for their data type on some product."""
     for (op, signature, where), tally in list(calls.tallies.items()):
-        name = getattr(op, "_name", "")
-        if not name.startswith("c10d::") or signature == "cpu":
+        if getattr(op, "namespace", "") not in COLLECTIVES or signature == "cpu" or tally.failed is not None:
             continue
-        short = name.removeprefix("c10d::").split(".")[0]
+        if not op._schema.name.partition("::")[2].lstrip("_").startswith(_REDUCES):
+            continue
         types = {one[0] for one in signature if isinstance(one, tuple)}
-        if short not in OFFERED:
-            into.add(key("collective", "not_offered", name, where, "list"), tally.count)
-        elif short in REDUCES and types - set(REDUCIBLE):
-            wrong = ", ".join(sorted(str(one).removeprefix("torch.") for one in types - set(REDUCIBLE)))
-            into.add(key("collective", "reduces", name, where, "list", dtypes=wrong), tally.count)
+        for family, left_out in NOT_REDUCED.items():
+            if wrong := types & set(left_out):
+                names = ", ".join(sorted(str(one).removeprefix("torch.") for one in wrong))
+                found = key("collective", "reduces", op._name, where, "pages", dtypes=names, products=(family,))
+                into.add(found, tally.count)

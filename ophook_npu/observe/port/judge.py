@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ophook_npu.observe.port import rescue
-from ophook_npu.observe.port.calls import Calls, Tally
+from ophook_npu.observe.port.calls import COLLECTIVES, Calls, Tally
 from ophook_npu.observe.port.device import Seen
 from ophook_npu.observe.port.finding import Findings, key
 from ophook_npu.observe.port.where import Where
@@ -47,7 +47,8 @@ def _refused(name: str, tally: Tally, where: Where, seen: Seen, into: Findings) 
     if tally.failed is not None:
         own = rescue.is_simulator(tally.failed)
         code, known = ("not_simulated", "simulator") if own else ("refused_here", "torch_npu")
-        into.add(key("refused", code, name, where, known, message=brief(tally.failed)), tally.count)
+        kind = "collective" if name.partition("::")[0] in COLLECTIVES else "refused"
+        into.add(key(kind, code, name, where, known, message=brief(tally.failed)), tally.count)
     messages: dict[str, list[str]] = {}
     for family, _, message in seen.refused:
         said = message.replace(family, "{product}")

@@ -266,6 +266,7 @@ class Port:
             product=product,
             peaks=list(self._memory.peaks),
             alive=[(_short(where), size, count) for where, size, count in self._memory.alive],
+            collectives=collectives.used(self._calls),
             torch_npu=getattr(sys.modules.get("torch_npu"), "__version__", ""),
             steps=self.steps,
             calls=sum(t.count for t in on_device.values()),

@@ -33,6 +33,7 @@ class Report:
         transferred: transfer_to_npu was in force.
         peaks: bytes of device memory at the highest of each step.
         alive: (place, bytes, tensors) of what was alive at the peak, the largest first.
+        collectives: (operator, calls, bytes given) of those that ran with other ranks.
     """
 
     product: str
@@ -47,6 +48,7 @@ class Report:
     transferred: bool = False
     peaks: list[int] = dataclasses.field(default_factory=list)
     alive: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
+    collectives: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
 
     def of(self, kind: str) -> list[Finding]:
         return [one for one in self.findings if one.kind == kind]
@@ -109,6 +111,13 @@ class Report:
         if self.peaks:
             room = products().get(self.product, 0)
             lines.append(term("peak", lang, size=size(max(self.peaks)), room=size(room), product=self.product))
+        if self.collectives:
+            used = [
+                f"{name} {term('calls_per_step', lang, count=f'{self.per_step(count):.3g}')}, "
+                f"{term('bytes_per_step', lang, size=size(self.per_step(given)))}"
+                for name, count, given in self.collectives
+            ]
+            lines.append(term("collectives", lang, used="; ".join(used)))
         unknown = sum(one.count for one in self.findings if one.key.code == "not_simulated")
         if unknown:
             lines.append(term("unknown", lang, count=unknown))
@@ -166,6 +175,7 @@ class Report:
                 }
             )  # fmt: skip
         data |= {"peaks": self.peaks, "alive": [list(row) for row in self.alive]}
+        data["collectives"] = [list(row) for row in self.collectives]
         return {"format": FORMAT, **data, "verdict": self.verdict(), "stops": self.stops, "findings": findings}
 
 
@@ -203,7 +213,8 @@ def read(path: Path) -> Report:
         fields = {name: data[name] for name in _PLAIN}
         findings = [_finding(one) for one in data["findings"]]
         fields["peaks"] = [int(one) for one in data["peaks"]]
-        fields["alive"] = [(str(place), int(size), int(count)) for place, size, count in data["alive"]]
+        for name in ("alive", "collectives"):
+            fields[name] = [(str(of), int(one), int(other)) for of, one, other in data[name]]
         for name, kinds in _TYPES.items():
             if not isinstance(fields[name], kinds):
                 raise ValueError(f"{name} is {fields[name]!r}")

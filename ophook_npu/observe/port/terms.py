@@ -84,6 +84,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "first": ("What to look at first", "优先关注"),
     "found": ("{count} found", "共 {count} 项"),
+    "collectives": ("Collectives: {used}.", "集合通信：{used}。"),
     "peaks": ("Peak by step, of {size} on {product}", "各步峰值（{product} 共 {size}）"),
     "alive": ("Alive at the peak, by the line that made it", "峰值时存活的张量（按创建它的代码行）"),
     "step": ("step {number}", "第 {number} 步"),

@@ -335,13 +335,9 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("the peak does not fit, or leaves less than a tenth: {socs}", "a smaller batch, checkpointing, or sharding"),
         ("峰值放不下，或余量不足十分之一：{socs}", "减小批次、使用重计算或切分"),
     ),
-    "not_offered": (
-        ("torch_npu's ProcessGroupHCCL does not offer it", "use another collective, or a gloo group for it"),
-        ("torch_npu 的 ProcessGroupHCCL 不提供", "换用其他集合通信，或为其建立 gloo 进程组"),
-    ),
     "reduces": (
-        ("HCCL does not reduce {dtypes}", "reduce in float32 or int32"),
-        ("HCCL 不支持对 {dtypes} 归约", "以 float32 或 int32 归约"),
+        ("by its pages HCCL does not reduce {dtypes} on this product", "reduce in float32 or int32"),
+        ("按文档，HCCL 在该产品上不支持对 {dtypes} 归约", "以 float32 或 int32 归约"),
     ),
 }
 

@@ -114,7 +114,18 @@ def report():
         Finding(finding.key("fallback", "fallback", "aten::y", other), 1, 1024),
         Finding(finding.key("cuda", "source_import", "triton", NOWHERE, "source", instead="z"), 0),
     ]
-    return Report("Ascend910B4", "2.13.0", 2, 100, 5, 7, found, peaks=[1 << 20], alive=[("train.py:3", 1 << 19, 2)])
+    return Report(
+        "Ascend910B4",
+        "2.13.0",
+        2,
+        100,
+        5,
+        7,
+        found,
+        peaks=[1 << 20],
+        alive=[("train.py:3", 1 << 19, 2)],
+        collectives=[("c10d::allreduce_", 4, 320)],
+    )
 
 
 @pytest.mark.parametrize("lang", words.LANGUAGES)
@@ -201,3 +212,11 @@ def test_the_source_that_a_program_begins_with_is_found(tmp_path, monkeypatch):
 def test_a_number_of_steps_that_is_none_is_refused():
     with pytest.raises(OphookError, match="steps=0"):
         observe.Port(steps=0)
+
+
+def test_of_several_ranks_the_first_writes_or_each_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    assert command._of_rank(tmp_path / "a.json") == tmp_path / "a.json"
+    monkeypatch.setenv("RANK", "1")
+    assert command._of_rank(tmp_path / "a.json") is command._of_rank(None) is None
+    assert command._of_rank(tmp_path / "a{rank}.json") == tmp_path / "a1.json"
