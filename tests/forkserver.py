@@ -2,13 +2,15 @@
 
 Each program is a fork of one process that has imported torch, and done no more: before any device, stream or compiler
 is used, when it has no thread that matters. So a program finds what it would find after its first import; its working
-directory, arguments and streams are its own, and it ends as a program ends. What a test checks about importing itself,
-or about `ophook-npu run`, needs a process started anew.
+directory, arguments and streams are its own. What a test checks about importing itself, about how a process ends, or
+about `ophook-npu run`, needs a process started anew.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -19,9 +21,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 _LARGEST = 1 << 17  # bytes of a request: a message is sent whole or not at all
 
@@ -166,8 +169,28 @@ def run_program(arguments: Sequence[str]) -> None:
         runpy.run_path(arguments[0], run_name="__main__")
 
 
+def run_to_the_end(arguments: Sequence[str]) -> NoReturn:
+    """Run the program, wait for its threads and run what it registered for its exit, and end without taking apart what
+    the server imported: Python's modules and C++'s static objects take half a second, more than most programs. A
+    program that raises ends in Python's own way. What a test checks about the end itself needs a process started anew.
+    """
+    status: int | None = 0
+    try:
+        run_program(arguments)
+    except SystemExit as end:
+        if end.code is not None and not isinstance(end.code, int):
+            raise
+        status = end.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does before it ends
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.CDLL(None).fflush(None)
+    os._exit(status)
+
+
 if __name__ == "__main__":
     _request = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     os.chdir(_request["cwd"])
     os.environ.update(_request["environment"])
-    run_program(_request["arguments"])
+    run_to_the_end(_request["arguments"])

@@ -40,6 +40,17 @@ def test_exit_functions_run_and_buffers_are_written(server: ForkServer) -> None:
     assert server.run("-c", code, timeout=60).stdout == "raw buffered\nbye\n"
 
 
+def test_threads_are_waited_for_and_what_c_buffers_is_written(server: ForkServer) -> None:
+    late = "import threading, time; threading.Thread(target=lambda: (time.sleep(0.2), print('late'))).start()"
+    assert server.run("-c", late, timeout=60).stdout == "late\n"
+    assert server.run("-c", "import ctypes; ctypes.CDLL(None).printf(b'from C\\n')", timeout=60).stdout == "from C\n"
+
+
+def test_a_message_as_status_is_written_and_is_1(server: ForkServer) -> None:
+    done = server.run("-c", "import sys; sys.exit('no such file')", timeout=60)
+    assert (done.returncode, done.stderr) == (1, "no such file\n")
+
+
 def test_modules_and_scripts(server: ForkServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "amodule.py").write_text("import sys\nprint(__name__, sys.argv[1:])\n")
     monkeypatch.chdir(tmp_path)
