@@ -19,6 +19,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.sim.build import CSRC
 
 ROOT = CSRC / "ascendc"
+_RUNTIME_UNIT = 45_000  # bytes of the runtime's source that are compiled as one file
 _COMMON = (
     "-fPIC",
     "-fvisibility=hidden",
@@ -54,7 +55,7 @@ def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sour
     root = cache.cache_dir() / "ascendc" / folder / toolchain.digest([name, *keys])
 
     places: list[str] = []
-    if all(source.is_relative_to(CSRC) for source in sources if source.suffix == ".cpp"):
+    if all(source.is_relative_to(CSRC) or source.name == _ONE for source in sources if source.suffix == ".cpp"):
         # Ours go into the simulator's wheel: their debug information says nothing of where they were compiled.
         places = [f"-fdebug-prefix-map={cache.cache_dir()}=cache", f"-fdebug-prefix-map={os.getcwd()}=."]
 
@@ -73,18 +74,39 @@ def _key(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> list[str]
     return [toolchain.object_key(source, flags, roots, "ascendc"), named]
 
 
-def _library(folder: str, soname: str, sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path]) -> Path:
-    """Objects are made side by side, and each is used by every library that has it."""
+def _library(
+    folder: str, soname: str, sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path], unit: int = 0
+) -> Path:
+    """Objects are made side by side, and each is used by every library that has it. ``unit``: bytes of source that are
+    compiled as one file; 0: each by itself.
+    """
+    units = [found.sources for found in toolchain.units(toolchain.Library(soname, tuple(sources), unit=unit))]
     # Taken once: who edits a file meanwhile must not find this library under the new text's key.
-    keys = [_key(source, flags, roots) for source in sources]
+    keys = [[part for source in one for part in _key(source, flags, roots)] for one in units]
 
-    def compiled(source: Path, key: list[str]) -> Path:
-        return _run("objects", f"{source.stem}.o", key, (*flags, "-c"), [source])
+    def compiled(one: Sequence[Path], key: list[str]) -> Path:
+        return _run("objects", f"{one[0].stem}.o", key, (*flags, "-c"), [_as_one(one)])
 
     with ThreadPoolExecutor(toolchain.jobs()) as pool:
-        objects = list(pool.map(compiled, sources, keys))
+        objects = list(pool.map(compiled, units, keys))
     every = [part for key in keys for part in key]
     return _run(folder, soname, every, ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}"), objects)
+
+
+_ONE = "ophook_unit.cpp"
+
+
+def _as_one(sources: Sequence[Path]) -> Path:
+    """A file that includes them all, which is compiled quicker than each by itself; a single source as it is."""
+    if len(sources) == 1:
+        return sources[0]
+    text = "".join(f'#include "{source}"\n' for source in sources)
+    folder = cache.cache_dir() / "ascendc" / "units" / toolchain.digest([text])
+
+    def write(staging: Path) -> None:
+        (staging / _ONE).write_text(text)
+
+    return cache.publish(folder, write) / _ONE
 
 
 def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> str:
@@ -120,7 +142,7 @@ def runtime() -> Path:
     )
     sources = sorted((ROOT / "runtime").glob("*.cpp"))
     include = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'runtime'}")
-    return _library("runtime", RUNTIME, sources, (*flags, *include), [ROOT / "include", ROOT])
+    return _library("runtime", RUNTIME, sources, (*flags, *include), [ROOT / "include", ROOT], _RUNTIME_UNIT)
 
 
 def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:

@@ -118,6 +118,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             (*exported, *aten),
             (core, "libopapi.so"),
             (*here, *torch_link),
+            prefix=CSRC / "opapi" / "prefix.h",  # libopapi's own: compiled once for both
             needs=(aten_header,),
         ),
         Library(

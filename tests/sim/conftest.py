@@ -51,8 +51,9 @@ LATE = frozenset(
 )  # fmt: skip
 
 
+MODULES = ("torch", "torch_npu", "ophook_npu")
 # torchair takes longer to import than all else, and most programs compile graphs.
-MODULES = ("torch", "torch_npu", "ophook_npu", "torch._dynamo", "torchair")
+COMPILERS = ("torch._dynamo", "torchair")
 
 
 def _machine(options: Sequence[str]) -> dict[str, Any]:
@@ -96,7 +97,9 @@ class Programs:
         if server is None:
             if len(self._servers) == 2:  # each takes some memory, and most programs are like the one before
                 self._servers.pop(next(iter(self._servers))).close()
-            server = ForkServer([sys.executable], MODULES, environ)
+            # Packages are one test's: its server runs a program or two, which may import a compiler themselves.
+            alone = "ASCEND_CUSTOM_OPP_PATH" in environment
+            server = ForkServer([sys.executable], MODULES if alone else MODULES + COMPILERS, environ)
         self._servers[key] = server
         return server.run(*arguments, timeout=timeout, environment=late)
 

@@ -1,5 +1,30 @@
 """Tests on the plain CPU: torch must not load torch_npu by itself, in this process or in those that tests start."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from forkserver import ForkServer
 
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+
+
+@pytest.fixture(scope="session")
+def _server() -> Iterator[ForkServer]:
+    server = ForkServer([sys.executable], ("torch", "torch._dynamo", "ophook_npu"), dict(os.environ))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def run_python(_server: ForkServer) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run Python with these arguments in a process of its own, which has torch imported. How `ophook-npu` settles what
+    plain `import torch` would meet is tested in processes started anew (cli/test_plain.py).
+    """
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return _server.run(*arguments, timeout=300)
+
+    return run

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import subprocess
-import sys
 import unicodedata
 from html.parser import HTMLParser
 from pathlib import Path
@@ -139,7 +137,7 @@ def test_lines_that_are_no_rows(text: str, tmp_path: Path) -> None:
         align(tmp_path / "a", tmp_path / "a")
 
 
-def test_align_prints_nothing_raw(tmp_path: Path) -> None:
+def test_align_prints_nothing_raw(tmp_path: Path, run_python: Any) -> None:
     rows, others = [], []
     for hostile in HOSTILE:
         apart = copy.deepcopy(ROW) | {"module": hostile, "node": hostile}
@@ -147,8 +145,7 @@ def test_align_prints_nothing_raw(tmp_path: Path) -> None:
         rows += [ROW, copy.deepcopy(ROW) | {"op": hostile, "module": hostile, "node": hostile}]
         others += [apart]
     a, b = written(tmp_path / "a", *rows), written(tmp_path / "b", *others)
-    command = [sys.executable, "-m", "ophook_npu", "align", str(b), str(a), "--html", str(tmp_path / "page.html")]
-    done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
+    done = run_python("-m", "ophook_npu", "align", str(b), str(a), "--html", str(tmp_path / "page.html"))
     assert done.returncode == 1, done.stderr
     for hostile in HOSTILE:
         assert shown(hostile) in done.stdout
@@ -173,10 +170,9 @@ def test_a_baseline_is_a_profile_or_is_refused(document: Any, tmp_path: Path) ->
         read_baseline(path)
 
 
-def test_an_errors_text_reaches_the_terminal_in_plain() -> None:
+def test_an_errors_text_reaches_the_terminal_in_plain(run_python: Any) -> None:
     name = "\x1b]0;owned\x07[bold]x.json"
-    command = [sys.executable, "-m", "ophook_npu", "replay", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_python("-m", "ophook_npu", "replay", name)
     assert done.returncode == 2
     assert r"\x1b]0;owned\x07[bold]x.json" in done.stderr and "\x1b" not in done.stderr and "\x07" not in done.stderr
 

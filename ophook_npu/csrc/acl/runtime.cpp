@@ -4,11 +4,12 @@
 // reason for aclGetRecentErrMsg in the calling thread (sim_fail); it writes no output then. 107000 is a wrong argument,
 // 107017 a handle that is none, 200001 what is not simulated, with its name. What fails on a stream is returned by the
 // next synchronization with it, once. A function that makes something returns null instead of a code.
+#include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <regex>
 #include <string>
 
 #include "acl/acl.h"
@@ -134,9 +135,12 @@ aclError aclInit(const char* config) {
   std::ifstream file(config);
   if (!file) return sim_fail(ACL_ERROR_INVALID_FILE, "aclInit: cannot read %s", config);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::smatch found;
-  if (!std::regex_search(text, found, std::regex("\"default_device\"\\s*:\\s*\"?(\\d+)"))) return ACL_SUCCESS;
-  return sim_set_default_device(std::stoi(found[1]));
+  const char* const key = "\"default_device\"";
+  const size_t found = text.find(key);
+  if (found == std::string::npos) return ACL_SUCCESS;
+  const size_t at = text.find_first_not_of(": \t\r\n\"", found + std::strlen(key));
+  if (at == std::string::npos || !std::isdigit(static_cast<unsigned char>(text[at]))) return ACL_SUCCESS;
+  return sim_set_default_device(std::atoi(text.c_str() + at));
 }
 // Nothing outlives the process, and streams drain when they are destroyed.
 aclError aclFinalize() { return ACL_SUCCESS; }

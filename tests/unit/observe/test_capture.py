@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -48,7 +46,7 @@ def test_arguments_are_those_before_the_call_with_their_layout(tmp_path):
     assert not list(tmp_path.glob("*.pt")) and len(list(tmp_path.iterdir())) == 2
 
 
-def test_all_kinds_of_arguments(tmp_path):
+def test_all_kinds_of_arguments(pytest_status, tmp_path):
     mask = torch.tensor([True, False])
     with observe.Capture(tmp_path) as captured:
         torch.zeros(2).masked_fill(mask, float("-inf"))
@@ -63,13 +61,12 @@ def test_all_kinds_of_arguments(tmp_path):
     assert "float('-inf')" in to.read_text()
 
 
-def pytest_status(path):
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)], capture_output=True
-    ).returncode
+@pytest.fixture
+def pytest_status(run_python):
+    return lambda path: run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)).returncode
 
 
-def test_the_emitted_test_fails_before_the_fix_and_passes_after(tmp_path):
+def test_the_emitted_test_fails_before_the_fix_and_passes_after(pytest_status, tmp_path):
     # A good run is captured; the kernel that is under test lives in a conftest, first broken, then fixed.
     with observe.Capture(tmp_path / "calls", "aten::erf") as captured:
         torch.linspace(-1, 1, 9).erf()

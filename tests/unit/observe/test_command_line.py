@@ -36,11 +36,12 @@ def train(tmp_path):
     return str(path)
 
 
-def command(*arguments, **kwargs):
-    return subprocess.run([sys.executable, "-m", "ophook_npu", *arguments], capture_output=True, text=True, **kwargs)
+@pytest.fixture
+def command(run_python):
+    return lambda *arguments: run_python("-m", "ophook_npu", *arguments)
 
 
-def test_profile_of_a_program(train, tmp_path):
+def test_profile_of_a_program(command, train, tmp_path):
     html, chrome, out = (tmp_path / name for name in ("p.html", "p.trace", "p.json"))
     files = ["--html", html, "--timeline", chrome, "--json", out]
     done = command("profile", "--by-module", *map(str, files), "--", train, "--epochs", "3")
@@ -96,7 +97,7 @@ def test_code_and_modules(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == "__main__\n" and "aten::ones" in with_stats.report()
 
 
-def test_log_trace_and_filters(train, tmp_path):
+def test_log_trace_and_filters(command, train, tmp_path):
     log = tmp_path / "log.jsonl"
     done = command("log", "--json", "--to", str(log), "--op", "aten::addmm", "--", train, "--epochs", "2")
     assert done.returncode == 0, done.stderr
@@ -105,7 +106,7 @@ def test_log_trace_and_filters(train, tmp_path):
     assert "train.py:8 forward" in done.stderr and "threshold" not in done.stderr
 
 
-def test_validate_and_compare_tell_by_exit_status(train, tmp_path):
+def test_validate_and_compare_tell_by_exit_status(command, train, tmp_path):
     assert command("compare", "--", train, "--epochs", "1").returncode == 0
     bad = tmp_path / "bad.py"
     bad.write_text("import torch\nprint(torch.tensor([-1.0]).log())\n")

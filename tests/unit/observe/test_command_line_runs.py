@@ -99,9 +99,9 @@ def test_two_runs_are_aligned(here, command):
     assert "aten::relu" in (here / "two.html").read_text()
 
 
-def test_a_guilty_replacement_is_found(here):
+def test_a_guilty_replacement_is_found(here, run_python):
     arguments = ["bisect", "--replace", "replacements.py", "--output", "--json", "guilty.json", "--", "train.py"]
-    done = subprocess.run([sys.executable, "-m", "ophook_npu", *arguments], capture_output=True, text=True, check=False)
+    done = run_python("-m", "ophook_npu", *arguments)
     assert done.returncode == 0, done.stderr
     assert json.loads((here / "guilty.json").read_text())["guilty"] == ["aten::relu"]
     assert "guilty: aten::relu" in done.stdout and "run 1: 0 of 2 replaced: right" in done.stderr

@@ -12,7 +12,7 @@ namespace {
 
 enum Mode { kNone, kRint, kFloor, kCeil, kRound, kTrunc, kOdd };
 constexpr char kLetters[] = "NRFCATO";
-constexpr const char* kNames[] = {"CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC", "CAST_ODD", "CAST_HYBRID"};
+constexpr const char* kRoundings[] = {"CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC", "CAST_ODD", "CAST_HYBRID"};
 
 double to_whole(double value, int mode) {
   switch (mode) {
@@ -120,12 +120,12 @@ void convert(const void* from, void* to, size_t count, int mode) {
   }
 }
 
-struct Pair {
+struct Conversion {
   Dtype from, to;
   const char* modes;
   void (*run)(const void*, void*, size_t, int);
 };
-constexpr Pair kPairs[] = {
+constexpr Conversion kConversions[] = {
 #define CONVERSION(from, to, modes) {Dtype::from, Dtype::to, modes, convert<Dtype::from, Dtype::to>},
 #include "conversions.inc"
 #undef CONVERSION
@@ -135,11 +135,11 @@ constexpr const char* kTypes[] = {"half", "float", "bfloat16_t", "int8_t", "uint
 
 }  // namespace
 
-const char* rounding_name(int mode) { return mode >= 0 && mode < 8 ? kNames[mode] : "an unknown rounding mode"; }
+const char* rounding_name(int mode) { return mode >= 0 && mode < 8 ? kRoundings[mode] : "an unknown rounding mode"; }
 
 Convert conversion(Dtype from, Dtype to, int mode, int) {
   Convert result;
-  for (const Pair& pair : kPairs) {
+  for (const Conversion& pair : kConversions) {
     if (pair.from != from) continue;
     if (pair.to != to) {
       result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kTypes[int(pair.to)]);
@@ -152,7 +152,7 @@ Convert conversion(Dtype from, Dtype to, int mode, int) {
     }
     result.allowed.clear();
     for (const char* letter = pair.modes; *letter; ++letter)
-      result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kNames[std::strchr(kLetters, *letter) - kLetters]);
+      result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kRoundings[std::strchr(kLetters, *letter) - kLetters]);
     return result;
   }
   result.allowed = result.allowed.empty() ? "no conversion from this type" : "to " + result.allowed;

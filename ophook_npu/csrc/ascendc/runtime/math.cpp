@@ -9,7 +9,7 @@
 namespace ophook::rt {
 namespace {
 
-constexpr const char* kNames[] = {
+constexpr const char* kFunctions[] = {
 #define MATH(name, ...) #name,
 #include "ascendc/math.inc"
 #undef MATH
@@ -55,7 +55,7 @@ void scratch(Operation& op, const Local* work) {
 }
 
 void math(Math which, Local dst, Local src, const Local* work, int64_t count, At at) {
-  Operation op(core(), Pipe::V, kNames[int(which)], at);
+  Operation op(core(), Pipe::V, kFunctions[int(which)], at);
   has_type(op, dst.dtype, false, false);
   scratch(op, work);
   const uint32_t size = size_of(dst.dtype);
