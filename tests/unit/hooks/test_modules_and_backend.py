@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from importlib import import_module
@@ -142,13 +141,9 @@ print("done")
 """
 
 
-def test_backend_over_a_host_memory_device():
+def test_backend_over_a_host_memory_device(run_python):
     """In a process of its own: a PrivateUse1 device cannot be unregistered."""
-    result = subprocess.run(
-        [sys.executable, "-c", BACKEND_PROGRAM],
-        capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
-    )  # fmt: skip
+    result = run_python("-c", BACKEND_PROGRAM)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "done"
 

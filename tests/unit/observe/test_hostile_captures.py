@@ -8,8 +8,6 @@ import copy
 import json
 import os
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -208,7 +206,7 @@ def test_every_part_of_another_type_is_refused_or_taken(junk: Any, captures: lis
             harmless(path, replaced(record, place, junk), here, None)
 
 
-def test_the_shell_command_of_the_report(captures: list[Path], here: Path) -> None:
+def test_the_shell_command_of_the_report(captures: list[Path], here: Path, run_python: Any) -> None:
     record = json.loads(captures[0].read_text())
     record["phase"] = f'forward"""\nimport os; os.system("touch {CANARY}")\n"""'
     path = planted(captures[0], record, here)
@@ -216,7 +214,8 @@ def test_the_shell_command_of_the_report(captures: list[Path], here: Path) -> No
         write_test(path, here / "test_it.py")
     record["phase"], record["stack"] = "forward", [f'"""\nimport os; os.system("touch {CANARY}")\n"""']
     test = write_test(planted(captures[0], record, here), here / "test_it.py")
-    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)], cwd=here, check=False)
+    ran = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(test))
+    assert ran.returncode == 0, ran.stdout
     assert not os.path.exists(CANARY)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,14 +32,15 @@ def close(got, want):
     torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9)
 
 
-def test_formulas_are_loaded_only_for_operators_of_an_npu():
+def test_formulas_are_loaded_only_for_operators_of_an_npu(run_python):
     code = (
         "import sys, torch; from ophook_npu import observe\n"
         "with observe.Compare() as c: torch.ones(2).exp()\n"
         "assert c.compared == 2\n"
         "assert not [m for m in sys.modules if m.endswith(('references.npu', 'references.attention'))]"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    done = run_python("-c", code)
+    assert done.returncode == 0, done.stderr
     assert reference_of("npu::npu_swiglu") is not None and reference_of("npu::no_such") is None
 
 

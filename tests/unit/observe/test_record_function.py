@@ -6,8 +6,6 @@ import collections
 import contextlib
 import gc
 import json
-import subprocess
-import sys
 import threading
 import time
 
@@ -143,9 +141,9 @@ print(row.calls, "on the engine's thread")
 """
 
 
-def test_backward_on_a_thread_of_the_engine_is_seen():
+def test_backward_on_a_thread_of_the_engine_is_seen(run_python):
     # In a process of its own: the engine counts devices when it starts.
-    run = subprocess.run([sys.executable, "-c", ENGINE], capture_output=True, text=True, check=False)
+    run = run_python("-c", ENGINE)
     assert run.returncode == 0 and run.stdout.endswith("on the engine's thread\n"), run.stderr[-2000:]
 
 

@@ -112,17 +112,14 @@ def test_unknown_operator_lists_what_is_there() -> None:
         ops.register("npu_add")
 
 
-def test_foreign_schema_under_the_name_is_refused() -> None:
-    import subprocess
-    import sys
-
+def test_foreign_schema_under_the_name_is_refused(run_python) -> None:
     code = """
 import torch
 torch.library.define("npu::npu_add_custom", "(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor")
 from ophook_npu import ops
 ops.register("npu_add_custom")
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = run_python("-c", code)
     assert (
         result.returncode == 1
         and "torch already has npu::npu_add_custom(Tensor x, Tensor y, *, Scalar alpha=1)" in result.stderr
