@@ -37,6 +37,19 @@ _KINDS = {
 _NUMBERS = ("bool", "int", "int8_t", "int32_t", "int64_t", "uint64_t", "float", "double", "aclDataType")
 _RESERVED = {"and", "auto", "bool", "const", "default", "double", "float", "int", "long", "not", "or", "short", "this"}
 
+# Functions without two phases, by their headers.
+_PLAIN = {
+    "aclnn_trans_matmul_weight.h": (
+        "aclnnStatus aclnnCalculateMatmulWeightSize(const aclIntArray* tensorShape, uint64_t* weightTensorSize);",
+        "aclnnStatus aclnnCalculateMatmulWeightSizeV2(const aclIntArray* tensorShape, aclDataType dataType, "
+        "uint64_t* weightTensorSize);",
+    ),
+    "aclnn_trans_quant_param.h": (
+        "aclnnStatus aclnnTransQuantParam(const float* scaleArray, uint64_t scaleSize, const float* offsetArray, "
+        "uint64_t offsetSize, uint64_t** quantParam, uint64_t* quantParamSize);",
+    ),
+}
+
 Parameters = tuple[tuple[str, str], ...]
 """C type and name of each parameter, in order."""
 
@@ -106,8 +119,8 @@ def write(include: Path, rows: Mapping[str, str]) -> None:
     by_header: dict[str, dict[str, Parameters]] = defaultdict(dict)
     for name, parameters in sorted(functions(rows).items()):
         by_header[elsewhere.get(name, header_of(name))][name] = parameters
-    for header, declared in by_header.items():
-        (folder / header).write_text(text(header, declared))
+    for header in by_header.keys() | _PLAIN.keys():
+        (folder / header).write_text(text(header, by_header[header]))
 
 
 def text(header: str, declared: Mapping[str, Parameters]) -> str:
@@ -120,6 +133,7 @@ def text(header: str, declared: Mapping[str, Parameters]) -> str:
     ]
     for name, parameters in declared.items():
         lines += ["", *_two_phases(name, parameters)]
+    lines += _PLAIN.get(header, ())
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
 

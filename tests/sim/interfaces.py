@@ -13,7 +13,7 @@ import torch
 
 CODES = {
     torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.int32: 3, torch.uint8: 4, torch.int16: 6, torch.int64: 9,
-    torch.float64: 11, torch.bool: 12, torch.complex64: 16, torch.bfloat16: 27,
+    torch.uint64: 10, torch.float64: 11, torch.bool: 12, torch.complex64: 16, torch.bfloat16: 27,
 }  # fmt: skip
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _ABSENT, _ND = 28, 2
@@ -119,6 +119,8 @@ def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]], d
         return ctypes.c_int(CODES[value])
     if value is None:
         return ctypes.c_void_p()
+    if isinstance(value, ctypes.c_void_p):
+        return value  # an object of the caller's
     if kind == "Text":
         return ctypes.c_char_p(value.encode())
     if kind in _ARRAYS:

@@ -89,6 +89,8 @@ class Caller:
         message = (self.runtime.aclGetRecentErrMsg() or b"").decode() if code else ""
         if executor:
             self.library.aclDestroyAclOpExecutor(executor)
+        if function.name == "aclnnTransMatmulWeight":
+            self.tensors.clear()  # it has another format now
         return code, message
 
 

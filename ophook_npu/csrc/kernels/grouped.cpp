@@ -182,10 +182,9 @@ static at::Tensor present(const at::Tensor& tensor) {
 }
 
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale, bool transposed) {
+                           const at::Tensor& out_scale) {
   of_dtype("x1", x, {at::kChar, at::kInt});
   of_dtype("x2", weight, {at::kChar, at::kInt});
-  SIM_CHECK(!transposed, "transpose_x1 and transpose_x2 are not simulated; transpose the tensors");
   SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
 }
 
@@ -212,6 +211,51 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
   auto value = product(x, weight, with);
   if (is_encoded(scale)) with.offset = at::Tensor();  // it is part of the scale
   write_product(out, value, with);
+}
+
+at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
+
+at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                           const at::Tensor& scale) {
+  auto value = integer_product(x, weight).to(at::kFloat).mul(wide(row_scale).unsqueeze(-1));
+  return value.mul(scale_of(scale)).sum(0);
+}
+
+static void none_of(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& each : tensors)
+    SIM_CHECK(!present(each).defined(), "yScale, x1Offset, x2Offset, yOffset, x3 (or bias) are not taken");
+}
+
+void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                          const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,
+                          const at::Tensor& out) {
+  of_dtype("x1", x, {at::kChar}), of_dtype("x2", weight, {at::kChar}), none_of(absent);
+  SIM_CHECK(x.dim() == 3 && weight.dim() == 3 && x.size(0) == weight.size(0) && x.size(2) == weight.size(1),
+            "batches of matrices expected, got ", x.sizes(), " and ", weight.sizes());
+  SIM_CHECK(!otherwise, "transposeX1, transposeX2 and keepDims are false, dims is [0]");
+  shape(out, {x.size(1), weight.size(2)});
+  shape(row_scale, {x.size(0), x.size(1)});
+  shape(scale, {weight.size(2)});
+}
+
+void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                        std::initializer_list<at::Tensor> absent, const std::string& activation) {
+  of_dtype("x1", x, {at::kChar, at::kInt}), of_dtype("x2", weight, {at::kChar, at::kInt}), none_of(absent);
+  SIM_CHECK(scale.defined(), "x2Scale is null");
+  SIM_CHECK(activation.empty() || activation == "gelu_tanh" || activation == "gelu_erf", "fusedOpType ", activation,
+            "; allowed: gelu_tanh, gelu_erf");
+}
+
+at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                         const at::Tensor& scale, const at::Tensor& bias, const std::string& activation) {
+  auto value = product(x, weight, {present(bias), scale, {}, {}, {}, present(row_scale)});
+  return activation.empty() ? value : at::gelu(value, activation == "gelu_tanh" ? "tanh" : "none");
+}
+
+void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
+                      const at::Tensor& out) {
+  auto value = plus(at::matmul(wide(x), wide(weight)), present(bias));
+  write_product(out, value.mul(scale_of(scale).reshape({-1})), {{}, scale, {}, {}, {}, {}});
 }
 
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {

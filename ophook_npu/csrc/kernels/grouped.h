@@ -46,10 +46,26 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
 
 // ---- one quantized product -----------------------------------------------------------------------------------------
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale, bool transposed);
+                           const at::Tensor& out_scale);
 void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
                       const at::Tensor& bias, const at::Tensor& out);
+at::Tensor turned(const at::Tensor& matrix, bool transpose);
+// Batches are summed up after they were scaled.
+void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                          const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,
+                          const at::Tensor& out);
+at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                           const at::Tensor& scale);
+// With gelu by tanh or by erf after it.
+void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                        std::initializer_list<at::Tensor> absent, const std::string& activation);
+at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                         const at::Tensor& scale, const at::Tensor& bias, const std::string& activation);
+// Of numbers of 16 bits, into 8, by a scale as the device encodes it.
+void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
+                      const at::Tensor& out);
+
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale);
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                              const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,

@@ -60,9 +60,12 @@ Dynamic asymmetric(const at::Tensor& rows, double top) {
   return {rows.div(scale.unsqueeze(-1)).add(offset.unsqueeze(-1)), scale, offset};
 }
 
-at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset) {
+at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset, bool round) {
   of_dtype("scale", scale, {at::kFloat});
-  auto bits = scale.contiguous().view(at::kInt).to(at::kLong).bitwise_and(kFloatBits).bitwise_or(kHasOffset);
+  auto bits = scale.contiguous().view(at::kInt).to(at::kLong);
+  // Half of the last kept bit goes to the even neighbour.
+  if (round) bits = bits.add(0xFFF).add(bits.bitwise_right_shift(13).bitwise_and(1));
+  bits = bits.bitwise_and(kFloatBits).bitwise_or(kHasOffset);
   if (!offset.defined()) return bits;
   auto steps = offset.round().clamp(-256, 255).to(at::kLong).bitwise_and(kOffsetBits);
   return bits.bitwise_or(steps.bitwise_left_shift(kOffsetShift));

@@ -27,7 +27,8 @@ Dynamic symmetric(const at::Tensor& rows, double top);
 Dynamic asymmetric(const at::Tensor& rows, double top);
 
 // ---- scales of a matrix unit: the upper 19 bits of a float, and an offset of 9 bits, in 64 --------------------------
-at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset);
+// Bits that do not fit are cut, or rounded.
+at::Tensor encoded(const at::Tensor& scale, const at::Tensor& offset, bool round = false);
 bool is_encoded(const at::Tensor& scale);
 at::Tensor scale_of(const at::Tensor& scale);   // as float, from either form
 at::Tensor offset_of(const at::Tensor& scale);  // of an encoded one

@@ -1,5 +1,6 @@
 #include "opapi/aclnn.h"
 
+#include "opapi/fractal.h"
 #include "opapi/kernel_scope.h"
 #include "opapi/memory.h"
 #include "opapi/objects.h"
@@ -78,8 +79,8 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
 
 at::Tensor convert(const aclTensor* tensor) {
   if (!tensor) return {};
-  SIM_CHECK(tensor->format != ACL_FORMAT_FRACTAL_NZ && tensor->format != ACL_FORMAT_NC1HWC0 &&
-                tensor->format != ACL_FORMAT_FRACTAL_Z && tensor->format != ACL_FORMAT_NDC1HWC0,
+  SIM_CHECK(tensor->format != ACL_FORMAT_NC1HWC0 && tensor->format != ACL_FORMAT_FRACTAL_Z &&
+                tensor->format != ACL_FORMAT_NDC1HWC0,
             "a tensor in the private format ", int(tensor->format), " is not simulated");
   const auto dtype = c10::scalarTypeToTypeMeta(to_scalar_type(tensor->dtype));
   const size_t bytes = tensor->storage_elements * dtype.itemsize();
@@ -184,21 +185,28 @@ struct RowCall final : PendingCall {
     for (const Given& given : parameters)
       std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
                  given);
+    fractals = fractals_in(parameters);
     row.body(held.data(), Phase::first);
     apart = inputs_apart(parameters);
     workspace_size = workspace_of(parameters);
     given.append(parameters.begin(), parameters.end());
   }
   RowCall(const RowCall& other)
-      : PendingCall(other.name), row(other.row), held(other.held), apart(other.apart), given(other.given) {
+      : PendingCall(other.name),
+        row(other.row),
+        held(other.held),
+        apart(other.apart),
+        fractals(other.fractals),
+        given(other.given) {
     workspace_size = other.workspace_size;
   }
   void run(void*) override {
     for (const Held& parameter : held)
       if (!in_reach(parameter)) [[unlikely]]
         tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
-    if (apart.empty()) return row.body(held.data(), Phase::second);
+    if (apart.empty() && fractals.empty()) return row.body(held.data(), Phase::second);
     auto copied = held;
+    for (const Fractal& each : fractals) each.unpack(copied);
     for (size_t input : apart)
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
     row.body(copied.data(), Phase::second);
@@ -226,6 +234,7 @@ struct RowCall final : PendingCall {
   const Row& row;
   c10::SmallVector<Held, 8> held;
   std::vector<size_t> apart;
+  std::vector<Fractal> fractals;
   c10::SmallVector<Given, 8> given;  // looked at again by a repeatable executor whose tensors move
 };
 

@@ -1,5 +1,6 @@
 // Losses, norms and distances with their gradients.
 #include "ge/rows/rows.h"
+#include "kernels/gated.h"
 #include "kernels/loss.h"
 
 namespace sim::ge_table {
@@ -14,8 +15,8 @@ void cross_entropy_rule(Shaper& s) {
   s.out(1, s.dtype(0), shape);
 }
 Results cross_entropy(const Args& a) {
-  at::Tensor logits = wide(a[0]), labels = wide(a[1]), log = at::log_softmax(logits, -1);
-  return {-(labels * log).sum(-1), log.exp() - labels};
+  auto result = kernels::softmax_cross_entropy(a[0], a[1]);
+  return {result.loss, result.gradient};
 }
 
 // ---- connectionist temporal classification ----------------------------------------------------------------------

@@ -70,6 +70,32 @@ at::Tensor max_pool_mask_backward(const at::Tensor& grad, const at::Tensor& self
 at::Tensor indices(const at::Tensor& given) { return given.to(at::kLong); }
 std::optional<int64_t> divisor(int64_t value) { return value ? std::optional<int64_t>(value) : std::nullopt; }
 
+void one_step(const Dims& dilation) {
+  for (const int64_t each : dilation) SIM_CHECK(each == 1, "dilations ", dilation, "; allowed: 1");
+}
+
+// Padded by itself at each side, {top, left, bottom, right}. The last window of a side is left out where it would begin
+// in the padding.
+at::Tensor max_pool_padded(const at::Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding,
+                           bool ceil_mode) {
+  auto both = [](const Dims& values, size_t i, int64_t otherwise) {
+    return values.empty() ? otherwise : values[values.size() > 1 ? i : 0];
+  };
+  Dims pads, sizes, steps;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t size = self.size(int64_t(i) - 2), window = both(kernel, i, 1), step = both(stride, i, 1);
+    const int64_t before = both(padding, i, 0), after = padding.size() == 4 ? padding[i + 2] : before;
+    const int64_t room = size + before + after - window;
+    SIM_CHECK(room >= 0 && window > 0 && step > 0, "a window of ", window, " by steps of ", step, " in ", size, " + ",
+              before, " + ", after);
+    int64_t count = (ceil_mode ? divided(room + step - 1, step) : divided(room, step)) + 1;
+    if (ceil_mode && (count - 1) * step >= size + before) --count;
+    pads.insert(pads.begin(), {before, (count - 1) * step + window - size - before});
+    sizes.push_back(window), steps.push_back(step);
+  }
+  return at::max_pool2d(at::constant_pad_nd(self, pads, -std::numeric_limits<double>::infinity()), sizes, steps);
+}
+
 }  // namespace
 
 ACLNN(Convolution,
@@ -133,6 +159,13 @@ ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), like(found, self
       write(out, at::max_unpool2d(wide(self), indices(found), size)))
 ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out), like(found, self),
       write(out, at::max_unpool3d(wide(self), indices(found), size, stride, padding)))
+
+ACLNN(MaxPool,
+      (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
+       out),
+      SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
+      one_step(dilation);
+      same_dtype({self, out}), write(out, max_pool_padded(self, kernel, stride, padding, ceil_mode)))
 
 // average
 ACLNN(AvgPool2d,

@@ -16,6 +16,12 @@ void norms(const Tensors& out, const Tensors& in) {
   SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
 }
 
+void a_scalar_each(const Tensors& a, const Tensors& b, const Tensors& c, const at::Tensor& scalars,
+                   const Tensors& out) {
+  alike(out, a), alike(b, a), alike(c, a);
+  SIM_CHECK(scalars.numel() == int64_t(a.size()), scalars.numel(), " scalars for ", a.size(), " tensors");
+}
+
 template <typename F>
 void each(Tensors& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
@@ -134,4 +140,8 @@ ACLNN(ForeachAddcmulScalarList, (List, x, List, y, List, z, In, scalars, List, o
       EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
 ACLNN(ForeachAddcdivScalarList, (List, x, List, y, List, z, In, scalars, List, out), alike(out, x),
       EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.select(0, i)))))
+ACLNN(ForeachAddcmulList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, y, z, scalars, out),
+      EACH(kernels::list_addcmul(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
+ACLNN(ForeachAddcdivList, (List, x, List, y, List, z, In, scalars, List, out), a_scalar_each(x, y, z, scalars, out),
+      EACH(kernels::list_addcdiv(x[i], y[i], z[i], number_of(scalars.reshape({-1})[int64_t(i)]))))
 #undef EACH

@@ -39,8 +39,47 @@ ACLNN(FFNV2,
 ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
-      quantized_matmul_like(x, weight, x_offset, out_scale, transpose_x || transpose_weight),
-      quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out))
+      quantized_matmul_like(x, weight, x_offset, out_scale),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                       bias, out))
+ACLNN(QuantMatmulWeightNz,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+      quantized_matmul_like(x, weight, x_offset, out_scale),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                       bias, out))
+ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
+      quantized_matmul_like(x, weight, {}, {}),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, {}, {}, bias, out))
+ACLNN(QuantMatmulV3,
+      (In, x, In, weight, In, scale, In, offset, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
+      quantized_matmul_like(x, weight, {}, {}),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, offset, {}, bias, out))
+ACLNN(QuantMatmulV4,
+      (In, x, In, weight, In, scale, In, offset, In, row_scale, In, bias, bool, transpose_x, bool, transpose_weight,
+       Out, out),
+      quantized_matmul_like(x, weight, {}, {}),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, {}, bias,
+                       out))
+ACLNN(QuantMatmulReduceSumWeightNz,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Ints, dims, bool, keep, Out, out),
+      reduced_product_like(x, weight, row_scale, scale, {out_scale, x_offset, offset, out_offset, bias},
+                           transpose_x || transpose_weight || keep || dims != Dims{0}, out),
+      write(out, reduced_product(x, weight, row_scale, scale)))
+#define FUSED_QUANT_MATMUL(name)                                                                                   \
+  ACLNN(name,                                                                                                      \
+        (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
+         bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
+        fused_product_like(x, weight, scale, {out_scale, x_offset, offset, out_offset, third}, activation),        \
+        write(out, fused_product(x, weight, row_scale, scale, bias, activation)))
+FUSED_QUANT_MATMUL(FusedQuantMatmul)
+FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
+ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
+      matrix(out, turned(x, transpose_x), turned(weight, transpose_weight));
+      of_dtype("out", out, {at::kChar});
+      SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam"),
+      quantized_result(turned(x, transpose_x), turned(weight, transpose_weight), scale, bias, out))
 ACLNN(WeightQuantBatchMatmulV2,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
        out),

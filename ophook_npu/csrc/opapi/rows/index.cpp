@@ -180,6 +180,7 @@ ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, boo
       index_put(self, indices, values, accumulate))
 ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), when_run(),
       write(out, at::index_select(self, dim, indices)))
+ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out), when_run(), write(out, taken(self, dim, indices)))
 ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64_t, mode, Out, out),
       SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0"),
       write(out, taken(self, dim, indices)))
@@ -256,6 +257,7 @@ ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), when_r
 ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
       SIM_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs"),
       split(self, sizes, dim, out))
+ACLNN(Permute, (In, self, Ints, dims, Out, out), like(out, self.permute(dims)), write(out, self.permute(dims)))
 ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))
 ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), like(out, self), write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), when_run(), write(out, self.repeat(repeats)))

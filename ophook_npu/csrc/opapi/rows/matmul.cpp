@@ -73,6 +73,10 @@ void transposed_product(const at::Tensor& x, const at::Tensor& y, const at::Tens
 ACLNN(Mm, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2), at::mm_out(out, self, mat2))
 ACLNN(Matmul, (In, self, In, mat2, Out, out, Cube, mode), when_run(), write(out, at::matmul(self, mat2)))
 ACLNN(BatchMatMul, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2), batch_product(out, self, mat2))
+ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
+      write(out, at::matmul(self, mat2)))
+ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
+      batch_product(out, self, mat2))
 ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), vector_product(out, self, vec), at::mv_out(out, self, vec))
 ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), one_element(out)), write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
@@ -94,6 +98,10 @@ ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube,
       self.addmm_(mat1, mat2, beta, alpha))
 ACLNN(TransposeBatchMatMul,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int64_t, split, Out,
+       out),
+      when_run(), transposed_product(x, y, bias, scale, perm_x, perm_y, perm_out, split, out))
+ACLNN(TransposeBatchMatMulWeightNz,
+      (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int32_t, split, Out,
        out),
       when_run(), transposed_product(x, y, bias, scale, perm_x, perm_y, perm_out, split, out))
 ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out), broadcast(out, {self, other}),

@@ -139,6 +139,14 @@ ACLNN(BatchNormBackward,
       write_gradients(out, out_weight, out_bias,
                       kernels::batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd,
                                                    training, eps, wanted(mask))))
+// The same in another order of additions.
+ACLNN(FastBatchNormBackward,
+      (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
+       eps, Bools, mask, int32_t, version, Out, out, Out, out_weight, Out, out_bias),
+      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask),
+      write_gradients(out, out_weight, out_bias,
+                      kernels::batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd,
+                                                   training, eps, wanted(mask))))
 ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), shape(mean, {self.size(1)}),
       write_normal({}, mean, invstd, kernels::batch_statistics(self, eps)))
 ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), shape(sum, {self.size(1)}),

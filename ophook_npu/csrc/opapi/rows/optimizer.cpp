@@ -58,6 +58,58 @@ void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers
   }
 }
 
+// By CANN's formula: with amsgrad the largest is that of what is corrected for the first steps.
+void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
+                 const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
+                 const kernels::AdamW& how, bool amsgrad) {
+  if (found.defined() && found.item<double>() == 1) return;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const double count = steps[i].reshape({-1})[0].item<double>();
+    auto slope = how.maximize ? wide(grads[i]).neg() : wide(grads[i]);
+    if (grad_scale.defined()) slope = slope.div(grad_scale.reshape({}));
+    auto average = wide(averages[i]).mul(how.beta1).add(slope, 1 - how.beta1);
+    auto square = wide(squares[i]).mul(how.beta2).add(slope.square(), 1 - how.beta2);
+    auto bound = square.div(1 - std::pow(how.beta2, count));
+    if (amsgrad) {
+      bound = at::maximum(wide(largest[i]), bound);
+      largest[i].copy_(bound);
+    }
+    auto step = average.div(1 - std::pow(how.beta1, count)).div(bound.sqrt().add(how.eps));
+    auto decayed = wide(parameters[i]).mul(1 - how.rate * how.decay);
+    parameters[i].copy_(decayed.sub(step, how.rate));
+    averages[i].copy_(average);
+    squares[i].copy_(square);
+  }
+}
+
+void fused_adamw_like(const Tensors& parameters, std::initializer_list<Tensors> others, const Tensors& largest,
+                      const Tensors& steps, bool amsgrad) {
+  SIM_CHECK(steps.size() == parameters.size(), steps.size(), " steps for ", parameters.size(), " tensors");
+  SIM_CHECK(!amsgrad || largest.size() == parameters.size(), "amsgrad needs maxExpAvgSqs");
+  for (const Tensors& each : others) {
+    SIM_CHECK(each.size() == parameters.size(), "the lists differ in length");
+    for (size_t i = 0; i < each.size(); ++i) like(each[i], parameters[i]);
+  }
+}
+
+// mode 0: the decay is part of the gradient, 1: of the step
+void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
+              const at::Tensor& slow, const at::Tensor& step, const kernels::AdamW& how, double slow_decay,
+              int64_t mode, bool correct) {
+  const double count = step.reshape({-1})[0].item<double>();
+  const double first = correct ? 1 - std::pow(how.beta1, count) : 1;
+  const double second = correct ? 1 - std::pow(how.beta2, count) : 1;
+  auto before = wide(parameter);
+  auto slope = mode == 0 ? wide(grad).add(before, how.decay) : wide(grad);
+  auto m = wide(average).mul(how.beta1).add(slope, 1 - how.beta1);
+  auto v = wide(square).mul(how.beta2).add(slope.square(), 1 - how.beta2);
+  auto update = m.div(first).div(v.div(second).sqrt().add(how.eps));
+  if (mode == 1) update = update.add(before, how.decay);
+  auto after = before.sub(update, how.rate);
+  slow.copy_(wide(slow).mul(slow_decay).add(after, 1 - slow_decay));
+  parameter.copy_(after), average.copy_(m), square.copy_(v);
+}
+
 }  // namespace
 
 ACLNN(ForeachNonFiniteCheckAndUnscale, (List, grads, Ref, found, In, inverse_scale),
@@ -79,3 +131,17 @@ ACLNN(FusedSgd,
        dampening, bool, nesterov, bool, maximize, bool, first),
       SIM_CHECK(parameters.size() == grads.size(), "the lists differ in length"),
       sgd(parameters, grads, buffers, grad_scale, decay, momentum, rate, dampening, nesterov, maximize, first))
+ACLNN(FusedAdamw,
+      (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
+       found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
+      fused_adamw_like(parameters, {grads, averages, squares}, largest, steps, amsgrad),
+      fused_adamw(parameters, grads, averages, squares, largest, steps, grad_scale, found,
+                  {rate, beta1, beta2, decay, eps, 0, 0, maximize}, amsgrad))
+ACLNN(ApplyFusedEmaAdam,
+      (In, grad, Ref, parameter, Ref, average, Ref, square, Ref, slow, In, step, double, rate, double, slow_decay,
+       double, beta1, double, beta2, double, eps, int64_t, mode, bool, correct, double, decay),
+      like(grad, parameter);
+      like(average, parameter); like(square, parameter); like(slow, parameter);
+      SIM_CHECK(mode == 0 || mode == 1, "mode ", mode, "; allowed: 0, 1"),
+      ema_adam(grad, parameter, average, square, slow, step, {rate, beta1, beta2, decay, eps, 0, 0}, slow_decay, mode,
+               correct))

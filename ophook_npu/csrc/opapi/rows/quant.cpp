@@ -21,6 +21,12 @@ ACLNN(GroupQuant, (In, self, In, scale, In, group_index, In, offset, int32_t, dt
       group_quant(self, scale, group_index, offset, out))
 ACLNN(TransQuantParamV2, (In, scale, In, offset, Out, out), broadcast(out, {scale, offset}),
       write(out, encoded(scale, offset)))
+ACLNN(TransQuantParamV3, (In, scale, In, offset, int64_t, mode, Out, out), broadcast(out, {scale, offset});
+      SIM_CHECK(mode == 0 || mode == 1, "roundMode ", mode, "; allowed: 0, 1"),
+      write(out, encoded(scale, offset, mode == 1)))
+ACLNN(SwiGluQuant, (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, Out, out, Out, scale),
+      halved(self, mode.empty() ? "dynamic" : mode, smooth, group_index, out),
+      swiglu_quant(self, smooth, offsets, group_index, left, mode != "static", kEnds, out, scale))
 ACLNN(SwiGluQuantV2,
       (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, int64_t, kind, int32_t, dtype, Out,
        out, Out, scale),
@@ -39,6 +45,11 @@ ACLNN(DequantSwigluQuantV2,
       dequant_swiglu_like(self, weight_scale, mode, round_mode, group_index, dim, swiglu_mode, out),
       dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index,
                            {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", out, scale))
+ACLNN(AddRmsNormDynamicQuant,
+      (In, a, In, b, In, gamma, In, smooth1, In, smooth2, double, eps, Out, out1, Out, out2, Out, sum, Out, scale1, Out,
+       scale2),
+      (like(b, a), like(sum, a)),
+      add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, {}, eps, {}, out1, out2, sum, scale1, scale2))
 ACLNN(AddRmsNormDynamicQuantV2,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, In, beta, double, eps, Bools, mask, Out, out1, Out, out2, Out,
        sum, Out, scale1, Out, scale2),

@@ -1,0 +1,148 @@
+#include "kernels/recurrent.h"
+
+namespace sim::kernels {
+namespace {
+
+at::Tensor complement(const at::Tensor& x) { return x.neg().add(1); }
+
+// y (1 - y), the slope of a sigmoid by its value
+at::Tensor bell(const at::Tensor& y) { return y.mul(complement(y)); }
+
+Lstm torchs_gates(bool reversed) { return {{0, 2, 1, 3}, reversed}; }
+
+at::Tensor time_first(const at::Tensor& x, const Layers& how) {
+  return how.batch_first ? wide(x).transpose(0, 1) : wide(x);
+}
+
+at::Tensor first_state(const Tensors& start, size_t which, size_t pass, const at::Tensor& x, int64_t hidden) {
+  return start.size() > which && start[which].defined() ? wide(start[which])[int64_t(pass)]
+                                                        : at::zeros({x.size(1), hidden});
+}
+
+// A pass's share of the parameters, turned so that inputs are multiplied from the left.
+struct Weights {
+  Weights(const Tensors& parameters, size_t pass, const Layers& how) {
+    const size_t at = pass * how.parameters();
+    x = wide(parameters[at]).t(), h = wide(parameters[at + 1]).t();
+    if (how.has_bias) b_x = wide(parameters[at + 2]), b_h = wide(parameters[at + 3]);
+  }
+  at::Tensor both_biases() const { return b_x.defined() ? b_x.add(b_h) : b_x; }
+  at::Tensor x, h, b_x, b_h;
+};
+
+}  // namespace
+
+LstmCell lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cell,
+                   const at::Tensor& input_bias, const at::Tensor& hidden_bias) {
+  auto gates = wide(input_gates).add(wide(hidden_gates));
+  if (input_bias.defined()) gates = gates.add(wide(input_bias).add(wide(hidden_bias)));
+  Tensors parts = gates.chunk(4, -1);
+  auto input = parts[0].sigmoid(), candidate = parts[1].tanh(), forget = parts[2].sigmoid(),
+       output = parts[3].sigmoid();
+  auto next = forget.mul(wide(cell)).add(input.mul(candidate));
+  return {output.mul(next.tanh()), next, at::cat({input, candidate, forget, output}, -1)};
+}
+
+LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Tensor& grad_cell, const at::Tensor& cell,
+                                     const at::Tensor& new_cell, const at::Tensor& gates) {
+  Tensors parts = wide(gates).chunk(4, -1);
+  const at::Tensor &input = parts[0], &candidate = parts[1], &forget = parts[2], &output = parts[3];
+  auto bounded = wide(new_cell).tanh();
+  auto slope = grad_hidden.defined() ? wide(grad_hidden) : at::zeros_like(bounded);
+  auto whole = slope.mul(output).mul(complement(bounded.square()));
+  if (grad_cell.defined()) whole = whole.add(wide(grad_cell));
+  auto to_gates = at::cat({whole.mul(candidate).mul(bell(input)), whole.mul(input).mul(complement(candidate.square())),
+                           whole.mul(wide(cell)).mul(bell(forget)), slope.mul(bounded).mul(bell(output))},
+                          -1);
+  return {to_gates, whole.mul(forget)};
+}
+
+LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Tensors& start, const Layers& how) {
+  auto input = time_first(x, how);
+  LstmLayers result;
+  Tensors last, cells;
+  for (int64_t layer = 0; layer < how.count; ++layer) {
+    Tensors outputs;
+    for (size_t way = 0; way < how.ways(); ++way) {
+      const size_t pass = size_t(layer) * how.ways() + way;
+      const Weights weights(parameters, pass, how);
+      auto h0 = first_state(start, 0, pass, input, weights.h.size(0));
+      auto c0 = first_state(start, 1, pass, input, weights.h.size(0));
+      auto made = lstm(input, weights.x, weights.h, weights.both_biases(), {}, h0, c0, torchs_gates(way == 1));
+      result.passes.push_back({h0, c0, made[1], made[2], made[3], made[4], made[5], made[6], made[7]});
+      outputs.push_back(made[1]);
+      last.push_back(made[1][way == 1 ? 0 : -1]);
+      cells.push_back(made[2][way == 1 ? 0 : -1]);
+    }
+    input = how.both_ways ? at::cat(outputs, -1) : outputs[0];
+  }
+  result.output = how.batch_first ? input.transpose(0, 1) : input;
+  result.last = at::stack(last), result.last_cell = at::stack(cells);
+  return result;
+}
+
+LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& parameters, const Tensors& start,
+                                         const at::Tensor& grad, const at::Tensor& grad_last,
+                                         const at::Tensor& grad_last_cell, const std::vector<LstmSaved>& passes,
+                                         const Layers& how) {
+  auto first_input = time_first(x, how), to_output = time_first(grad, how);
+  Tensors to_start(passes.size()), to_cell(passes.size()), to_parameters(parameters.size());
+  for (int64_t layer = how.count - 1; layer >= 0; --layer) {
+    const size_t base = size_t(layer) * how.ways();
+    auto input = first_input;
+    if (layer > 0 && how.both_ways) input = at::cat({wide(passes[base - 2].h), wide(passes[base - 1].h)}, -1);
+    else if (layer > 0) input = wide(passes[base - 1].h);
+    auto to_input = at::zeros_like(input);
+    for (size_t way = 0; way < how.ways(); ++way) {
+      const size_t pass = base + way, at = pass * how.parameters();
+      const Weights weights(parameters, pass, how);
+      const int64_t hidden = weights.h.size(0);
+      const LstmSaved& told = passes[pass];
+      const LstmSaved saved{first_state(start, 0, pass, input, hidden),
+                            first_state(start, 1, pass, input, hidden),
+                            wide(told.h),
+                            wide(told.c),
+                            wide(told.i),
+                            wide(told.j),
+                            wide(told.f),
+                            wide(told.o),
+                            wide(told.tanh_c)};
+      auto made = lstm_backward(input, weights.x, weights.h, saved, to_output.narrow(-1, int64_t(way) * hidden, hidden),
+                                wide(grad_last)[int64_t(pass)], wide(grad_last_cell)[int64_t(pass)], {},
+                                torchs_gates(way == 1));
+      to_input.add_(made.dx);
+      to_start[pass] = made.dh, to_cell[pass] = made.dc;
+      to_parameters[at] = made.dw_x.t(), to_parameters[at + 1] = made.dw_h.t();
+      if (how.has_bias) to_parameters[at + 2] = to_parameters[at + 3] = made.db;
+    }
+    to_output = to_input;
+  }
+  return {how.batch_first ? to_output.transpose(0, 1) : to_output, at::stack(to_start), at::stack(to_cell),
+          to_parameters};
+}
+
+GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::Tensor& start, const Layers& how) {
+  auto input = time_first(x, how);
+  GruLayers result;
+  Tensors last;
+  for (int64_t layer = 0; layer < how.count; ++layer) {
+    Tensors outputs;
+    for (size_t way = 0; way < how.ways(); ++way) {
+      const size_t pass = size_t(layer) * how.ways() + way;
+      const Weights weights(parameters, pass, how);
+      auto h0 = first_state({start}, 0, pass, input, weights.h.size(0));
+      auto turned = [&](const at::Tensor& steps) { return way == 1 ? steps.flip(0) : steps; };
+      auto made = gru(turned(input), weights.x, weights.h, weights.b_x, weights.b_h, h0, true);
+      last.push_back(made[1][-1]);
+      result.passes.push_back(
+          {h0, turned(made[1]), turned(made[2]), turned(made[3]), turned(made[4]), turned(made[5])});
+      outputs.push_back(result.passes.back().h);
+    }
+    input = how.both_ways ? at::cat(outputs, -1) : outputs[0];
+  }
+  result.output = how.batch_first ? input.transpose(0, 1) : input;
+  result.last = at::stack(last);
+  return result;
+}
+
+}  // namespace sim::kernels

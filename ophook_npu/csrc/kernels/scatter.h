@@ -1,0 +1,26 @@
+// Elements taken from and put to places that other tensors name, beyond what ATen has in one call.
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::kernels {
+
+// Ranges one behind the other: the i-th begins at input_offset[permute[i]], and is as long as output_offset says.
+at::Tensor expanded_ranges(const at::Tensor& permute, const at::Tensor& input_offset, const at::Tensor& output_offset,
+                           int64_t size);
+// The gradient of max_unpool over the last `dims` dimensions.
+at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, int64_t dims);
+// x with updates[i] at the place that the last dimension of indices names.
+at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
+// updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
+void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
+
+struct ChamferGradients {
+  at::Tensor first, second;
+};
+// Of the squared distances of each point to the nearest of the other set, (batch, points, 2).
+ChamferGradients chamfer_backward(const at::Tensor& first, const at::Tensor& second, const at::Tensor& nearest_second,
+                                  const at::Tensor& nearest_first, const at::Tensor& grad_first,
+                                  const at::Tensor& grad_second);
+
+}  // namespace sim::kernels

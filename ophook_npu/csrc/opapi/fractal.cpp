@@ -1,0 +1,201 @@
+#include "opapi/fractal.h"
+
+#include <cstdlib>
+
+#include "core/sim.h"
+#include "kernels/quant.h"
+#include "opapi/rules.h"
+
+namespace sim::aclnn {
+namespace {
+
+constexpr int64_t kTileRows = 16, kTileBytes = 32;
+
+int64_t tiles(int64_t size, int64_t tile) { return divided(size + tile - 1, tile); }
+
+// A view whose columns lie one behind the other is the transpose of the matrix that lies in memory.
+bool lies_transposed(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  const size_t rows = sizes.size() - 2;
+  return strides[rows] == 1 && strides[rows + 1] == sizes[rows] && sizes[rows + 1] > 1;
+}
+
+at::Tensor as_it_lies(const at::Tensor& matrix) {
+  return lies_transposed(matrix.sizes(), matrix.strides()) ? matrix.transpose(-1, -2) : matrix;
+}
+
+int64_t tile_columns(aclDataType dtype) { return kTileBytes / int64_t(c10::elementSize(to_scalar_type(dtype))); }
+
+}  // namespace
+
+Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype) {
+  SIM_CHECK(matrix.size() >= 2, "a matrix expected, got ", matrix);
+  const int64_t width = tile_columns(dtype);
+  Dims sizes = matrix.slice(0, matrix.size() - 2).vec();
+  for (const int64_t each :
+       {tiles(matrix.back(), width), tiles(matrix[matrix.size() - 2], kTileRows), kTileRows, width})
+    sizes.push_back(each);
+  return sizes;
+}
+
+at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
+  auto lies = as_it_lies(matrix);
+  // A storage that is told flat, or as the matrix, is what CANN's own functions make of the matrix.
+  const auto own = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()));
+  const at::IntArrayRef storage = told.size() == own.size() ? told : at::IntArrayRef(own);
+  const size_t batches = own.size() - 4;
+  SIM_CHECK(storage.slice(0, batches) == lies.sizes().slice(0, batches) &&
+                storage[batches] * storage[batches + 3] >= lies.size(-1) &&
+                storage[batches + 1] * storage[batches + 2] >= lies.size(-2),
+            "a storage ", storage, " of FRACTAL_NZ does not hold ", lies.sizes());
+  auto tiled = at::from_blob(lies.data_ptr(), storage, lies.options());
+  reachable("a tensor in FRACTAL_NZ", tiled);
+  auto whole = tiled.movedim(-4, -2).flatten(-4, -3).flatten(-2);
+  auto result = whole.narrow(-2, 0, lies.size(-2)).narrow(-1, 0, lies.size(-1)).contiguous();
+  return lies.is_same(matrix) ? result : result.transpose(-1, -2);
+}
+
+at::Tensor to_fractal(const at::Tensor& matrix) {
+  auto lies = as_it_lies(matrix);
+  const auto storage = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()));
+  const size_t batches = storage.size() - 4;
+  const int64_t rows = storage[batches + 1] * kTileRows, columns = storage[batches] * storage.back();
+  auto padded = at::constant_pad_nd(lies, {0, columns - lies.size(-1), 0, rows - lies.size(-2)});
+  return padded.unflatten(-1, {storage[batches], storage.back()})
+      .unflatten(-3, {storage[batches + 1], kTileRows})
+      .movedim(-2, -4)
+      .contiguous();
+}
+
+std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters) {
+  std::vector<Fractal> found;
+  auto add = [&](size_t position, int64_t member, const aclTensor* tensor) {
+    if (is_fractal(tensor)) found.push_back({position, member, at::IntArrayRef(tensor->storage_sizes).vec()});
+  };
+  for (const Given& given : parameters) {
+    const auto position = size_t(&given - parameters.begin());
+    if (const In* input = std::get_if<In>(&given)) add(position, -1, *input);
+    if (const Out* output = std::get_if<Out>(&given))
+      SIM_CHECK(!is_fractal(*output), "parameter ", position, ": an output in FRACTAL_NZ is not simulated");
+    if (const List* list = std::get_if<List>(&given); list && *list)
+      for (size_t i = 0; i < (*list)->tensors.size(); ++i) add(position, int64_t(i), (*list)->tensors[i]);
+  }
+  return found;
+}
+
+namespace {
+
+// Moves a weight in its own memory.
+struct Rearrange final : PendingCall {
+  Rearrange(at::Tensor from, int64_t elements)
+      : PendingCall("aclnnTransMatmulWeight"),
+        matrix(std::move(from)),
+        whole(at::from_blob(matrix.data_ptr(), {elements}, matrix.options())) {}
+  void run(void*) override {
+    reachable("mmWeightRef", whole);
+    whole.copy_(to_fractal(matrix).flatten());
+  }
+  at::Tensor matrix, whole;
+};
+
+int64_t product_of(at::IntArrayRef sizes) {
+  int64_t result = 1;
+  for (const int64_t each : sizes) result *= each;
+  return result;
+}
+
+int weight_size(const char* caller, const aclIntArray* sizes, aclDataType dtype, uint64_t* out) {
+  if (!sizes || !out) return sim_fail(kNullPointer, "%s: null pointer", caller);
+  try {
+    live("tensorShape", sizes);
+    SIM_CHECK(sizes->values.size() >= 2 && sizes->values.size() <= 6, "tensorShape ", sizes->values,
+              "; 2 to 6 dimensions are allowed");
+    SIM_CHECK(dtype == ACL_FLOAT16 || dtype == ACL_BF16 || dtype == ACL_INT8, "data type ", int(dtype),
+              "; allowed: FLOAT16, BF16, INT8");
+    *out = uint64_t(product_of(fractal_sizes(sizes->values, dtype)));
+    return 0;
+  } catch (const c10::Error& error) {
+    return sim_fail(kInvalid, "%s: %s", caller, error.what_without_backtrace());
+  }
+}
+
+}  // namespace
+}  // namespace sim::aclnn
+
+using namespace sim::aclnn;
+
+extern "C" {
+
+// Elements of a weight in FRACTAL_NZ; the first of the two is for types of 16 bits.
+SIM_API int aclnnCalculateMatmulWeightSize(const aclIntArray* sizes, uint64_t* out) {
+  return weight_size("aclnnCalculateMatmulWeightSize", sizes, ACL_FLOAT16, out);
+}
+SIM_API int aclnnCalculateMatmulWeightSizeV2(const aclIntArray* sizes, aclDataType dtype, uint64_t* out) {
+  return weight_size("aclnnCalculateMatmulWeightSizeV2", sizes, dtype, out);
+}
+
+// From the first phase on the tensor says that it is in FRACTAL_NZ: the next call's first phase sees it before the
+// second has run.
+SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* workspace, aclOpExecutor** executor) {
+  constexpr const char* kName = "aclnnTransMatmulWeight";
+  if (!weight || !workspace || !executor)
+    return turn_away(sim_fail(kNullPointer, "%s: mmWeightRef, workspaceSize or executor is null", kName), kName,
+                     workspace, executor);
+  try {
+    live("mmWeightRef", weight);
+    const Argument argument{Argument::kTensor, weight};
+    if (const FunctionRules* rules = rules_wanted() ? find_rules(kName, &argument, 1) : nullptr)
+      if (const int code = apply_rules(*rules, &argument, 1)) return turn_away(code, kName, workspace, executor);
+    SIM_CHECK(weight->format == ACL_FORMAT_ND || weight->format == ACL_FORMAT_NCHW, "mmWeightRef is in format ",
+              int(weight->format), " already");
+    SIM_CHECK(weight->dtype == ACL_FLOAT16 || weight->dtype == ACL_BF16 || weight->dtype == ACL_INT8,
+              "mmWeightRef has data type ", int(weight->dtype), "; allowed: FLOAT16, BF16, INT8");
+    SIM_CHECK(weight->sizes.size() >= 2 && weight->offset == 0, "mmWeightRef ", at::IntArrayRef(weight->sizes),
+              " at offset ", weight->offset, "; a matrix at the start of its storage is expected");
+    const auto matrix = convert(static_cast<const aclTensor*>(weight));
+    const auto storage = fractal_sizes(as_it_lies(matrix).sizes(), weight->dtype);
+    const int64_t elements = product_of(storage);
+    // Programs tell the storage as the matrix, in memory of the size that they were told to take.
+    size_t left = 0;
+    const size_t bytes = size_t(elements) * matrix.itemsize();
+    SIM_CHECK(sim_memory_device(weight->data, &left) < 0 || bytes <= left, "mmWeightRef lies in ", left,
+              " bytes; with ", elements, " elements, as aclnnCalculateMatmulWeightSizeV2 tells, it needs ", bytes);
+    hand_over(std::make_unique<Rearrange>(matrix, elements), workspace, executor);
+    weight->format = ACL_FORMAT_FRACTAL_NZ;
+    weight->storage_sizes.assign(storage.begin(), storage.end());
+    weight->storage_elements = size_t(elements);
+    return 0;
+  } catch (const c10::Error& error) {
+    return turn_away(sim_fail(kInvalid, "%s: %s", kName, error.what_without_backtrace()), kName, workspace, executor);
+  }
+}
+SIM_API const char* aclnnTransMatmulWeightParameters() { return "(Ref, mmWeightRef)"; }
+SIM_API int aclnnTransMatmulWeight(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
+  return launch("aclnnTransMatmulWeight", workspace, size, executor, stream);
+}
+
+// On the host, at once. The caller gives the result back to free().
+SIM_API int aclnnTransQuantParam(const float* scales, uint64_t scale_count, const float* offsets, uint64_t offset_count,
+                                 uint64_t** out, uint64_t* out_count) {
+  constexpr const char* kName = "aclnnTransQuantParam";
+  if (!scales || !out || !out_count || (offset_count && !offsets))
+    return sim_fail(kNullPointer, "%s: null pointer", kName);
+  if (!scale_count) return sim_fail(kInvalid, "%s: scaleSize is 0", kName);
+  if (offset_count > 1 && scale_count > 1 && offset_count != scale_count)
+    return sim_fail(kInvalid, "%s: %llu scales and %llu offsets", kName, (unsigned long long)scale_count,
+                    (unsigned long long)offset_count);
+  const uint64_t count = std::max(scale_count, offset_count);
+  auto* result = static_cast<uint64_t*>(std::malloc(count * sizeof(uint64_t)));
+  if (!result) return sim_fail(kInner, "%s: the host is out of memory", kName);
+  auto of = [](const float* values, uint64_t number) {
+    auto tensor = at::empty({int64_t(number)}, at::kFloat);
+    std::copy(values, values + number, tensor.mutable_data_ptr<float>());
+    return tensor;
+  };
+  auto encoded = sim::quant::encoded(of(scales, scale_count), offset_count ? of(offsets, offset_count) : at::Tensor());
+  auto whole = encoded.expand({int64_t(count)}).contiguous();
+  std::copy_n(reinterpret_cast<const uint64_t*>(whole.const_data_ptr<int64_t>()), count, result);
+  *out = result, *out_count = count;
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,36 @@
+// FRACTAL_NZ, the private format of weights: a matrix (rows, columns) lies as (columns / c0, rows / 16, 16, c0), cut
+// into tiles of 16 rows by 32 bytes, with zeros where the last tiles reach beyond it. Rows of functions see such a
+// tensor as the matrix that it stands for.
+#pragma once
+
+#include "opapi/objects.h"
+
+namespace sim::aclnn {
+
+inline bool is_fractal(const aclTensor* tensor) { return tensor && tensor->format == ACL_FORMAT_FRACTAL_NZ; }
+
+// The sizes of the storage that holds matrices (…, rows, columns) of this type.
+Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype);
+// `matrix` has the sizes of the view, and its memory holds tiles of these sizes: the matrix itself, in memory of its
+// own.
+at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef storage);
+// The tiles of a matrix.
+at::Tensor to_fractal(const at::Tensor& matrix);
+
+// An input of a call that lies so: which parameter, which of its tensors if it is a list, and the sizes of the tiles.
+struct Fractal {
+  size_t parameter;
+  int64_t member;  // -1: no list
+  Dims storage;
+
+  template <typename All>
+  void unpack(All& held) const {
+    auto& tensor =
+        member < 0 ? std::get<at::Tensor>(held[parameter]) : std::get<Tensors>(held[parameter])[size_t(member)];
+    tensor = from_fractal(tensor, storage);
+  }
+};
+// Throws where an output lies so.
+std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters);
+
+}  // namespace sim::aclnn

@@ -1,0 +1,76 @@
+// Gated units with bounds, the scaling of features, and softmax with its loss.
+#include "kernels/gated.h"
+
+#include "kernels/activation.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {
+
+void half_along(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
+  const int64_t at = wrap(dim, self);
+  SIM_CHECK(self.dim() && self.size(at) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
+  Dims sizes = self.sizes().vec();
+  sizes[at] /= 2;
+  shape(out, sizes);
+}
+
+// The rows that were computed: the others of `out` stay.
+void write_rows(const at::Tensor& out, const at::Tensor& rows) {
+  const int64_t all = rows.size(1) ? out.numel() / rows.size(1) : 0;
+  auto whole = out.is_contiguous() ? out : out.contiguous();
+  whole.view({all, rows.size(1)}).narrow(0, 0, rows.size(0)).copy_(rows);
+  if (!whole.is_same(out)) out.copy_(whole);
+}
+
+void write_geglu_two(const at::Tensor& out, const at::Tensor& out_gelu, const kernels::GeGlu& result) {
+  write(out, result.y);
+  write(out_gelu, result.gelu);
+}
+
+void write_loss(const at::Tensor& loss, const at::Tensor& gradient, const kernels::LossAndGradient& result) {
+  write(loss, result.loss.reshape(loss.sizes()));
+  write(gradient, result.gradient);
+}
+
+void write_modulate(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+                    const kernels::ModulateGradients& result) {
+  write(x, result.x);
+  if (scale.defined()) write(scale, result.scale.reshape(scale.sizes()));
+  if (shift.defined()) write(shift, result.shift.reshape(shift.sizes()));
+}
+
+}  // namespace
+
+ACLNN(ClippedSwiglu,
+      (In, self, In, group_index, int64_t, dim, double, alpha, double, limit, double, bias, bool, interleaved, Out,
+       out),
+      half_along(out, self, dim),
+      write_rows(out, kernels::clipped_swiglu(self, group_index, {dim, alpha, limit, bias, interleaved})))
+ACLNN(ClippedSwigluGrad,
+      (In, grad, In, self, In, group_index, int64_t, dim, double, alpha, double, limit, double, bias, bool, interleaved,
+       Out, out),
+      (half_along(grad, self, dim), like(out, self)),
+      write(out, kernels::clipped_swiglu_backward(grad, self, group_index, {dim, alpha, limit, bias, interleaved})))
+ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_along(out, self, -1), one_element(threshold)),
+      write(out, kernels::fatrelu_mul(self, threshold)))
+ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_gelu),
+      (half_along(out, self, dim), like(out_gelu, out)),
+      write_geglu_two(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
+ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
+      (half_along(grad, self, dim), like(out, self)),
+      write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
+ACLNN(SituGlu, (In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
+      half_along(out, self, dim), write(out, kernels::situ_glu(self, {dim, beta, linear_beta, left})))
+ACLNN(SituGluGrad, (In, grad, In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
+      (half_along(grad, self, dim), like(out, self)),
+      write(out, kernels::situ_glu_backward(grad, self, {dim, beta, linear_beta, left})))
+ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
+      (like(labels, features), like(gradient, features)),
+      write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))
+ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), like(out, self),
+      write(out, kernels::modulate(self, scale, shift)))
+ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out, out_scale, Out, out_shift),
+      (like(grad, self), like(out, self)),
+      write_modulate(out, out_scale, out_shift, kernels::modulate_backward(grad, self, scale)))

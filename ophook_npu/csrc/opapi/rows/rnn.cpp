@@ -1,0 +1,129 @@
+// Recurrent layers, and the step of one that fuses what follows its matrix products.
+#include "kernels/recurrent.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {
+
+void cell_like(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor& cx, const at::Tensor& hy,
+               const at::Tensor& cy, const at::Tensor& storage) {
+  SIM_CHECK(cx.dim() == 2 && input.dim() == 2 && input.size(1) == 4 * cx.size(1), "gates ", input.sizes(),
+            " for a state ", cx.sizes());
+  like(hidden, input), like(hy, cx), like(cy, cx), like(storage, input);
+}
+
+void write_cell(const at::Tensor& hy, const at::Tensor& cy, const at::Tensor& storage,
+                const kernels::LstmCell& result) {
+  write(hy, result.hidden);
+  write(cy, result.cell);
+  write(storage, result.gates);
+}
+
+void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const at::Tensor& bias, bool has_bias,
+                          const kernels::LstmCellGradients& result) {
+  write(gates, result.gates);
+  write(cx, result.cell);
+  if (has_bias) write(bias, result.gates.sum(0));
+}
+
+// Parameters of each pass, and where the training asks for them a tensor of each list.
+void layers_like(const at::Tensor& input, const Tensors& parameters, const at::Tensor& batch_sizes,
+                 const Tensors& start, const kernels::Layers& how, const at::Tensor& output, bool train,
+                 const std::initializer_list<Tensors>& saved) {
+  SIM_CHECK(!batch_sizes.defined(), "batchSizes (sequences of different lengths) is not simulated");
+  SIM_CHECK(input.dim() == 3, "input of three dimensions expected, got ", input.sizes());
+  SIM_CHECK(how.count > 0 && parameters.size() == how.parameters() * how.passes(), parameters.size(),
+            " parameters for ", how.passes(), " passes of ", how.parameters());
+  const int64_t hidden = parameters[1].size(-1);
+  shape(output, {input.size(0), input.size(1), hidden * int64_t(how.ways())});
+  for (const at::Tensor& each : start)
+    if (each.defined()) shape(each, {int64_t(how.passes()), input.size(how.batch_first ? 0 : 1), hidden});
+  for (const Tensors& list : saved)
+    SIM_CHECK(!train || list.size() == how.passes(), list.size(), " tensors of a gate or state for ", how.passes(),
+              " passes");
+}
+
+void write_lstm(const at::Tensor& output, const at::Tensor& last, const at::Tensor& last_cell, bool train,
+                const Tensors& i, const Tensors& j, const Tensors& f, const Tensors& o, const Tensors& h,
+                const Tensors& c, const Tensors& tanh_c, const kernels::LstmLayers& result) {
+  write(output, result.output);
+  write(last, result.last);
+  write(last_cell, result.last_cell);
+  if (!train) return;
+  for (size_t at = 0; at < result.passes.size(); ++at) {
+    const kernels::LstmSaved& pass = result.passes[at];
+    write(i[at], pass.i), write(j[at], pass.j), write(f[at], pass.f), write(o[at], pass.o);
+    write(h[at], pass.h), write(c[at], pass.c), write(tanh_c[at], pass.tanh_c);
+  }
+}
+
+std::vector<kernels::LstmSaved> saved_passes(const Tensors& i, const Tensors& j, const Tensors& f, const Tensors& o,
+                                             const Tensors& h, const Tensors& c, const Tensors& tanh_c) {
+  std::vector<kernels::LstmSaved> passes;
+  for (size_t at = 0; at < i.size(); ++at)
+    passes.push_back({{}, {}, h[at], c[at], i[at], j[at], f[at], o[at], tanh_c[at]});
+  return passes;
+}
+
+void write_lstm_gradients(const at::Tensor& x, const at::Tensor& start, const at::Tensor& start_cell,
+                          const Tensors& parameters, const kernels::LstmLayersGradients& result) {
+  SIM_CHECK(parameters.size() == result.parameters.size(), parameters.size(), " gradients for ",
+            result.parameters.size(), " parameters");
+  write(x, result.x);
+  write(start, result.start);
+  write(start_cell, result.start_cell);
+  for (size_t i = 0; i < parameters.size(); ++i) write(parameters[i], result.parameters[i]);
+}
+
+void write_gru(const at::Tensor& output, const at::Tensor& last, bool train, const Tensors& r, const Tensors& z,
+               const Tensors& n, const Tensors& inner, const Tensors& h, const kernels::GruLayers& result) {
+  write(output, result.output);
+  write(last, result.last);
+  if (!train) return;
+  for (size_t at = 0; at < result.passes.size(); ++at) {
+    const kernels::GruSaved& pass = result.passes[at];
+    write(r[at], pass.r), write(z[at], pass.z), write(n[at], pass.candidate);
+    write(inner[at], pass.inner_h), write(h[at], pass.h);
+  }
+}
+
+}  // namespace
+
+#define LAYERS \
+  kernels::Layers { has_bias, layers, both_ways, batch_first }
+
+ACLNN(LSTM,
+      (In, input, List, parameters, List, start, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout,
+       bool, train, bool, both_ways, bool, batch_first, Out, output, Out, last, Out, last_cell, List, i, List, j, List,
+       f, List, o, List, h, List, c, List, tanh_c),
+      layers_like(input, parameters, batch_sizes, start, LAYERS, output, train, {i, j, f, o, h, c, tanh_c}),
+      write_lstm(output, last, last_cell, train, i, j, f, o, h, c, tanh_c,
+                 kernels::lstm_layers(input, parameters, start, LAYERS)))
+ACLNN(LstmBackward,
+      (In, input, List, start, List, parameters, In, grad, In, grad_last, In, grad_last_cell, List, i, List, j, List, f,
+       List, o, List, h, List, c, List, tanh_c, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout, bool,
+       train, bool, both_ways, bool, batch_first, Bools, mask, Out, out, Out, out_start, Out, out_start_cell, List,
+       out_parameters),
+      (layers_like(input, parameters, batch_sizes, start, LAYERS, grad, true, {i, j, f, o, h, c, tanh_c}),
+       like(out, input)),
+      write_lstm_gradients(out, out_start, out_start_cell, out_parameters,
+                           kernels::lstm_layers_backward(input, parameters, start, grad, grad_last, grad_last_cell,
+                                                         saved_passes(i, j, f, o, h, c, tanh_c), LAYERS)))
+ACLNN(GRU,
+      (In, input, List, parameters, In, hx, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout, bool,
+       train, bool, both_ways, bool, batch_first, Out, output, Out, last, List, r, List, z, List, n, List, inner, List,
+       h),
+      layers_like(input, parameters, batch_sizes, {hx}, LAYERS, output, train, {r, z, n, inner, h}),
+      write_gru(output, last, train, r, z, n, inner, h, kernels::gru_layers(input, parameters, hx, LAYERS)))
+ACLNN(ThnnFusedLstmCell,
+      (In, input_gates, In, hidden_gates, In, cx, In, input_bias, In, hidden_bias, Out, hy, Out, cy, Out, storage),
+      cell_like(input_gates, hidden_gates, cx, hy, cy, storage);
+      SIM_CHECK(input_bias.defined() == hidden_bias.defined(), "inputBias and hiddenBias go together"),
+      write_cell(hy, cy, storage, kernels::lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)))
+ACLNN(ThnnFusedLstmCellBackward,
+      (In, grad_hy, In, grad_cy, In, cx, In, cy, In, storage, bool, has_bias, Out, out_gates, Out, out_cx, Out,
+       out_bias),
+      (like(cy, cx), like(out_cx, cx), like(out_gates, storage)),
+      write_cell_gradients(out_gates, out_cx, out_bias, has_bias,
+                           kernels::lstm_cell_backward(grad_hy, grad_cy, cx, cy, storage)))

@@ -1,0 +1,674 @@
+"""Functions that CANN's example programs call: each against its documented formula, written out here in float64."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+
+import pytest
+import torch
+from interfaces import CODES, Refused, aclnn, libraries
+from torch.nn import functional
+
+
+def real(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def whole(*shape: int, seed: int = 0, low: int = -20, high: int = 20, dtype: torch.dtype = torch.int8) -> torch.Tensor:
+    return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def gradients(function, *inputs: torch.Tensor, grad: torch.Tensor) -> list[torch.Tensor]:
+    """In float64, by torch's autograd."""
+    leaves = [one.double().requires_grad_() for one in inputs]
+    function(*leaves).backward(grad.double())
+    return [leaf.grad if leaf.grad is not None else torch.zeros_like(leaf) for leaf in leaves]
+
+
+def close(got: torch.Tensor, want: torch.Tensor, tolerance: float = 1e-4) -> None:
+    torch.testing.assert_close(got.double(), want.double().reshape(got.shape), rtol=tolerance, atol=tolerance)
+
+
+def steps_close(got: torch.Tensor, want: torch.Tensor, low: int = -128, high: int = 127) -> None:
+    """Rounded numbers: one step apart only where the formula lies between two."""
+    off = (got.double() - want.double().clamp(low, high).reshape(got.shape)).abs()
+    assert off.max() <= 0.5 + 1e-3, off.max()
+
+
+def unpacked(words: torch.Tensor) -> torch.Tensor:
+    """Numbers of 4 bits, the first in the lowest."""
+    nibbles = (words.long().unsqueeze(-1) >> torch.arange(0, 32, 4)) & 15
+    return ((nibbles ^ 8) - 8).flatten(-2)
+
+
+# ---- gated units -------------------------------------------------------------------------------------------------
+def clipped(x: torch.Tensor, *, dim: int, interleaved: bool) -> torch.Tensor:
+    rows = x.flatten(dim).flatten(0, dim - 1)
+    gate, value = (rows[:, ::2], rows[:, 1::2]) if interleaved else rows.chunk(2, -1)
+    gate, value = gate.clamp(max=0.8), value.clamp(-0.8, 0.8)
+    return gate * torch.sigmoid(1.7 * gate) * (value + 1)
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("dim", [1, 2])
+def test_clipped_swiglu(interleaved: bool, dim: int) -> None:
+    x, settings = real(3, 4, 6), (dim, 1.7, 0.8, 1.0, interleaved)
+    shape = [3, 4, 6]
+    shape[dim] //= 2
+    out, grad = torch.zeros(shape), real(*shape, seed=1)
+    aclnn("aclnnClippedSwiglu", x, None, *settings, out)
+    close(out, clipped(x.double(), dim=dim, interleaved=interleaved))
+    (want,) = gradients(lambda x: clipped(x, dim=dim, interleaved=interleaved).reshape(shape), x, grad=grad)
+    back = torch.zeros_like(x)
+    aclnn("aclnnClippedSwigluGrad", grad, x, None, *settings, back)
+    close(back, want)
+
+
+def test_clipped_swiglu_of_the_rows_that_groups_have() -> None:
+    x, groups, settings = real(5, 6), torch.tensor([2, 1]), (1, 1.7, 0.8, 1.0, False)
+    out, grad, back = torch.full((5, 3), 7.0), real(5, 3, seed=1), torch.full((5, 6), 7.0)
+    aclnn("aclnnClippedSwiglu", x, groups, *settings, out)
+    close(out[:3], clipped(x.double(), dim=1, interleaved=False)[:3])
+    assert (out[3:] == 7).all()
+    aclnn("aclnnClippedSwigluGrad", grad, x, groups, *settings, back)
+    (want,) = gradients(lambda x: clipped(x, dim=1, interleaved=False), x, grad=grad)
+    close(back[:3], want[:3])
+    assert (back[3:] == 0).all()
+
+
+def situ(x: torch.Tensor, *, linear: float, left: bool) -> torch.Tensor:
+    gate, up = x.chunk(2, -1) if left else x.chunk(2, -1)[::-1]
+    up = linear * torch.tanh(up / linear) if linear > 0 else up
+    return 1.5 * torch.tanh(gate / 1.5) * torch.sigmoid(gate) * up
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("linear", [0.0, 2.0])
+def test_situ_glu(left: bool, linear: float) -> None:
+    x, out, grad, back = real(4, 6), torch.zeros(4, 3), real(4, 3, seed=1), torch.zeros(4, 6)
+    aclnn("aclnnSituGlu", x, -1, 1.5, linear, left, out)
+    close(out, situ(x.double(), linear=linear, left=left))
+    aclnn("aclnnSituGluGrad", grad, x, -1, 1.5, linear, left, back)
+    close(back, gradients(lambda x: situ(x, linear=linear, left=left), x, grad=grad)[0])
+
+
+def test_halves_multiplied() -> None:
+    x, out = real(4, 6), torch.zeros(4, 3)
+    aclnn("aclnnFatreluMul", x, torch.tensor([0.3]), out)
+    left, right = x.double().chunk(2, -1)
+    close(out, torch.where(left < 0.3, 0.0, left) * right)
+    gelu, grad, back = torch.zeros(4, 3), real(4, 3, seed=1), torch.zeros(4, 6)
+    aclnn("aclnnGeGlu", x, -1, 1, out, gelu)
+    close(gelu, functional.gelu(right, approximate="tanh"))
+    close(out, left * functional.gelu(right, approximate="tanh"))
+    aclnn("aclnnGeGluBackward", grad, x, gelu, -1, 1, back)
+    (want,) = gradients(
+        lambda x: x.chunk(2, -1)[0] * functional.gelu(x.chunk(2, -1)[1], approximate="tanh"), x, grad=grad
+    )
+    close(back, want)
+
+
+def test_modulate() -> None:
+    x, scale, shift, out = real(2, 3, 4), real(2, 4, seed=1), real(2, 1, 4, seed=2), torch.zeros(2, 3, 4)
+    aclnn("aclnnModulate", x, scale, shift, out)
+    close(out, x.double() * (1 + scale.double()[:, None]) + shift)
+    aclnn("aclnnModulate", x, None, shift, out)
+    close(out, x.double() + shift)
+    grad, to_x, to_scale, to_shift = real(2, 3, 4, seed=3), torch.zeros(2, 3, 4), torch.zeros(2, 4), torch.zeros(2, 4)
+    aclnn("aclnnModulateBackward", grad, x, scale, scale, to_x, to_scale, to_shift)
+    close(to_x, grad.double() * scale[:, None])
+    close(to_scale, (grad.double() * x).sum(1))
+    close(to_shift, grad.double().sum(1))
+
+
+def test_softmax_cross_entropy() -> None:
+    x, labels = real(4, 5), functional.softmax(real(4, 5, seed=1), -1)
+    loss, back = torch.zeros(4), torch.zeros(4, 5)
+    aclnn("aclnnSoftmaxCrossEntropyWithLogits", x, labels, loss, back)
+    close(loss, functional.cross_entropy(x.double(), labels.double(), reduction="none"))
+    close(back, functional.softmax(x.double(), -1) - labels)
+
+
+# ---- normalizations ----------------------------------------------------------------------------------------------
+def ada(x: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor, weight, bias) -> torch.Tensor:
+    return functional.layer_norm(x, x.shape[-1:], weight, bias, 1e-5) * (1 + scale[:, None]) + shift[:, None]
+
+
+def test_ada_layer_norm() -> None:
+    given = (x, scale, shift, weight, bias) = (
+        real(2, 3, 8), real(2, 8, seed=1), real(2, 8, seed=2), real(8, seed=3), real(8, seed=4))  # fmt: skip
+    out, mean, rstd = torch.zeros_like(x), torch.zeros(2, 3, 1), torch.zeros(2, 3, 1)
+    want = ada(*(one.double() for one in given))
+    aclnn("aclnnAdaLayerNorm", x, scale, shift[:, None], weight, bias, 1e-5, out)
+    close(out, want)
+    aclnn("aclnnAdaLayerNormV2", *given, 1e-5, out, mean, rstd)
+    close(out, want)
+    close(mean, x.double().mean(-1))
+    grad = real(2, 3, 8, seed=5)
+    outs = [torch.zeros_like(one) for one in given]
+    aclnn("aclnnAdaLayerNormBackward", grad, x, [8], rstd, mean, scale, shift, weight, bias, *outs)
+    for got, expected in zip(outs, gradients(ada, *given, grad=grad), strict=True):
+        close(got, expected, 1e-3)
+    smooth, half = real(8, seed=6).abs() + 0.1, torch.bfloat16
+    low = [one.to(half) for one in given]
+    quantized, factor = torch.zeros(2, 3, 8, dtype=torch.int8), torch.zeros(2, 3)
+    aclnn("aclnnAdaLayerNormQuant", *low, smooth.to(half), 1e-5, "dynamic", quantized, factor, None)
+    value = ada(*(one.double() for one in low)) * smooth.to(half)
+    close(factor, value.abs().amax(-1) / 127, 1e-3)
+    steps_close(quantized, value / factor.double()[..., None])
+
+
+def test_norms_that_end_in_whole_numbers() -> None:
+    x, gamma, beta = real(3, 8).half(), real(1, 8, seed=1).half(), real(1, 8, seed=2).half()
+    scale, zero = torch.tensor([0.05]).half(), torch.tensor([3], dtype=torch.int8)
+    out = torch.zeros(3, 8, dtype=torch.int8)
+    normal = functional.layer_norm(x.double(), [8], gamma.double().flatten(), beta.double().flatten(), 1e-5)
+    aclnn("aclnnLayerNormQuant", x, gamma, beta, scale, zero, 0, 1e-5, out, torch.zeros(3))
+    steps_close(out, normal / scale.double() + 3)
+    with pytest.raises(Refused, match="quantMode 1; allowed: 0"):
+        aclnn("aclnnLayerNormQuant", x, gamma, beta, scale, zero, 1, 1e-5, out, torch.zeros(3))
+    rms = x.double() / (x.double().square().mean(-1, keepdim=True) + 1e-5).sqrt() * gamma.double() + beta.double()
+    aclnn("aclnnRmsNormQuant", x, gamma.flatten(), beta.flatten(), scale, zero, 1e-5, out)
+    steps_close(out, rms / scale.double() + 3)
+    factor = torch.zeros(3)
+    aclnn("aclnnRmsNormDynamicQuant", x, gamma.flatten(), None, beta.flatten(), 1e-5, 2, out, factor)
+    close(factor, rms.abs().amax(-1) / 127, 1e-3)
+    steps_close(out, rms / factor.double()[:, None])
+    other = real(3, 8, seed=3).half()
+    total, second, factors = torch.zeros(3, 8).half(), torch.zeros(3, 8, dtype=torch.int8), torch.zeros(3)
+    smooth = (real(8, seed=4).abs() + 0.5).half()
+    aclnn(
+        "aclnnAddRmsNormDynamicQuant",
+        x,
+        other,
+        gamma.flatten(),
+        smooth,
+        None,
+        1e-5,
+        out,
+        second,
+        total,
+        factor,
+        factors,
+    )
+    both = x.double() + other.double()
+    value = both / (both.square().mean(-1, keepdim=True) + 1e-5).sqrt() * gamma.double() * smooth.double()
+    close(total, both, 1e-2)
+    steps_close(out, value / factor.double()[:, None])
+    again, unused = torch.zeros(3, 8).half(), torch.zeros(3)
+    quant_zero = zero.half()
+    aclnn("aclnnAddLayerNormQuantV2", x, other, gamma, beta, None, scale, None, quant_zero, None, "static", 1e-5, False,
+          False, out, second, total, again, unused, unused)  # fmt: skip
+    normal = functional.layer_norm(both, [8], gamma.double().flatten(), beta.double().flatten(), 1e-5)
+    close(again, normal, 1e-2)
+    steps_close(out, normal * scale.double() + 3)
+
+
+def test_norms_of_channels() -> None:
+    x, gamma, beta = real(2, 4, 3, 3), real(4, seed=1), real(4, seed=2)
+    out, mean, rstd = torch.zeros_like(x), torch.zeros(2, 2), torch.zeros(2, 2)
+    want = functional.group_norm(x.double(), 2, gamma.double(), beta.double(), 1e-5)
+    for silu in (True, False):
+        aclnn("aclnnGroupNormSiluV2", x, gamma, beta, 2, 1e-5, silu, out, mean, rstd)
+        close(out, functional.silu(want) if silu else want)
+    close(mean, x.double().reshape(2, 2, -1).mean(-1))
+    low, scale = [one.half() for one in (x, gamma, beta)], torch.tensor([0.02, 0.03, 0.04, 0.05])
+    steps = torch.zeros(2, 4, 3, 3, dtype=torch.int8)
+    aclnn("aclnnGroupNormSiluQuant", *low, scale, 2, 1e-5, True, steps, mean.half(), rstd.half())
+    want = functional.silu(functional.group_norm(low[0].double(), 2, low[1].double(), low[2].double(), 1e-5))
+    steps_close(steps, want / scale.double()[:, None, None])
+    values, var = whole(2, 4, 3, 3), real(4, seed=3).abs() + 0.1
+    aclnn("aclnnQuantizedBatchNorm", values, mean[0].repeat(2), var, 0.1, 2, 0.05, -3, gamma, beta, 1e-5, steps)
+    value = (values.double() - 2) * 0.1 - mean[0].repeat(2).double()[:, None, None]
+    value = value / (var.double() + 1e-5).sqrt()[:, None, None] * gamma[:, None, None] + beta[:, None, None]
+    steps_close(steps, value / 0.05 - 3)
+
+
+def test_fast_batch_norm_backward() -> None:
+    x, weight, grad = real(3, 4, 2, 2), real(4, seed=1), real(3, 4, 2, 2, seed=2)
+    mean, rstd = x.mean((0, 2, 3)), (x.var((0, 2, 3), unbiased=False) + 1e-5).rsqrt()
+    bias, outs = torch.zeros(4), [torch.zeros_like(x), torch.zeros(4), torch.zeros(4)]
+    aclnn("aclnnFastBatchNormBackward", grad, x, weight, mean, rstd, mean, rstd, True, 1e-5, [True] * 3, 0, *outs)
+    want = gradients(lambda x, w, b: functional.batch_norm(x, None, None, w, b, True), x, weight, bias, grad=grad)
+    for got, expected in zip(outs, want, strict=True):
+        close(got, expected, 1e-3)
+
+
+def test_layer_norm_by_mode() -> None:
+    x, weight, out, mean, rstd = real(3, 8), real(8, seed=1), torch.zeros(3, 8), torch.zeros(3, 1), torch.zeros(3, 1)
+    aclnn("aclnnLayerNormWithImplMode", x, [8], weight, None, 1e-5, out, mean, rstd, 1)
+    close(out, functional.layer_norm(x.double(), [8], weight.double(), None, 1e-5))
+
+
+# ---- places --------------------------------------------------------------------------------------------------------
+def test_slices_taken_and_put() -> None:
+    x, index = real(4, 5), torch.tensor([[3, 0], [1, 1]])
+    out = torch.zeros(2, 2, 5)
+    aclnn("aclnnGatherV2", x, 0, index, out)
+    assert torch.equal(out, x[index])
+    out = torch.zeros(4, 2, 2)
+    aclnn("aclnnGatherV2", x, 1, index, out)
+    assert torch.equal(out, x[:, index])
+    updates, put = real(2, 5, seed=1), torch.zeros(4, 5)
+    aclnn("aclnnScatterNd", x, torch.tensor([[2], [0]]), updates, put)
+    want = x.clone()
+    want[[2, 0]] = updates
+    assert torch.equal(put, want)
+    for indices in (torch.tensor([2, 2]), torch.tensor([[2], [2]])):
+        total = x.clone()
+        aclnn("aclnnTfScatterAdd", total, indices, updates)
+        want = x.clone()
+        want[2] += updates.sum(0)
+        close(total, want)
+    with pytest.raises(Refused, match="updates"):
+        aclnn("aclnnTfScatterAdd", x.clone(), torch.tensor([2, 2]), real(3, 5))
+    permuted = torch.zeros(5, dtype=torch.int32)
+    order, starts, ends = ([1, 0], [0, 3, 5], [0, 2, 5])
+    given = (torch.tensor(one, dtype=torch.int32) for one in (order, starts, ends))
+    aclnn("aclnnExpandIntoJaggedPermute", *given, 5, permuted)
+    assert permuted.tolist() == [3, 4, 0, 1, 2]
+
+
+def test_a_list_of_tensors_updated_each_at_its_place() -> None:
+    tensors = [torch.zeros(2, 6, 3) for _ in range(2)]
+    updates = real(2, 2, 2, 3)
+    aclnn("aclnnScatterList", tensors, torch.tensor([1, 4]), updates, None, "update", -2)
+    assert torch.equal(tensors[0][:, 1:3], updates[0]) and torch.equal(tensors[1][:, 4:6], updates[1])
+    assert tensors[0][:, 3:].abs().sum() == 0
+    part = [torch.zeros(2, 6, 3) for _ in range(2)]
+    mask = torch.tensor([1, 0], dtype=torch.uint8)
+    aclnn("aclnnScatterList", part, torch.tensor([[1, 1], [4, 1]]), updates, mask, "update", -2)
+    assert torch.equal(part[0][:, 1], updates[0][:, 0]) and part[0][:, 2:].abs().sum() == 0
+    assert part[1].abs().sum() == 0
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_max_unpool_backward(dims: int) -> None:
+    x = real(1, 2, *[4] * dims)
+    pool = functional.max_pool2d if dims == 2 else functional.max_pool3d
+    small, found = pool(x, 2, return_indices=True)
+    unpool = functional.max_unpool2d if dims == 2 else functional.max_unpool3d
+    grad, out = real(1, 2, *[4] * dims, seed=1), torch.zeros_like(small)
+    extra = ([2] * 3, [0] * 3) if dims == 3 else ()
+    aclnn(f"aclnnMaxUnpool{dims}dBackward", grad, small, found, [4] * dims, *extra, out)
+    close(out, gradients(lambda x: unpool(x, found, 2), small, grad=grad)[0])
+
+
+def test_chamfer_distance_backward() -> None:
+    a, b = real(2, 4, 2), real(2, 3, 2, seed=1)
+
+    def distances(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return (a[:, :, None] - b[:, None]).square().sum(-1).min(2)
+
+    def both(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.cat([distances(a, b).values, distances(b, a).values], 1)
+
+    grad, outs = real(2, 7, seed=2), [torch.zeros_like(a), torch.zeros_like(b)]
+    near = [distances(*pair).indices.int() for pair in ((a, b), (b, a))]
+    aclnn("aclnnChamferDistanceBackward", a, b, *near, grad[:, :4].contiguous(), grad[:, 4:].contiguous(), *outs)
+    for got, want in zip(outs, gradients(both, a, b, grad=grad), strict=True):
+        close(got, want)
+
+
+# ---- products, pools, lists ------------------------------------------------------------------------------------------
+def test_products() -> None:
+    a, b, c, out = real(3, 4), real(5, 4, seed=1), real(3, 5, seed=2), torch.zeros(3, 5)
+    aclnn("aclnnGemm", a, b, c, 0.5, 2.0, 0, 1, out, 0)
+    close(out, 0.5 * a.double() @ b.double().T + 2 * c)
+    aclnn("aclnnEinsum", [a, b], "ij,kj->ik", out)
+    close(out, a.double() @ b.double().T)
+    scalars, lists = torch.tensor([0.5, -2.0]), [[real(3, seed=i), real(2, 2, seed=i + 1)] for i in (3, 5, 7)]
+    for name, how in (("mul", torch.mul), ("div", torch.div)):
+        outs = [torch.zeros(3), torch.zeros(2, 2)]
+        aclnn(f"aclnnForeachAddc{name}List", *lists, scalars, outs)
+        for i, got in enumerate(outs):
+            x, y, z = (one[i].double() for one in lists)
+            close(got, x + scalars[i] * how(y, z))
+
+
+@pytest.mark.parametrize("pads, ceil", [([1, 0, 1, 1], 0), ([1, 1], 1), ([], 1)])
+def test_max_pool(pads: list[int], ceil: int) -> None:
+    x = real(1, 2, 5, 6)
+    top, left, bottom, right = pads if len(pads) == 4 else pads * 2 or [0] * 4
+    sizes = []
+    for size, before, after in ((5, top, bottom), (6, left, right)):
+        count = (math.ceil if ceil else math.floor)((size + before + after - 2) / 2) + 1
+        sizes.append(count - (ceil and (count - 1) * 2 >= size + before))
+    out, want = torch.zeros(1, 2, *sizes), torch.full((1, 2, *sizes), -torch.inf)
+    for i in range(sizes[0]):
+        for j in range(sizes[1]):
+            rows, columns = (
+                slice(max(0, 2 * at - before), 2 * at - before + 2) for at, before in ((i, top), (j, left))
+            )
+            want[..., i, j] = x[..., rows, columns].amax((-2, -1))
+    aclnn("aclnnMaxPool", x, [2, 2], [2, 2], 0, pads, [1], ceil, out)
+    assert torch.equal(out, want)
+
+
+# ---- optimizers, recurrent layers ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_fused_adamw(amsgrad: bool) -> None:
+    state = [[real(3, seed=i), real(2, 2, seed=i + 1)] for i in (0, 2, 4)]
+    state.append([one.abs() for one in (real(3, seed=6), real(2, 2, seed=7))])
+    largest = [torch.full((3,), 5.0), torch.zeros(2, 2)]
+    before = [[one.double() for one in each] for each in state]
+    steps = [torch.tensor([3.0]), torch.tensor([3.0])]
+    settings = (0.1, 0.9, 0.99, 0.01, 1e-8, amsgrad, False)
+    aclnn("aclnnFusedAdamw", *state, largest, steps, None, None, *settings)
+    for i, (p, g, m, v) in enumerate(zip(*before, strict=True)):
+        m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+        bound = v / (1 - 0.99**3)
+        if amsgrad:
+            bound = torch.maximum(bound, torch.tensor([5.0, 0.0])[i].double())
+            close(largest[i], bound)
+        close(state[0][i], p - 0.1 * (m / (1 - 0.9**3)) / (bound.sqrt() + 1e-8) - 0.1 * 0.01 * p)
+        close(state[2][i], m)
+        close(state[3][i], v)
+    kept = [one.clone() for one in state[0]]
+    aclnn("aclnnFusedAdamw", *state, largest, steps, None, torch.tensor([1.0]), *settings)
+    assert all(torch.equal(a, b) for a, b in zip(kept, state[0], strict=True)), "an infinity was found"
+
+
+@pytest.mark.parametrize("mode, correct", [(0, True), (1, False)])
+def test_ema_adam(mode: int, correct: bool) -> None:
+    g, p, m, s = (real(4, seed=i) for i in range(4))
+    v = real(4, seed=4).abs()
+    old = [one.double() for one in (g, p, m, v, s)]
+    aclnn("aclnnApplyFusedEmaAdam", g, p, m, v, s, torch.tensor([2]), 0.1, 0.5, 0.9, 0.99, 1e-6, mode, correct, 0.05)
+    grad, parameter, first, second, slow = old
+    grad = grad + 0.05 * parameter if mode == 0 else grad
+    first, second = 0.9 * first + 0.1 * grad, 0.99 * second + 0.01 * grad * grad
+    scale1, scale2 = (1 - 0.9**2, 1 - 0.99**2) if correct else (1, 1)
+    update = first / scale1 / ((second / scale2).sqrt() + 1e-6) + (0.05 * parameter if mode == 1 else 0)
+    after = parameter - 0.1 * update
+    for got, want in ((p, after), (m, first), (v, second), (s, 0.5 * slow + 0.5 * after)):
+        close(got, want)
+
+
+def test_a_step_of_an_lstm() -> None:
+    gates, hidden, cx, bias = real(2, 12), real(2, 12, seed=1), real(2, 3, seed=2), real(12, seed=3)
+
+    def step(gates: torch.Tensor, cx: torch.Tensor, bias: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        i, g, f, o = (gates + hidden.double() + bias).chunk(4, -1)
+        cy = torch.sigmoid(f) * cx + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(cy), cy
+
+    hy, cy, storage = torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(2, 12)
+    aclnn("aclnnThnnFusedLstmCell", gates, hidden, cx, bias, torch.zeros(12), hy, cy, storage)
+    for got, want in zip((hy, cy), step(gates.double(), cx.double(), bias.double()), strict=True):
+        close(got, want)
+    grad = real(2, 6, seed=4)
+    outs = [torch.zeros(2, 12), torch.zeros(2, 3), torch.zeros(12)]
+    halves = [one.contiguous() for one in grad.chunk(2, -1)]
+    aclnn("aclnnThnnFusedLstmCellBackward", *halves, cx, cy, storage, True, *outs)
+    for got, want in zip(outs, gradients(lambda *x: torch.cat(step(*x), -1), gates, cx, bias, grad=grad), strict=True):
+        close(got, want)
+
+
+@pytest.mark.parametrize("has_bias, both_ways, batch_first", [(True, True, False), (False, False, True)])
+def test_gru(has_bias: bool, both_ways: bool, batch_first: bool) -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.GRU(3, 4, 2, has_bias, batch_first=batch_first, bidirectional=both_ways)
+    ways, x = 2 if both_ways else 1, real(5, 2, 3)
+    x = x.transpose(0, 1).contiguous() if batch_first else x
+    start = real(2 * ways, 2, 4, seed=1)
+    parameters = [one.detach() for one in layer.parameters()]
+    out, last = torch.zeros(*x.shape[:2], 4 * ways), torch.zeros(2 * ways, 2, 4)
+    gates = [[torch.zeros(5, 2, 4) for _ in range(2 * ways)] for _ in range(5)]
+    settings = (has_bias, 2, 0.0, True, both_ways, batch_first)
+    aclnn("aclnnGRU", x, parameters, start, None, *settings, out, last, *gates)
+    want, want_last = layer.double()(x.double(), start.double())
+    close(out, want.detach())
+    close(last, want_last.detach())
+    r, z, n, hn, h = (each[0] for each in gates)
+    close(h, (1 - z) * n + z * torch.cat([start[:1], h[:-1]]))
+    first = (x.transpose(0, 1) if batch_first else x) @ parameters[0].T
+    first = first + parameters[2] if has_bias else first
+    close(n, torch.tanh(first[..., 8:] + r * hn))
+
+
+@pytest.mark.parametrize("has_bias, both_ways, batch_first", [(True, True, False), (False, False, True)])
+def test_lstm(has_bias: bool, both_ways: bool, batch_first: bool) -> None:
+    """Forward and backward: the second from what the first left in its lists."""
+    torch.manual_seed(0)
+    layer = torch.nn.LSTM(3, 4, 2, has_bias, batch_first=batch_first, bidirectional=both_ways)
+    ways, x = 2 if both_ways else 1, real(5, 2, 3)
+    x = x.transpose(0, 1).contiguous() if batch_first else x
+    start = [real(2 * ways, 2, 4, seed=seed) for seed in (1, 2)]
+    parameters = [one.detach().clone() for one in layer.parameters()]
+    out, last, cell = torch.zeros(*x.shape[:2], 4 * ways), torch.zeros(2 * ways, 2, 4), torch.zeros(2 * ways, 2, 4)
+    saved = [[torch.zeros(5, 2, 4) for _ in range(2 * ways)] for _ in range(7)]
+    settings = (has_bias, 2, 0.0, True, both_ways, batch_first)
+    aclnn("aclnnLSTM", x, parameters, start, None, *settings, out, last, cell, *saved)
+    leaves = [x.double().requires_grad_(), *(one.double().requires_grad_() for one in start)]
+    whole_output, states = layer.double()(leaves[0], tuple(leaves[1:]))
+    results = [whole_output, *states]
+    for got, want in zip((out, last, cell), results, strict=True):
+        close(got, want.detach())
+    i, g, f, o, h, c, bounded = (each[0] for each in saved)
+    close(c, f * torch.cat([start[1][:1], c[:-1]]) + i * g)
+    close(h, o * bounded)
+    grads = [real(*one.shape, seed=seed) for one, seed in zip(results, (3, 4, 5), strict=True)]
+    torch.autograd.backward(results, [one.double() for one in grads])
+    back = [torch.zeros_like(x), torch.zeros_like(start[0]), torch.zeros_like(start[1])]
+    slopes = [torch.zeros_like(one) for one in parameters]
+    flags = [True] * 4
+    aclnn("aclnnLstmBackward", x, start, parameters, *grads, *saved, None, *settings, flags, *back, slopes)
+    for got, leaf in zip((*back, *slopes), (*leaves, *layer.parameters()), strict=True):
+        close(got, leaf.grad, 1e-3)
+
+
+# ---- weights in the device's own format --------------------------------------------------------------------------
+class Weight:
+    """A matrix in memory that aclnnCalculateMatmulWeightSizeV2 asks for, moved by aclnnTransMatmulWeight."""
+
+    def __init__(self, values: torch.Tensor) -> None:
+        self.opapi, self.acl = libraries()
+        lies = values.mT if values.stride(-2) == 1 and values.shape[-2] > 1 else values
+        sizes = (ctypes.c_int64 * values.dim())(*values.shape)
+        count, strides = ctypes.c_uint64(values.dim()), (ctypes.c_int64 * values.dim())(*values.stride())
+        self.opapi.aclCreateIntArray.restype = self.opapi.aclCreateTensor.restype = ctypes.c_void_p
+        asked = (ctypes.c_int64 * values.dim())(*lies.shape)
+        array, elements = ctypes.c_void_p(self.opapi.aclCreateIntArray(asked, count)), ctypes.c_uint64()
+        code = CODES[values.dtype]
+        assert self.opapi.aclnnCalculateMatmulWeightSizeV2(array, code, ctypes.byref(elements)) == 0
+        assert self.opapi.aclDestroyIntArray(array) == 0
+        self.elements, self.width, self.memory = elements.value, values.element_size(), ctypes.c_void_p()
+        room = ctypes.c_size_t(self.elements * self.width)
+        assert self.acl.aclrtMalloc(ctypes.byref(self.memory), room, 0) == 0
+        held = lies.contiguous()
+        bytes_ = ctypes.c_size_t(held.numel() * self.width)
+        assert self.acl.aclrtMemcpy(self.memory, room, ctypes.c_void_p(held.data_ptr()), bytes_, 1) == 0
+        storage = (ctypes.c_int64 * 1)(self.elements)
+        made = self.opapi.aclCreateTensor(
+            sizes, count, code, strides, ctypes.c_int64(0), 2, storage, ctypes.c_uint64(1), self.memory)  # fmt: skip
+        self.handle = ctypes.c_void_p(made)
+
+    def arrange(self) -> int:
+        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        first = self.opapi.aclnnTransMatmulWeightGetWorkspaceSize
+        code = first(self.handle, ctypes.byref(size), ctypes.byref(executor))
+        again = self.opapi.aclnnTransMatmulWeight(None, size, executor, None)
+        return code or again or self.acl.aclrtSynchronizeStream(None)
+
+    def lies(self, dtype: torch.dtype) -> torch.Tensor:
+        held = torch.zeros(self.elements, dtype=dtype)
+        size = ctypes.c_size_t(self.elements * self.width)
+        assert self.acl.aclrtMemcpy(ctypes.c_void_p(held.data_ptr()), size, self.memory, size, 2) == 0
+        return held
+
+    def close(self) -> None:
+        assert self.opapi.aclDestroyTensor(self.handle) == 0 and self.acl.aclrtFree(self.memory) == 0
+
+
+def test_a_weight_lies_in_tiles_of_16_rows_by_32_bytes() -> None:
+    for values in (real(20, 40).half(), whole(20, 40), real(2, 20, 40).bfloat16()):
+        weight = Weight(values)
+        assert weight.arrange() == 0
+        wide = 32 // values.element_size()
+        padded = torch.zeros(*values.shape[:-2], 32, -(-40 // wide) * wide, dtype=values.dtype)
+        padded[..., :20, :40] = values
+        tiles = padded.unflatten(-1, (-1, wide)).unflatten(-3, (-1, 16)).movedim(-2, -4)
+        assert torch.equal(weight.lies(values.dtype), tiles.flatten()) and weight.elements == padded.numel()
+        assert weight.arrange() == 161002, "it lies so already"
+        weight.close()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_with_weights_in_that_format(transposed: bool) -> None:
+    def weight_of(values: torch.Tensor) -> tuple[Weight, torch.Tensor]:
+        values = values.mT.contiguous().mT if transposed else values
+        weight = Weight(values)
+        assert weight.arrange() == 0
+        return weight, values
+
+    x = real(5, 20).half()
+    weight, values = weight_of(real(20, 24, seed=1).half())
+    out = torch.zeros(5, 24).half()
+    aclnn("aclnnMatmulWeightNz", x, weight.handle, out, 0)
+    close(out, x.double() @ values.double(), 1e-2)
+    weight.close()
+    batch, out = real(2, 5, 20).half(), torch.zeros(2, 5, 24).half()
+    weight, values = weight_of(real(2, 20, 24, seed=1).half())
+    aclnn("aclnnBatchMatMulWeightNz", batch, weight.handle, out, 0)
+    close(out, batch.double() @ values.double(), 1e-2)
+    weight.close()
+    weight, values = weight_of(whole(20, 24, seed=1))
+    steps, rows, columns, out = whole(5, 20), real(5).abs(), real(24, seed=1).abs(), torch.zeros(5, 24).half()
+    absent = (None, None, None, None)
+    want = (steps.double() @ values.double()) * columns * rows[:, None]
+    aclnn("aclnnQuantMatmulWeightNz", steps, weight.handle, rows, columns, *absent, None, False, False, 0, out)
+    close(out, want, 1e-2)
+    aclnn("aclnnQuantMatmulV4", steps, weight.handle, columns, None, rows, None, False, False, out)
+    close(out, want, 1e-2)
+    third = (*absent, None, None)
+    aclnn("aclnnFusedQuantMatmulWeightNz", steps, weight.handle, rows, columns, *third, "gelu_erf", 0, out)
+    close(out, functional.gelu(want), 1e-2)
+    weight.close()
+
+
+def test_quantized_products() -> None:
+    x, weight, bias = whole(5, 20), whole(20, 24, seed=1), whole(24, seed=2, dtype=torch.int32)
+    scale, out = real(24).abs() / 8, torch.zeros(5, 24).half()
+    encoded = torch.zeros(24, dtype=torch.int64)
+    aclnn("aclnnTransQuantParamV2", scale, None, encoded)
+    kept = (encoded & 0xFFFFFFFF).int().view(torch.float32)
+    want = (x.double() @ weight.double() + bias) * kept
+    aclnn("aclnnQuantMatmulV2", x, weight, bias, encoded.view(torch.uint64), False, False, out)
+    close(out, want, 1e-2)
+    aclnn("aclnnQuantMatmulV3", x, weight.T.contiguous(), encoded, None, bias, False, True, out)
+    close(out, want, 1e-2)
+    aclnn("aclnnQuantMatmulV4", x.T.contiguous(), weight, encoded, None, None, bias, True, False, out)
+    close(out, want, 1e-2)
+    a, b, small = real(5, 20).half(), real(20, 24, seed=1).half(), torch.zeros(5, 24, dtype=torch.int8)
+    aclnn("aclnnBatchMatmulQuant", a, b, encoded.view(torch.uint64), None, False, False, small)
+    steps_close(small, (a.double() @ b.double()) * kept)
+    batches, weights = whole(3, 5, 32), whole(3, 32, 32, seed=1)
+    rows, columns, total = real(3, 5).abs(), real(32).abs().bfloat16(), torch.zeros(5, 32).bfloat16()
+    moved = Weight(weights)
+    assert moved.arrange() == 0
+    given = (rows, columns, *[None] * 5, False, False, 0, [0], False)
+    aclnn("aclnnQuantMatmulReduceSumWeightNz", batches, moved.handle, *given, total)
+    want = ((batches.double() @ weights.double()) * rows[..., None] * columns.double()).sum(0)
+    torch.testing.assert_close(total.double(), want, rtol=1e-2, atol=want.abs().max().item() * 1e-2)
+    moved.close()
+
+
+def test_scales_encoded_on_the_host() -> None:
+    opapi, _ = libraries()
+    scales, offsets = (ctypes.c_float * 3)(1.0, 0.5, 2.0), (ctypes.c_float * 3)(1.4, -300.0, 7.0)
+    result, count = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_uint64()
+    three = ctypes.c_uint64(3)
+    call = opapi.aclnnTransQuantParam
+    assert call(scales, three, offsets, three, ctypes.byref(result), ctypes.byref(count)) == 0 and count.value == 3
+    for value, scale, offset in zip(result[:3], (1.0, 0.5, 2.0), (1, -256, 7), strict=True):
+        assert struct.unpack("<f", struct.pack("<I", value & 0xFFFFFFFF))[0] == scale
+        assert value >> 37 & 0x1FF == offset & 0x1FF and value >> 46 == 1
+    ctypes.CDLL(None).free(result)
+    assert call(None, three, None, ctypes.c_uint64(0), ctypes.byref(result), ctypes.byref(count)) == 161001
+
+
+# ---- quantization ----------------------------------------------------------------------------------------------------
+def test_blocks_rotations_and_two_products() -> None:
+    x = real(3, 200).half()
+    out, scale = torch.zeros(3, 200, dtype=torch.int8), torch.zeros(3, 2)
+    aclnn("aclnnDynamicBlockQuant", x, 0.0, "rint", 2, 1, 128, out, scale)
+    want = torch.stack([x[:, :128].double().abs().amax(-1), x[:, 128:].double().abs().amax(-1)], 1) / 127
+    close(scale, want)
+    steps_close(out, x.double() / scale.double().repeat_interleave(128, 1)[:, :200])
+    aclnn("aclnnDynamicBlockQuantV2", x, 100.0, "rint", 2, 1, 128, 0.0, out, scale)
+    close(scale, want.clamp(max=0.01))
+    tokens, left, right = real(4, 2, 8).half(), real(2, 2, seed=1).half(), real(8, 8, seed=2).half()
+    packed, factor = torch.zeros(4, 2, 1, dtype=torch.int32), torch.zeros(4)
+    aclnn("aclnnFlatQuant", tokens, left, right, 0.9, packed, factor)
+    value = left.double() @ (tokens.double() @ right.double())
+    close(factor, value.abs().amax((1, 2)) / (7 / 0.9), 1e-3)
+    steps_close(unpacked(packed), value / factor.double()[:, None, None], -8, 7)
+    part, factors = torch.full((4, 2, 1), 5, dtype=torch.int32), torch.zeros(4)
+    aclnn("aclnnFlatQuantV3", tokens, left, right, torch.tensor([1, 2]), 0.9, 0.0, 1, part, factors)
+    assert torch.equal(part[:3], packed[:3]) and (part[3] == 5).all() and factors[3] == 0
+    wide, rotation = real(3, 128).half(), real(16, 16, seed=3).half()
+    turned, rows = torch.zeros(3, 128, dtype=torch.int8), torch.zeros(3)
+    aclnn("aclnnRotateQuant", wide, rotation, None, -1, "rint", 0, 0.0, False, turned, rows)
+    value = (wide.double().reshape(-1, 16) @ rotation.double()).reshape(3, 128)
+    close(rows, value.abs().amax(-1) / 127, 1e-3)
+    steps_close(turned, value / rows.double()[:, None])
+
+
+def test_back_from_whole_numbers() -> None:
+    x, scale, offset = whole(3, 8), real(8), real(8, seed=1)
+    out = torch.zeros(3, 8).half()
+    aclnn("aclnnAscendAntiQuant", x, scale, offset, 1, True, out)
+    close(out, (x.double() + offset.double()) * scale.double() ** 2, 2e-3)
+    sums, by_column, by_row = whole(3, 8, low=-500, high=500, dtype=torch.int32), real(8).abs(), real(3, seed=1).abs()
+    for bias in (whole(8, dtype=torch.int32), real(8, seed=2)):
+        aclnn("aclnnDequantBias", sums, by_column, by_row, bias, 1, out)
+        early = bias.double() if bias.dtype == torch.int32 else 0
+        want = (sums.double() + early) * by_column * by_row.double()[:, None]
+        close(out, want if bias.dtype == torch.int32 else want + bias, 2e-3)
+    weight, steps, factor = real(8).abs() / 10, torch.zeros(3, 4, dtype=torch.int8), torch.zeros(3)
+    value = situ(x.double() * weight.double(), linear=2.0, left=True)
+    arguments = (x, weight, None, None)
+    aclnn("aclnnDequantSituQuant", *arguments, None, None, None, 1.5, 2.0, True, "dynamic", steps, factor)
+    close(factor, value.abs().amax(-1) / 127, 1e-3)
+    assert (steps.double() - (value / factor.double()[:, None]).trunc()).abs().max() <= 1
+
+
+def test_quantization_that_training_imitates() -> None:
+    x, scale, zero = real(3, 4) * 3, real(4, seed=1).abs() + 0.05, torch.tensor([0, 1, -2, 3], dtype=torch.int32)
+    out, mask = torch.zeros(3, 4), torch.zeros(3, 4, dtype=torch.bool)
+    aclnn("aclnnFakeQuantPerChannelAffineCachemask", x, scale, zero, 1, -8, 7, out, mask)
+    steps = (x / scale).round() + zero
+    close(out, (steps.clamp(-8, 7) - zero) * scale)
+    assert torch.equal(mask, (steps >= -8) & (steps <= 7)) and not mask.all()
+    aclnn("aclnnFakeQuantPerTensorAffineCachemask", x, scale[:1], zero[1:2], 1.0, -8, 7, out, mask)
+    steps = (x / scale[0]).round() + 1
+    close(out, (steps.clamp(-8, 7) - 1) * scale[0])
+    aclnn("aclnnFakeQuantPerTensorAffineCachemask", x, scale[:1], zero[1:2], 0.0, -8, 7, out, mask)
+    assert torch.equal(out, x) and mask.all()
+
+
+def test_scales_are_encoded_rounded_or_cut() -> None:
+    scale = torch.tensor([1.0, 1 + 2**-11, 1 + 3 * 2**-11, 1 + 2**-10, 0.3])
+    out = torch.zeros(5, dtype=torch.int64)
+    for mode in (0, 1):
+        aclnn("aclnnTransQuantParamV3", scale, None, mode, out)
+        kept = (out & 0xFFFFFFFF).int().view(torch.float32)
+        assert ((out >> 46) == 1).all()
+        if mode == 0:
+            assert kept[:4].tolist() == [1, 1, 1 + 2**-10, 1 + 2**-10] and kept[4] <= 0.3
+        else:
+            assert kept[:4].tolist() == [1, 1, 1 + 2 * 2**-10, 1 + 2**-10]
+            assert (kept[4] - 0.3).abs() <= 0.3 * 2**-11
+
+
+def test_swiglu_in_groups_of_rows() -> None:
+    x, smooth, groups = real(5, 8), real(2, 4, seed=1).abs() + 0.5, torch.tensor([2, 5], dtype=torch.int32)
+    out, factor = torch.zeros(5, 4, dtype=torch.int8), torch.zeros(5)
+    aclnn("aclnnSwiGluQuant", x, smooth, None, groups, True, "dynamic", out, factor)
+    left, right = x.double().chunk(2, -1)
+    value = functional.silu(left) * right * smooth.double().repeat_interleave(torch.tensor([2, 3]), 0)
+    close(factor, 127 / value.abs().amax(-1), 1e-3)
+    steps_close(out, value * factor.double()[:, None])
