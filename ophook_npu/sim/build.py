@@ -83,8 +83,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         return tuple(path for folder in folders for path in sorted((CSRC / folder).glob("*.cpp")))
 
     exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
-    # torchair links the graph engine's C++ interface with the old string ABI, and all of it.
-    engine = ("-std=c++17", "-O2", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
+    # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
+    engine = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     return [
         Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library(
