@@ -127,7 +127,7 @@ class Trial:
             return
         self._worst[place] = off
         code = "fused_failed" if "reason" in values else "fused_off" if off > 1 else "fused_tried"
-        self.said[place] = key("fused", code, place[0], place[1], fused=found.fusion.operator, **values)
+        self.said[place] = key("fused", code, place[0], place[1], "simulator", fused=found.fusion.operator, **values)
 
     def whole(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], into: Findings) -> None:
         """Runs a module as it is evaluated, without gradients, with everything replaced that was found."""
@@ -155,7 +155,7 @@ class Trial:
                 wanted = on_cpu(*tree_map(_down, args), **tree_map(_down, kwargs))
             off, written = (_furthest(result, wanted) for result in (got, as_written))
             name, where, shown = type(module).__name__, of_class(module), (f"{off:.2g}", f"{written:.2g}")
-            found = key("fused", "fused_whole", name, where, off=shown[0], written=shown[1], places=count)
+            found = key("fused", "fused_whole", name, where, "simulator", off=shown[0], written=shown[1], places=count)
         except Exception as wrong:
             reason = brief(f"{type(wrong).__name__}: {wrong}")
             found = key("fused", "whole_failed", type(module).__name__, of_class(module), reason=reason)
@@ -272,7 +272,7 @@ def optimizer(tried: torch.optim.Optimizer, where: Where, into: Findings) -> Non
         into.add(key("fused", "optimizer_failed", name, where, fused=shown, reason=reason))
     else:
         code = "optimizer_tried" if fits else "optimizer_off"
-        into.add(key("fused", code, name, where, fused=shown, off=f"{off:.2g}", steps=str(_STEPS)))
+        into.add(key("fused", code, name, where, "simulator", fused=shown, off=f"{off:.2g}", steps=str(_STEPS)))
 
 
 def _optimized(tried: torch.optim.Optimizer, fused: str) -> tuple[float, bool]:

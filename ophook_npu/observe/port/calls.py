@@ -32,9 +32,11 @@ _COPIES = {torch.ops.aten.clone.default, torch.ops.aten.contiguous.default}
 class Tally:
     """Of calls that look the same and come from one place."""
 
-    __slots__ = ("bytes", "count", "failed", "waited", "way")
+    __slots__ = ("bytes", "count", "failed", "moves", "together", "waited", "way")
 
-    def __init__(self) -> None:
+    def __init__(self, op: Any) -> None:
+        self.moves = op in _MOVES or op in _COPIES
+        self.together = getattr(op, "namespace", "") in COLLECTIVES
         self.count = 0
         self.waited = 0  # calls in which the host waited for the device
         self.bytes = 0  # of the tensors that a copy moved
@@ -67,6 +69,8 @@ class Calls(Observer):
         self._thread = _Thread()
         self._lock = threading.Lock()
         self.tallies: dict[Any, Tally] = {}
+        # The same by identity of operator and place, whose hashes cost more than the rest of the look-up.
+        self._found: dict[Any, Tally] = {}
         self.fallbacks: dict[tuple[str, Where], list[int]] = defaultdict(lambda: [0, 0])
         self.seen_of: dict[Any, Seen] = {}
         self.total = 0
@@ -113,7 +117,9 @@ class Calls(Observer):
             return result
         place = self._finder.here()
         made = (op, tuple(signature))
-        asks = self._device is not None and made not in self.seen_of
+        at = (id(op), made[1], id(place))
+        tally = self._found.get(at)
+        asks = tally is None and self._device is not None and made not in self.seen_of
         local.fallbacks.clear()
         waits = self._device.waits() if self._device is not None else 0
         failed = None
@@ -136,10 +142,17 @@ class Calls(Observer):
         waited = self._device.waits() - waits if self._device is not None else 0
         if place.phase == "forward":
             self._finder.remember(place)
-        tally = self._count(made, place, int(waited > 0 and failed is None and not local.fallbacks))
-        if getattr(op, "namespace", "") in COLLECTIVES:
+        waits_here = int(waited > 0 and failed is None and not local.fallbacks)
+        if tally is None:
+            tally = self._found[at] = self._count(made, place, waits_here)
+        else:
+            with self._lock:
+                self.total += 1
+                tally.count += 1
+                tally.waited += waits_here
+        if tally.together:
             tally.bytes += _size(_unique(args, kwargs))
-        elif op in _MOVES or op in _COPIES:
+        elif tally.moves:
             _note_move(tally, op, args, kwargs, result)
         if failed is not None:
             tally.failed = failed
@@ -156,7 +169,7 @@ class Calls(Observer):
             self.total += 1
             tally = self.tallies.get(key)
             if tally is None:
-                tally = self.tallies[key] = Tally()
+                tally = self.tallies[key] = Tally(key[0])
             tally.count += 1
             tally.waited += waited
         return tally
@@ -175,6 +188,7 @@ class Calls(Observer):
     def clear(self) -> None:
         super().clear()
         self.tallies.clear()
+        self._found.clear()
         self.fallbacks.clear()
         self.total = 0
 

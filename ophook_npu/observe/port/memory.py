@@ -43,7 +43,7 @@ class MemoryCourse:
         self._records = False
 
     def __enter__(self) -> MemoryCourse:
-        if self._npu is not None and self._npu.is_available():
+        if self._npu is not None and self._npu.is_available() and len(self.peaks) < _STEPS:
             self._npu.memory._record_memory_history("all", context="alloc", stacks="python", max_entries=_EVENTS)
             self._records = True
         return self

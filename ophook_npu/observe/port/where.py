@@ -62,7 +62,12 @@ class Finder:
     """Finds the place of the running call; remembers forward places for backward."""
 
     def __init__(self) -> None:
-        self._kinds: dict[CodeType, int] = {nn.Module._call_impl.__code__: MODULE}
+        # By identity: a code object's hash goes through all of its instructions. They are kept, so that none is given
+        # the identity of another.
+        self._kinds: dict[int, int] = {id(nn.Module._call_impl.__code__): MODULE}
+        self._codes: list[CodeType] = []
+        self._later: dict[int, Where] = {}  # of a place, also by identity, what it is in backward
+        self._kept: list[Where] = []
         self._known: dict[Any, Where] = {}
         self._forward: dict[int, Where] = {}
         self._lock = threading.Lock()
@@ -85,7 +90,11 @@ class Finder:
         if number not in self._forward and where.phase == "forward":
             if len(self._forward) >= _MOST:
                 self.forget()
-            self._forward[number] = self._known.setdefault((where, "backward"), where._replace(phase="backward"))
+            later = self._later.get(id(where))
+            if later is None:
+                self._kept.append(where)
+                later = self._later[id(where)] = where._replace(phase="backward")
+            self._forward[number] = later
 
     def forget(self) -> None:
         """After a step: what was remembered for its backward."""
@@ -100,9 +109,10 @@ class Finder:
         while frame is not None:
             code = frame.f_code
             try:
-                kind = kinds[code]
+                kind = kinds[id(code)]
             except KeyError:
-                kind = kinds[code] = classify(code)
+                kind = kinds[id(code)] = classify(code)
+                self._codes.append(code)
             if kind:
                 if kind == MODULE:
                     if first is None:
@@ -124,7 +134,7 @@ class Finder:
                 self.outermost = root
                 module = _path(called, root)
         backward = torch._C._current_graph_task_id() != -1
-        key = (inner, own, module, backward)
+        key = (inner and (id(inner[0]), inner[1]), own and (id(own[0]), own[1]), module, backward)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = _where(inner, own, module, backward)
