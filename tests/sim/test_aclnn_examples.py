@@ -576,19 +576,6 @@ def test_quantized_products() -> None:
     moved.close()
 
 
-def test_a_product_with_scales_by_block() -> None:
-    x, weight, bias = whole(5, 200), whole(150, 200, seed=1), real(150)
-    rows, blocks, out = real(5, 2).abs(), real(2, 2, seed=1).abs(), torch.zeros(5, 150).bfloat16()
-    given = (rows, blocks, None, None, None, None, bias, False, True, 1 << 32 | 128 << 16 | 128)
-    aclnn("aclnnQuantMatmulV5", x, weight, *given, out)
-    by_row = rows.double().repeat_interleave(128, 1)[:, :200]
-    by_block = blocks.double().repeat_interleave(128, 0)[:150].repeat_interleave(128, 1)[:, :200]
-    want = (x.double() * by_row) @ (weight.double() * by_block).T + bias
-    torch.testing.assert_close(out.double(), want, rtol=1e-2, atol=want.abs().max().item() * 1e-2)
-    with pytest.raises(Refused, match=r"161002.*CheckShape"):
-        aclnn("aclnnQuantMatmulV5", x, weight, rows, blocks[:1], *given[2:], out)
-
-
 def test_scales_encoded_on_the_host() -> None:
     opapi, _ = libraries()
     scales, offsets = (ctypes.c_float * 3)(1.0, 0.5, 2.0), (ctypes.c_float * 3)(1.4, -300.0, 7.0)

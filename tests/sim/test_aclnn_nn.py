@@ -13,7 +13,8 @@ def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> to
 
 
 ACTIVATIONS = {
-    "relu": F.relu, "gelu": F.gelu, "silu": F.silu, "mish": F.mish, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
+    "relu": F.relu, "gelu": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu, "mish": F.mish,
+    "sigmoid": torch.sigmoid, "tanh": torch.tanh,
     "leaky_relu": F.leaky_relu, "elu": F.elu, "celu": F.celu, "selu": F.selu, "hardtanh": F.hardtanh, "relu6": F.relu6,
     "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid, "hardshrink": F.hardshrink, "softshrink": F.softshrink,
     "softplus": F.softplus, "logsigmoid": F.logsigmoid, "threshold": lambda x: F.threshold(x, 0.1, -1.0),
@@ -29,6 +30,13 @@ ACTIVATIONS = {
 def test_activation_and_gradient(same, name: str, dtype: torch.dtype) -> None:
     x = normal(4, 6, dtype=dtype).requires_grad_()
     same(ACTIVATIONS[name], x, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+def test_gelu_of_a_device_is_the_form_by_tanh() -> None:
+    x = normal(40)
+    for approximate in ("none", "tanh"):  # torch_npu calls one function for both
+        assert torch.allclose(F.gelu(x.npu(), approximate=approximate).cpu(), F.gelu(x, approximate="tanh"), atol=1e-6)
+    assert not torch.allclose(F.gelu(x.npu()).cpu(), F.gelu(x), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["relu_", "leaky_relu_", "elu_", "hardtanh_", "celu_", "threshold_"])

@@ -353,7 +353,7 @@ torch.manual_seed(0)
 
 def train(device):
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 1))
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU("tanh"), torch.nn.Linear(16, 1))
     x, y = torch.randn(32, 8).to(device), torch.randn(32, 1).to(device)
     model = model.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)

@@ -71,6 +71,10 @@ static void write_dynamic(const Dynamic& result, const at::Tensor& out, const at
   if (offset.defined()) write(offset, result.offset.reshape(offset.sizes()));
 }
 
+void by_token(const std::string& mode) {
+  SIM_CHECK(mode == "pertoken", "quant_mode ", mode, " is not simulated; allowed: pertoken");
+}
+
 void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
                    const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
   auto rows = smoothed(self, smooth, group_index);

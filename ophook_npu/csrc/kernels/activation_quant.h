@@ -30,6 +30,7 @@ void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, 
 // ---- dynamic -----------------------------------------------------------------------------------------------------
 void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
                   const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset);
+void by_token(const std::string& mode);  // refuses other ways to quantize
 void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
                    const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset);
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,

@@ -215,29 +215,6 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
 
 at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
 
-void block_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                        const at::Tensor& scale) {
-  of_dtype("x1", x, {at::kChar}), of_dtype("x2", weight, {at::kChar});
-  SIM_CHECK(row_scale.defined() && scale.defined(), "x1Scale and x2Scale are needed");
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(0), "matrices expected, got ", x.sizes(),
-            " and ", weight.sizes());
-  auto blocks = [](int64_t size) { return (size + kBlock - 1) / kBlock; };
-  shape(row_scale, {x.size(0), blocks(x.size(1))});
-  shape(scale, {blocks(x.size(1)), blocks(weight.size(1))});
-}
-
-at::Tensor block_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                         const at::Tensor& scale, const at::Tensor& bias) {
-  auto columns = wide(scale).repeat_interleave(kBlock, 1).narrow(1, 0, weight.size(1));
-  auto total = at::zeros({x.size(0), weight.size(1)});
-  for (int64_t block = 0; block < scale.size(0); ++block) {
-    const int64_t start = block * kBlock, length = std::min(kBlock, x.size(1) - start);
-    auto sums = integer_product(x.narrow(1, start, length), weight.narrow(0, start, length)).to(at::kFloat);
-    total.add_(sums.mul(wide(row_scale).narrow(1, block, 1)).mul(columns[block]));
-  }
-  return plus(total, present(bias));
-}
-
 at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                            const at::Tensor& scale) {
   auto value = integer_product(x, weight).to(at::kFloat).mul(wide(row_scale).unsqueeze(-1));

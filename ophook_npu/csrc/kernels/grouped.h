@@ -51,13 +51,6 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
                       const at::Tensor& bias, const at::Tensor& out);
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
-// A scale for each row and 128 of k (m, blocks of k), and one for each 128 x 128 of the weight (blocks of k, blocks of
-// n), as the group size 1, 128, 128 asks for, in 16 bits each.
-constexpr int64_t kBlock = 128, kByBlocks = int64_t(1) << 32 | kBlock << 16 | kBlock;
-void block_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                        const at::Tensor& scale);
-at::Tensor block_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                         const at::Tensor& scale, const at::Tensor& bias);
 // Batches are summed up after they were scaled.
 void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                           const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,

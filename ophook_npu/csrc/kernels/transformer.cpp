@@ -31,6 +31,12 @@ void ring_update(const at::Tensor& before, const at::Tensor& before_top, const a
   write(out_sum, sum);
 }
 
+void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
+  SIM_CHECK(heads > 0 && qkv.dim() == 3 && qkv.size(2) > 0 && qkv.size(2) % (3 * heads) == 0,
+            "qkv (batch, tokens, 3 * heads * depth) expected, got ", qkv.sizes(), " for ", heads, " heads");
+  shape(bias, {qkv.size(2)});
+}
+
 at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias, double scale) {
   auto scores = wide(self).mul(scale).add(wide(bias));
   return at::softmax(mask.defined() ? scores.add(wide(mask)) : scores, -1);

@@ -11,6 +11,8 @@ void ring_parts(const at::Tensor& out, const at::Tensor& top, const std::string&
 void ring_update(const at::Tensor& before, const at::Tensor& before_top, const at::Tensor& before_sum,
                  const at::Tensor& now, const at::Tensor& now_top, const at::Tensor& now_sum, bool sbh,
                  const at::Tensor& out, const at::Tensor& out_top, const at::Tensor& out_sum);
+// qkv (B, T, 3 * heads * depth) and its bias; all three parts of a head have the same depth.
+void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads);
 at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias, double scale);
 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ----------------

@@ -1,9 +1,6 @@
 """A program made for CUDA, which uses what transfer_to_npu covers and what it does not."""
 
-import contextlib
-
 import torch
-from torch.utils import cpp_extension
 
 try:
     import flash_attn  # find: missing_module flash_attn
@@ -29,5 +26,3 @@ for _ in range(3):
     scaler.step(optimizer)  # find: item aten::_local_scalar_dense
     scaler.update()
 torch.cuda.cudart()  # find: cuda_call torch.cuda.cudart
-with contextlib.suppress(OSError):  # without CUDA there is nothing to build it with
-    cpp_extension.CUDAExtension("x", ["x.cu"])  # find: cuda_extension CUDAExtension

@@ -16,19 +16,7 @@ from ophook_npu import observe
 from ophook_npu.cli import port as command
 from ophook_npu.errors import OphookError
 from ophook_npu.observe.pages.port import port_page
-from ophook_npu.observe.port import (
-    KINDS,
-    Finding,
-    Report,
-    cuda,
-    differences,
-    finding,
-    fused,
-    graphs,
-    memory,
-    read,
-    words,
-)
+from ophook_npu.observe.port import KINDS, Finding, Report, cuda, differences, finding, fused, graphs, read, words
 from ophook_npu.observe.port.terms import TERMS, term
 from ophook_npu.observe.port.where import NOWHERE, Where
 from ophook_npu.observe.program import file_of
@@ -224,19 +212,6 @@ def test_the_source_that_a_program_begins_with_is_found(tmp_path, monkeypatch):
 def test_a_number_of_steps_that_is_none_is_refused():
     with pytest.raises(OphookError, match="steps=0"):
         observe.Port(steps=0)
-
-
-def test_a_peak_that_does_not_fit_is_found_with_the_products_that_are_too_small():
-    course, found = memory.MemoryCourse(), finding.Findings()
-    course.peaks = [1 << 30]
-    course.judge("Ascend910B4", found)
-    assert found.all() == []
-    course.peaks = [1 << 30, 40 << 30]  # Ascend910B4 has 32 GiB, Ascend910B1 64
-    course.judge("Ascend910B4", found)
-    (one,) = found.all()
-    small = [name for name, size in memory.products().items() if size < 44 << 30]
-    assert one.bytes == 40 << 30 and list(one.key.products) == small and "Ascend910B4" in small
-    assert "Ascend910B1" not in small and "Ascend910B4" in words.say(one.key.code, dict(one.key.values))[0]
 
 
 def test_of_several_ranks_the_first_writes_or_each_its_own(tmp_path, monkeypatch):

@@ -36,21 +36,18 @@ ACLNN(FFNV2,
       feed_forward(x, tokens, ends, {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1},
                    {weight2, bias2, scale2, antiquant_scale2, antiquant_offset2}, scale, offset, activation,
                    precise == 1, out))
-#define QUANT_MATMUL(name)                                                                                         \
-  ACLNN(name,                                                                                                      \
-        (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
-         bias, bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),                          \
-        quantized_matmul_like(x, weight, x_offset, out_scale);                                                     \
-        if (group_size == kByBlocks)                                                                               \
-            block_product_like(turned(x, transpose_x), turned(weight, transpose_weight),                           \
-                               turned(row_scale, transpose_x), turned(scale, transpose_weight)),                   \
-        group_size == kByBlocks                                                                                    \
-            ? write(out, block_product(turned(x, transpose_x), turned(weight, transpose_weight),                   \
-                                       turned(row_scale, transpose_x), turned(scale, transpose_weight), bias))     \
-            : quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, \
-                               out_offset, bias, out))
-QUANT_MATMUL(QuantMatmulV5)
-QUANT_MATMUL(QuantMatmulWeightNz)
+ACLNN(QuantMatmulV5,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+      quantized_matmul_like(x, weight, x_offset, out_scale),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                       bias, out))
+ACLNN(QuantMatmulWeightNz,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+      quantized_matmul_like(x, weight, x_offset, out_scale),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                       bias, out))
 ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
       quantized_matmul_like(x, weight, {}, {}),
       quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, {}, {}, bias, out))

@@ -11,6 +11,19 @@ using namespace sim::inference;
 
 #define INFERENCE \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
+ACLNN(FusedInferAttentionScoreV2,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In,
+       c, In, d, In, e, In, f, In, g, In, pages, In, query_padding, In, key_padding, In, h, In, i, In, j, In, k, In,
+       key_prefix, In, value_prefix, Ints, prefix, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text,
+       layout, int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t,
+       antiquant_mode, bool, log_sum_too, int64_t, key_mode, int64_t, value_mode, Out, out, Out, log_sum),
+      (refuse_if_given({a, b, c, d, e, f, g, h, i, j, k}, "quantized attention"),
+       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
+                       "pse_shift, padding on the left or a shared prefix"),
+       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
+                       INFERENCE)),
+      attend_sequences(query, keys[0], values[0], {}, {}, mask, layout, query_lengths, key_lengths, pages, heads,
+                       key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor()))
 ACLNN(FusedInferAttentionScoreV3,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In,
        c, In, d, In, e, In, f, In, g, In, pages, In, query_padding, In, key_padding, In, h, In, i, In, j, In, k, In,

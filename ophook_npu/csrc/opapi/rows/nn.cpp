@@ -43,7 +43,8 @@ ACTIVATION(Tanh, tanh)
 
 ACLNN(Relu, (In, self, Out, out), like(out, self), at::relu_out(out, self))
 ACLNN(Silu, (In, self, Out, out), like(out, self), write(out, kernels::swish(self, 1)))
-ACLNN(Gelu, (In, self, Out, out), like(out, self), at::gelu_out(out, self))
+// The page gives the form by tanh; GeluV2 is the one that is asked for either.
+ACLNN(Gelu, (In, self, Out, out), like(out, self), at::gelu_out(out, self, "tanh"))
 ACLNN(GeluV2, (In, self, int64_t, approximate, Out, out), like(out, self),
       at::gelu_out(out, self, approximation(approximate)))
 ACLNN(FastGelu, (In, self, Out, out), like(out, self), write(out, kernels::fast_gelu(self)))
@@ -109,7 +110,8 @@ ACLNN(TanhBackward, (In, grad, In, output, Out, out), broadcast(out, {grad, outp
 ACLNN(SigmoidBackward, (In, grad, In, output, Out, out), broadcast(out, {grad, output}),
       at::sigmoid_backward_out(out, grad, output))
 ACLNN(SiluBackward, (In, grad, In, self, Out, out), like(out, self), write(out, kernels::swish_backward(grad, self, 1)))
-ACLNN(GeluBackward, (In, grad, In, self, Out, out), like(out, self), at::gelu_backward_out(out, grad, self))
+// Of the two forms on its page that of Gelu, whose gradient it is.
+ACLNN(GeluBackward, (In, grad, In, self, Out, out), like(out, self), at::gelu_backward_out(out, grad, self, "tanh"))
 ACLNN(GeluBackwardV2, (In, grad, In, self, Text, approximate, Out, out), like(out, self),
       at::gelu_backward_out(out, grad, self, approximate))
 ACLNN(FastGeluBackward, (In, grad, In, self, Out, out), like(out, self),

@@ -65,3 +65,8 @@ ACLNN(AddRmsNormQuantV2,
        bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
       (like(b, a), like(sum, a)),
       add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))
+ACLNN(DynamicQuantV3,
+      (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, Out, out, Out, scale, Out,
+       offset),
+      (by_token(mode), dynamic_like(self, smooth, group_index, out, scale, offset)),
+      dynamic_quant(self, smooth, group_index, out, scale, symmetric ? at::Tensor() : offset))

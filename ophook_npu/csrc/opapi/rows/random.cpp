@@ -130,5 +130,8 @@ ACLNN(DropoutV3Tensor,
       (In, self, In, noise_shape, double, p, In, seed, In, offset, uint64_t, shift, Out, out, Out, mask),
       (probability(p), like(out, self), room_for(mask, self.numel())),
       dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
+ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), (like(out, grad), room_for(mask, grad.numel())),
+      write_each({out},
+                 {at::mul(wide(grad), kernels::unpack_bits(mask, 0, grad.numel()).reshape(grad.sizes())).mul(scale)}))
 ACLNN(MaskedScale, (In, self, In, mask, float, scale, Out, out), (like(out, self), like(mask, self)),
       write(out, at::mul(at::mul(self, mask), scale)))

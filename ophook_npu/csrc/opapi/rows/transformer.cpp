@@ -17,3 +17,5 @@ ACLNN(NsaSelectedAttention,
        Text, layout, int64_t, sparse_mode, int64_t, block_size, int64_t, blocks, Out, top, Out, sum, Out, out),
       selected(query, key, chosen, mask, layout, ends, key_ends, block_size, blocks, out),
       attend_selected(query, key, value, chosen, ends, key_ends, scale, block_size, top, sum, out))
+ACLNN(TransformBiasRescaleQkv, (In, qkv, In, bias, int64_t, heads, Out, q, Out, k, Out, v),
+      three_parts(qkv, bias, heads), write({q, k, v}, at::_transform_bias_rescale_qkv(wide(qkv), wide(bias), heads)))
