@@ -214,7 +214,8 @@ def read(path: Path) -> Report:
         findings = [_finding(one) for one in data["findings"]]
         fields["peaks"] = [int(one) for one in data["peaks"]]
         for name in ("alive", "collectives"):
-            fields[name] = [(str(of), int(one), int(other)) for of, one, other in data[name]]
+            # Reports from before collectives were counted have none.
+            fields[name] = [(str(of), int(one), int(other)) for of, one, other in data.get(name, [])]
         for name, kinds in _TYPES.items():
             if not isinstance(fields[name], kinds):
                 raise ValueError(f"{name} is {fields[name]!r}")
