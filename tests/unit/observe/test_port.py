@@ -152,7 +152,8 @@ def test_a_report_is_read_back_and_others_are_not(report, tmp_path):
     path.write_text(json.dumps({name: value for name, value in data.items() if name != "collectives"}))
     assert read(path) == dataclasses.replace(report, collectives=[])
     wrong = [
-        {**data, "collectives": [["x", 1]]}, {**data, "format": 9}, {**data, "calls": "many"}, {**data, "peaks": [None]},
+        {**data, "collectives": [["x", 1]]},
+        {**data, "format": 9}, {**data, "calls": "many"}, {**data, "peaks": [None]},
         {**data, "findings": [{**data["findings"][0], "code": "unheard"}]},
         {**data, "findings": [{**data["findings"][0], "values": {}}]}, [], "x",
     ]  # fmt: skip
