@@ -70,3 +70,9 @@ ACLNN(DynamicQuantV3,
        offset),
       (by_token(mode), dynamic_like(self, smooth, group_index, out, scale, offset)),
       dynamic_quant(self, smooth, group_index, out, scale, symmetric ? at::Tensor() : offset))
+// Its last number is the range of HIFLOAT8, which is not simulated.
+ACLNN(DynamicQuantV4,
+      (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, float, most, Out, out, Out,
+       scale, Out, offset),
+      (by_token(mode), dynamic_like(self, smooth, group_index, out, scale, offset)),
+      dynamic_quant(self, smooth, group_index, out, scale, symmetric ? at::Tensor() : offset))
