@@ -16,6 +16,7 @@ import torch
 from torch import fx, nn
 
 from ophook_npu.hooks import _compat
+from ophook_npu.hooks._call import GraphNode
 from ophook_npu.observe.port.finding import Findings, key
 from ophook_npu.observe.port.where import FRAMEWORK, NOWHERE, OWN, Where, kind_of
 
@@ -157,7 +158,7 @@ def _converters() -> Callable[[Any], bool] | None:
 
 
 def of_node(node: fx.Node) -> Where:
-    """The line that a node was traced from."""
+    """The line that a node was traced from; the module, where that is no line of the program or a package."""
     trace = node.meta.get("stack_trace") or ""
     frames = [line.strip() for line in trace.splitlines() if line.strip().startswith('File "')]
     for line in reversed(frames):
@@ -165,7 +166,8 @@ def of_node(node: fx.Node) -> Where:
         if (kind := kind_of(file)) != FRAMEWORK:
             own = (file, int(number)) if kind == OWN else ("", 0)
             return Where(file, int(number), rest[0] if rest else "", *own)
-    return NOWHERE
+    modules = tuple(path for path, _ in (node.meta.get("nn_module_stack") or {}).values())
+    return NOWHERE._replace(module=GraphNode(node.name, modules, "").module_path(None))  # torch's own modules
 
 
 def _innermost(stack: Any) -> Where:

@@ -79,6 +79,19 @@ def test_patterns_of_fused_operators_are_found_at_their_lines(dtype):
     }  # fmt: skip
 
 
+def test_a_pattern_inside_torchs_own_modules_is_found_with_its_module():
+    lowered, found = [], finding.Findings()
+
+    def backend(gm, inputs):
+        lowered.append(graphs.lower(gm, inputs))
+        return gm.forward
+
+    torch.compile(nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.RMSNorm(8))), backend=backend)(torch.randn(2, 8))
+    torch._dynamo.reset()
+    fused.missed(lowered, found)
+    assert [(one.key.operator, one.key.where.module) for one in found.all()] == [("RMSNorm", "1.0")]
+
+
 def test_a_graph_break_and_other_shapes_are_found():
     class Breaks(nn.Module):
         def forward(self, x):
