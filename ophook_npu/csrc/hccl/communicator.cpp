@@ -97,8 +97,7 @@ HcclResult entry(const char* name, HcclComm handle, const std::function<HcclResu
   }
 }
 
-// ---- checks that one rank can make alone
-// -----------------------------------------------------------------------------
+// ---- checks that one rank can make alone ---------------------------------------------------------------------------
 void need(bool holds, HcclResult code, const std::string& what) {
   if (!holds) throw Refused{code, what};
 }

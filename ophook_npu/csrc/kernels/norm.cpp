@@ -4,8 +4,7 @@
 
 namespace sim::kernels {
 
-// ---- over a batch
-// ----------------------------------------------------------------------------------------------------
+// ---- over a batch --------------------------------------------------------------------------------------------------
 static at::Tensor own_copy(const at::Tensor& running) { return running.defined() ? wide(running).clone() : running; }
 
 // ATen changes running statistics in place and wants them in the data's type.
@@ -94,8 +93,7 @@ at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x,
   return weight.defined() ? at::mul(to_x, along(weight, x, 1)) : to_x;
 }
 
-// ---- over the last dimensions
-// ------------------------------------------------------------------------------------------
+// ---- over the last dimensions --------------------------------------------------------------------------------------
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps) {
   auto [y, mean, rstd] = at::native_layer_norm(wide(x), normalized, optional(wide(weight)), optional(wide(bias)), eps);
@@ -140,8 +138,7 @@ NormalGradients rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, c
           {}};
 }
 
-// ---- over groups of channels
-// ---------------------------------------------------------------------------------------------
+// ---- over groups of channels ---------------------------------------------------------------------------------------
 static int64_t area_of(const at::Tensor& x) { return x.numel() / std::max<int64_t>(x.size(0) * x.size(1), 1); }
 
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,

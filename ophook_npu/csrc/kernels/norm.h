@@ -49,8 +49,7 @@ at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x,
                                     const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
                                     const at::Tensor& product_sum, double count);
 
-// ---- over the last dimensions, those of the weight
-// -------------------------------------------------------------------
+// ---- over the last dimensions, those of the weight -----------------------------------------------------------------
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps);
 NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
@@ -61,9 +60,8 @@ Normal rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, double
 NormalGradients rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
                                   const at::Tensor& gamma);
 
-// ---- over groups of channels
-// ------------------------------------------------------------------------------------------- x: (batch, channels, …),
-// or of any shape with batch * channels * area elements.
+// ---- over groups of channels ---------------------------------------------------------------------------------------
+// x: (batch, channels, …), or of any shape with batch * channels * area elements.
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
                   int64_t area, int64_t groups, double eps);
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups, double eps);

@@ -15,4 +15,22 @@ struct AdamWState {
 };
 AdamWState adamw(const AdamWState& before, const at::Tensor& grad, const AdamW& how);
 
+// ---- whole steps, which write into what they are given ----
+void check_and_unscale(const Tensors& grads, const at::Tensor& found, const at::Tensor& inverse_scale);
+void update_scale(const at::Tensor& scale, const at::Tensor& tracker, const at::Tensor& found, double growth,
+                  double backoff, int64_t interval, const at::Tensor& scale_out, const at::Tensor& tracker_out);
+void adamw_step(const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
+                const at::Tensor& largest, const at::Tensor& grad, const at::Tensor& step, float rate, float beta1,
+                float beta2, float decay, float eps, bool amsgrad, bool maximize);
+void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers, const at::Tensor& grad_scale,
+         float decay, float momentum, float rate, float dampening, bool nesterov, bool maximize, bool first);
+void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
+                 const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
+                 const AdamW& how, bool amsgrad);
+void fused_adamw_like(const Tensors& parameters, std::initializer_list<Tensors> others, const Tensors& largest,
+                      const Tensors& steps, bool amsgrad);
+void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
+              const at::Tensor& slow, const at::Tensor& step, const AdamW& how, double slow_decay, int64_t mode,
+              bool correct);
+
 }  // namespace sim::kernels

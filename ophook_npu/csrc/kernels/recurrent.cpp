@@ -19,6 +19,10 @@ at::Tensor first_state(const Tensors& start, size_t which, size_t pass, const at
                                                         : at::zeros({x.size(1), hidden});
 }
 
+at::Tensor of_last_state(const at::Tensor& grad, size_t pass, const at::Tensor& x, int64_t hidden) {
+  return grad.defined() && grad.numel() ? wide(grad)[int64_t(pass)] : at::zeros({x.size(1), hidden});
+}
+
 // A pass's share of the parameters, turned so that inputs are multiplied from the left.
 struct Weights {
   Weights(const Tensors& parameters, size_t pass, const Layers& how) {
@@ -108,8 +112,8 @@ LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& par
                             wide(told.o),
                             wide(told.tanh_c)};
       auto made = lstm_backward(input, weights.x, weights.h, saved, to_output.narrow(-1, int64_t(way) * hidden, hidden),
-                                wide(grad_last)[int64_t(pass)], wide(grad_last_cell)[int64_t(pass)], {},
-                                torchs_gates(way == 1));
+                                of_last_state(grad_last, pass, input, hidden),
+                                of_last_state(grad_last_cell, pass, input, hidden), {}, torchs_gates(way == 1));
       to_input.add_(made.dx);
       to_start[pass] = made.dh, to_cell[pass] = made.dc;
       to_parameters[at] = made.dw_x.t(), to_parameters[at + 1] = made.dw_h.t();
@@ -143,6 +147,46 @@ GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::T
   result.output = how.batch_first ? input.transpose(0, 1) : input;
   result.last = at::stack(last);
   return result;
+}
+
+GruLayersGradients gru_layers_backward(const at::Tensor& x, const Tensors& parameters, const Tensors& start,
+                                       const at::Tensor& grad, const at::Tensor& grad_last,
+                                       const std::vector<GruSaved>& passes, const Layers& how) {
+  auto first_input = time_first(x, how), to_output = time_first(grad, how);
+  Tensors states;
+  for (const at::Tensor& one : start)
+    if (one.defined()) states.push_back(wide(one).reshape({-1, first_input.size(1), one.size(-1)}));
+  if (!states.empty()) states = {at::cat(states)};
+  Tensors to_start(passes.size()), to_parameters(parameters.size());
+  for (int64_t layer = how.count - 1; layer >= 0; --layer) {
+    const size_t base = size_t(layer) * how.ways();
+    auto input = first_input;
+    if (layer > 0 && how.both_ways) input = at::cat({wide(passes[base - 2].h), wide(passes[base - 1].h)}, -1);
+    else if (layer > 0) input = wide(passes[base - 1].h);
+    auto to_input = at::zeros_like(input);
+    for (size_t way = 0; way < how.ways(); ++way) {
+      const size_t pass = base + way, at = pass * how.parameters();
+      const Weights weights(parameters, pass, how);
+      const int64_t hidden = weights.h.size(0);
+      auto turned = [&](const at::Tensor& steps) { return way == 1 ? steps.flip(0) : steps; };
+      const GruSaved& told = passes[pass];
+      const GruSaved saved{first_state(states, 0, pass, input, hidden),
+                           turned(wide(told.h)),
+                           turned(wide(told.z)),
+                           turned(wide(told.r)),
+                           turned(wide(told.candidate)),
+                           turned(wide(told.inner_h))};
+      auto made = gru_backward(turned(input), weights.x, weights.h, saved,
+                               turned(to_output.narrow(-1, int64_t(way) * hidden, hidden)),
+                               of_last_state(grad_last, pass, input, hidden), true);
+      to_input.add_(turned(made[4]));
+      to_start[pass] = made[5];
+      to_parameters[at] = made[0].t(), to_parameters[at + 1] = made[1].t();
+      if (how.has_bias) to_parameters[at + 2] = made[2], to_parameters[at + 3] = made[3];
+    }
+    to_output = to_input;
+  }
+  return {how.batch_first ? to_output.transpose(0, 1) : to_output, at::stack(to_start), to_parameters};
 }
 
 }  // namespace sim::kernels

@@ -41,7 +41,7 @@ struct LstmLayersGradients {
   at::Tensor x, start, start_cell;
   Tensors parameters;
 };
-// What the passes hold of their first states is not read.
+// What the passes hold of their first states is not read. The gradient of a last state that is absent or empty is 0.
 LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& parameters, const Tensors& start,
                                          const at::Tensor& grad, const at::Tensor& grad_last,
                                          const at::Tensor& grad_last_cell, const std::vector<LstmSaved>& passes,
@@ -51,5 +51,13 @@ struct GruLayers {
   std::vector<GruSaved> passes;
 };
 GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::Tensor& start, const Layers& how);
+struct GruLayersGradients {
+  at::Tensor x, start;
+  Tensors parameters;
+};
+// `start`: the first states in one tensor, or one for each pass. What the passes hold of them is not read.
+GruLayersGradients gru_layers_backward(const at::Tensor& x, const Tensors& parameters, const Tensors& start,
+                                       const at::Tensor& grad, const at::Tensor& grad_last,
+                                       const std::vector<GruSaved>& passes, const Layers& how);
 
 }  // namespace sim::kernels

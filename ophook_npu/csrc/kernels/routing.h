@@ -48,8 +48,7 @@ void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::
 at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& skip1, const at::Tensor& skip2,
                     const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row);
 
-// ---- from the order of the devices that sent them
-// --------------------------------------------------------------------
+// ---- from the order of the devices that sent them ------------------------------------------------------------------
 void re_routed(const at::Tensor& tokens, const at::Tensor& counts, int64_t kind, int64_t index_kind,
                const at::Tensor& out);
 // The tokens, their scales where there are some, where each row comes from, and how many rows each expert has.

@@ -188,8 +188,7 @@ at::Tensor hot(const Args& a, int64_t depth, size_t values) {
   return at::where(is, a[values], a[values + 1]).movedim(-1, a.integer("axis"));
 }
 
-// ---- a view of the input's elements, which lie one behind the other
-// ---------------------------------------------------
+// ---- a view of the input's elements, which lie one behind the other ------------------------------------------------
 void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
 at::Tensor strided_view(const Args& a) {
   const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);

@@ -23,8 +23,7 @@ at::Tensor dropout(const Args& a) {
   return kernels::dropped(a[0], a[1].flatten().narrow(0, 0, a[0].numel()), *a.number(2));
 }
 
-// ---- a bit an element, in as many bytes as fill blocks of 128 bits
-// -----------------------------------------------------
+// ---- a bit an element, in as many bytes as fill blocks of 128 bits -------------------------------------------------
 void bit_mask_rule(Shaper& s) {
   const Values shape = s.values(0);
   s.out(kUint8,
@@ -45,8 +44,7 @@ at::Tensor dropout_bits(const Args& a) {
   return kernels::dropped(a[0], kernels::unpack_bits(a[1], 0, a[0].numel()), *a.number(2));
 }
 
-// ---- drawn from seed and offset
-// ----------------------------------------------------------------------------------------
+// ---- drawn from seed and offset ------------------------------------------------------------------------------------
 void drawn_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_from(s, 0)); }
 at::Generator stream(const Args& a, size_t seed, size_t offset) {
   return kernels::generator(last_number(a[seed]), last_number(a[offset]));

@@ -4,144 +4,37 @@
 
 using namespace sim::aclnn;
 
-namespace {
-
-// A gradient that is not finite leaves 1 in found; all are unscaled.
-void check_and_unscale(const Tensors& grads, const at::Tensor& found, const at::Tensor& inverse_scale) {
-  for (const at::Tensor& grad : grads) {
-    if (!at::isfinite(grad).all().item<bool>()) found.fill_(1);
-    grad.copy_(at::mul(wide(grad), inverse_scale.reshape({})));
-  }
-}
-
-// scale and tracker come twice, as input and as output.
-void update_scale(const at::Tensor& scale, const at::Tensor& tracker, const at::Tensor& found, double growth,
-                  double backoff, int64_t interval, const at::Tensor& scale_out, const at::Tensor& tracker_out) {
-  const double now = scale.item<double>();
-  const int64_t successes = found.item<double>() ? 0 : tracker.item<int64_t>() + 1;
-  double next = found.item<double>() ? now * backoff : now;
-  if (successes == interval && std::isfinite(float(now * growth))) next = now * growth;
-  scale_out.fill_(next);
-  tracker_out.fill_(successes == interval ? 0 : successes);
-}
-
-// step: how many steps were made before this one
-void adamw(const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square, const at::Tensor& largest,
-           const at::Tensor& grad, const at::Tensor& step, float rate, float beta1, float beta2, float decay, float eps,
-           bool amsgrad, bool maximize) {
-  const double count = step.item<double>() + 1;
-  const auto after = kernels::adamw(
-      {parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,
-      {rate, beta1, beta2, decay, eps, std::pow(double(beta1), count), std::pow(double(beta2), count), maximize});
-  parameter.copy_(after.parameter);
-  average.copy_(after.average);
-  square.copy_(after.square);
-  if (amsgrad) largest.copy_(after.largest);
-}
-
-void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers, const at::Tensor& grad_scale,
-         float decay, float momentum, float rate, float dampening, bool nesterov, bool maximize, bool first) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    auto slope = wide(grads[i]);
-    if (grad_scale.defined()) {
-      slope = at::div(slope, grad_scale.reshape({}));
-      grads[i].copy_(slope);
-    }
-    if (maximize) slope = at::neg(slope);
-    if (decay != 0) slope = at::add(slope, wide(parameters[i]), decay);
-    if (momentum != 0 && i < buffers.size()) {
-      auto speed = first ? slope : at::add(at::mul(wide(buffers[i]), momentum), slope, 1 - dampening);
-      buffers[i].copy_(speed);
-      slope = nesterov ? at::add(slope, speed, momentum) : speed;
-    }
-    parameters[i].copy_(at::sub(wide(parameters[i]), slope, rate));
-  }
-}
-
-// By CANN's formula: with amsgrad the largest is that of what is corrected for the first steps.
-void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
-                 const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
-                 const kernels::AdamW& how, bool amsgrad) {
-  if (found.defined() && found.item<double>() == 1) return;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const double count = steps[i].reshape({-1})[0].item<double>();
-    auto slope = how.maximize ? wide(grads[i]).neg() : wide(grads[i]);
-    if (grad_scale.defined()) slope = slope.div(grad_scale.reshape({}));
-    auto average = wide(averages[i]).mul(how.beta1).add(slope, 1 - how.beta1);
-    auto square = wide(squares[i]).mul(how.beta2).add(slope.square(), 1 - how.beta2);
-    auto bound = square.div(1 - std::pow(how.beta2, count));
-    if (amsgrad) {
-      bound = at::maximum(wide(largest[i]), bound);
-      largest[i].copy_(bound);
-    }
-    auto step = average.div(1 - std::pow(how.beta1, count)).div(bound.sqrt().add(how.eps));
-    auto decayed = wide(parameters[i]).mul(1 - how.rate * how.decay);
-    parameters[i].copy_(decayed.sub(step, how.rate));
-    averages[i].copy_(average);
-    squares[i].copy_(square);
-  }
-}
-
-void fused_adamw_like(const Tensors& parameters, std::initializer_list<Tensors> others, const Tensors& largest,
-                      const Tensors& steps, bool amsgrad) {
-  SIM_CHECK(steps.size() == parameters.size(), steps.size(), " steps for ", parameters.size(), " tensors");
-  SIM_CHECK(!amsgrad || largest.size() == parameters.size(), "amsgrad needs maxExpAvgSqs");
-  for (const Tensors& each : others) {
-    SIM_CHECK(each.size() == parameters.size(), "the lists differ in length");
-    for (size_t i = 0; i < each.size(); ++i) like(each[i], parameters[i]);
-  }
-}
-
-// mode 0: the decay is part of the gradient, 1: of the step
-void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
-              const at::Tensor& slow, const at::Tensor& step, const kernels::AdamW& how, double slow_decay,
-              int64_t mode, bool correct) {
-  const double count = step.reshape({-1})[0].item<double>();
-  const double first = correct ? 1 - std::pow(how.beta1, count) : 1;
-  const double second = correct ? 1 - std::pow(how.beta2, count) : 1;
-  auto before = wide(parameter);
-  auto slope = mode == 0 ? wide(grad).add(before, how.decay) : wide(grad);
-  auto m = wide(average).mul(how.beta1).add(slope, 1 - how.beta1);
-  auto v = wide(square).mul(how.beta2).add(slope.square(), 1 - how.beta2);
-  auto update = m.div(first).div(v.div(second).sqrt().add(how.eps));
-  if (mode == 1) update = update.add(before, how.decay);
-  auto after = before.sub(update, how.rate);
-  slow.copy_(wide(slow).mul(slow_decay).add(after, 1 - slow_decay));
-  parameter.copy_(after), average.copy_(m), square.copy_(v);
-}
-
-}  // namespace
-
 ACLNN(ForeachNonFiniteCheckAndUnscale, (List, grads, Ref, found, In, inverse_scale),
       SIM_CHECK(found.numel() == 1 && inverse_scale.numel() == 1, "found_inf and inverse_scale have one element each"),
-      check_and_unscale(grads, found, inverse_scale))
+      kernels::check_and_unscale(grads, found, inverse_scale))
 ACLNN(AmpUpdateScale,
       (In, scale, In, tracker, In, found, double, growth, double, backoff, int64_t, interval, Out, scale_out, Out,
        tracker_out),
       SIM_CHECK(scale.numel() == 1 && tracker.numel() == 1 && found.numel() == 1,
                 "scale, tracker and found_inf have one element each"),
-      update_scale(scale, tracker, found, growth, backoff, interval, scale_out, tracker_out))
+      kernels::update_scale(scale, tracker, found, growth, backoff, interval, scale_out, tracker_out))
 ACLNN(ApplyAdamWV2,
       (Ref, parameter, Ref, average, Ref, square, Ref, largest, In, grad, In, step, float, rate, float, beta1, float,
        beta2, float, decay, float, eps, bool, amsgrad, bool, maximize),
       (like(grad, parameter), like(average, parameter), like(square, parameter)),
-      adamw(parameter, average, square, largest, grad, step, rate, beta1, beta2, decay, eps, amsgrad, maximize))
+      kernels::adamw_step(parameter, average, square, largest, grad, step, rate, beta1, beta2, decay, eps, amsgrad,
+                          maximize))
 ACLNN(FusedSgd,
       (List, parameters, List, grads, List, buffers, In, grad_scale, float, decay, float, momentum, float, rate, float,
        dampening, bool, nesterov, bool, maximize, bool, first),
       SIM_CHECK(parameters.size() == grads.size(), "the lists differ in length"),
-      sgd(parameters, grads, buffers, grad_scale, decay, momentum, rate, dampening, nesterov, maximize, first))
+      kernels::sgd(parameters, grads, buffers, grad_scale, decay, momentum, rate, dampening, nesterov, maximize, first))
 ACLNN(FusedAdamw,
       (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
        found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
-      fused_adamw_like(parameters, {grads, averages, squares}, largest, steps, amsgrad),
-      fused_adamw(parameters, grads, averages, squares, largest, steps, grad_scale, found,
-                  {rate, beta1, beta2, decay, eps, 0, 0, maximize}, amsgrad))
+      kernels::fused_adamw_like(parameters, {grads, averages, squares}, largest, steps, amsgrad),
+      kernels::fused_adamw(parameters, grads, averages, squares, largest, steps, grad_scale, found,
+                           {rate, beta1, beta2, decay, eps, 0, 0, maximize}, amsgrad))
 ACLNN(ApplyFusedEmaAdam,
       (In, grad, Ref, parameter, Ref, average, Ref, square, Ref, slow, In, step, double, rate, double, slow_decay,
        double, beta1, double, beta2, double, eps, int64_t, mode, bool, correct, double, decay),
       like(grad, parameter);
       like(average, parameter); like(square, parameter); like(slow, parameter);
       SIM_CHECK(mode == 0 || mode == 1, "mode ", mode, "; allowed: 0, 1"),
-      ema_adam(grad, parameter, average, square, slow, step, {rate, beta1, beta2, decay, eps, 0, 0}, slow_decay, mode,
-               correct))
+      kernels::ema_adam(grad, parameter, average, square, slow, step, {rate, beta1, beta2, decay, eps, 0, 0},
+                        slow_decay, mode, correct))

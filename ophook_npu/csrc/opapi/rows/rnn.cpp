@@ -88,6 +88,22 @@ void write_gru(const at::Tensor& output, const at::Tensor& last, bool train, con
   }
 }
 
+std::vector<kernels::GruSaved> saved_passes(const Tensors& r, const Tensors& z, const Tensors& n, const Tensors& inner,
+                                            const Tensors& h) {
+  std::vector<kernels::GruSaved> passes;
+  for (size_t at = 0; at < r.size(); ++at) passes.push_back({{}, h[at], z[at], r[at], n[at], inner[at]});
+  return passes;
+}
+
+void write_gru_gradients(const at::Tensor& x, const at::Tensor& start, const Tensors& parameters,
+                         const kernels::GruLayersGradients& result) {
+  SIM_CHECK(parameters.size() == result.parameters.size(), parameters.size(), " gradients for ",
+            result.parameters.size(), " parameters");
+  write(x, result.x);
+  write(start, result.start.reshape(start.sizes()));
+  for (size_t i = 0; i < parameters.size(); ++i) write(parameters[i], result.parameters[i]);
+}
+
 }  // namespace
 
 #define LAYERS \
@@ -116,6 +132,14 @@ ACLNN(GRU,
        h),
       layers_like(input, parameters, batch_sizes, {hx}, LAYERS, output, train, {r, z, n, inner, h}),
       write_gru(output, last, train, r, z, n, inner, h, kernels::gru_layers(input, parameters, hx, LAYERS)))
+ACLNN(GRUBackward,
+      (In, input, List, parameters, In, start, In, grad, In, grad_last, List, r, List, z, List, n, List, inner, List,
+       h, In, batch_sizes, bool, has_bias, int64_t, layers, bool, both_ways, bool, batch_first, Out, out, Out,
+       out_start, List, out_parameters),
+      (layers_like(input, parameters, batch_sizes, {}, LAYERS, grad, true, {r, z, n, inner, h}), like(out, input)),
+      write_gru_gradients(out, out_start, out_parameters,
+                          kernels::gru_layers_backward(input, parameters, {start}, grad, grad_last,
+                                                       saved_passes(r, z, n, inner, h), LAYERS)))
 ACLNN(ThnnFusedLstmCell,
       (In, input_gates, In, hidden_gates, In, cx, In, input_bias, In, hidden_bias, Out, hy, Out, cy, Out, storage),
       cell_like(input_gates, hidden_gates, cx, hy, cy, storage);

@@ -1,0 +1,153 @@
+#include "kernels/block_quant.h"
+
+namespace sim::quant {
+
+static void write_tokens(const at::Tensor& out, const at::Tensor& scale, const at::Tensor& value,
+                         const at::Tensor& factor) {
+  write_quantized(out, value);
+  write(scale, factor.reshape(scale.sizes()));
+}
+
+// ---- one scale for each block of a matrix --------------------------------------------------------------------------
+static int64_t blocks(int64_t size, int64_t block) { return divided(size + block - 1, block); }
+
+void block_like(const at::Tensor& self, const std::string& mode, int64_t dtype, int64_t rows, int64_t columns,
+                const at::Tensor& out, const at::Tensor& scale) {
+  SIM_CHECK(self.dim() == 2 || self.dim() == 3, "x ", self.sizes(), "; 2 or 3 dimensions are allowed");
+  SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint");
+  SIM_CHECK(dtype == 2, "dstType ", dtype, "; allowed: 2 (int8)");
+  SIM_CHECK(rows == 1 && columns == 128, "blocks of ", rows, " x ", columns, "; allowed: 1 x 128");
+  like(out, self), of_dtype("yOut", out, {at::kChar});
+  Dims sizes = self.sizes().vec();
+  sizes.back() = blocks(self.size(-1), columns);
+  shape(scale, sizes);
+}
+
+void block_quant(const at::Tensor& self, double least, int64_t columns, const at::Tensor& out,
+                 const at::Tensor& scale) {
+  auto x = wide(self).to(at::kFloat);
+  const int64_t width = x.size(-1), count = blocks(width, columns);
+  auto padded = at::constant_pad_nd(x, {0, count * columns - width}).unflatten(-1, {count, columns});
+  auto factor = padded.abs().amax(-1).div(127);
+  if (least > 0) factor = factor.clamp_max(1 / least);
+  write_quantized(out, padded.div(factor.unsqueeze(-1)).flatten(-2).narrow(-1, 0, width));
+  write(scale, factor);
+}
+
+// ---- after products ------------------------------------------------------------------------------------------------
+void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& out,
+               const at::Tensor& scale) {
+  SIM_CHECK(self.dim() == 3, "x (tokens, rows, columns) expected, got ", self.sizes());
+  shape(left, {self.size(1), self.size(1)});
+  shape(right, {self.size(2), self.size(2)});
+  of_dtype("out", out, {at::kInt});
+  quantized_like(out, self);
+  shape(scale, {self.size(0)});
+}
+
+// Each token by its largest number: 7 / clip of what is computed becomes the largest that 4 bits hold. Tokens that no
+// group has are left as they are.
+void flat_quant(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& groups,
+                int64_t kind, double clip, const at::Tensor& out, const at::Tensor& scale) {
+  int64_t tokens = self.size(0);
+  if (groups.defined()) {
+    tokens = 0;
+    for (const Group& group : groups_of(groups, kind, self.size(0))) tokens = group.start + group.count;
+  }
+  auto value = at::matmul(wide(left), at::matmul(wide(self.narrow(0, 0, tokens)), wide(right)));
+  auto factor = value.abs().flatten(1).amax(-1).div(7 / clip);
+  write_tokens(out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens), value.div(factor.reshape({-1, 1, 1})), factor);
+}
+
+void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::Tensor& alpha, int64_t axis,
+                 const std::string& mode, int64_t algorithm, double top, bool transpose, const at::Tensor& out,
+                 const at::Tensor& scale) {
+  SIM_CHECK(self.dim() == 2 && rotation.dim() == 2 && rotation.size(0) == rotation.size(1) &&
+                remainder_of(self.size(1), rotation.size(0)) == 0,
+            "x (rows, n * k) and a rotation (k, k) expected, got ", self.sizes(), " and ", rotation.sizes());
+  SIM_CHECK(!alpha.defined(), "alpha has to be null");
+  SIM_CHECK(wrap(axis, self) == 1 && algorithm == 0 && top == 0 && !transpose, "axis ", axis, ", scaleAlg ", algorithm,
+            ", dstTypeMax ", top, ", trans ", transpose, "; allowed: -1 or 1, 0, 0, false");
+  SIM_CHECK(mode.empty() || mode == "rint" || mode == "floor", "roundMode ", mode,
+            " is not simulated; allowed: rint, floor");
+  same_dtype({self, rotation});
+  quantized_like(out, self);
+  shape(scale, {self.size(0)});
+}
+
+void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, const std::string& mode, const at::Tensor& out,
+                  const at::Tensor& scale) {
+  auto rows = at::matmul(wide(self).reshape({-1, rotation.size(0)}), wide(rotation)).reshape(self.sizes());
+  const auto result = symmetric(rows, largest(out));
+  write_tokens(out, scale, mode == "floor" ? result.value.floor() : result.value, result.scale);
+}
+
+// ---- back from whole numbers ---------------------------------------------------------------------------------------
+at::Tensor anti_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square) {
+  auto value = wide(self.scalar_type() == at::kInt ? unpacked(self) : self).to(at::kFloat);
+  if (offset.defined()) value = value.add(wide(offset));
+  value = value.mul(wide(scale));
+  return square ? value.mul(wide(scale)) : value;
+}
+
+at::Tensor with_bias_dequantized(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
+                                 const at::Tensor& bias) {
+  const bool early = bias.defined() && bias.scalar_type() == at::kInt;
+  auto value = (early ? self.add(bias) : self).to(at::kFloat).mul(wide(weight_scale));
+  if (row_scale.defined()) value = value.mul(wide(row_scale).reshape({-1, 1}));
+  return bias.defined() && !early ? value.add(wide(bias)) : value;
+}
+
+void situ_like(const at::Tensor& self, const at::Tensor& group_index, const std::string& mode,
+               const at::Tensor& quant_scale, const at::Tensor& out) {
+  SIM_CHECK(!group_index.defined(), "groupIndex is not simulated");
+  SIM_CHECK(mode == "static" || mode == "dynamic", "quantType ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(mode == "dynamic" || quant_scale.defined(), "static quantization needs quantScale");
+  Dims sizes = self.sizes().vec();
+  sizes.back() = divided(sizes.back(), 2);
+  shape(out, sizes), of_dtype("yOut", out, {at::kChar});
+}
+
+// Unlike its relatives it cuts what is behind the point.
+void situ_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
+                const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
+                const kernels::SituGlu& how, bool dynamic, const at::Tensor& out, const at::Tensor& scale) {
+  auto value = wide(self).to(at::kFloat);
+  if (weight_scale.defined() && !at::isFloatingType(self.scalar_type())) {
+    value = value.mul(wide(weight_scale));
+    if (self.scalar_type() == at::kInt && row_scale.defined()) value = value.mul(wide(row_scale).unsqueeze(-1));
+    if (bias.defined()) value = value.add(wide(bias));
+  }
+  value = kernels::situ_glu(value, how);
+  if (dynamic) {
+    const auto result = symmetric(value, 127);
+    return write_tokens(out, scale, result.value.trunc(), result.scale);
+  }
+  value = value.div(wide(quant_scale));
+  write_quantized(out, (quant_offset.defined() ? value.add(wide(quant_offset)) : value).trunc());
+}
+
+// ---- quantization that training imitates ---------------------------------------------------------------------------
+void fake_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, int64_t least, int64_t most,
+                const at::Tensor& out, const at::Tensor& mask) {
+  auto steps = wide(self).div(scale).round().add(zero);
+  write(out, steps.clamp(double(least), double(most)).sub(zero).mul(scale));
+  write(mask, steps.ge(double(least)).logical_and(steps.le(double(most))));
+}
+
+void fake_quant_all(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, bool enabled,
+                    int64_t least, int64_t most, const at::Tensor& out, const at::Tensor& mask) {
+  if (enabled)
+    return fake_quant(self, wide(scale).reshape({}), zero.to(at::kFloat).reshape({}), least, most, out, mask);
+  write(out, self);
+  mask.fill_(true);
+}
+
+void fake_like(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, int64_t size, int64_t least,
+               int64_t most, const at::Tensor& out, const at::Tensor& mask) {
+  like(out, self), like(mask, self), like(zero, scale);
+  SIM_CHECK(scale.numel() == size, scale.numel(), " scales for a size of ", size);
+  SIM_CHECK(least <= most, "quantMin ", least, " is above quantMax ", most);
+}
+
+}  // namespace sim::quant
