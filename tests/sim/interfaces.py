@@ -11,6 +11,10 @@ from typing import Any
 
 import torch
 
+# Host memory that was never anything else: the heap may have been given addresses at which device memory lay before,
+# and then what is said of them names that.
+HOST = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "PyBaseObject_Type")))
+
 CODES = {
     torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.int32: 3, torch.uint8: 4, torch.int16: 6, torch.int64: 9,
     torch.uint64: 10, torch.float64: 11, torch.bool: 12, torch.complex64: 16, torch.bfloat16: 27,

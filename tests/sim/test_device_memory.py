@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interfaces import libraries
+from interfaces import HOST, libraries
 
 NULL, INVALID, PARAM_INVALID, EXCEPTION = 161001, 161002, 107000, 507015
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
@@ -109,7 +109,7 @@ def freed(client: Client) -> Pointer:
 @pytest.mark.parametrize(
     "make, said",
     [
-        (lambda client: ctypes.cast(client.host, Pointer), ["is memory of the host, or none"]),
+        (lambda client: HOST, ["is memory of the host, or none"]),
         (lambda client: None, ["null, where 64 bytes of device memory are needed"]),
         (lambda client: Pointer(8), ["0x8 is memory of the host, or none"]),
         (
@@ -193,7 +193,7 @@ def test_copies_stay_in_their_allocations_and_on_their_sides(client: Client) -> 
         (beyond, host, TO_DEVICE, "destination (64 bytes) has to be device memory: "),
         (host, beyond, TO_HOST, "source (64 bytes) has to be device memory: "),
         (beyond, client.x, ON_DEVICE, "64 bytes from there leave it after 60"),
-        (host, client.x, TO_DEVICE, "is memory of the host, or none"),
+        (HOST, client.x, TO_DEVICE, "is memory of the host, or none"),
         (client.x, client.y, TO_HOST, "destination (64 bytes) has to be host memory: "),
         (client.x, client.y, TO_DEVICE, "source (64 bytes) has to be host memory: "),
         (gone, host, TO_DEVICE, "which was freed"),
@@ -220,9 +220,9 @@ def test_a_collective_of_memory_that_was_freed_before_it_runs(client: Client) ->
     def reduce(send: Any, receive: Any) -> int:
         return hccl.HcclAllReduce(send, receive, Size(16), FLOAT32, SUM, comm, None)
 
-    host, short, gone = ctypes.cast(client.host, Pointer), client.block(BYTES - 4), freed(client)
+    short, gone = client.block(BYTES - 4), freed(client)
     for wrong, said in [
-        (host, "is memory of the host, or none"),
+        (HOST, "is memory of the host, or none"),
         (short, "64 bytes from there leave it after 60"),
         (gone, "which was freed"),
     ]:
