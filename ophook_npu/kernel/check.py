@@ -140,6 +140,12 @@ def compare(got: Any, wanted: Any) -> str:
 def _numbers(value: Any) -> Any:
     if is_tensor(value):
         value = value.detach().cpu()
-        return value.double().numpy() if value.is_floating_point() else value.numpy()
+        return value.double().numpy() if value.is_floating_point() else _numbers(value.numpy())
     array = np.asarray(value)
-    return array.astype(np.float64) if array.dtype.kind == "f" else array
+    return (
+        array.astype(np.float64)
+        if array.dtype.kind == "f"
+        else array.astype(np.uint8)
+        if array.dtype.kind == "b"
+        else array
+    )

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ophook_npu import toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
@@ -17,7 +19,7 @@ from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.memory import Block, size_of
 from ophook_npu.kernel.socs import Soc, find
 
-INPUT, OUTPUT, BOTH, WORKSPACE, TILING = range(5)
+INPUT, OUTPUT, BOTH, WORKSPACE, TILING, VALUE, REAL = range(7)
 _KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
 # A source that asks for which core it is compiled, as the device's compiler lets it, is compiled for each.
@@ -45,8 +47,12 @@ def _runtime() -> Any:
 
 @dataclass(frozen=True)
 class Argument:
+    """A block of device memory; or a number that the kernel is given by value: a whole one with the role VALUE, at most
+    four floats with REAL.
+    """
+
     name: str
-    block: Block
+    block: Block | int | float
     role: int
 
 
@@ -143,11 +149,17 @@ class Entry:
         settings: Settings | None = None, soc: Soc | None = None,
     ) -> KernelReport:  # fmt: skip
         """Runs the kernel on ``block_dim`` cores over the arguments, in the order of its parameters."""
+        if len(arguments) > 32:
+            raise OphookError("kernel", f"{self.function} gets {len(arguments)} arguments", allowed="up to 32")
         settings = settings or Settings()
         soc = soc or find(settings.soc)
         memories = (native.Memory * len(arguments))()
         for slot, argument in zip(memories, arguments, strict=True):
             block = argument.block
+            if not isinstance(block, Block):
+                number = block if argument.role == VALUE else int(np.float32(block).view(np.uint32))
+                slot.name, slot.data, slot.role = argument.name.encode(), int(number) & (1 << 64) - 1, argument.role
+                continue
             slot.name, slot.data = argument.name.encode(), block.address
             slot.bytes, slot.allocated = block.bytes, block.allocated
             slot.role, slot.element = argument.role, size_of(block.dtype)

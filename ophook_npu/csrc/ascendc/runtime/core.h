@@ -117,6 +117,7 @@ class Core {
   Timeline timeline;
   std::deque<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
   int waits_for = -1;        // a flag of the inbox
+  int waits_between = -1;    // IBWait: the core whose event it waits for
   std::vector<Clock> seen;   // operations of other cores that are over, by core
   uint32_t merged[4] = {};   // what the last MrgSort took of each list
   Site sites[4096];
@@ -165,6 +166,7 @@ struct Launch {
   uint64_t tiling_bytes = 0;
   uint8_t* workspace = nullptr;
   int blocks = 1, subs = 1;
+  std::map<std::pair<int, int>, std::deque<Message>> between;  // IBSet, by core and event
   bool failed = false;
   std::string output;  // of printf and DumpTensor
   std::vector<std::unique_ptr<LocalMemories>> spare;

@@ -13,7 +13,8 @@ typedef struct ascendc_memory {  // one argument of the kernel
   void* data;
   uint64_t bytes;
   uint64_t allocated;  // from data on; more than bytes where the allocation is padded
-  int32_t role;        // 0 input, 1 output, 2 read and written, 3 workspace, 4 tiling
+  int32_t role;        // 0 input, 1 output, 2 read and written, 3 workspace, 4 tiling,
+                       // 5 data is itself an integer, 6 a float in its lower half
   int32_t element;     // size of an element in bytes
 } ascendc_memory;
 

@@ -46,11 +46,18 @@ Pipe empties(int position) {
 
 constexpr int kMaxBuffers = 64;
 
-int32_t take(Core& c, int position, uint32_t bytes, const char* call, At at) {
-  bytes = (bytes + kBlock - 1) / kBlock * kBlock;
+int32_t take(Core& c, int position, uint64_t wanted, const char* call, At at) {
+  wanted = (wanted + kBlock - 1) / kBlock * kBlock;  // may be any number: a kernel computes it
   const Memory memory = memory_of(position);
   const uint32_t have = c.launch.sizes.bytes[int(memory)];
   uint32_t& used = c.used[int(memory)];
+  if (used + wanted > have) {
+    constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
+    c.report(Kind::local_capacity, call, at,
+             text("%s has %u bytes and InitBuffer has given away %llu", names[int(memory)], have, (unsigned long long)(used + wanted)));
+    c.stop();
+  }
+  const auto bytes = static_cast<uint32_t>(wanted);
   Buffer buffer;
   buffer.memory = memory, buffer.offset = used, buffer.bytes = bytes, buffer.position = position, buffer.at = at;
   c.buffers.push_back(buffer);
@@ -58,12 +65,6 @@ int32_t take(Core& c, int position, uint32_t bytes, const char* call, At at) {
   uint64_t& most = c.launch.counters.used[int(memory)];
   most = std::max<uint64_t>(most, used);
   const int32_t id = static_cast<int32_t>(c.buffers.size() - 1);
-  if (used > have) {
-    constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
-    c.report(Kind::local_capacity, call, at,
-             text("%s has %u bytes and InitBuffer has given away %u", names[int(memory)], have, used));
-    c.stop();
-  }
   // What an earlier TPipe left there is nobody's value.
   if (c.launch.checks()) c.memory->at(memory).forget(buffer.offset, buffer.bytes);
   if (c.buffers.size() == kMaxBuffers + 1)

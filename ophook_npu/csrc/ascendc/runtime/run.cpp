@@ -21,27 +21,23 @@ std::unique_ptr<uint8_t[], void (*)(uint8_t*)> new_stack() {
   return {static_cast<uint8_t*>(memory), [](uint8_t* p) { munmap(p, kStack); }};
 }
 
-void call(void* entry, uint8_t* const* a, int n) {
+void call(void* entry, uint8_t* const* a, int n, const float* f) {
   using B = uint8_t*;
-  switch (n) {
-#define ARG(i) a[i]
-    case 1: return reinterpret_cast<void (*)(B)>(entry)(a[0]);
-    case 2: return reinterpret_cast<void (*)(B, B)>(entry)(a[0], a[1]);
-    default: break;
-  }
-  // Integer arguments beyond what a function takes are harmless in the C calling conventions of x86-64 and aarch64.
-  using F = void (*)(B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B);
+  // Arguments beyond what a function takes are harmless in the C calling conventions of x86-64 and aarch64, where floats have
+  // registers of their own.
+  using F = void (*)(B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, B, float, float, float,
+                     float);
   B b[32] = {};
-  std::copy(a, a + n, b);
+  std::copy(a, a + std::min(n, 32), b);
   reinterpret_cast<F>(entry)(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15],
                              b[16], b[17], b[18], b[19], b[20], b[21], b[22], b[23], b[24], b[25], b[26], b[27], b[28], b[29], b[30],
-                             b[31]);
-#undef ARG
+                             b[31], f[0], f[1], f[2], f[3]);
 }
 
 struct Job {
   void *entry, *cube_entry;
   std::vector<uint8_t*> arguments;
+  float reals[4] = {};
 };
 thread_local const Job* job = nullptr;
 
@@ -66,7 +62,7 @@ void ended(Core& c) {
 void fiber_main() {
   Core& c = core();
   try {
-    call(c.is_vector ? job->entry : job->cube_entry, job->arguments.data(), int(job->arguments.size()));
+    call(c.is_vector ? job->entry : job->cube_entry, job->arguments.data(), int(job->arguments.size()), job->reals);
     ended(c);
   } catch (const Stopped&) {
   }
@@ -143,8 +139,12 @@ void schedule(Launch& launch) {
     for (auto& each : launch.cores) {
       if (each->state == Core::kCross) {
         stuck = true;
-        each->report(Kind::deadlock, "CrossCoreWaitFlag", each->waits_at,
-                     text("core %d waits for flag %d, which nobody sets", each->index, each->waits_for));
+        if (each->waits_between >= 0)
+          each->report(Kind::deadlock, "IBWait", each->waits_at,
+                       text("core %d waits for event %d of core %d, which nobody sets", each->index, each->waits_for, each->waits_between));
+        else
+          each->report(Kind::deadlock, "CrossCoreWaitFlag", each->waits_at,
+                       text("core %d waits for flag %d, which nobody sets", each->index, each->waits_for));
       }
       (each->state == Core::kSyncAll ? waiting : done) += 1;
     }
@@ -316,9 +316,18 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   for (int i = 0; i < 7; ++i) sizes.bytes[i] = static_cast<uint32_t>(given[i]);
   Launch launch{o, sizes};
   launch.tiling_key = request->tiling_key;
-  Job now{request->entry, request->cube_entry ? request->cube_entry : request->entry, {}};
+  Job now{request->entry, request->cube_entry ? request->cube_entry : request->entry, {}, {}};
+  int reals = 0;
   for (int i = 0; i < request->argument_count; ++i) {
     const ascendc_memory& m = request->arguments[i];
+    if (m.role == 6 && reals < 4) {
+      std::memcpy(&now.reals[reals++], &m.data, sizeof(float));
+      continue;
+    }
+    if (m.role == 5) {
+      now.arguments.push_back(static_cast<uint8_t*>(m.data));
+      continue;
+    }
     Argument a;
     a.name = m.name, a.data = static_cast<uint8_t*>(m.data), a.bytes = m.bytes, a.allocated = std::max(m.bytes, m.allocated);
     a.role = m.role, a.element = m.element > 0 ? m.element : 1;

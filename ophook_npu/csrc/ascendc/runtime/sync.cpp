@@ -90,6 +90,24 @@ void sync_all(bool vector_only, At at) {
 
 namespace {
 
+// What of every core is over when `pipe` of this one comes here.
+Message message_of(Core& c, Pipe pipe, At at) {
+  Message message;
+  message.over = c.seen;
+  message.over.resize(c.launch.cores.size());
+  message.over[size_t(c.index)] = c.snapshot(pipe);
+  message.at = at;
+  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), message.time = c.timeline.end_of(pipe);
+  return message;
+}
+
+void learn(Core& c, const Message& message) {
+  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), c.timeline.not_before(message.time);
+  c.seen.resize(message.over.size());
+  for (size_t i = 0; i < message.over.size(); ++i)
+    for (int q = 0; q < kPipes; ++q) c.seen[i].at[q] = std::max(c.seen[i].at[q], message.over[i].at[q]);
+}
+
 // The cores that must set a flag, and those that then may go on: the public documentation's modes 0, 1 and 2.
 void groups(const Core& c, int mode, std::vector<Core*>* setters, std::vector<Core*>* waiters) {
   for (auto& each : c.launch.cores) {
@@ -115,13 +133,7 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   Core& c = core();
   if (!cross_flag(c, "CrossCoreSetFlag", mode, id, at)) return;
   c.begin(pipe, "CrossCoreSetFlag", at);
-  Message message;
-  message.over = c.seen;
-  message.over.resize(c.launch.cores.size());
-  message.over[size_t(c.index)] = c.snapshot(pipe);
-  message.at = at;
-  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), message.time = c.timeline.end_of(pipe);
-  c.outbox[id].push_back(std::move(message));
+  c.outbox[id].push_back(message_of(c, pipe, at));
   std::vector<Core*> setters, waiters;
   groups(c, mode, &setters, &waiters);
   for (const Core* each : setters)
@@ -139,7 +151,7 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
     each->inbox[id].push_back(all);
     if (each->inbox[id].size() == 16)
       c.report(Kind::set_twice, "CrossCoreSetFlag", at, text("flag %d was set 16 times, and core %d has not waited for it", id, each->index));
-    if (each->state == Core::kCross && each->waits_for == id) each->state = Core::kReady;
+    if (each->state == Core::kCross && each->waits_between < 0 && each->waits_for == id) each->state = Core::kReady;
   }
 }
 
@@ -153,12 +165,32 @@ void cross_wait(int mode, int id, At at) {
   }
   c.waits_for = -1;
   c.begin(Pipe::S, "CrossCoreWaitFlag", at);
-  const Message message = std::move(c.inbox[id].front());
-  if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), c.timeline.not_before(message.time);
+  learn(c, c.inbox[id].front());
   c.inbox[id].pop_front();
-  c.seen.resize(message.over.size());
-  for (size_t i = 0; i < message.over.size(); ++i)
-    for (int q = 0; q < kPipes; ++q) c.seen[i].at[q] = std::max(c.seen[i].at[q], message.over[i].at[q]);
+}
+
+// The device's IBSet and IBWait wait for all that the core did before.
+void between_set(int block, int id, At at) {
+  Core& c = core();
+  barrier(Pipe::ALL, at);
+  c.begin(Pipe::S, "IBSet", at);
+  c.launch.between[{block, id}].push_back(message_of(c, Pipe::S, at));
+  for (auto& each : c.launch.cores)
+    if (each->state == Core::kCross && each->waits_between == block && each->waits_for == id) each->state = Core::kReady;
+}
+
+void between_wait(int block, int id, At at) {
+  Core& c = core();
+  auto& waiting = c.launch.between[{block, id}];
+  c.waits_for = id, c.waits_between = block, c.waits_at = at;
+  while (waiting.empty()) {
+    c.state = Core::kCross;
+    yield_core();
+  }
+  c.waits_for = c.waits_between = -1;
+  learn(c, waiting.front());
+  waiting.pop_front();
+  barrier(Pipe::ALL, at);
 }
 
 int64_t block_index() {

@@ -5,6 +5,9 @@
 
 namespace AscendC {
 
+constexpr int32_t ONE_BLK_SIZE = 32;
+constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3
+
 enum class TPosition : uint8_t {
   GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM = VECCALC, SPM, SHM = SPM, TSCM, C2PIPE2GM, C2PIPE2LOCAL, MAX,
 };
@@ -58,8 +61,9 @@ struct DataCopyPadParams {
 template <typename T>
 struct DataCopyPadExtParams {
   DataCopyPadExtParams() = default;
-  DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, T value)
-      : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(value) {}
+  template <typename V>  // a number stands for a bfloat16_t, too
+  DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
+      : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
   bool isPad = false;
   uint8_t leftPadding = 0;
   uint8_t rightPadding = 0;

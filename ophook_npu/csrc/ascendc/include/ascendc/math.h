@@ -45,6 +45,12 @@ namespace AscendC {
 #include "math.inc"
 #undef MATH
 
+// Of two whole numbers: how many of `b` it takes for `a`.
+template <typename A, typename B, typename = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>>>
+__aicore__ constexpr std::common_type_t<A, B> Ceil(A a, B b) {
+  return b ? std::common_type_t<A, B>((a + b - 1) / b) : 0;
+}
+
 #define OPHOOK_PAIR(name, which)                                                                                           \
   template <typename T, bool isReuseSource = false>                                                                        \
   __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \

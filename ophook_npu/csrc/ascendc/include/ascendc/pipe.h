@@ -121,3 +121,5 @@ class TPipe {
 inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(ophook::rt::pipe_current()); }
 
 }  // namespace AscendC
+
+using AscendC::GetTPipePtr;  // kernels say it without the namespace, too

@@ -57,6 +57,19 @@ __aicore__ inline void CrossCoreWaitFlag(uint16_t flagId, ophook::rt::At at = op
   ophook::rt::cross_wait(modeId, flagId, at);
 }
 
+// One core tells another that it has come to a place: IBWait names the core that it waits for. The device keeps the events in
+// gmWorkspace, which is zero at first; here they are the runtime's.
+template <bool isAIVOnly = true>
+__aicore__ inline void IBSet(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t blockIdx, int32_t eventID,
+                             ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::between_set(blockIdx, eventID, at);
+}
+template <bool isAIVOnly = true>
+__aicore__ inline void IBWait(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t blockIdx, int32_t eventID,
+                              ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::between_wait(blockIdx, eventID, at);
+}
+
 template <HardEvent event>
 __aicore__ TEventID TPipe::AllocEventID(ophook::rt::At at) {
   return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, true, at));
@@ -109,6 +122,17 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, u
 }  // namespace AscendC
 
 using AscendC::GetSysWorkSpacePtr;  // kernels say it without the namespace, too
+
+// The compiler's own names of the same.
+__aicore__ inline void pipe_barrier(pipe_t pipe, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
+}
+__aicore__ inline void set_flag(pipe_t from, pipe_t to, event_t id, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::set_flag(ophook::rt::Pipe(int(from)), ophook::rt::Pipe(int(to)), int(id), at);
+}
+__aicore__ inline void wait_flag(pipe_t from, pipe_t to, event_t id, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::wait_flag(ophook::rt::Pipe(int(from)), ophook::rt::Pipe(int(to)), int(id), at);
+}
 
 #define ASCEND_IS_AIV (::ophook::rt::is_vector_core())
 #define ASCEND_IS_AIC (!::ophook::rt::is_vector_core())

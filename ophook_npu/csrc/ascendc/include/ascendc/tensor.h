@@ -11,11 +11,37 @@ struct IsSameType {
   static constexpr bool value = std::is_same_v<T, U>;
 };
 
+// `a + b` of whole tensors: computed when it is assigned to one.
+struct WholeTensors {
+  ophook::rt::Op op;
+  ophook::rt::Local a, b;
+  ophook::rt::At at;
+};
+
 template <typename T>
 class LocalTensor {
  public:
   using PrimType = T;
   LocalTensor() = default;
+  struct Operand {  // takes the place of the operator in the kernel's source along
+    Operand(const LocalTensor& tensor, ophook::rt::At where = ophook::rt::At::here()) : view(tensor.view_), at(where) {}
+    ophook::rt::Local view;
+    ophook::rt::At at;
+  };
+#define OPHOOK_WHOLE(sign, op)                                         \
+  friend __aicore__ WholeTensors operator sign(Operand a, Operand b) { \
+    return {ophook::rt::Op::op, a.view, b.view, a.at};                 \
+  }
+  OPHOOK_WHOLE(+, Add)
+  OPHOOK_WHOLE(-, Sub)
+  OPHOOK_WHOLE(*, Mul)
+  OPHOOK_WHOLE(/, Div)
+  OPHOOK_WHOLE(&, And)
+  OPHOOK_WHOLE(|, Or)
+#undef OPHOOK_WHOLE
+  __aicore__ void operator=(const WholeTensors& of) {
+    ophook::rt::binary(of.op, view_, of.a, of.b, {ophook::rt::Cover::kCount, GetSize()}, {}, {}, {}, of.at);
+  }
   explicit LocalTensor(ophook::rt::Local view) : view_(view) { view_.dtype = ophook::rt::dtype_of<T>(); }
 
   __aicore__ T GetValue(uint32_t index, ophook::rt::At at = ophook::rt::At::here()) const {

@@ -14,10 +14,10 @@ T tiling_data(const void* from, const char* name, At at = At::here()) {
 }  // namespace ophook::rt
 
 #define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) \
-  const type name = ::ophook::rt::tiling_data<type>(tiling, #type)
+  type name = ::ophook::rt::tiling_data<type>(tiling, #type)
 #define GET_TILING_DATA(name, tiling) GET_TILING_DATA_WITH_STRUCT(OphookDefaultTiling, name, tiling)
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
-  const auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
+  auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
 #define REGISTER_TILING_DEFAULT(type) using OphookDefaultTiling = type
 #define REGISTER_TILING_FOR_TILINGKEY(condition, type)
 #define TILING_KEY_IS(key) (::ophook::rt::tiling_key() == static_cast<uint64_t>(key))

@@ -21,6 +21,11 @@
 #define __inout_pipe__(pipe)
 #define __force_inline__ inline
 
+// Sources ask for the architecture: Atlas A2 and A3.
+#ifndef __CCE_AICORE__
+#define __CCE_AICORE__ 220
+#endif
+
 using GM_ADDR = uint8_t*;
 
 namespace ophook::rt {
@@ -82,3 +87,14 @@ struct bfloat16_t {
 struct int4b_t {
   int8_t bits;
 };
+using float32_t = float;
+
+// Of two numbers, as the device's compiler has them without a namespace.
+template <typename A, typename B, typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>
+constexpr std::common_type_t<A, B> min(A a, B b) {
+  return std::common_type_t<A, B>(a) < std::common_type_t<A, B>(b) ? a : b;
+}
+template <typename A, typename B, typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>
+constexpr std::common_type_t<A, B> max(A a, B b) {
+  return std::common_type_t<A, B>(a) < std::common_type_t<A, B>(b) ? b : a;
+}
