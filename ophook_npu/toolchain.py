@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -77,13 +79,25 @@ def jobs() -> int:
     return max(1, min(os.cpu_count() or 1, int(memory // 1_500_000_000)))
 
 
+@functools.cache
+def _lanes(count: int) -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(count)
+
+
+def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """A compiler's run, its output as text. Never more than `jobs` of one process's threads are in here at once."""
+    with _lanes(jobs()):
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+
+
 @dataclass(frozen=True)
 class Library:
     """One shared library, or a program.
 
     ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
     to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
-    includes first; it is precompiled where many sources are to be compiled.
+    includes first; it is precompiled where many sources are to be compiled. Sources in a folder of ``glue`` are
+    compiled without optimization: they only say what is to be called.
     """
 
     soname: str
@@ -94,6 +108,7 @@ class Library:
     folder: str = "lib64"  # below the build's root
     prefix: Path | None = None
     unit: int = 0
+    glue: tuple[Path, ...] = ()
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
     program: bool = False  # linked as an executable file of this name
 
@@ -144,6 +159,10 @@ _WORTH_A_PREFIX = 4
 _HEADERS, _KILOBYTE, _PREFIX = 1.2, 0.08, 18.0
 
 
+# GCC takes a precompiled header only where its own macros are as they were: those of -O1.
+_PLAIN = ("-O0", "-D__OPTIMIZE__=1", "-U__NO_INLINE__")
+
+
 @dataclass(frozen=True)
 class Unit:
     """What one run of the compiler makes an object of."""
@@ -152,23 +171,33 @@ class Unit:
     library: Library
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        return self.library.flags + (_PLAIN if self.sources[0].parent in self.library.glue else ())
+
+    @property
     def weight(self) -> float:
         """The seconds that it takes, roughly."""
         return _HEADERS + _KILOBYTE * sum(source.stat().st_size for source in self.sources) / 1000
 
 
 def units(library: Library) -> list[Unit]:
-    """The library's sources, in order and cut into units of about equal size."""
+    """The library's sources, in order: those of each folder cut into units of about equal size."""
     if not library.unit:
         return [Unit((source,), library) for source in library.sources]
-    sizes = [source.stat().st_size for source in library.sources]
-    count = max(1, round(sum(sizes) / library.unit))
+    folders = itertools.groupby(library.sources, lambda source: source.parent)
+    return [Unit(group, library) for _, sources in folders for group in _cut(tuple(sources), library.unit)]
+
+
+def _cut(sources: Sequence[Path], size: int) -> list[tuple[Path, ...]]:
+    """Neighbours together, about ``size`` bytes of them."""
+    sizes = [source.stat().st_size for source in sources]
+    count = max(1, round(sum(sizes) / size))
     groups: list[list[Path]] = [[] for _ in range(count)]
     before = 0
-    for source, size in zip(library.sources, sizes, strict=True):  # where its middle falls
-        groups[min(count - 1, int((before + size / 2) * count / sum(sizes)))].append(source)
-        before += size
-    return [Unit(tuple(group), library) for group in groups if group]
+    for source, length in zip(sources, sizes, strict=True):  # where its middle falls
+        groups[min(count - 1, int((before + length / 2) * count / sum(sizes)))].append(source)
+        before += length
+    return [tuple(group) for group in groups if group]
 
 
 @contextmanager
@@ -180,7 +209,7 @@ def _precompiled(prefix: Path, flags: Sequence[str]) -> Iterator[Path]:
         copy = Path(name) / prefix.name
         shutil.copy(prefix, copy)
         command = [*compiler(), *flags, "-x", "c++-header", str(copy), "-o", f"{copy}.gch"]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = run(command)
         if result.returncode:
             raise OphookError("compile", _failure(prefix, command, result.stderr), todo=_advice(result.stderr))
         yield Path(name)
@@ -205,7 +234,8 @@ def recipe(sources: Sequence[Path], flags: Sequence[str], roots: Sequence[Path],
 def library_recipe(library: Library, roots: Sequence[Path], stamp: str) -> str:
     """What a library is made of, whatever compiler makes it and wherever it is linked."""
     sources = [*library.sources, library.prefix] if library.prefix else library.sources
-    return digest([library.soname, library.folder, *library.links, recipe(sources, library.flags, roots, stamp)])
+    flags = (*library.flags, *map(str, library.glue), *(_PLAIN if library.glue else ()))
+    return digest([library.soname, library.folder, *library.links, recipe(sources, flags, roots, stamp)])
 
 
 def library_key(library: Library, roots: Sequence[Path], stamp: str) -> str:
@@ -232,7 +262,7 @@ def _without_roots(flag: str, roots: Sequence[Path]) -> str:
 def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:
     """The key of one object of a library."""
     prefix = [unit.library.prefix] if unit.library.prefix else []
-    made_of = recipe([*unit.sources, *prefix], unit.library.flags, roots, stamp)
+    made_of = recipe([*unit.sources, *prefix], unit.flags, roots, stamp)
     return digest([compiler_version(compiler()), made_of])
 
 
@@ -243,7 +273,7 @@ def _compile(unit: Unit, target: Path, flags: Sequence[str]) -> None:
             source = Path(folder) / "unit.cpp"
             source.write_text("".join(f'#include "{path}"\n' for path in unit.sources))
         command = [*compiler(), *flags, "-c", str(source), "-o", str(made)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = run(command)
         if result.returncode:
             errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
             at_fault = [path for line in errors for path in unit.sources if line.startswith(f"{path}:")]
@@ -285,6 +315,25 @@ def build(
     Raises:
         OphookError: a header is missing, a file does not compile, or linking fails.
     """
+    objects, count = _compile_missing(libraries, include_roots, stamp, progress)
+    for library in libraries:
+        _link(library, objects.get(library.soname, []), root)
+    return count
+
+
+def compile_ahead(libraries: Sequence[Library], *, include_roots: Sequence[Path], stamp: str) -> None:
+    """Make the objects that `build` with the same arguments will look for.
+
+    Raises:
+        OphookError: a header is missing, or a file does not compile.
+    """
+    _compile_missing(libraries, include_roots, stamp, None)
+
+
+def _compile_missing(
+    libraries: Sequence[Library], include_roots: Sequence[Path], stamp: str, progress: OnStep | None
+) -> tuple[dict[str, list[Path]], int]:
+    """The objects of each library, and how many files were compiled for them."""
     for library in libraries:
         for purpose, header in library.needs:
             if not header.exists():
@@ -301,9 +350,7 @@ def build(
             if not target.exists():
                 wanted[target] = unit
     _compile_all(wanted, progress)
-    for library in libraries:
-        _link(library, objects.get(library.soname, []), root)
-    return sum(len(unit.sources) for unit in wanted.values())
+    return objects, sum(len(unit.sources) for unit in wanted.values())
 
 
 class _Clock:
@@ -358,8 +405,7 @@ def _compile_all(wanted: dict[Path, Unit], progress: OnStep | None) -> None:
         made = {key: pool.submit(precompile, index, *key) for index, key in enumerate(prefixes)}
 
         def one(index: int, target: Path) -> None:
-            library = wanted[target].library
-            flags = library.flags
+            library, flags = wanted[target].library, wanted[target].flags
             if library.prefix:
                 future = made.get((library.prefix, library.flags))
                 folder = future.result() if future else library.prefix.parent
@@ -393,7 +439,7 @@ def _link(library: Library, objects: Sequence[Path], root: Path) -> None:
         *map(str, objects), f"-L{root / 'lib64'}", f"-Wl,-rpath-link,{root / 'lib64'}",
         *(f"-l:{name}" for name in library.links), *library.link_flags, "-pthread", "-ldl",
     ]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = run(command)
     if result.returncode:
         lines = [line for line in result.stderr.splitlines() if "undefined" in line or "error" in line]
         text = "\n    ".join(lines[:5]) or result.stderr.strip()

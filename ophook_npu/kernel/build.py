@@ -9,7 +9,6 @@ import functools
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -61,7 +60,7 @@ def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sour
 
     def make(staging: Path) -> None:
         command = [*toolchain.compiler(), *places, *flags, *map(str, sources), "-o", str(staging / name)]
-        result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        result = toolchain.run(command)
         if result.returncode:
             raise OphookError("kernel", _failure(result.stderr, sources, command), todo=hint(result.stderr))
 
@@ -87,7 +86,7 @@ def _library(
     def compiled(one: Sequence[Path], key: list[str]) -> Path:
         return _run("objects", f"{one[0].stem}.o", key, (*flags, "-c"), [_as_one(one)])
 
-    with ThreadPoolExecutor(toolchain.jobs()) as pool:
+    with ThreadPoolExecutor(len(units)) as pool:  # toolchain.run holds them back
         objects = list(pool.map(compiled, units, keys))
     every = [part for key in keys for part in key]
     return _run(folder, soname, every, ("-shared", "-Wl,-z,defs", f"-Wl,-soname,{soname}"), objects)

@@ -19,13 +19,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ophook_npu import sim, toolchain
+from ophook_npu import cache, sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
 from ophook_npu.kernel.memory import DTYPES
 from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
-from ophook_npu.kernel.source import Settings
+from ophook_npu.kernel.source import Entry, Settings
 from ophook_npu.npu.installed import require
 from ophook_npu.sim.build import CSRC
 
@@ -45,6 +45,16 @@ class _Variant:
     cube: Path | None
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a package is put together from: everything compiled, nothing linked to the simulator's libraries."""
+
+    variants: list[_Variant]
+    host: Path
+    api: Path  # generated sources
+    prototypes: Path
+
+
 def build(path: Path, out: Path) -> list[Path]:
     """Build every operator of the project into ``out``, which is replaced if it is such a package.
 
@@ -61,72 +71,104 @@ def build(path: Path, out: Path) -> list[Path]:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as name:
         staging = Path(name) / "package"
-        build_into(project, staging, simulator / "lib64")
+        build_into(compile_parts(project), staging, simulator / "lib64")
         if out.exists():
             shutil.rmtree(out)
         shutil.move(staging, out)
     return sorted(p for p in out.rglob("*.so"))
 
 
-def build_into(project: Project, folder: Path, lib: Path, link_flags: Sequence[str] = ()) -> None:
-    """The same into an empty ``folder``, against the simulator's libraries in ``lib``.
+def compile_parts(project: Project) -> Parts:
+    """Compile every operator of the project. It needs the simulator's headers only, not its libraries.
 
     Raises:
         OphookError: something does not compile.
     """
-    variants = {name: _variants(project, prototype) for name, prototype in project.prototypes.items()}
-    cpu = folder / "op_impl" / "cpu"
-    cpu.mkdir(parents=True)
-    for built in (compilers.runtime(), project.host_library()):
-        shutil.copy(built, cpu)
-    for found in variants.values():
-        for variant in found:
-            shutil.copy(variant.built, cpu / variant.file)
-            if variant.cube:
-                shutil.copy(variant.cube, cpu / variant.file.replace(".so", "_cube.so"))
-    prototypes = list(project.prototypes.values())
-    kinds = {p.type: Kernel(project, p, Settings()).entry(variants[p.type][0].choice).kind for p in prototypes}
+    with ThreadPoolExecutor(1) as pool:
+        runtime = pool.submit(compilers.runtime)
+        prototypes = list(project.prototypes.values())
+        runtime.result()
+    variants, kinds = _variants(project, prototypes)
+    api = "".join(aclnn(p, variants[p.type], kinds[p.type]) for p in prototypes)
+    parts = Parts(
+        [variant for found in variants.values() for variant in found],
+        project.host_library(),
+        _generated(api, _API),
+        _generated("".join(map(proto, prototypes)), _PROTOTYPES),
+    )
+    libraries, roots, stamp = _libraries(parts, ())
+    toolchain.compile_ahead(libraries, include_roots=roots, stamp=stamp)
+    return parts
+
+
+_API, _PROTOTYPES = "libcust_opapi", "libcust_opsproto"
+
+
+def _generated(text: str, name: str) -> Path:
+    def write(staging: Path) -> None:
+        (staging / f"{name}.cpp").write_text(text)
+
+    return cache.publish(cache.cache_dir() / "ascendc" / "package" / toolchain.digest([text]), write) / f"{name}.cpp"
+
+
+def _libraries(parts: Parts, link: Sequence[str]) -> tuple[list[toolchain.Library], list[Path], str]:
+    """The libraries that CANN looks for, with the roots and the stamp of their objects."""
     _, torch_npu = require()
     include = torch_npu.path / "include" / "third_party"
-    link = (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags)
     flags = ("-O1", "-fPIC", "-fvisibility=hidden", f"-I{CSRC}")
     graph = (
         "-std=c++17", "-O1", "-fPIC", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}",
         f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include.parent}",
     )  # fmt: skip
-    generated = (
-        ("libcust_opapi.so", "op_api/lib", flags, "libophook_kernel.so",
-         "".join(aclnn(p, variants[p.type], kinds[p.type]) for p in prototypes)),
-        ("libcust_opsproto.so", f"op_proto/lib/linux/{platform.machine()}", graph, "libgraph.so",
-         "".join(proto(p) for p in prototypes)),
-    )  # fmt: skip
-    with tempfile.TemporaryDirectory() as name:
-        libraries = []
-        for soname, place, how, links, text in generated:
-            source = Path(name) / f"{soname.removesuffix('.so')}.cpp"
-            source.write_text(text)
-            libraries.append(toolchain.Library(soname, (source,), how, (links,), link, place))
-        toolchain.build(libraries, folder, include_roots=[CSRC, Path(name)], stamp=f"torch_npu {torch_npu.version}")
+    libraries = [
+        toolchain.Library(f"{source.stem}.so", (source,), how, (links,), tuple(link), place)
+        for source, place, how, links in (
+            (parts.api, "op_api/lib", flags, "libophook_kernel.so"),
+            (parts.prototypes, f"op_proto/lib/linux/{platform.machine()}", graph, "libgraph.so"),
+        )
+    ]
+    return libraries, [CSRC, parts.api.parent, parts.prototypes.parent], f"torch_npu {torch_npu.version}"
+
+
+def build_into(parts: Parts, folder: Path, lib: Path, link_flags: Sequence[str] = ()) -> None:
+    """Put the package together in an empty ``folder``, against the simulator's libraries in ``lib``.
+
+    Raises:
+        OphookError: something does not link.
+    """
+    cpu = folder / "op_impl" / "cpu"
+    cpu.mkdir(parents=True)
+    for built in (compilers.runtime(), parts.host):
+        shutil.copy(built, cpu)
+    for variant in parts.variants:
+        shutil.copy(variant.built, cpu / variant.file)
+        if variant.cube:
+            shutil.copy(variant.cube, cpu / variant.file.replace(".so", "_cube.so"))
+    libraries, roots, stamp = _libraries(parts, (f"-L{lib}", f"-Wl,-rpath-link,{lib}", *link_flags))
+    toolchain.build(libraries, folder, include_roots=roots, stamp=stamp)
     (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
 
 
-def _variants(project: Project, prototype: Prototype) -> list[_Variant]:
-    """The kernel in every choice of data types that the OpDef lists."""
-    dynamic = [p.name for p in (*prototype.inputs, *prototype.outputs) if p.kind == DYNAMIC]
-    if dynamic:
-        raise OphookError(
-            "kernel build", f"{prototype.type} has a list of tensors: {', '.join(dynamic)}", allowed="single tensors"
-        )
-    kernel = Kernel(project, prototype, Settings())
-    choices = prototype.combinations()
-    # The host library is asked by one thread: its answers are in one place of its memory.
-    entries = [kernel.entry(choice) for choice in choices]
-    with ThreadPoolExecutor(toolchain.jobs()) as pool:
-        built = list(pool.map(lambda entry: (entry.build(), entry.build_cube()), entries))
-    return [
-        _Variant(choice, f"{prototype.snake}_{i}.so", library, cube)
-        for i, (choice, (library, cube)) in enumerate(zip(choices, built, strict=True))
-    ]
+def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[str, list[_Variant]], dict[str, int]]:
+    """By operator type: the kernel in every choice of data types that the OpDef lists, and its kind."""
+    entries: list[tuple[Prototype, int, dict[str, int], Entry]] = []
+    for prototype in prototypes:
+        dynamic = [p.name for p in (*prototype.inputs, *prototype.outputs) if p.kind == DYNAMIC]
+        if dynamic:
+            raise OphookError(
+                "kernel build",
+                f"{prototype.type} has a list of tensors: {', '.join(dynamic)}",
+                allowed="single tensors",
+            )
+        kernel = Kernel(project, prototype, Settings())
+        # The host library is asked by one thread: its answers are in one place of its memory.
+        entries += [(prototype, i, choice, kernel.entry(choice)) for i, choice in enumerate(prototype.combinations())]
+    with ThreadPoolExecutor(max(1, len(entries))) as pool:  # toolchain.run holds them back
+        built = list(pool.map(lambda one: (one[3].build(), one[3].build_cube()), entries))
+    found: dict[str, list[_Variant]] = {prototype.type: [] for prototype in prototypes}
+    for (prototype, i, choice, _), (library, cube) in zip(entries, built, strict=True):
+        found[prototype.type].append(_Variant(choice, f"{prototype.snake}_{i}.so", library, cube))
+    return found, {prototype.type: entry.kind for prototype, i, _, entry in entries if i == 0}
 
 
 def _same_as(prototype: Prototype) -> list[int]:

@@ -20,7 +20,9 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ophook_npu import __version__, cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
@@ -30,6 +32,9 @@ from ophook_npu.sim import headers, soc
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import SEARCHED, set_env_script
 from ophook_npu.toolchain import Library, OnStep
+
+if TYPE_CHECKING:
+    from ophook_npu.kernel.package import Parts
 
 CSRC = soc.CSRC
 VENDOR = "ophook"
@@ -58,7 +63,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     include = torch_npu.path / "include" / "third_party"
     acl: tuple[str, ...] = ("-idirafter", str(CSRC / "older"))  # for what the wheel at hand does not carry yet
     acl += (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
-    # The rows are glue around ATen's own compiled kernels: -O1 costs nothing at run time and a sixth less to compile.
+    # What computes is ATen's own compiled kernels: -O1 costs nothing at run time and a sixth less to compile. Rows only
+    # say what to call: without optimization they take a third less again.
     aten = (
         "-O1",
         f"-ffile-prefix-map={torch.path}=torch",
@@ -89,12 +95,14 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
         Library(
             "libascendcl.so",
-            sources(
-                "acl", "runtime", "settings", "contexts", "host", "core_limits", "operator_description", "unimplemented"
+            (
+                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "operator_description"),
+                *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,
             (core,),
             here,
+            unit=_UNIT,
             needs=(acl_header,),
         ),
         Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
@@ -110,6 +118,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             (*here, *torch_link),
             prefix=CSRC / "opapi" / "prefix.h",
             unit=_ATEN_UNIT,
+            glue=(CSRC / "opapi" / "rows", CSRC / "ge" / "rows"),
             needs=(aten_header,),
         ),
         Library(
@@ -246,8 +255,10 @@ def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: boo
     torch, torch_npu = require()
     made = libraries(torch, torch_npu, relocatable=relocatable)
     told = stamp(torch, torch_npu)
-    compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress)
-    _build_vendor_package(folder)
+    with ThreadPoolExecutor(1) as pool:
+        vendor = pool.submit(_compile_vendor_package)  # meanwhile: it needs no library of the simulator to be linked
+        compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress)
+        _link_vendor_package(vendor.result(), folder)
     return {
         "torch": torch.version,
         "torch_npu": torch_npu.version,
@@ -257,18 +268,20 @@ def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: boo
     }
 
 
-def _build_vendor_package(root: Path) -> None:
+def _compile_vendor_package() -> Parts:
     """The custom operators that ship: their own kernels, and the libraries that CANN looks for."""
-    from ophook_npu.kernel.package import build_into as build_package
+    from ophook_npu.kernel.package import compile_parts
     from ophook_npu.kernel.project import Project
 
+    return compile_parts(Project(CSRC / "vendor"))
+
+
+def _link_vendor_package(parts: Parts, root: Path) -> None:
+    from ophook_npu.kernel.package import build_into as put_together
+
     up = "/".join([".."] * 5)  # from op_api/lib to the root; op_proto's library finds libgraph.so loaded
-    build_package(
-        Project(CSRC / "vendor"),
-        root / "opp" / "vendors" / VENDOR,
-        root / "lib64",
-        (f"-Wl,-rpath,$ORIGIN/{up}/lib64",),
-    )
+    folder = root / "opp" / "vendors" / VENDOR
+    put_together(parts, folder, root / "lib64", (f"-Wl,-rpath,$ORIGIN/{up}/lib64",))
 
 
 def _take(ready: Prebuilt, root: Path) -> None:

@@ -10,8 +10,9 @@ from interfaces import HOST
 from ophook_npu import sim
 from ophook_npu.sim.build import CSRC
 
-NAMES = re.findall(r"^UNIMPLEMENTED\((\w+)\)", (CSRC / "acl" / "unimplemented.cpp").read_text(), re.MULTILINE)
-REFUSED = re.findall(r"^REFUSED(\w*)\((\w+)\)", (CSRC / "acl" / "refused.inc").read_text(), re.MULTILINE)
+REFUSALS = CSRC / "acl" / "refused"
+NAMES = re.findall(r"^UNIMPLEMENTED\((\w+)\)", (REFUSALS / "unimplemented.cpp").read_text(), re.MULTILINE)
+REFUSED = re.findall(r"^REFUSED(\w*)\((\w+)\)", (REFUSALS / "refused.inc").read_text(), re.MULTILINE)
 ANSWERS = {"": (ctypes.c_int, 200001), "_POINTER": (ctypes.c_void_p, None), "_NUMBER": (ctypes.c_ulong, 0),
            "_UNDEFINED": (ctypes.c_int, -1)}  # fmt: skip
 

@@ -12,7 +12,7 @@ namespace {
 
 using Limits = std::map<aclrtDevResLimitType, uint32_t>;
 
-std::mutex mutex;
+std::mutex limits_mutex;
 std::map<int32_t, Limits> device_limits;
 std::map<aclrtStream, Limits> stream_limits;
 thread_local std::optional<aclrtStream> thread_stream;  // whose limits this thread uses
@@ -56,31 +56,31 @@ const Limits* of_stream(aclrtStream stream) {
 extern "C" {
 
 aclError aclrtSetDeviceResLimit(int32_t device, aclrtDevResLimitType type, uint32_t value) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   return set("aclrtSetDeviceResLimit", device_limits[device], type, value);
 }
 aclError aclrtGetDeviceResLimit(int32_t device, aclrtDevResLimitType type, uint32_t* value) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   return get("aclrtGetDeviceResLimit", nullptr, device, type, value);
 }
 aclError aclrtResetDeviceResLimit(int32_t device) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   device_limits.erase(device);
   return ACL_SUCCESS;
 }
 
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   return set("aclrtSetStreamResLimit", stream_limits[stream], type, value);
 }
 aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t* value) {
   int device = 0;
   if (int code = sim_stream_device(stream, &device)) return code;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   return get("aclrtGetStreamResLimit", of_stream(stream), device, type, value);
 }
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   stream_limits.erase(stream);
   return ACL_SUCCESS;
 }
@@ -96,7 +96,7 @@ aclError aclrtUnuseStreamResInCurrentThread(aclrtStream) {
 aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) {
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(limits_mutex);
   return get("aclrtGetResInCurrentThread", thread_stream ? of_stream(*thread_stream) : nullptr, device, type, value);
 }
 

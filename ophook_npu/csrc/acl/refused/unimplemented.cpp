@@ -14,7 +14,7 @@
 #define REFUSED_NOTHING(name) \
   extern "C" SIM_API void name() { sim_unimplemented(#name); }
 
-#include "acl/refused.inc"
+#include "acl/refused/refused.inc"
 
 // operator dump
 // Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.
