@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,7 +81,7 @@ def build(
 
     for path in make(project, out.absolute()):
         console.print(str(path))
-    console.print(f"next: ASCEND_CUSTOM_OPP_PATH={out.absolute()} ophook-npu run -- YOUR_PROGRAM")
+    console.print(f"next: ASCEND_CUSTOM_OPP_PATH={shlex.quote(str(out.absolute()))} ophook-npu run -- YOUR_PROGRAM")
 
 
 def report(

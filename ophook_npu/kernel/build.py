@@ -152,11 +152,13 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
     """
     flags = ("-std=c++17", "-O1", "-g", *_COMMON, f"-I{ROOT / 'host'}", *(f"-I{root}" for root in roots))
     ours = [ROOT / "host", ROOT / "include"]  # what kernels see of a tiling is in the latter
-    return _library("host", HOST, [ROOT / "host" / "host.cpp", *sources], flags, [*ours, *roots])
+    return _library("host", HOST, [*sorted((ROOT / "host").glob("*.cpp")), *sources], flags, [*ours, *roots])
 
 
-def kernel(source: Path, macros: dict[str, str], prelude: str, roots: Sequence[Path], debug: bool = False) -> Path:
-    """The kernel in ``source`` with these macros; ``prelude`` is C++ that goes before it.
+def kernel(
+    source: Path, macros: dict[str, str], prelude: str, roots: Sequence[Path], debug: bool = False, calls: str = ""
+) -> Path:
+    """The kernel in ``source`` with these macros; ``prelude`` is C++ that goes before it, ``calls`` what goes after it.
 
     Raises:
         OphookError: it does not compile; with the compiler's lines and a hint.
@@ -179,6 +181,9 @@ def kernel(source: Path, macros: dict[str, str], prelude: str, roots: Sequence[P
     name = f"lib{source.stem}.so"
     link = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", f"-Wl,-soname,{name}")
     keys = _key(source, flags, [ROOT / "include", *roots])
+    if calls:
+        text = (f'#include "{source}"\n' if text is None else text) + f'\n#line 1 "calls of {source.name}"\n{calls}'
+        keys.append(calls)
     return _run("kernel", name, keys, (*flags, *link), [source if text is None else _written(source.name, text), lib])
 
 

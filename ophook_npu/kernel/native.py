@@ -95,6 +95,8 @@ def host(path: str) -> Any:
     library.ascendc_describe.restype = c.c_char_p
     library.ascendc_prelude.restype = c.c_char_p
     library.ascendc_prelude.argtypes = [c.c_char_p]
+    library.ascendc_templates.restype = c.c_char_p
+    library.ascendc_templates.argtypes = [c.c_char_p]
     library.ascendc_tile.argtypes = [c.POINTER(HostCall), c.POINTER(Tiling), c.c_char_p, c.c_size_t]
     library.ascendc_infer.argtypes = [c.POINTER(HostCall), c.c_char_p, c.c_size_t]
     return library

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ophook_npu.kernel.memory import Block, dtype_of, is_tensor, name_of
 from ophook_npu.kernel.project import OPTIONAL, Attribute, Project, Prototype
 from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Entry, Settings
+from ophook_npu.kernel.templates import dispatch
 
 _KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6}
 _FLOATS = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
@@ -136,14 +138,12 @@ class Kernel:
         *pairs, debug = key
         project, prototype = self.project, self.prototype
         prelude = project.host.ascendc_prelude(prototype.type.encode()).decode()
+        source = project.kernel_source(prototype)
+        templates = json.loads(project.host.ascendc_templates(prototype.type.encode()))
         return Entry(
-            project.kernel_source(prototype),
-            project.macros(prototype, dict(pairs)),
-            prelude,
-            prototype.snake,
-            project.roots,
-            debug,
-        )
+            source, project.macros(prototype, dict(pairs)), prelude, prototype.snake, project.roots, debug,
+            *dispatch(source, prototype, templates, dict(pairs)),
+        )  # fmt: skip
 
     def _run(
         self, blocks: list[Block | None], results: list[Block], choice: dict[str, int], tiling: native.Tiling

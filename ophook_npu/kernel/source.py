@@ -65,6 +65,8 @@ class Entry:
         macros: such as ``{"DTYPE_X": "half"}``.
         prelude: C++ to go before it, for example the structure of its tiling data.
         name: the function, where the file has several.
+        calls: C++ to go after it, which calls what is in it: a template for each tiling key.
+        cores: which cores it runs on, where that is said elsewhere than in its text, such as AIV_ONLY.
     """
 
     source: Path
@@ -73,6 +75,8 @@ class Entry:
     name: str = ""
     roots: Sequence[Path] = ()
     debug: bool = False
+    calls: str = ""
+    cores: str = ""
     _address: int = 0
 
     def build(self) -> Path:
@@ -91,7 +95,7 @@ class Entry:
             macros |= dict.fromkeys(
                 ("__DAV_C220_CUBE__", "__DAV_CUBE__") if cube else ("__DAV_C220_VEC__", "__DAV_VEC__"), "1"
             )
-        return build.kernel(self.source, macros, self.prelude, self._roots, self.debug)
+        return build.kernel(self.source, macros, self.prelude, self._roots, self.debug, self.calls)
 
     @property
     def _roots(self) -> list[Path]:
@@ -117,6 +121,8 @@ class Entry:
     @functools.cached_property
     def kind(self) -> int:
         """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the calls in its text need."""
+        if self.cores:
+            return _KINDS[self.cores]
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
             return _KINDS.get(found.group(1), 0)

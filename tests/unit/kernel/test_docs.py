@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from test_faults import planted
 
+from ophook_npu import toolchain
 from ophook_npu.kernel.kinds import kinds
 from ophook_npu.sim.build import CSRC
 
@@ -33,6 +35,42 @@ def used() -> str:
     for name, count in re.findall(r"USED\((\w+), (\d+)\)", (CSRC / "ascendc" / "used.inc").read_text()):
         rows[name in words].append(f"`{name}` {count}")
     return f"| there | not there |\n|---|---|\n| {', '.join(rows[True])} | {', '.join(rows[False])} |"
+
+
+# What is not there, and why; and whose members the others are, where they are no functions of the namespace.
+REGISTERS = {"UpdateMask", "LoadAlign", "StoreAlign", "asc_vf_call", "CreateMask"}  # Ascend950's register interface
+MEMBERS = {
+    "GlobalTensor<float>": {"SetGlobalBuffer"},
+    "LocalTensor<float>": {"ReinterpretCast", "GetPhyAddr", "GetSize"},
+    "TQue<TPosition::VECIN, 1>": {"AllocTensor", "FreeTensor", "EnQue", "DeQue"},
+    "TBuf<TPosition::VECCALC>": {"GetWithOffset"},
+    "TPipe": {"InitBuffer", "FetchEventID", "AllocEventID", "ReleaseEventID", "Reset", "Destroy"},
+    "Product": {"SetTensorA", "SetTensorB", "IterateAll", "SetOrgShape"},
+}
+
+
+def test_every_used_function_is_there(tmp_path: Path) -> None:
+    """Each by its own name for the compiler: a function or template of AscendC, a member, or a macro."""
+    names = re.findall(r"USED\((\w+), \d+\)", (CSRC / "ascendc" / "used.inc").read_text())
+    assert len(names) == len(set(names)) >= 85 and set(names) >= REGISTERS
+    lines = ['#include "kernel_operator.h"', '#include "lib/matmul_intf.h"', "namespace AscendC {"]
+    lines += [
+        "using Side = MatmulType<TPosition::GM, CubeFormat::ND, half>;",
+        "using Product = Matmul<Side, Side, Side>;",
+    ]
+    of = {name: owner for owner, members in MEMBERS.items() for name in members}
+    for number, name in enumerate(sorted(set(names) - REGISTERS)):
+        if name in of:
+            lines.append(f"struct Probe{number} : {of[name]} {{ using {of[name]}::{name}; }};")
+        elif name.isupper():
+            lines += [f"#ifndef {name}", f'#error "{name} is no macro"', "#endif"]
+        else:
+            lines.append(f"namespace probe{number} {{ using AscendC::{name}; }}")
+    source = tmp_path / "names.cpp"
+    source.write_text("\n".join([*lines, "}", ""]))
+    command = [*toolchain.compiler(), "-std=c++20", "-fsyntax-only", f"-I{CSRC / 'ascendc' / 'include'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", ["ascend-c.md", "ascend-c.zh.md"])

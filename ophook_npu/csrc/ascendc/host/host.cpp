@@ -8,6 +8,7 @@
 
 #include "details/op_def.h"
 #include "details/tiling_data.h"
+#include "templates.h"
 
 namespace ophook::host {
 namespace {
@@ -118,6 +119,7 @@ gert::Node node_of(const ascendc_call& call) {
 
 }  // namespace
 
+bool only_operator() { return registry().ops.size() == 1; }
 Functions& functions_of(const char* type) { return registry().functions[type]; }
 
 Registration::Registration(std::unique_ptr<ops::OpDef> op) {
@@ -164,6 +166,12 @@ const char* ascendc_prelude(const char* type) {
   return text.c_str();
 }
 
+const char* ascendc_templates(const char* type) {
+  static thread_local std::string text; // the caller copies it before its next call
+  text = templates_of(type);
+  return text.c_str();
+}
+
 int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, size_t capacity) {
   const Functions& functions = functions_of(call->type);
   if (!functions.tiling) return fail(error, capacity, "%s registers no tiling function", call->type);
@@ -176,10 +184,12 @@ int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, siz
     if (functions.parse && functions.parse(&parse) != ge::GRAPH_SUCCESS)
       return fail(error, capacity, "TilingParse of %s failed", call->type);
   }
+  forget_template_error();
   if (functions.tiling(&context) != ge::GRAPH_SUCCESS) return fail(error, capacity, "the tiling function of %s refuses the call", call->type);
   const gert::TilingData& data = *context.GetRawTilingData();
   if (data.GetDataSize() > sizeof out->data) return fail(error, capacity, "%zu bytes of tiling data; allowed: up to %zu", data.GetDataSize(), sizeof out->data);
   if (context.block_dim == 0) return fail(error, capacity, "the tiling function of %s sets no block dim (SetBlockDim)", call->type);
+  if (const std::string why = template_error(call->type, context.tiling_key); !why.empty()) return fail(error, capacity, "%s", why.c_str());
   out->block_dim = context.block_dim;
   out->tiling_key = context.tiling_key;
   out->workspace = 0;

@@ -58,6 +58,8 @@ typedef struct ascendc_tiling {
 ASCENDC_HOST_API const char* ascendc_describe(void);
 // The structures of the tiling data of one operator as C++ for its kernel.
 ASCENDC_HOST_API const char* ascendc_prelude(const char* type);
+// JSON: the tiling keys that ASCENDC_TPL_SEL lists, with their template arguments; "{}" where the operator has none.
+ASCENDC_HOST_API const char* ascendc_templates(const char* type);
 // 0, or 1 with the reason in `error`.
 ASCENDC_HOST_API int ascendc_tile(const ascendc_call* call, ascendc_tiling* out, char* error, size_t capacity);
 ASCENDC_HOST_API int ascendc_infer(const ascendc_call* call, char* error, size_t capacity);

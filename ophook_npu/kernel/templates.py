@@ -1,0 +1,86 @@
+"""Kernels that are templates: which instance a tiling key means. The host side registered them (ASCENDC_TPL_*)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.kernel.project import Prototype
+
+_KERNEL = (
+    r"template\s*<([^{{}};]*?)>\s*(?:inline\s+)?(?:(?:__global__|__aicore__|__vector__)\s+)+void\s+{name}\s*\(([^)]*)\)"
+)
+
+
+def dispatch(source: Path, prototype: Prototype, templates: dict[str, Any], choice: dict[str, int]) -> tuple[str, str]:
+    """C++ that calls the kernel's template for the run's tiling key, and the cores that it runs on; "" and "" for a
+    kernel that is no template.
+
+    Raises:
+        OphookError: the kernel is a template and the host side declares none, or another number of arguments.
+    """
+    found = re.search(_KERNEL.format(name=prototype.snake), source.read_text(errors="replace"))
+    if not found:
+        return "", ""
+    if not templates:
+        raise OphookError(
+            "kernel",
+            f"{source.name}: {prototype.snake} is a template, and the host side declares no tiling keys for it",
+            allowed="an op_host source that includes the header with ASCENDC_TPL_ARGS_DECL and ASCENDC_TPL_SEL",
+        )  # fmt: skip
+    if templates["error"]:
+        raise OphookError("kernel", templates["error"], allowed="see ASCENDC_TPL_ARGS_DECL and ASCENDC_TPL_SEL")
+    parameters, arguments = _split(found.group(1)), templates["arguments"]
+    if len(parameters) != len(arguments):
+        raise OphookError(
+            "kernel", f"{source.name}: {prototype.snake} has {len(parameters)} template parameters",
+            allowed=f"{len(arguments)}, which ASCENDC_TPL_ARGS_DECL names: {', '.join(a['name'] for a in arguments)}",
+        )  # fmt: skip
+    keys = [key for key in templates["keys"] if _fits(key["values"], arguments, prototype, choice)]
+    cores = sorted({key["cores"] for key in templates["keys"] if key["cores"]})
+    if len(cores) > 1:
+        raise OphookError(
+            "kernel", f"{prototype.type} runs on {' and '.join(cores)}", allowed="one of them for all keys"
+        )
+    declared = ", ".join(f"uint8_t* ophook_{i}" for i, _ in enumerate(_split(found.group(2))))
+    given = ", ".join(f"ophook_{i}" for i, _ in enumerate(_split(found.group(2))))
+    cases = "".join(
+        f"    case {key['key']}ull: return {prototype.snake}<{_instance(key['values'], parameters)}>({given});\n"
+        for key in keys
+    )
+    return (
+        f'extern "C" __global__ __aicore__ void {prototype.snake}({declared}) {{\n'
+        f"  switch (::ophook::rt::tiling_key()) {{\n{cases}"
+        '    default: ::ophook::rt::assertion("the tiling key is one of ASCENDC_TPL_SEL", ::ophook::rt::At::here());\n'
+        "  }\n}\n",
+        cores[0] if cores else "",
+    )
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _instance(values: list[int], parameters: list[str]) -> str:
+    out = []
+    for value, parameter in zip(values, parameters, strict=True):
+        if re.match(r"(?:typename|class)\b", parameter):
+            out.append(DTYPES[value][1] if value in DTYPES else f"ophook_type_{value}")
+        else:
+            out.append(("true" if value else "false") if re.match(r"bool\b", parameter) else str(value))
+    return ", ".join(out)
+
+
+def _fits(values: list[int], arguments: list[Any], prototype: Prototype, choice: dict[str, int]) -> bool:
+    """Whether the key's data types are those of this choice, for arguments that are bound to an input or output."""
+    for value, argument in zip(values, arguments, strict=True):
+        if argument["bound"] is None or argument["kind"] not in ("dtype", "datatype"):
+            continue
+        side, index = argument["bound"]
+        parameters = prototype.inputs if side == "input" else prototype.outputs
+        if index < len(parameters) and choice.get(parameters[index].name, value) != value:
+            return False
+    return True

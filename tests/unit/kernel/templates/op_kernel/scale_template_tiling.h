@@ -1,0 +1,5 @@
+#pragma once
+#include <cstdint>
+struct ScaleTemplateTilingData {
+  uint32_t length;
+};
