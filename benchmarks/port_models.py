@@ -9,11 +9,14 @@ Prints; asserts nothing. transformers is needed for those that come from there.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is loaded; see port_overhead.py
 
 import torch
 from torch import nn

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.machinery
+import importlib.util
 import platform
+import sys
+import sysconfig
 from pathlib import Path
+from typing import Any
 
 from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
@@ -14,7 +20,9 @@ _PACKAGE = Path(__file__).resolve().parent
 SOURCES = {
     "libophook_record_function.so": _PACKAGE / "hooks" / "record_function.cpp",
     "libophook_host_device.so": _PACKAGE / "hooks" / "_host_device.cpp",
+    "ophook_look.so": _PACKAGE / "observe" / "port" / "_look.cpp",
 }
+_EXTENSIONS = ("ophook_look.so",)  # modules of this Python's, which need its headers
 
 
 def library(soname: str) -> Path:
@@ -35,6 +43,22 @@ def library(soname: str) -> Path:
         toolchain.build([made], staging, include_roots=roots, stamp=stamp)
 
     return cache.publish(cache.cache_dir() / "native" / toolchain.library_key(made, roots, stamp), make) / soname
+
+
+@functools.cache
+def extension(name: str) -> Any:
+    """The module of that name.
+
+    Raises:
+        OphookError: as :func:`library`.
+    """
+    path = str(library(f"{name}.so"))
+    loader = importlib.machinery.ExtensionFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def build_into(folder: Path, torch_lib: str) -> dict[str, str]:
@@ -66,6 +90,9 @@ def _library(soname: str, torch: Wheel, torch_lib: str) -> Library:
         f"-ffile-prefix-map={torch.path}=torch", f"-ffile-prefix-map={_PACKAGE}=ophook_npu",
         f"-isystem{include}", f"-isystem{include / 'torch/csrc/api/include'}",
     )  # fmt: skip
-    links = (f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10", "-ltorch", f"-Wl,-rpath,{torch_lib}")
+    links: tuple[str, ...] = (f"-L{torch.path / 'lib'}", "-ltorch_cpu", "-lc10", "-ltorch", f"-Wl,-rpath,{torch_lib}")
+    if soname in _EXTENSIONS:
+        flags += (f"-DOPHOOK_PYTHON=0x{sys.hexversion >> 16:x}", f"-isystem{sysconfig.get_path('include')}")
+        links = ("-Wl,-z,undefs",)  # the interpreter has the rest
     header = ("torch", include / "ATen" / "record_function.h")
     return Library(soname, (SOURCES[soname],), flags, link_flags=links, folder="", needs=(header,))

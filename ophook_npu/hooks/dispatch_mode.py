@@ -91,19 +91,24 @@ class _InMode:
 Run = Callable[[OpOverload, Any, Any, Callable[..., Any]], Any]
 
 
-class _Plan(dict[Any, Run | None]):
-    """What to do with each operator. Composite ones (they arrive in inference mode) and stand-ins are taken apart."""
+class _Plan:
+    """What to do with each operator. Composite ones (they arrive in inference mode) and stand-ins are taken apart.
+
+    Operators are told by identity: their hash is a function in Python, which each call would pay for.
+    """
 
     def __init__(self, router: Any) -> None:
         self._router = router
+        self._known: dict[int, tuple[Any, Run | None]] = {}  # an operator is kept, so that its identity stays its own
+        self.find = self._known.get
 
-    def __missing__(self, op: Any) -> Run | None:
-        if op in _opaque.bodies or (isinstance(op, OpOverload) and is_composite(op)):
-            run: Run | None = self._router.take_apart
-        else:
-            run = None
-        self[op] = run
-        return run
+    def put(self, op: Any, run: Run | None) -> tuple[Any, Run | None]:
+        self._known[id(op)] = op, run
+        return op, run
+
+    def make(self, op: Any) -> tuple[Any, Run | None]:
+        apart = op in _opaque.bodies or (isinstance(op, OpOverload) and is_composite(op))
+        return self.put(op, self._router.take_apart if apart else None)
 
 
 class _RouterMixin:
@@ -124,12 +129,13 @@ class _RouterMixin:
         plan = _Plan(self)
         for handler, ops in self.entries:
             for op in ops:
-                inner = plan.get(op)
-                plan[op] = handler.run if inner is None else _around(handler.run, inner)
+                inner = (plan.find(id(op)) or (op, None))[1]
+                plan.put(op, handler.run if inner is None else _around(handler.run, inner))
         self.plan = plan
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        run = self.plan[func]
+        plan = self.plan
+        run = (plan.find(id(func)) or plan.make(func))[1]
         if run is None:
             return func(*args, **kwargs) if kwargs else func(*args)
         return run(func, args, {} if kwargs is None else kwargs, func)

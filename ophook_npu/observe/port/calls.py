@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,24 +29,81 @@ COLLECTIVES = ("c10d", "_c10d_functional")
 _COPIES = {torch.ops.aten.clone.default, torch.ops.aten.contiguous.default}
 
 
+_TENSOR, _LIST, _FAKE, _DEVICE, _OTHER = range(1, 6)
+
+
+class _Sorts(dict[type, int]):
+    """What an argument of a type tells; 0: nothing."""
+
+    def __missing__(self, kind: type) -> int:
+        if issubclass(kind, _Tensor):
+            sort = _FAKE if issubclass(kind, FakeTensor) else _TENSOR
+        elif kind is list:
+            sort = _LIST
+        elif kind is torch.device:
+            sort = _DEVICE
+        else:
+            sort = _OTHER if kind in (torch.dtype, torch.memory_format) else 0
+        self[kind] = sort
+        return sort
+
+
+_sorts = _Sorts()
+
+
+def signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Of a call's tensors (data type, rank, whether on the CPU, whether contiguous), and its data types and devices;
+    ``None`` if all of it is on the CPU."""
+    found: list[Any] = []
+    device = False
+    for value in (*args, *kwargs.values()):
+        sort = _sorts[type(value)]
+        for one in value[:4] if sort == _LIST else (value,):
+            if _sorts[type(one)] == _TENSOR:
+                on_cpu = one.is_cpu or one.is_meta
+                device = device or not on_cpu
+                found.append((one.dtype, one.dim(), on_cpu, one.layout is not torch.strided or one.is_contiguous()))
+        if sort in (_DEVICE, _OTHER):
+            device = device or (sort == _DEVICE and value.type not in _NO_DEVICE)
+            found.append(value)
+    return tuple(found) if device else None
+
+
 class Tally:
     """Of calls that look the same and come from one place."""
 
-    __slots__ = ("bytes", "count", "failed", "moves", "together", "waited", "way")
+    __slots__ = ("bytes", "count", "failed", "key", "moves", "on_cpu", "plain", "run", "together", "waited", "way")
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, key: Any) -> None:
+        op = key[0]
+        self.key = key
+        self.on_cpu = key[1] == "cpu"
         self.moves = op in _MOVES or op in _COPIES
         self.together = getattr(op, "namespace", "") in COLLECTIVES
+        self.run = op._op if type(op) is OpOverload else op  # what its call is, without a function in Python
+        self.plain = not self.moves and not self.together  # its bytes are not counted
         self.count = 0
         self.waited = 0  # calls in which the host waited for the device
         self.bytes = 0  # of the tensors that a copy moved
         self.way = ""  # of a move: to_host, pageable, blocking, narrowed
         self.failed: str | None = None
 
+    def add(self, other: Tally) -> None:
+        """Those of another thread."""
+        self.count += other.count
+        self.waited += other.waited
+        self.bytes += other.bytes
+        self.way = other.way or self.way
+        self.failed = other.failed or self.failed
+
 
 class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.fallbacks: list[tuple[str, int]] = []
+    def __init__(self, everywhere: list[dict[Any, Tally]]) -> None:
+        self.fallbacks: list[tuple[str, int]] = []  # of the running call
+        # Each thread counts for itself, without a lock. By identity of operator and place, whose hashes cost more than
+        # the rest of the look-up.
+        self.tallies: dict[Any, Tally] = {}
+        everywhere.append(self.tallies)
         self.away = False  # the calls are not the program's
 
 
@@ -56,7 +113,6 @@ class Calls(Observer):
     What the device says of a call (:class:`Seen`) follows from its signature, so it is asked once for each.
 
     Attributes:
-        tallies: by (operator, signature, place).
         fallbacks: by (operator that ran on the CPU, place): how often, and bytes that crossed the bus.
         seen_of: what the device said, by (operator, signature).
         devices: whether anything ran on an accelerator.
@@ -66,14 +122,13 @@ class Calls(Observer):
 
     def __init__(self, device: Device | None, finder: Finder, go_on: bool = True) -> None:
         self._device, self._finder, self._go_on = device, finder, go_on
-        self._thread = _Thread()
+        self._waits: Callable[[], int] = (lambda: 0) if device is None else device.waits
+        self._everywhere: list[dict[Any, Tally]] = []
+        self._thread = _Thread(self._everywhere)
+        self._look: Callable[..., Any] = finder.looks(_sorts.__getitem__) or self._look_here
         self._lock = threading.Lock()
-        self.tallies: dict[Any, Tally] = {}
-        # The same by identity of operator and place, whose hashes cost more than the rest of the look-up.
-        self._found: dict[Any, Tally] = {}
         self.fallbacks: dict[tuple[str, Where], list[int]] = defaultdict(lambda: [0, 0])
         self.seen_of: dict[Any, Seen] = {}
-        self.total = 0
         super().__init__()
         self._sensors = _sensor(self._fell_back)
 
@@ -90,89 +145,95 @@ class Calls(Observer):
         local = self._thread
         if local.away:
             return proceed(*args, **kwargs)
-        signature: list[Any] = []
-        add = signature.append
-        device = None
-        for value in (*args, *kwargs.values()) if kwargs else args:
-            kind = type(value)
-            if kind is _Tensor or isinstance(value, _Tensor):
-                if isinstance(value, FakeTensor):
-                    return proceed(*args, **kwargs)
-                where = value.device.type
-                device = device or (None if where in _NO_DEVICE else where)
-                add((value.dtype, value.dim(), where, value.layout is not torch.strided or value.is_contiguous()))
-            elif kind is list:
-                for one in value[:4]:
-                    if isinstance(one, _Tensor):
-                        device = device or (None if one.device.type in _NO_DEVICE else one.device.type)
-                        add((one.dtype, one.dim(), one.device.type, one.is_contiguous()))
-            elif kind is torch.dtype or kind is torch.device or kind is torch.memory_format:
-                named = value.type if kind is torch.device else "cpu"
-                device = device or (None if named in _NO_DEVICE else named)
-                add(value)
-        if device is None:
-            # On the CPU: as with the program as it is, unless the program never went to a device.
-            result = proceed(*args, **kwargs)
-            self._count((op, "cpu"), NOWHERE, 0)
-            return result
-        place = self._finder.here()
-        made = (op, tuple(signature))
-        at = (id(op), made[1], id(place))
-        tally = self._found.get(at)
-        asks = tally is None and self._device is not None and made not in self.seen_of
-        local.fallbacks.clear()
-        waits = self._device.waits() if self._device is not None else 0
-        failed = None
-        if asks:
-            self._device.watch()  # type: ignore[union-attr]
-        try:
-            result = proceed(*args, **kwargs)
-        except (RuntimeError, NotImplementedError) as error:
-            failed = str(error)
-            if not self._go_on or not rescue.is_refusal(error):
-                raise
-            try:
-                result = rescue.on_cpu(op, args, kwargs, error)
-            except BaseException:
-                self._count(made, place, 0).failed = failed
-                raise
-        finally:
-            if asks:
-                self.seen_of[made] = self._device.seen()  # type: ignore[union-attr]
-        waited = self._device.waits() - waits if self._device is not None else 0
-        if place.phase == "forward":
-            self._finder.remember(place)
-        waits_here = int(waited > 0 and failed is None and not local.fallbacks)
+        at = self._look(op, args, kwargs)
+        tally = local.tallies.get(at)
         if tally is None:
-            tally = self._found[at] = self._count(made, place, waits_here)
-        else:
-            with self._lock:
-                self.total += 1
-                tally.count += 1
-                tally.waited += waits_here
-        if tally.together:
-            tally.bytes += _size(_unique(args, kwargs))
-        elif tally.moves:
-            _note_move(tally, op, args, kwargs, result)
-        if failed is not None:
-            tally.failed = failed
-        for name, size in local.fallbacks:
-            with self._lock:
+            if at is None:
+                return proceed(*args, **kwargs)
+            made = signature(args, kwargs)
+            if made is None:
+                tally = local.tallies[at] = Tally((op, "cpu", NOWHERE))
+            else:
+                tally = local.tallies[at] = Tally((op, made, self._finder.here()))
+                if self._device is not None and (op, made) not in self.seen_of:
+                    return self._asked(tally, args, kwargs, proceed)
+        if tally.on_cpu:
+            # As with the program as it is, unless the program never went to a device.
+            tally.count += 1
+            return proceed(*args, **kwargs)
+        waits = self._waits()
+        try:
+            result = (tally.run if proceed is op else proceed)(*args, **kwargs)
+        except (RuntimeError, NotImplementedError) as error:
+            return self._failed(tally, args, kwargs, error)
+        place = tally.key[2]
+        self._finder.remember(place)
+        tally.count += 1
+        if local.fallbacks:
+            self._take_fallbacks(place)
+        elif self._waits() != waits:
+            tally.waited += 1
+        if not tally.plain:
+            _note_bytes(tally, op, args, kwargs, result)
+        return result
+
+    def _look_here(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What tells one call from another, as :meth:`Finder.looks`, in Python."""
+        if any(_sorts[type(value)] == _FAKE for value in (*args, *kwargs.values())):
+            return None
+        made = signature(args, kwargs)
+        return (id(op),) if made is None else (id(op), made, id(self._finder.here()))
+
+    def _asked(self, tally: Tally, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
+        """The first call of its signature: the device is asked what it says of it."""
+        device, (op, made, _) = self._device, tally.key
+        assert device is not None
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            device.watch()
+            try:
+                return proceed(*args, **kwargs)
+            finally:
+                self.seen_of[op, made] = device.seen()
+
+        return self.around(op, args, kwargs, watched)
+
+    def _failed(self, tally: Tally, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+        """Runs on the CPU what the device refused; raises what is the program's own error."""
+        op, _, place = tally.key
+        try:
+            if not self._go_on or not rescue.is_refusal(error):
+                raise error
+            tally.count += 1
+            tally.failed = str(error)
+            result = rescue.on_cpu(op, args, kwargs, error)
+        finally:
+            self._thread.fallbacks.clear()
+        self._finder.remember(place)
+        return result
+
+    def _take_fallbacks(self, place: Where) -> None:
+        fallbacks = self._thread.fallbacks
+        with self._lock:
+            for name, size in fallbacks:
                 entry = self.fallbacks[name, place]
                 entry[0] += 1
                 entry[1] += size
-        return result
+        fallbacks.clear()
 
-    def _count(self, made: Any, place: Where, waited: int) -> Tally:
-        key = (*made, place)
-        with self._lock:
-            self.total += 1
-            tally = self.tallies.get(key)
-            if tally is None:
-                tally = self.tallies[key] = Tally(key[0])
-            tally.count += 1
-            tally.waited += waited
-        return tally
+    @property
+    def tallies(self) -> dict[Any, Tally]:
+        """Of all threads until now, by (operator, signature, place); made when asked."""
+        found: dict[Any, Tally] = {}
+        for mine in list(self._everywhere):
+            for tally in list(mine.values()):
+                if tally.count:  # of a call that raised there is none
+                    found.setdefault(tally.key, Tally(tally.key)).add(tally)
+        return found
+
+    @property
+    def total(self) -> int:
+        return sum(tally.count for mine in list(self._everywhere) for tally in list(mine.values()))
 
     def _fell_back(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         """torch_npu has no kernel for ``op``: its own fallback runs it on the CPU."""
@@ -187,10 +248,9 @@ class Calls(Observer):
 
     def clear(self) -> None:
         super().clear()
-        self.tallies.clear()
-        self._found.clear()
+        for mine in self._everywhere:
+            mine.clear()
         self.fallbacks.clear()
-        self.total = 0
 
     def seen_in(self, key: Any) -> Seen:
         """What the device said of the calls of a tally."""
@@ -222,19 +282,23 @@ def _unique(args: Any, kwargs: Any) -> list[torch.Tensor]:
     return list({id(t): t for t in tensors(*args, *kwargs.values())}.values())
 
 
-def _note_move(tally: Tally, op: Any, args: Any, kwargs: Any, result: Any) -> None:
+def _note_bytes(tally: Tally, op: Any, args: Any, kwargs: Any, result: Any) -> None:
+    if tally.together:
+        tally.bytes += _size(_unique(args, kwargs))
+        return
     source = args[1] if op is torch.ops.aten.copy_.default else args[0]
     if not isinstance(result, _Tensor) or not isinstance(source, _Tensor):
         return
     tally.bytes += result.numel() * result.element_size()
     if op not in _MOVES:
         return
-    here, there = source.device.type, result.device.type
-    if here != "cpu" and there == "cpu":
-        tally.way = "to_host"
-    elif here == "cpu" and there != "cpu":
+    if result.is_cpu:
+        if not source.is_cpu:
+            tally.way = "to_host"
+        return
+    if source.is_cpu:
         tally.way = "blocking" if source.is_pinned() else "pageable"
-    if kwargs.get("dtype") is torch.float64 and result.dtype is torch.float32 and there != "cpu":
+    if kwargs.get("dtype") is torch.float64 and result.dtype is torch.float32:
         tally.way = "narrowed"
 
 

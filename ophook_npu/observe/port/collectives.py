@@ -18,7 +18,7 @@ NOT_REDUCED = {"Ascend950": (torch.int64,)}
 def used(calls: Calls) -> list[tuple[str, int, int]]:
     """(operator, calls, bytes of the tensors given), the most frequent first."""
     found: dict[str, list[int]] = {}
-    for (op, signature, _), tally in list(calls.tallies.items()):
+    for (op, signature, _), tally in calls.tallies.items():
         if getattr(op, "namespace", "") in COLLECTIVES and signature != "cpu":
             entry = found.setdefault(op._name, [0, 0])
             entry[0] += tally.count
@@ -28,7 +28,7 @@ def used(calls: Calls) -> list[tuple[str, int, int]]:
 
 def judge(calls: Calls, into: Findings) -> None:
     """Adds the reductions that HCCL has not for their data type on some product."""
-    for (op, signature, where), tally in list(calls.tallies.items()):
+    for (op, signature, where), tally in calls.tallies.items():
         if getattr(op, "namespace", "") not in COLLECTIVES or signature == "cpu" or tally.failed is not None:
             continue
         if not op._schema.name.partition("::")[2].lstrip("_").startswith(_REDUCES):

@@ -70,10 +70,10 @@ PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "npu_
 
 def judge(calls: Calls, into: Findings) -> None:
     """Adds the operators of the run that are on the lists."""
-    for op, signature, where in list(calls.tallies):
+    for (op, signature, where), tally in calls.tallies.items():
         if signature == "cpu" or not hasattr(op, "_name"):
             continue
-        count = calls.tallies[op, signature, where].count
+        count = tally.count
         name = op._name.split("::")[1].split(".")[0]
         if name in RANDOM:
             into.add(key("numerics", "random", op._name, where, "list"), count)

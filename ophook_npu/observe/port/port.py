@@ -113,6 +113,7 @@ class Port:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, stack: Any) -> bool:
         while self._undo:
             self._undo.pop()()
+        self._finder.ended()
         if kind is KeyboardInterrupt:
             self.interrupted = True
         elif kind is not None and kind is not Enough and not _is_clean_exit(error):
@@ -144,7 +145,8 @@ class Port:
                 given = sys._getframe(1).f_locals  # of the module's call: hooks for all modules get no keywords
                 self._modules.called(module, args, dict(given.get("kwargs") or {}))
 
-        def leaves(*_: Any) -> None:
+        def leaves(module: Any, *_: Any) -> None:
+            self._finder.left(module)
             depth.now -= 1
             if depth.now == 0:
                 self._forwards += 1
