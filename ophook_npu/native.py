@@ -82,7 +82,7 @@ def _stamp(torch: Wheel) -> str:
 
 def _library(soname: str, torch: Wheel, torch_lib: str) -> Library:
     include = torch.path / "include"
-    flags = (
+    flags: tuple[str, ...] = (
         # Headers of torch 2.13 need C++20, those before take it. NDEBUG as torch itself: members of its classes
         # depend on it.
         "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-DNDEBUG",

@@ -9,7 +9,8 @@ import pytest
 import torch
 import torch_npu
 
-from ophook_npu import hooks, observe
+from ophook_npu import hooks, native, observe
+from ophook_npu.errors import OphookError
 from ophook_npu.observe import port as porting
 from ophook_npu.observe.program import run
 
@@ -89,6 +90,28 @@ def test_what_graphs_and_lists_mind_is_found_with_its_line(report):
     with pytest.raises(RuntimeError), torch.npu.graph(graph):
         torch.tensor(2.0).npu()
     torch.npu.synchronize()
+
+
+def test_silent_casts_are_found_and_what_the_simulator_lacks_is_not_judged(report):
+    status, result = report("port_casts.py")
+    assert status == 0 and planted("port_casts.py") == found(result, "port_casts.py"), result.text()
+    by_code = {one.key.code: one for one in result.findings}
+    asked = {code: dict(one.key.values) for code, one in by_code.items() if code in ("narrowed", "retyped")}
+    assert asked["narrowed"] == {"asked": "float64", "got": "float32"}
+    assert asked["retyped"] == {"asked": "int64", "got": "int32"}
+    assert by_code["refused_here"].count == 1 and result.stops  # also where it is the only call
+    assert by_code["not_simulated"].key.known == "simulator"
+    assert "1 calls could not be judged" in result.text()
+
+
+def test_without_a_compiler_the_same_is_found(report, monkeypatch):
+    def none(name):
+        raise OphookError("compile", "no compiler")
+
+    _, result = report("port_casts.py")
+    monkeypatch.setattr(native, "extension", none)
+    _, plain = report("port_casts.py")
+    assert plain.findings == result.findings != [] and plain.calls == result.calls
 
 
 def test_fused_operators_that_were_missed_are_tried(report, monkeypatch):

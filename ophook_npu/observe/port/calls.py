@@ -17,7 +17,7 @@ from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._hook import plan
 from ophook_npu.observe._describe import tensors
 from ophook_npu.observe._observer import Observer
-from ophook_npu.observe.port import rescue
+from ophook_npu.observe.port import promises, rescue
 from ophook_npu.observe.port.device import NOTHING, Device, Seen
 from ophook_npu.observe.port.where import NOWHERE, Finder, Where
 
@@ -192,9 +192,13 @@ class Calls(Observer):
         def watched(*args: Any, **kwargs: Any) -> Any:
             device.watch()
             try:
-                return proceed(*args, **kwargs)
+                result = proceed(*args, **kwargs)
             finally:
                 self.seen_of[op, made] = device.seen()
+            changed = promises.broken(op, args, kwargs, result)
+            if changed:
+                self.seen_of[op, made] = self.seen_of[op, made]._replace(changed=changed)
+            return result
 
         return self.around(op, args, kwargs, watched)
 

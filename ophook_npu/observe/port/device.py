@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from ophook_npu.sim import rules, soc
 
 
@@ -17,10 +19,12 @@ class Seen(NamedTuple):
     Attributes:
         functions: the aclnn functions of its calls, in order.
         refused: by product family, what its rules refuse: (code, message).
+        changed: data types of results that are not those which PyTorch promises: (promised, given).
     """
 
     functions: tuple[str, ...] = ()
     refused: tuple[tuple[str, int, str], ...] = ()
+    changed: tuple[tuple[torch.dtype, torch.dtype], ...] = ()
 
 
 NOTHING = Seen()

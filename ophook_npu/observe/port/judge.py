@@ -37,6 +37,9 @@ def judge(calls: Calls, into: Findings) -> None:
         name = op._name if hasattr(op, "_name") else str(op)
         seen = calls.seen_in(made)
         _refused(name, tally, where, seen, into)
+        for promised, given in () if tally.way == "narrowed" else seen.changed:
+            asked, got = (str(one).removeprefix("torch.") for one in (promised, given))
+            into.add(key("refused", "retyped", name, where, asked=asked, got=got), tally.count)
         _waited(op, name, tally, where, into)
         _copied(op, name, signature, tally, where, seen, into)
     for (name, where), (count, size) in calls.fallbacks.items():

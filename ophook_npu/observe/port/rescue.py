@@ -9,7 +9,7 @@ from torch.utils._pytree import tree_map
 
 _SIGNS = ("[simulated Ascend]", "ERR0", "EZ", "aclnn", "call acl", "not support")
 _OWN = "is not implemented by the simulator"
-_OTHER = ("not simulated", "does not simulate")
+_OTHER = ("not simulated", "does not simulate", "not in libopapi.so")
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -216,7 +216,8 @@ class Finder:
         """In C++, what tells one call from another; ``None`` where it cannot be compiled.
 
         Called with an operator, its arguments and its keywords, it gives a key, which is the same for calls of one
-        :meth:`here`, data types, ranks and layouts; or ``None``, if a tensor has no data. ``sort`` says what there is to see of arguments of a type.
+        :meth:`here`, data types, ranks and layouts; or ``None``, if a tensor has no data. ``sort`` says what there is
+        to see of arguments of a type.
         """
         try:
             module = native.extension("ophook_look")

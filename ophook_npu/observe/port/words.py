@@ -35,6 +35,16 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ),
         ("请求的是 {asked}，torch_npu 给出 {got} 且不报错", "显式使用 {got}，或将这一部分留在 CPU 上"),
     ),
+    "retyped": (
+        (
+            "PyTorch promises a result of type {asked}; torch_npu gives {got} without an error",
+            "nothing, where this result is not used; else convert it with .to(torch.{asked})",
+        ),
+        (
+            "PyTorch 的结果类型应为 {asked}，torch_npu 给出 {got} 且不报错",
+            "若未使用该结果则无需修改；否则用 .to(torch.{asked}) 转换",
+        ),
+    ),
     "converted": (
         ("torch_npu converts an argument of type {asked} inside ({functions})", "convert it once, outside the loop"),
         ("torch_npu 在内部转换类型为 {asked} 的参数（{functions}）", "在循环之外预先转换一次"),
