@@ -135,4 +135,19 @@ at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& y, 
   return result.masked_fill_(left_out(result, mask, triangle), 0);
 }
 
+at::Tensor thresholded(const at::Tensor& x, const at::Tensor& threshold, const at::Tensor& value) {
+  return at::where(x.gt(threshold), x, value.defined() ? value.to(x.scalar_type()) : at::zeros({}, x.options()));
+}
+
+at::Tensor shrunk(const at::Tensor& x, const at::Scalar& lambda, const at::Scalar& bias) {
+  return at::where(x.lt(-lambda), x.add(bias), at::where(x.gt(lambda), x.sub(bias), at::zeros_like(x)));
+}
+
+at::Tensor squared_relu(const at::Tensor& x) { return at::relu(wide(x)).square(); }
+
+// Below 0 the derivative is y + scale * alpha.
+at::Tensor selu_backward(const at::Tensor& grad, const at::Tensor& y) {
+  return at::elu_backward(grad, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1, true, y);
+}
+
 }  // namespace sim::kernels

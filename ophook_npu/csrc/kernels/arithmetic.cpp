@@ -8,6 +8,62 @@ at::Tensor remainder(const at::Tensor& self, const at::Tensor& other) {
   return at::where(none, self, at::remainder(self, at::where(none, 1, other)));
 }
 
+at::Tensor remainder(const at::Tensor& self, const at::Scalar& other) {
+  return kernels::remainder(self, at::scalar_tensor(other, at::result_type(self, other)));
+}
+at::Tensor remainder(const at::Scalar& self, const at::Tensor& other) {
+  return kernels::remainder(at::scalar_tensor(self, at::result_type(self, other)), other);
+}
+
+at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result) {
+  return at::isIntegralType(result, true) ? at::div(self, other, "trunc") : at::div(self, other);
+}
+
+at::Tensor squared_difference(const at::Tensor& self, const at::Tensor& other) {
+  return at::square(at::sub(self, other));
+}
+
+static at::Tensor scaled(const at::Tensor& x, const at::Tensor& alpha) {
+  return alpha.defined() ? at::mul(x, alpha) : x;
+}
+at::Tensor scaled_sum(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha) {
+  return at::add(self, scaled(other, alpha));
+}
+at::Tensor scaled_difference(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha) {
+  return at::sub(self, scaled(other, alpha));
+}
+at::Tensor scaled_sum(const at::Scalar& self, const at::Tensor& other, const at::Scalar& alpha) {
+  return at::add(at::mul(other, alpha), self);
+}
+
+at::Tensor sum_of_all(const Tensors& tensors) { return at::sum(at::stack(at::broadcast_tensors(tensors)), 0); }
+
+at::Tensor relu_of_sum(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+  return at::add(self, other, alpha).relu_();
+}
+
+at::Tensor exponential(const at::Tensor& x, double base, double scale, double shift) {
+  const at::Tensor power = x * scale + shift;
+  return base > 0 ? at::pow(base, power) : at::exp(power);
+}
+
+at::Tensor logarithm(const at::Tensor& x, double base, double scale, double shift) {
+  const at::Tensor natural = at::log(x * scale + shift);
+  return base > 0 ? natural / std::log(base) : natural;
+}
+
+static at::Tensor powers_of_two() { return at::tensor({1, 2, 4, 8, 16, 32, 64, 128}, at::kByte); }
+
+at::Tensor sign_bits(const at::Tensor& x, at::IntArrayRef sizes) {
+  at::Tensor whole = at::zeros({c10::multiply_integers(sizes) * 8}, at::kByte);
+  whole.narrow(0, 0, x.numel()).copy_(x.ge(0));
+  return (whole.reshape({-1, 8}) * powers_of_two()).sum(1).to(at::kByte).reshape(sizes);
+}
+
+at::Tensor from_sign_bits(const at::Tensor& bits, at::IntArrayRef sizes, at::ScalarType result) {
+  return (bits.unsqueeze(-1).bitwise_and(powers_of_two()).ne(0).to(result) * 2 - 1).reshape(sizes);
+}
+
 at::Tensor addcmul(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Tensor& value) {
   if (value.numel() == 1) return at::addcmul(self, a, b, number_of(value));
   return at::add(wide(self), at::mul(at::mul(wide(a), wide(b)), wide(value)));
@@ -29,6 +85,22 @@ at::Tensor list_addcmul(const at::Tensor& x, const at::Tensor& y, const at::Tens
 }
 at::Tensor list_addcdiv(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale) {
   return by_steps(x) ? at::add(x, at::mul(at::div(y, z), scale)) : at::addcdiv(x, y, z, scale);
+}
+
+std::optional<std::string_view> rounding(int mode) {
+  SIM_CHECK(mode >= 0 && mode <= 2, "rounding mode ", mode, "; allowed: 0 (none), 1 (trunc), 2 (floor)");
+  return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
+}
+
+at::Tensor rounded(const at::Tensor& x, int64_t mode) {
+  switch (mode) {
+    case 1: return at::round(x);
+    case 2: return at::floor(x);
+    case 3: return at::ceil(x);
+    case 5: return at::trunc(x);
+    case 7: return at::sub(x, at::trunc(x));  // the fraction
+    default: SIM_CHECK(false, "rounding mode ", mode, " is not simulated");
+  }
 }
 
 }  // namespace sim::kernels

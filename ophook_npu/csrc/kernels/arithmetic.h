@@ -7,6 +7,23 @@ namespace sim::kernels {
 
 // self - floor(self / other) * other, CANN's formula: a product with 0 is 0, and a whole number by zero leaves self.
 at::Tensor remainder(const at::Tensor& self, const at::Tensor& other);
+at::Tensor remainder(const at::Tensor& self, const at::Scalar& other);
+at::Tensor remainder(const at::Scalar& self, const at::Tensor& other);
+// The quotient, cut off where the result is whole.
+at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result);
+at::Tensor squared_difference(const at::Tensor& self, const at::Tensor& other);
+// self + alpha * other and self - alpha * other for an alpha that is a tensor, or absent and 1.
+at::Tensor scaled_sum(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
+at::Tensor scaled_difference(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
+at::Tensor scaled_sum(const at::Scalar& self, const at::Tensor& other, const at::Scalar& alpha);
+at::Tensor sum_of_all(const Tensors& tensors);  // broadcast
+at::Tensor relu_of_sum(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+// base ** (scale x + shift) and its inverse; a base that is not above 0 stands for e.
+at::Tensor exponential(const at::Tensor& x, double base, double scale, double shift);
+at::Tensor logarithm(const at::Tensor& x, double base, double scale, double shift);
+// Eight signs a byte, the first in the lowest bit: a set bit is a number that is not negative.
+at::Tensor sign_bits(const at::Tensor& x, at::IntArrayRef sizes);
+at::Tensor from_sign_bits(const at::Tensor& bits, at::IntArrayRef sizes, at::ScalarType result);  // 1 and -1
 // self + value * a * b and self + value * a / b, rounded once. `value` holds one number, or one for each element.
 at::Tensor addcmul(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Tensor& value);
 at::Tensor addcdiv(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Tensor& value);
@@ -17,5 +34,9 @@ at::Tensor list_sum(const at::Tensor& x, const at::Tensor& y, const at::Scalar& 
 at::Tensor list_difference(const at::Tensor& x, const at::Tensor& y, const at::Scalar& alpha);
 at::Tensor list_addcmul(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale);
 at::Tensor list_addcdiv(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale);
+
+// How CANN numbers a division's rounding, and that of members of lists.
+std::optional<std::string_view> rounding(int mode);
+at::Tensor rounded(const at::Tensor& x, int64_t mode);
 
 }  // namespace sim::kernels

@@ -105,20 +105,21 @@ Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& trut
   return {overlap, aspect};
 }
 
-at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const at::Tensor& means,
-                        const at::Tensor& stds) {
+at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const std::vector<float>& means,
+                        const std::vector<float>& stds) {
+  const at::Tensor mean = at::tensor(means), std = at::tensor(stds);
   Centred from = centred_at(anchors), to = centred_at(truths);
   at::Tensor deltas = at::stack({(to.x - from.x) / from.width, (to.y - from.y) / from.height,
                                  at::log(to.width / from.width), at::log(to.height / from.height)},
                                 1);
   // The device normalizes in float16, whatever the boxes are.
-  return (deltas.to(at::kHalf) - means.to(at::kHalf)) * (1 / stds).to(at::kHalf);
+  return (deltas.to(at::kHalf) - mean.to(at::kHalf)) * (1 / std).to(at::kHalf);
 }
 
-at::Tensor decode_boxes(const at::Tensor& anchors, const at::Tensor& deltas, const at::Tensor& means,
-                        const at::Tensor& stds, double ratio_clip, const Dims& limits) {
+at::Tensor decode_boxes(const at::Tensor& anchors, const at::Tensor& deltas, const std::vector<float>& means,
+                        const std::vector<float>& stds, double ratio_clip, const Dims& limits) {
   Centred from = centred_at(anchors);
-  Tensors delta = (wide(deltas) * stds + means).unbind(1);
+  Tensors delta = (wide(deltas) * at::tensor(stds) + at::tensor(means)).unbind(1);
   double ratio = std::abs(std::log(ratio_clip));
   at::Tensor x = from.x + from.width * delta[0], y = from.y + from.height * delta[1];
   at::Tensor width = from.width * at::exp(delta[2].clamp(-ratio, ratio)),
@@ -199,6 +200,10 @@ at::Tensor roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, co
     out[r.image] += at::matmul(at::matmul(r.rows.t(), grads[i]), r.columns);
   }
   return out;
+}
+
+Suppressed suppressed(const at::Tensor& boxes, double most) {
+  return {boxes.narrow(1, 0, 5), at::arange(boxes.size(0), at::kInt), unsuppressed(boxes, most).to(at::kByte)};
 }
 
 }  // namespace sim::kernels

@@ -20,10 +20,10 @@ Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& trut
 // ---- regression targets ------------------------------------------------------------------------------------------
 // Of boxes (N, 4) whose far edge belongs to them. means and stds have four values; limits are height and width, or
 // none.
-at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const at::Tensor& means,
-                        const at::Tensor& stds);
-at::Tensor decode_boxes(const at::Tensor& anchors, const at::Tensor& deltas, const at::Tensor& means,
-                        const at::Tensor& stds, double ratio_clip, const Dims& limits);
+at::Tensor encode_boxes(const at::Tensor& anchors, const at::Tensor& truths, const std::vector<float>& means,
+                        const std::vector<float>& stds);
+at::Tensor decode_boxes(const at::Tensor& anchors, const at::Tensor& deltas, const std::vector<float>& means,
+                        const std::vector<float>& stds, double ratio_clip, const Dims& limits);
 // (B, 5, N): corners and an angle in degrees, whose tangent the target is of.
 at::Tensor encode_rotated(const at::Tensor& anchors, const at::Tensor& truths);
 at::Tensor decode_rotated(const at::Tensor& anchors, const at::Tensor& deltas);
@@ -31,6 +31,12 @@ at::Tensor encode_yolo(const at::Tensor& anchors, const at::Tensor& truths, cons
 
 // Of boxes (N, 4 or more), the best first: which of them overlap none that stays before them by more than this.
 at::Tensor unsuppressed(const at::Tensor& boxes, double most);
+
+// All of them without what comes after the score, their places, and a byte for each: 1 stays.
+struct Suppressed {
+  at::Tensor boxes, places, mask;
+};
+Suppressed suppressed(const at::Tensor& boxes, double most);
 
 // ---- regions (M, 5): the image's number and the corners ------------------------------------------------------------
 struct Regions {

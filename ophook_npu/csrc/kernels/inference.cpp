@@ -41,8 +41,8 @@ static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, i
   return used.flatten(0, 1).narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
 }
 
-// The part of a mask for one sequence, as (1, 1 or heads, queries, keys). A mask of two dimensions is for all
-// sequences, or has a row for each that has one query.
+// The part of a mask, or of a position encoding, for one sequence, as (1, 1 or heads, queries, keys). A mask of two
+// dimensions is for all sequences, or has a row for each that has one query.
 static at::Tensor mask_of(const at::Tensor& mask, int64_t item, int64_t batch, int64_t queries, int64_t keys) {
   auto part = mask;
   if (part.dim() == 2 && queries == 1 && part.size(0) == batch) part = part.unsqueeze(1);
@@ -96,10 +96,10 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
 }
 
 void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                      const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& mask,
-                      const std::string& layout, const Dims& query_lengths, const Dims& key_lengths,
-                      const at::Tensor& pages, int64_t heads, int64_t key_heads, const Settings& how,
-                      const at::Tensor& out, const at::Tensor& log_sum) {
+                      const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& pse,
+                      const at::Tensor& mask, const std::string& layout, const Dims& query_lengths,
+                      const Dims& key_lengths, const at::Tensor& pages, int64_t heads, int64_t key_heads,
+                      const Settings& how, const at::Tensor& out, const at::Tensor& log_sum) {
   const auto [in, to] = layouts_of(layout);
   const bool running = packed_sequences(in), paged = given(pages), fixed_mask = how.sparse_mode >= 2;
   key_heads = key_heads ? key_heads : heads;
@@ -119,8 +119,9 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::
       auto q = own(query), k = kept(key);
       if (given(query_rope)) q = at::cat({q, own(query_rope)}, -1), k = at::cat({k, kept(key_rope)}, -1);
       auto part = given(mask) && !fixed_mask ? mask_of(mask, item, batch, queries, keys) : mask;
+      auto shift = given(pse) ? mask_of(pse, item, batch, queries, keys) : pse;
       auto top = at::empty({1, heads, queries, 1}, at::kFloat), sum = at::empty_like(top);
-      forward(q.unsqueeze(0), k.unsqueeze(0), kept(value).unsqueeze(0), {}, {}, part, "BNSD", heads, how, top, sum,
+      forward(q.unsqueeze(0), k.unsqueeze(0), kept(value).unsqueeze(0), shift, {}, part, "BNSD", heads, how, top, sum,
               sequence(out, to, heads, item, first, queries).unsqueeze(0));
       if (given(log_sum))
         sequence(log_sum, running ? "TND" : "BNSD", heads, item, first, queries).copy_(sum.log().add(top)[0]);

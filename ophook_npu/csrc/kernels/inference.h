@@ -10,10 +10,10 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
                      const at::Tensor& mask, int64_t heads, int64_t key_heads, const attention::Settings& how);
 void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                      const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& mask,
-                      const std::string& layout, const Dims& query_lengths, const Dims& key_lengths,
-                      const at::Tensor& pages, int64_t heads, int64_t key_heads, const attention::Settings& how,
-                      const at::Tensor& out, const at::Tensor& log_sum);
+                      const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& pse,
+                      const at::Tensor& mask, const std::string& layout, const Dims& query_lengths,
+                      const Dims& key_lengths, const at::Tensor& pages, int64_t heads, int64_t key_heads,
+                      const attention::Settings& how, const at::Tensor& out, const at::Tensor& log_sum);
 
 // ---- pages ---------------------------------------------------------------------------------------------------------
 void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode);

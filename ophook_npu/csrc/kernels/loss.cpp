@@ -48,4 +48,73 @@ at::Tensor ctc_backward(const at::Tensor& grad, const at::Tensor& log_probs, con
                                 zero_infinity);
 }
 
+static at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {
+  return reduction == at::Reduction::Mean ? at::div(value, value.numel()) : value;
+}
+
+at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
+  return mean_if(at::mul(at::sign(at::sub(x, target)), grad), reduction);
+}
+
+at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target,
+                               const at::Tensor& weight, const at::Tensor& pos_weight, int64_t reduction) {
+  auto probability = at::sigmoid(wide(x));
+  auto wanted = wide(target);
+  at::Tensor result;
+  if (pos_weight.defined()) {
+    auto positive = at::mul(wide(pos_weight), wanted);
+    result = at::sub(at::mul(at::sub(at::add(positive, 1), wanted), probability), positive);
+  } else {
+    result = at::sub(probability, wanted);
+  }
+  result = at::mul(result, wide(grad));
+  if (weight.defined()) result = at::mul(result, wide(weight));
+  return mean_if(result, reduction);
+}
+
+at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
+                       bool log_target) {
+  auto factor =
+      log_target ? at::neg(at::exp(wide(target))) : at::neg(wide(target)).masked_fill_(at::le(wide(target), 0), 0);
+  return mean_if(at::mul(factor, wide(grad)).expand_as(x), reduction);
+}
+
+at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
+                              bool log_target) {
+  auto wanted = wide(target), given = wide(x);
+  auto factor = log_target ? at::mul(at::exp(wanted), at::add(at::sub(wanted, given), 1))
+                           : at::sub(at::add(at::log(wanted), 1), given).masked_fill_(at::le(wanted, 0), 0);
+  return mean_if(at::mul(factor, wide(grad)), reduction);
+}
+
+CrossEntropy cross_entropy(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction,
+                           int64_t ignored, double smoothing) {
+  return {at::cross_entropy_loss(wide(x), target.to(at::kLong), optional(wide(weight)), reduction, ignored, smoothing),
+          at::log_softmax(wide(x), 1)};
+}
+
+at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& log_prob, const at::Tensor& target,
+                                  const at::Tensor& weight, int64_t reduction, int64_t ignored, double smoothing) {
+  auto labels = target.to(at::kLong);
+  auto outputs = wide(log_prob), factors = wide(weight);
+  auto kept = at::ne(labels, ignored).to(outputs.scalar_type());
+  auto one_hot = at::zeros_like(outputs).scatter_(1, labels.clamp_min(0).unsqueeze(1), 1);
+  const double classes = double(outputs.size(1));
+  auto each = at::add(at::mul(one_hot, 1 - smoothing), at::full_like(outputs, smoothing / classes));
+  auto label_weight = kept;
+  if (factors.defined()) {
+    each = at::mul(each, factors);
+    label_weight = at::mul(kept, factors.index_select(0, labels.clamp_min(0)));
+  }
+  auto to = at::mul(wide(grad).reshape({reduction == at::Reduction::None ? labels.size(0) : 1}), kept);
+  if (reduction == at::Reduction::Mean) to = at::div(to, label_weight.sum());
+  auto direction = at::sub(at::mul(at::exp(outputs), each.sum(1, true)), each);
+  return at::mul(direction, to.unsqueeze(1));
+}
+
+MultilabelMargin multilabel_margin(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
+  auto [loss, is_target] = at::multilabel_margin_loss_forward(wide(x), target.to(at::kLong), reduction);
+  return {loss, is_target};
+}
+
 }  // namespace sim::kernels

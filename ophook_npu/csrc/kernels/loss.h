@@ -26,4 +26,27 @@ at::Tensor ctc_backward(const at::Tensor& grad, const at::Tensor& log_probs, con
                         const Dims& inputs, const Dims& labels, const at::Tensor& loss, const at::Tensor& log_alpha,
                         int64_t blank, bool zero_infinity);
 
+// ---- gradients that ATen has only as a part of autograd ------------------------------------------------------------
+at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target,
+                               const at::Tensor& weight, const at::Tensor& pos_weight, int64_t reduction);
+at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
+                       bool log_target);
+at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
+                              bool log_target);
+
+// ---- cross entropy of classes in dimension 1, and the log-probabilities that its gradient is of ---------------------
+struct CrossEntropy {
+  at::Tensor loss, log_prob;
+};
+CrossEntropy cross_entropy(const at::Tensor& x, const at::Tensor& target, const at::Tensor& weight, int64_t reduction,
+                           int64_t ignored, double smoothing);
+at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& log_prob, const at::Tensor& target,
+                                  const at::Tensor& weight, int64_t reduction, int64_t ignored, double smoothing);
+
+struct MultilabelMargin {
+  at::Tensor loss, is_target;
+};
+MultilabelMargin multilabel_margin(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+
 }  // namespace sim::kernels

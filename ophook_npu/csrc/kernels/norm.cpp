@@ -29,7 +29,12 @@ NormalGradients batch_norm_backward(const at::Tensor& grad, const at::Tensor& x,
 
 at::Tensor batch_variance(const at::Tensor& x) { return at::var(wide(x), all_but(x, 1), false); }
 
-static at::Tensor inverse_root(const at::Tensor& var, double eps) { return at::rsqrt(at::add(var, eps)); }
+at::Tensor inverse_root(const at::Tensor& variance, double eps) { return at::rsqrt(at::add(wide(variance), eps)); }
+
+at::Tensor inference_backward(const at::Tensor& grad, const at::Tensor& weight, const at::Tensor& variance,
+                              double eps) {
+  return at::mul(wide(grad), along(at::mul(wide(weight), inverse_root(variance, eps)), grad, 1));
+}
 
 Normal batch_statistics(const at::Tensor& x, double eps) {
   auto [var, mean] = at::var_mean(wide(x), all_but(x, 1), false, false);
@@ -58,9 +63,11 @@ static BatchNormal whole(const at::Tensor& mean, const at::Tensor& var, double c
           inverse_root(var, eps)};
 }
 
+double total(const at::Tensor& counts) { return wide(counts).to(at::kFloat).sum().item<double>(); }
+
 BatchNormal gathered_sums(const at::Tensor& sum, const at::Tensor& square_sum, const at::Tensor& counts,
                           const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double eps) {
-  const double count = wide(counts).to(at::kFloat).sum().item<double>();
+  const double count = total(counts);
   const at::Tensor mean = at::div(wide(sum).sum(0), count);
   const at::Tensor var = at::sub(at::div(wide(square_sum).sum(0), count), at::square(mean));
   return whole(mean, var, count, running_mean, running_var, momentum, eps);
@@ -82,6 +89,12 @@ Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::
   return {wide(grad).sum(dims), at::mul(wide(grad), at::sub(wide(x), along(mean, x, 1))).sum(dims)};
 }
 
+BatchGradientSums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                      const at::Tensor& rstd) {
+  auto [sum, product_sum] = batch_gradient_sums(grad, x, mean);
+  return {sum, product_sum, at::mul(product_sum, wide(rstd)), sum};
+}
+
 at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
                                     const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
                                     const at::Tensor& product_sum, double count) {
@@ -91,6 +104,15 @@ at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x,
   const at::Tensor projected = at::mul(at::mul(at::sub(wide(x), along(mean, x, 1)), at::square(scale)), mean_product);
   const at::Tensor to_x = at::mul(at::sub(at::sub(wide(grad), mean_grad), projected), scale);
   return weight.defined() ? at::mul(to_x, along(weight, x, 1)) : to_x;
+}
+
+// The gradient of the weight is the sum of products with (x - mean) rstd.
+at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                          const at::Tensor& variance, const at::Tensor& weight,
+                                          const at::Tensor& to_weight, const at::Tensor& to_bias, double eps) {
+  const at::Tensor rstd = inverse_root(variance, eps);
+  const double count = double(grad.numel()) / double(std::max<int64_t>(grad.size(1), 1));
+  return batch_gradient_from_sums(grad, x, mean, rstd, weight, to_bias, at::div(wide(to_weight), rstd), count);
 }
 
 // ---- over the last dimensions --------------------------------------------------------------------------------------
@@ -138,6 +160,44 @@ NormalGradients rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, c
           {}};
 }
 
+NormalOfSum add_rms_norm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, double eps) {
+  const at::Tensor sum = at::add(wide(a), wide(b));
+  auto [y, mean, rstd] = rms_norm(sum, gamma, eps);
+  return {y, mean, rstd, sum};
+}
+
+NormalOfSum add_layer_norm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& gamma,
+                           const at::Tensor& beta, double eps) {
+  at::Tensor sum = at::add(wide(a), wide(b));
+  if (c.defined()) sum = at::add(sum, wide(c));
+  auto [y, mean, rstd] = layer_norm(sum, gamma.sizes(), gamma, beta, eps);
+  return {y, mean, rstd, sum};
+}
+
+NormalGradients add_layer_norm_backward(const at::Tensor& grad, const at::Tensor& a, const at::Tensor& b,
+                                        const at::Tensor& rstd, const at::Tensor& mean, const at::Tensor& gamma,
+                                        const at::Tensor& grad_sum) {
+  auto result = layer_norm_backward(grad, at::add(wide(a), wide(b)), gamma.sizes(), mean, rstd, gamma, gamma);
+  if (grad_sum.defined()) result.x = at::add(result.x, wide(grad_sum));
+  return result;
+}
+
+static at::Tensor deep_sum(const at::Tensor& x, const at::Tensor& gx, double alpha) {
+  return at::add(wide(gx), wide(x), alpha);
+}
+
+Normal deep_norm(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& beta, const at::Tensor& gamma,
+                 double alpha, double eps) {
+  return layer_norm(deep_sum(x, gx, alpha), gamma.sizes(), gamma, beta, eps);
+}
+
+DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gx,
+                                       const at::Tensor& gamma, const at::Tensor& mean, const at::Tensor& rstd,
+                                       double alpha) {
+  const auto to_sum = layer_norm_backward(grad, deep_sum(x, gx, alpha), gamma.sizes(), mean, rstd, gamma, gamma);
+  return {at::mul(to_sum.x, alpha), to_sum};
+}
+
 // ---- over groups of channels ---------------------------------------------------------------------------------------
 static int64_t area_of(const at::Tensor& x) { return x.numel() / std::max<int64_t>(x.size(0) * x.size(1), 1); }
 
@@ -152,6 +212,12 @@ Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor
   return group_norm(x, gamma, beta, x.size(0), x.size(1), area_of(x), groups, eps);
 }
 
+Normal group_norm_swish(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
+                        double eps, double scale) {
+  auto [y, mean, rstd] = group_norm(x, gamma, beta, groups, eps);
+  return {swish(y, scale), mean, rstd};
+}
+
 at::Tensor group_variance(const at::Tensor& x, int64_t groups) {
   return at::var(wide(x).reshape({x.size(0), groups, -1}), at::IntArrayRef{-1}, false);
 }
@@ -164,6 +230,11 @@ NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x,
       at::native_group_norm_backward(wide(grad).contiguous(), wide(x).contiguous(), statistic(mean), statistic(rstd),
                                      optional(wide(gamma)), batch, channels, area, groups, wanted);
   return {to_x, to_gamma, to_beta};
+}
+
+NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                    const at::Tensor& rstd, const at::Tensor& gamma, int64_t groups) {
+  return group_norm_backward(grad, x, mean, rstd, gamma, x.size(0), x.size(1), area_of(x), groups);
 }
 
 NormalGradients group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,

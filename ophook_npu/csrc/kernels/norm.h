@@ -28,6 +28,8 @@ NormalGradients batch_norm_backward(const at::Tensor& grad, const at::Tensor& x,
                                     const at::Tensor& mean, const at::Tensor& rstd, bool training, double eps,
                                     Wanted wanted = kAllGradients);
 at::Tensor batch_variance(const at::Tensor& x);
+at::Tensor inverse_root(const at::Tensor& variance, double eps);
+at::Tensor inference_backward(const at::Tensor& grad, const at::Tensor& weight, const at::Tensor& variance, double eps);
 
 // The same in parts, as several processes share it: local sums, then the whole from what all of them have.
 Normal batch_statistics(const at::Tensor& x, double eps);  // without y
@@ -45,9 +47,20 @@ BatchNormal gathered_statistics(const at::Tensor& means, const at::Tensor& rstds
                                 double eps);
 // Of the gradient, and of its products with x - mean.
 Sums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean);
+// And what they are for weight and bias.
+struct BatchGradientSums {
+  at::Tensor sum, product_sum, weight, bias;
+};
+BatchGradientSums batch_gradient_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                      const at::Tensor& rstd);
+double total(const at::Tensor& counts);
 at::Tensor batch_gradient_from_sums(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
                                     const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
                                     const at::Tensor& product_sum, double count);
+// The same from the gradients of weight and bias.
+at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                          const at::Tensor& variance, const at::Tensor& weight,
+                                          const at::Tensor& to_weight, const at::Tensor& to_bias, double eps);
 
 // ---- over the last dimensions, those of the weight -----------------------------------------------------------------
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
@@ -60,16 +73,42 @@ Normal rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, double
 NormalGradients rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
                                   const at::Tensor& gamma);
 
+// Of a sum, which is a result as well.
+struct NormalOfSum {
+  at::Tensor y, mean, rstd, sum;
+};
+NormalOfSum add_rms_norm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, double eps);
+NormalOfSum add_layer_norm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& gamma,
+                           const at::Tensor& beta, double eps);  // c may be absent
+// `grad_sum`: what reaches the sum by another way, or nothing.
+NormalGradients add_layer_norm_backward(const at::Tensor& grad, const at::Tensor& a, const at::Tensor& b,
+                                        const at::Tensor& rstd, const at::Tensor& mean, const at::Tensor& gamma,
+                                        const at::Tensor& grad_sum);
+// Of gx + alpha x.
+Normal deep_norm(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& beta, const at::Tensor& gamma,
+                 double alpha, double eps);
+struct DeepNormalGradients {
+  at::Tensor x;
+  NormalGradients gx;
+};
+DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gx,
+                                       const at::Tensor& gamma, const at::Tensor& mean, const at::Tensor& rstd,
+                                       double alpha);
+
 // ---- over groups of channels ---------------------------------------------------------------------------------------
 // x: (batch, channels, …), or of any shape with batch * channels * area elements.
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
                   int64_t area, int64_t groups, double eps);
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups, double eps);
+// With y = swish(group norm).
+Normal group_norm_swish(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
+                        double eps, double scale);
 at::Tensor group_variance(const at::Tensor& x, int64_t groups);
 NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
                                     const at::Tensor& rstd, const at::Tensor& gamma, int64_t batch, int64_t channels,
                                     int64_t area, int64_t groups, Wanted wanted = kAllGradients);
-// With y = swish(group norm).
+NormalGradients group_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
+                                    const at::Tensor& rstd, const at::Tensor& gamma, int64_t groups);
 NormalGradients group_norm_swish_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& mean,
                                           const at::Tensor& rstd, const at::Tensor& gamma, const at::Tensor& beta,
                                           int64_t groups, double scale, Wanted wanted);

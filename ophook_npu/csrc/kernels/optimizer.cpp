@@ -13,6 +13,27 @@ AdamWState adamw(const AdamWState& before, const at::Tensor& grad, const AdamW& 
   return {at::addcdiv(decayed, average, denominator, -how.rate / (1 - how.power1)), average, square, largest};
 }
 
+static AdamWState moments(const AdamWState& before, const at::Tensor& slope, const AdamW& how) {
+  return {wide(before.parameter),
+          wide(before.average) * how.beta1 + slope * (1 - how.beta1),
+          wide(before.square) * how.beta2 + slope.square() * (1 - how.beta2),
+          {}};
+}
+
+AdamWState adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, bool nesterov) {
+  const at::Tensor slope = wide(grad);
+  auto [parameter, m, v, none] = moments(before, slope, how);
+  const double rate = how.rate * std::sqrt(1 - how.power2) / (1 - how.power1);
+  const at::Tensor direction = nesterov ? m * how.beta1 + slope * (1 - how.beta1) : m;
+  return {parameter - rate * direction / (v.sqrt() + how.eps), m, v, {}};
+}
+
+AdamWState bert_adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, double rate) {
+  auto [parameter, m, v, none] = moments(before, wide(grad), how);
+  const at::Tensor direction = m / (v.sqrt() + how.eps);
+  return {parameter - rate * direction - how.rate * how.decay * parameter, m, v, {}};
+}
+
 // A gradient that is not finite leaves 1 in found; all are unscaled.
 void check_and_unscale(const Tensors& grads, const at::Tensor& found, const at::Tensor& inverse_scale) {
   for (const at::Tensor& grad : grads) {

@@ -15,6 +15,11 @@ struct AdamWState {
 };
 AdamWState adamw(const AdamWState& before, const at::Tensor& grad, const AdamW& how);
 
+// The first form of Adam, whose bias correction is part of the rate; `power1` and `power2` as above.
+AdamWState adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, bool nesterov);
+// Without bias correction, as BERT is trained: the step at `rate`, the decay at that of `how`.
+AdamWState bert_adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, double rate);
+
 // ---- whole steps, which write into what they are given ----
 void check_and_unscale(const Tensors& grads, const at::Tensor& found, const at::Tensor& inverse_scale);
 void update_scale(const at::Tensor& scale, const at::Tensor& tracker, const at::Tensor& found, double growth,

@@ -46,4 +46,9 @@ enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an 
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows);
 std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows);
 
+// ---- by a scale for all, or one for each index of the dimension
+// ------------------------------------------------------
+at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,
+                     at::ScalarType result);
+
 }  // namespace sim::quant

@@ -42,4 +42,30 @@ at::Tensor dropped(const at::Tensor& x, const at::Tensor& kept, double keep_prob
   return keep_probability > 0 ? at::where(flags, at::div(wide(x), keep_probability), 0) : at::zeros_like(x);
 }
 
+at::Tensor draw_bytes(at::IntArrayRef sizes, double keep_probability, uint64_t seed, uint64_t offset) {
+  return draw_kept(c10::multiply_integers(sizes), keep_probability, seed, offset).to(at::kByte).reshape(sizes);
+}
+
+void draw_normal(const at::Tensor& out, double mean, double std, const at::Generator& random) {
+  const auto type = at::isIntegralType(out.scalar_type(), true) ? at::kFloat : wide(out).scalar_type();
+  out.copy_(at::empty(out.sizes(), type).normal_(mean, std, random));
+}
+
+void draw_normal(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& std, const at::Generator& random) {
+  auto draw = at::empty(out.sizes(), wide(out).scalar_type()).normal_(0, 1, random);
+  write(out, at::add(at::mul(draw, std), mean));
+}
+
+void draw_exponential(const at::Tensor& out, double lambda, const at::Generator& random) {
+  out.copy_(at::empty(out.sizes(), wide(out).scalar_type()).exponential_(lambda, random));
+}
+
+at::Tensor draw_bernoulli(const at::Tensor& p, at::IntArrayRef sizes, const at::Generator& random) {
+  return at::bernoulli(wide(p).to(at::kFloat).expand(sizes), random);
+}
+
+at::Tensor masked_scaled(const at::Tensor& x, const at::Tensor& mask, double scale) {
+  return at::mul(at::mul(wide(x), mask.reshape(x.sizes())), scale);
+}
+
 }  // namespace sim::kernels

@@ -18,4 +18,18 @@ at::Tensor unpack_bits(const at::Tensor& mask, int64_t first, int64_t elements);
 // x / keep_probability where an element is kept, 0 where not; all are 0 at a probability of 0.
 at::Tensor dropped(const at::Tensor& x, const at::Tensor& kept, double keep_probability);
 
+// A byte for each element of a tensor of this shape: 1 keeps it.
+at::Tensor draw_bytes(at::IntArrayRef sizes, double keep_probability, uint64_t seed, uint64_t offset);
+
+// ---- drawn into a tensor: in float for half types, rounded once; normal numbers for integers as well
+// -----------------
+void draw_normal(const at::Tensor& out, double mean, double std, const at::Generator& random);
+void draw_normal(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& std, const at::Generator& random);
+void draw_exponential(const at::Tensor& out, double lambda, const at::Generator& random);
+// 1 with the probability that the element of p has, which broadcasts to `sizes`.
+at::Tensor draw_bernoulli(const at::Tensor& p, at::IntArrayRef sizes, const at::Generator& random);
+
+// x * mask * scale, the gradient of dropout.
+at::Tensor masked_scaled(const at::Tensor& x, const at::Tensor& mask, double scale);
+
 }  // namespace sim::kernels

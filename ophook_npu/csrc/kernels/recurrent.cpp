@@ -34,6 +34,50 @@ struct Weights {
   at::Tensor x, h, b_x, b_h;
 };
 
+// What the layer before gave: the states of its passes side by side, or the first input.
+template <typename Saved>
+at::Tensor input_of(const at::Tensor& first_input, const std::vector<Saved>& passes, int64_t layer, const Layers& how) {
+  if (layer == 0) return first_input;
+  const size_t base = size_t(layer) * how.ways();
+  const at::Tensor last = wide(passes[base - 1].h);
+  return how.both_ways ? at::cat({wide(passes[base - 2].h), last}, -1) : last;
+}
+
+// Of one pass: of its input, its first state, both weights and both biases.
+struct PassGradients {
+  at::Tensor x, start, w_x, w_h, b_x, b_h;
+};
+
+struct BackwardLayers {
+  at::Tensor x, start;
+  Tensors parameters;
+};
+
+// The layers from the last one, whose output `grad` is of. pass(input, pass, slope) gives the gradients of one, where
+// `slope` is that of what the pass gave.
+template <typename Saved, typename F>
+BackwardLayers backward_layers(const at::Tensor& x, const Tensors& parameters, const at::Tensor& grad,
+                               const std::vector<Saved>& passes, const Layers& how, F pass_backward) {
+  const at::Tensor first_input = time_first(x, how);
+  at::Tensor to_output = time_first(grad, how);
+  Tensors to_start(passes.size()), to_parameters(parameters.size());
+  for (int64_t layer = how.count - 1; layer >= 0; --layer) {
+    const at::Tensor input = input_of(first_input, passes, layer, how);
+    at::Tensor to_input = at::zeros_like(input);
+    for (size_t way = 0; way < how.ways(); ++way) {
+      const size_t pass = size_t(layer) * how.ways() + way, at = pass * how.parameters();
+      const int64_t hidden = parameters[at + 1].size(-1);
+      const PassGradients made = pass_backward(input, pass, to_output.narrow(-1, int64_t(way) * hidden, hidden));
+      to_input.add_(made.x);
+      to_start[pass] = made.start;
+      to_parameters[at] = made.w_x.t(), to_parameters[at + 1] = made.w_h.t();
+      if (how.has_bias) to_parameters[at + 2] = made.b_x, to_parameters[at + 3] = made.b_h;
+    }
+    to_output = to_input;
+  }
+  return {how.batch_first ? to_output.transpose(0, 1) : to_output, at::stack(to_start), to_parameters};
+}
+
 }  // namespace
 
 LstmCell lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cell,
@@ -58,7 +102,7 @@ LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Te
   auto to_gates = at::cat({whole.mul(candidate).mul(bell(input)), whole.mul(input).mul(complement(candidate.square())),
                            whole.mul(wide(cell)).mul(bell(forget)), slope.mul(bounded).mul(bell(output))},
                           -1);
-  return {to_gates, whole.mul(forget)};
+  return {to_gates, whole.mul(forget), to_gates.sum(0)};
 }
 
 LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Tensors& start, const Layers& how) {
@@ -89,40 +133,28 @@ LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& par
                                          const at::Tensor& grad, const at::Tensor& grad_last,
                                          const at::Tensor& grad_last_cell, const std::vector<LstmSaved>& passes,
                                          const Layers& how) {
-  auto first_input = time_first(x, how), to_output = time_first(grad, how);
-  Tensors to_start(passes.size()), to_cell(passes.size()), to_parameters(parameters.size());
-  for (int64_t layer = how.count - 1; layer >= 0; --layer) {
-    const size_t base = size_t(layer) * how.ways();
-    auto input = first_input;
-    if (layer > 0 && how.both_ways) input = at::cat({wide(passes[base - 2].h), wide(passes[base - 1].h)}, -1);
-    else if (layer > 0) input = wide(passes[base - 1].h);
-    auto to_input = at::zeros_like(input);
-    for (size_t way = 0; way < how.ways(); ++way) {
-      const size_t pass = base + way, at = pass * how.parameters();
-      const Weights weights(parameters, pass, how);
-      const int64_t hidden = weights.h.size(0);
-      const LstmSaved& told = passes[pass];
-      const LstmSaved saved{first_state(start, 0, pass, input, hidden),
-                            first_state(start, 1, pass, input, hidden),
-                            wide(told.h),
-                            wide(told.c),
-                            wide(told.i),
-                            wide(told.j),
-                            wide(told.f),
-                            wide(told.o),
-                            wide(told.tanh_c)};
-      auto made = lstm_backward(input, weights.x, weights.h, saved, to_output.narrow(-1, int64_t(way) * hidden, hidden),
-                                of_last_state(grad_last, pass, input, hidden),
-                                of_last_state(grad_last_cell, pass, input, hidden), {}, torchs_gates(way == 1));
-      to_input.add_(made.dx);
-      to_start[pass] = made.dh, to_cell[pass] = made.dc;
-      to_parameters[at] = made.dw_x.t(), to_parameters[at + 1] = made.dw_h.t();
-      if (how.has_bias) to_parameters[at + 2] = to_parameters[at + 3] = made.db;
-    }
-    to_output = to_input;
-  }
-  return {how.batch_first ? to_output.transpose(0, 1) : to_output, at::stack(to_start), at::stack(to_cell),
-          to_parameters};
+  Tensors to_cell(passes.size());
+  const auto whole = backward_layers(
+      x, parameters, grad, passes, how, [&](const at::Tensor& input, size_t pass, const at::Tensor& slope) {
+        const Weights weights(parameters, pass, how);
+        const int64_t hidden = weights.h.size(0);
+        const LstmSaved& told = passes[pass];
+        const LstmSaved saved{first_state(start, 0, pass, input, hidden),
+                              first_state(start, 1, pass, input, hidden),
+                              wide(told.h),
+                              wide(told.c),
+                              wide(told.i),
+                              wide(told.j),
+                              wide(told.f),
+                              wide(told.o),
+                              wide(told.tanh_c)};
+        auto made =
+            lstm_backward(input, weights.x, weights.h, saved, slope, of_last_state(grad_last, pass, input, hidden),
+                          of_last_state(grad_last_cell, pass, input, hidden), {}, torchs_gates(pass % how.ways() == 1));
+        to_cell[pass] = made.dc;
+        return PassGradients{made.dx, made.dh, made.dw_x, made.dw_h, made.db, made.db};
+      });
+  return {whole.x, whole.start, at::stack(to_cell), whole.parameters};
 }
 
 GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::Tensor& start, const Layers& how) {
@@ -152,41 +184,29 @@ GruLayers gru_layers(const at::Tensor& x, const Tensors& parameters, const at::T
 GruLayersGradients gru_layers_backward(const at::Tensor& x, const Tensors& parameters, const Tensors& start,
                                        const at::Tensor& grad, const at::Tensor& grad_last,
                                        const std::vector<GruSaved>& passes, const Layers& how) {
-  auto first_input = time_first(x, how), to_output = time_first(grad, how);
+  const int64_t batch = x.size(how.batch_first ? 0 : 1);
   Tensors states;
   for (const at::Tensor& one : start)
-    if (one.defined()) states.push_back(wide(one).reshape({-1, first_input.size(1), one.size(-1)}));
+    if (one.defined()) states.push_back(wide(one).reshape({-1, batch, one.size(-1)}));
   if (!states.empty()) states = {at::cat(states)};
-  Tensors to_start(passes.size()), to_parameters(parameters.size());
-  for (int64_t layer = how.count - 1; layer >= 0; --layer) {
-    const size_t base = size_t(layer) * how.ways();
-    auto input = first_input;
-    if (layer > 0 && how.both_ways) input = at::cat({wide(passes[base - 2].h), wide(passes[base - 1].h)}, -1);
-    else if (layer > 0) input = wide(passes[base - 1].h);
-    auto to_input = at::zeros_like(input);
-    for (size_t way = 0; way < how.ways(); ++way) {
-      const size_t pass = base + way, at = pass * how.parameters();
-      const Weights weights(parameters, pass, how);
-      const int64_t hidden = weights.h.size(0);
-      auto turned = [&](const at::Tensor& steps) { return way == 1 ? steps.flip(0) : steps; };
-      const GruSaved& told = passes[pass];
-      const GruSaved saved{first_state(states, 0, pass, input, hidden),
-                           turned(wide(told.h)),
-                           turned(wide(told.z)),
-                           turned(wide(told.r)),
-                           turned(wide(told.candidate)),
-                           turned(wide(told.inner_h))};
-      auto made = gru_backward(turned(input), weights.x, weights.h, saved,
-                               turned(to_output.narrow(-1, int64_t(way) * hidden, hidden)),
-                               of_last_state(grad_last, pass, input, hidden), true);
-      to_input.add_(turned(made[4]));
-      to_start[pass] = made[5];
-      to_parameters[at] = made[0].t(), to_parameters[at + 1] = made[1].t();
-      if (how.has_bias) to_parameters[at + 2] = made[2], to_parameters[at + 3] = made[3];
-    }
-    to_output = to_input;
-  }
-  return {how.batch_first ? to_output.transpose(0, 1) : to_output, at::stack(to_start), to_parameters};
+  const auto whole = backward_layers(
+      x, parameters, grad, passes, how, [&](const at::Tensor& input, size_t pass, const at::Tensor& slope) {
+        const Weights weights(parameters, pass, how);
+        const int64_t hidden = weights.h.size(0);
+        const bool reversed = pass % how.ways() == 1;
+        auto turned = [&](const at::Tensor& steps) { return reversed ? steps.flip(0) : steps; };
+        const GruSaved& told = passes[pass];
+        const GruSaved saved{first_state(states, 0, pass, input, hidden),
+                             turned(wide(told.h)),
+                             turned(wide(told.z)),
+                             turned(wide(told.r)),
+                             turned(wide(told.candidate)),
+                             turned(wide(told.inner_h))};
+        auto made = gru_backward(turned(input), weights.x, weights.h, saved, turned(slope),
+                                 of_last_state(grad_last, pass, input, hidden), true);
+        return PassGradients{turned(made[4]), made[5], made[0], made[1], made[2], made[3]};
+      });
+  return {whole.x, whole.start, whole.parameters};
 }
 
 }  // namespace sim::kernels

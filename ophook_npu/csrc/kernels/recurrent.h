@@ -13,7 +13,7 @@ struct LstmCell {
 LstmCell lstm_cell(const at::Tensor& input_gates, const at::Tensor& hidden_gates, const at::Tensor& cell,
                    const at::Tensor& input_bias, const at::Tensor& hidden_bias);
 struct LstmCellGradients {
-  at::Tensor gates, cell;  // of the gates before their activation
+  at::Tensor gates, cell, bias;  // of the gates before their activation
 };
 // A gradient that is absent is 0.
 LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Tensor& grad_cell, const at::Tensor& cell,

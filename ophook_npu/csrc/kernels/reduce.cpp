@@ -12,6 +12,15 @@ at::Tensor product(const at::Tensor& x, int64_t dim, bool keep_dim, at::ScalarTy
   return at::prod(wide(x), dim, keep_dim, widened(result));
 }
 
+// ATen multiplies along one dimension at a time; rounded once, after the last.
+at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims) {
+  at::Tensor out = wide(x);
+  for (int64_t& dim : dims) dim = wrap(dim, x);
+  std::sort(dims.rbegin(), dims.rend());
+  for (const int64_t dim : dims) out = product(out, dim, keep_dims, out.scalar_type());
+  return out;
+}
+
 at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result) {
   return at::cumprod(wide(x), dim, widened(result));
 }
@@ -20,6 +29,41 @@ Deviation deviation(const at::Tensor& x, const Dims& dims, int64_t correction, b
   const auto over = dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims);
   auto [std, mean] = at::std_mean(x, over, at::Scalar(correction), keep_dims);
   return {std, mean};
+}
+
+Extremes extremes(const at::Tensor& x, at::IntArrayRef dims, bool keep_dims) {
+  return {at::amin(x, dims, keep_dims), at::amax(x, dims, keep_dims)};
+}
+
+at::Tensor histogram(const at::Tensor& x, int64_t bins, const at::Scalar& min, const at::Scalar& max) {
+  return at::histc(x.to(at::isIntegralType(x.scalar_type(), false) ? at::kDouble : at::kFloat), bins, min, max);
+}
+
+at::Tensor norm(const at::Tensor& x, double p, const Dims& dims, bool keep_dims, double least) {
+  return at::linalg_vector_norm(x, p, dims, keep_dims).clamp_min(least);
+}
+
+static bool has_root(double p) { return !std::isinf(p) && p != 0; }
+
+at::Tensor power_sum(const at::Tensor& x, double p, const Dims& dims, bool keep_dims) {
+  const at::Tensor norm = at::linalg_vector_norm(x, p, dims, keep_dims);
+  return has_root(p) ? at::pow(norm, p) : norm;
+}
+
+at::Tensor norm_of_power_sum(const at::Tensor& sum, double p, double least) {
+  return (has_root(p) ? at::pow(sum, 1 / p) : sum).clamp_min(least);
+}
+
+// -1 is how infinity is handed over.
+at::Tensor spread_distances_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
+                                     const at::Tensor& distances, double p) {
+  const at::Tensor slope = wide(grad), difference = wide(x1) - wide(x2), distance = wide(distances),
+                   size = difference.abs();
+  at::Tensor out;
+  if (p == 0) out = at::zeros_like(difference);
+  else if (p < 0 || std::isinf(p)) out = slope * difference.sign() * size.ge(distance);
+  else out = slope * difference.sign() * at::pow(size, p - 1) / at::pow(distance, p - 1);
+  return at::where(distance.eq(0) | difference.eq(0), 0, out).sum(-2);
 }
 
 }  // namespace sim::kernels

@@ -7,11 +7,26 @@ namespace sim::kernels {
 
 at::Tensor product(const at::Tensor& x, at::ScalarType result);
 at::Tensor product(const at::Tensor& x, int64_t dim, bool keep_dim, at::ScalarType result);
+at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims);  // over several, in the type that wide() gives
 at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result);
 struct Deviation {
   at::Tensor std, mean;
 };
 Deviation deviation(const at::Tensor& x, const Dims& dims, int64_t correction,
                     bool keep_dims);  // over all where none is named
+struct Extremes {
+  at::Tensor least, most;
+};
+Extremes extremes(const at::Tensor& x, at::IntArrayRef dims, bool keep_dims);
+at::Tensor histogram(const at::Tensor& x, int64_t bins, const at::Scalar& min, const at::Scalar& max);
+
+// ---- norms: over all dimensions where none is named. At an infinite or a zero order there is no root to take
+// ---------
+at::Tensor norm(const at::Tensor& x, double p, const Dims& dims, bool keep_dims, double least);
+at::Tensor power_sum(const at::Tensor& x, double p, const Dims& dims, bool keep_dims);  // the norm to the power of p
+at::Tensor norm_of_power_sum(const at::Tensor& sum, double p, double least);
+// Of the distances of each row of x1 to each row of x2, all spread out as (…, rows 1, rows 2, columns).
+at::Tensor spread_distances_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
+                                     const at::Tensor& distances, double p);
 
 }  // namespace sim::kernels

@@ -113,4 +113,15 @@ Tensors gru_backward(const at::Tensor& x, const at::Tensor& w_x, const at::Tenso
   return {dw_x, dw_h, db_x, db_h, dx, dh};
 }
 
+LstmWeight split_weight(const at::Tensor& weight, int64_t inputs) {
+  const at::Tensor w = wide(weight);
+  return {w.narrow(0, 0, inputs), w.narrow(0, inputs, w.size(0) - inputs)};
+}
+
+at::Tensor joined_weight(const at::Tensor& w_x, const at::Tensor& w_h) { return at::cat({w_x, w_h}); }
+
+at::Tensor first_state(const at::Tensor& given, int64_t batch, int64_t hidden) {
+  return given.defined() ? wide(given).reshape({batch, hidden}) : at::zeros({batch, hidden});
+}
+
 }  // namespace sim::kernels

@@ -17,6 +17,14 @@ struct Lstm {
 // y, h, c, i, j, f, o and tanh(c) of each step.
 Tensors lstm(const at::Tensor& x, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& bias,
              const at::Tensor& mask, at::Tensor h, at::Tensor c, const Lstm& how);
+// A weight whose rows are those of the input, and after them those of the state.
+struct LstmWeight {
+  at::Tensor x, h;
+};
+LstmWeight split_weight(const at::Tensor& weight, int64_t inputs);
+at::Tensor joined_weight(const at::Tensor& w_x, const at::Tensor& w_h);
+// A first state (batch, hidden) from one with more dimensions, in float; zeros where it is absent.
+at::Tensor first_state(const at::Tensor& given, int64_t batch, int64_t hidden);
 struct LstmSaved {
   at::Tensor h0, c0, h, c, i, j, f, o, tanh_c;
 };

@@ -1,5 +1,7 @@
 #include "kernels/scatter.h"
 
+#include "kernels/quant.h"
+
 namespace sim::kernels {
 namespace {
 
@@ -49,6 +51,39 @@ void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
           ends_with(updates.sizes(), indices.sizes().slice(0, indices.dim() - 1), self.sizes().slice(indices.size(-1))),
       "updates ", updates.sizes(), " for slices of ", self.sizes(), " at indices ", indices.sizes());
   self.index_put_(places_of(indices), updates, /*accumulate=*/true);
+}
+
+void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
+  self.index_put_(places_of(indices), updates);
+}
+
+void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {
+  auto starts = indices.to(at::kLong).contiguous();
+  for (int64_t batch = 0; batch < updates.size(0); ++batch) {
+    auto rows = updates.select(0, batch);
+    const int64_t along = wrap(dim, self) - 1;
+    self.select(0, batch).narrow(along, starts.reshape({-1})[batch].item<int64_t>(), rows.size(along)).copy_(rows);
+  }
+}
+
+void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,
+                        const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim) {
+  auto steps = wide(updates).div(wide(scales));
+  if (zero_points.defined()) steps = steps.add(wide(zero_points));
+  put_rows(self, indices, quant::saturated(steps, self), dim);
+}
+
+void put_rows(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates, const at::Tensor& mask,
+              int64_t dim) {
+  const int64_t along = wrap(dim, updates) - 1;
+  auto places = indices.to(at::kLong).reshape({int64_t(list.size()), -1});
+  for (size_t i = 0; i < list.size(); ++i) {
+    const int64_t row = int64_t(i);
+    if (mask.defined() && !mask[row].item<bool>()) continue;
+    auto rows = updates[row];
+    if (places.size(1) == 2) rows = rows.narrow(along, 0, places[row][1].item<int64_t>());
+    list[i].narrow(along, places[row][0].item<int64_t>(), rows.size(along)).copy_(rows);
+  }
 }
 
 ChamferGradients chamfer_backward(const at::Tensor& first, const at::Tensor& second, const at::Tensor& nearest_second,

@@ -10,10 +10,20 @@ at::Tensor expanded_ranges(const at::Tensor& permute, const at::Tensor& input_of
                            int64_t size);
 // The gradient of max_unpool over the last `dims` dimensions.
 at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, int64_t dims);
-// x with updates[i] at the place that the last dimension of indices names.
+// x with updates[i] at the place that the last dimension of indices names, and the same in place.
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
+void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
 void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
+
+// Row b of updates goes to batch b of self, along dim, from the position that indices names.
+void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);
+void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,
+                        const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim);
+// Row i of updates goes to the i-th tensor of the list; indices tell where it begins along dim, or where and how much
+// of it, and a mask which tensors.
+void put_rows(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates, const at::Tensor& mask,
+              int64_t dim);
 
 struct ChamferGradients {
   at::Tensor first, second;

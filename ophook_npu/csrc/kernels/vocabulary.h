@@ -15,6 +15,7 @@ void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor
 void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
              const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
              const at::Tensor& masked_target, const at::Tensor& logits);
+at::Tensor cross_entropy(const at::Tensor& sum, const at::Tensor& predicted);
 at::Tensor probabilities(const at::Tensor& logits, const at::Tensor& max, const at::Tensor& sum);
 void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& mask,
                const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,

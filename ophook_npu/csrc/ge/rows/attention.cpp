@@ -1,6 +1,7 @@
 // Fused attention, rotary position embedding and gated units: what language models use.
 #include "kernels/activation.h"
 #include "kernels/attention.h"
+#include "kernels/inference.h"
 #include "kernels/rotary.h"
 #include "ge/rows/rows.h"
 
@@ -134,7 +135,7 @@ at::Tensor increment(const Args& a) {
   return a.output(0);
 }
 
-// Both in one: a single token goes by increment's way. A batch of length n sees its first n keys.
+// Both in one. A batch of length n sees its first n keys.
 void any_inference_rule(Shaper& s) {
   if (s.count() != 31) throw Refused("a list of keys is not simulated");
   refuse_fed(s, 7, 14, "quantized attention");
@@ -156,32 +157,15 @@ void any_inference_rule(Shaper& s) {
 
 Results any_inference(const Args& a) {
   const std::string layout = layout_of(a);
-  const int64_t heads = a.integer("num_heads"), along = layout == "BNSD" ? 2 : 1, queries = a[0].size(along),
-                keys = a[1].size(along);
-  Settings how{.scale = a.real("scale"),
-               .before = a.integer("pre_tokens"),
-               .after = a.integer("next_tokens"),
-               .sparse_mode = a.integer("sparse_mode")};
-  for (int64_t length : lengths(a, 5))
-    if (length != queries) throw Refused("queries of different lengths are not simulated");
-  if (queries == 1) {
-    attention::check_one_token(a[0], {a[1]}, {a[2]}, layout, heads, key_heads_of(a), a.output(0));
-    attention::one_token(a[0], {a[1]}, {a[2]}, a[3], a[4], lengths(a, 6), layout, heads, how.scale, a.output(0));
-    return {a.output(0), a.output(1)};
-  }
-  at::Tensor mask = a[4];
-  if (const Dims seen = lengths(a, 6); !seen.empty()) {
-    if (how.sparse_mode != 0)
-      throw Refused("lengths of keys with sparse mode " + std::to_string(how.sparse_mode) + " are not simulated");
-    if (seen.size() != 1 && static_cast<int64_t>(seen.size()) != a[0].size(0))
-      throw Refused(std::to_string(seen.size()) + " lengths for " + a.describe(0));
-    const at::Tensor unseen = at::arange(keys, at::kLong).ge(at::tensor(seen, at::kLong).reshape({-1, 1, 1, 1}));
-    mask = attention::given(mask) ? unseen.logical_or(mask.dim() == 3 ? mask.unsqueeze(1) : mask)
-                                  : unseen.expand({-1, 1, queries, keys});
-  }
-  attention::check(a[0], a[1], a[2], layout, heads, how, a.output(0));
-  attention::key_heads_fit(a[0], a[1], a[2], layout, heads, key_heads_of(a));
-  attention::forward(a[0], a[1], a[2], a[3], {}, mask, layout, heads, how, {}, {}, a.output(0));
+  const int64_t heads = a.integer("num_heads"), key_heads = key_heads_of(a);
+  const Settings how{.scale = a.real("scale"),
+                     .before = a.integer("pre_tokens"),
+                     .after = a.integer("next_tokens"),
+                     .sparse_mode = a.integer("sparse_mode")};
+  const Dims query_lengths = lengths(a, 5), key_lengths = lengths(a, 6);
+  inference::check_inference(a[0], {a[1]}, {a[2]}, layout, query_lengths, key_lengths, {}, a[4], heads, key_heads, how);
+  inference::attend_sequences(a[0], a[1], a[2], {}, {}, a[3], a[4], layout, query_lengths, key_lengths, {}, heads,
+                              key_heads, how, a.output(0), {});
   return {a.output(0), a.output(1)};
 }
 

@@ -46,11 +46,11 @@ void box_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
-at::Tensor four(const Args& a, const char* attr, float otherwise) {
+std::vector<float> four(const Args& a, const char* attr, float otherwise) {
   std::vector<float> values = a.reals(attr);
   if (values.empty()) values.assign(4, otherwise);
   if (values.size() != 4) throw Refused(std::string(attr) + " needs 4 values");
-  return at::tensor(values);
+  return values;
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ void nms_rule(Shaper& s) {
   s.out(2, kUint8, known({(*boxes)[0]}));
 }
 Results nms(const Args& a) {
-  return {a[0].narrow(1, 0, 5), at::arange(a[0].size(0), at::kInt),
-          kernels::unsuppressed(a[0], a.real("iou_threshold")).to(at::kByte)};
+  auto [boxes, places, mask] = kernels::suppressed(a[0], a.real("iou_threshold"));
+  return {boxes, places, mask};
 }
 
 // ---- targets --------------------------------------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+// Operators of one element or of several in one place: arithmetic, comparison, logic, activations.
 #include "ge/rows/rows.h"
 #include "kernels/activation.h"
 #include "kernels/arithmetic.h"
@@ -54,33 +55,13 @@ void bitcast(Shaper& s) {
   s.out(type, s.shape(0));
 }
 
-at::Tensor exponential(const Args& a) {
-  at::Tensor x = a[0] * a.real("scale") + a.real("shift");
-  double base = a.real("base");
-  return base > 0 ? at::pow(base, x) : at::exp(x);
-}
-
-at::Tensor logarithm(const Args& a) {
-  at::Tensor y = at::log(a[0] * a.real("scale") + a.real("shift"));
-  double base = a.real("base");
-  return base > 0 ? y / std::log(base) : y;
-}
-
-at::Tensor elu(const Args& a) { return at::elu(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale")); }
-
-// Eight signs a byte, the first in the lowest bit: a set bit is a number that is not negative. (size, bytes / size)
+// (size, bytes / size)
 void sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
   int64_t size = s.integer("size"), bytes = x ? ((*x)[0] + 7) / 8 : 0;
   if (x && (x->size() != 1 || size <= 0 || bytes % size))
     throw Refused(s.describe(0) + " does not pack into " + std::to_string(size) + " rows");
   s.out(kUint8, known({size, x ? bytes / size : static_cast<int64_t>(ge_unknown_dim)}));
-}
-at::Tensor powers_of_two() { return at::tensor({1, 2, 4, 8, 16, 32, 64, 128}, at::kByte); }
-at::Tensor sign_bits(const Args& a) {
-  at::Tensor set = a[0].ge(0).to(at::kByte), whole = at::zeros({a.output(0).numel() * 8}, at::kByte);
-  whole.narrow(0, 0, set.numel()).copy_(set);
-  return (whole.reshape({-1, 8}) * powers_of_two()).sum(1).to(at::kByte).reshape(a.output(0).sizes());
 }
 void from_sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
@@ -89,17 +70,6 @@ void from_sign_bits_rule(Shaper& s) {
     throw Refused(s.describe(0) + " does not unpack into " + std::to_string(size) + " rows");
   s.out(static_cast<int32_t>(s.integer("dtype")),
         known({size, x ? (*x)[0] * 8 / size : static_cast<int64_t>(ge_unknown_dim)}));
-}
-at::Tensor from_sign_bits(const Args& a) {
-  at::Tensor set = a[0].unsqueeze(-1).bitwise_and(powers_of_two()).ne(0);
-  return (set.to(a.out_dtype()) * 2 - 1).reshape(a.output(0).sizes());
-}
-
-// In place of its input, which shares memory with the output.
-at::Tensor write(const Args& a, const at::Tensor& value) {
-  at::Tensor out = a.output(0);
-  out.copy_(value);
-  return out;
 }
 
 // Indices of both widths meet in what torchair computes of shapes; the result has the wider.
@@ -126,10 +96,8 @@ const Family elementwise_rows = {
     ROW(Add, BINARY, arithmetic, at::add(a[0], a[1])),
     ROW(Sub, BINARY, arithmetic, at::sub(a[0], a[1])),
     ROW(Mul, BINARY, arithmetic, at::mul(a[0], a[1])),
-    ROW(Div, BINARY, broadcast,
-        at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1])),
-    ROW(RealDiv, BINARY, broadcast,
-        at::isIntegralType(a.out_dtype(), true) ? at::div(a[0], a[1], "trunc") : at::div(a[0], a[1])),
+    ROW(Div, BINARY, broadcast, kernels::quotient(a[0], a[1], a.out_dtype())),
+    ROW(RealDiv, BINARY, broadcast, kernels::quotient(a[0], a[1], a.out_dtype())),
     ROW(FloorDiv, BINARY, broadcast, at::div(a[0], a[1], "floor")),
     ROW(TruncateDiv, BINARY, broadcast, at::div(a[0], a[1], "trunc")),
     ROW(FloorMod, BINARY, broadcast, kernels::remainder(a[0], a[1])),
@@ -137,7 +105,7 @@ const Family elementwise_rows = {
     ROW(Pow, BINARY, broadcast, at::pow(a[0], a[1])),
     ROW(Maximum, BINARY, broadcast, at::maximum(a[0], a[1])),
     ROW(Minimum, BINARY, broadcast, at::minimum(a[0], a[1])),
-    ROW(SquaredDifference, BINARY, broadcast, at::square(at::sub(a[0], a[1]))),
+    ROW(SquaredDifference, BINARY, broadcast, kernels::squared_difference(a[0], a[1])),
     ROW(Atan2, BINARY, broadcast, at::atan2(a[0], a[1])),
     ROW(Xlogy, BINARY, broadcast, at::xlogy(a[0], a[1])),
     ROW(Equal, BINARY, compare, at::eq(a[0], a[1])),
@@ -155,14 +123,14 @@ const Family elementwise_rows = {
     ROW(Muls, "x -> y | value:Float", same, at::mul(a[0], a.real("value"))),
     ROW(Adds, "x -> y | value:Float", same, at::add(a[0], a.real("value"))),
     ROW(Axpy, "x1 x2 -> y | alpha:Float", broadcast, at::add(a[0], a[1], a.real("alpha"))),
-    ROW(AxpyV2, "x1 x2 alpha -> y", broadcast, at::add(a[0], at::mul(a[1], a[2]))),
-    ROW(Sxpy, "x1 x2 alpha? -> y", broadcast, at::sub(a[0], a.has(2) ? at::mul(a[1], a[2]) : a[1])),
+    ROW(AxpyV2, "x1 x2 alpha -> y", broadcast, kernels::scaled_sum(a[0], a[1], a[2])),
+    ROW(Sxpy, "x1 x2 alpha? -> y", broadcast, kernels::scaled_difference(a[0], a[1], a[2])),
     ROW(Addcmul, "input_data x1 x2 value -> y", broadcast, kernels::addcmul(a[0], a[1], a[2], a[3])),
     ROW(Addcdiv, "input_data x1 x2 value -> y", broadcast, kernels::addcdiv(a[0], a[1], a[2], a[3])),
     ROW(Lerp, "start end weight -> y", broadcast, at::lerp(a[0], a[1], a[2])),
     ROW(ClipByValue, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2])),
     ROW(ClipByValueV2, "x clip_value_min clip_value_max -> y", broadcast, at::clamp(a[0], a[1], a[2])),
-    ROW(AddN, "x* -> y | N:Int", broadcast, at::sum(at::stack(at::broadcast_tensors(a.tensors(0, a.count()))), 0)),
+    ROW(AddN, "x* -> y | N:Int", broadcast, kernels::sum_of_all(a.tensors(0, a.count()))),
     ROW(Select, "condition x1 x2 -> y", select, at::where(a[0], a[1], a[2])),
     ROW(SelectV2, "condition then else -> result", select, at::where(a[0], a[1], a[2])),
     ROW(MaskedFill, "x mask value -> y", masked, at::where(a[1], a[2].to(a[0].scalar_type()), a[0])),
@@ -171,13 +139,15 @@ const Family elementwise_rows = {
     ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),
     ROW(Identity, UNARY, same, a[0]),
     ROW(TensorMove, UNARY, same, a[0]),
-    ROW(Assign, "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", same, write(a, a[1])),
+    ROW(Assign, "ref value -> ref | validate_shape:Bool=true use_locking:Bool=false", same, a[1]),
     ROW(ZerosLike, UNARY, same, at::zeros_like(a[0])),
     ROW(OnesLike, UNARY, same, at::ones_like(a[0])),
     ROW(Abs, UNARY, same, at::abs(a[0])),
     ROW(Neg, UNARY, same, at::neg(a[0])),
-    ROW(Exp, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, exponential(a)),
-    ROW(Log, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating, logarithm(a)),
+    ROW(Exp, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,
+        kernels::exponential(a[0], a.real("base"), a.real("scale"), a.real("shift"))),
+    ROW(Log, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,
+        kernels::logarithm(a[0], a.real("base"), a.real("scale"), a.real("shift"))),
     ROW(Log1p, UNARY, floating, at::log1p(a[0])),
     ROW(Expm1, UNARY, floating, at::expm1(a[0])),
     ROW(Sqrt, UNARY, floating, at::sqrt(a[0])),
@@ -212,7 +182,8 @@ const Family elementwise_rows = {
     ROW(Gelu, UNARY, same, at::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
     ROW(GeluV2, "x -> y | approximate:String=none", same, at::gelu(a[0], a.text("approximate"))),
     ROW(Swish, "x -> y | scale:Float=1.0", same, kernels::swish(a[0], a.real("scale"))),
-    ROW(Elu, "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same, elu(a)),
+    ROW(Elu, "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same,
+        at::elu(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"))),
     ROW(LeakyRelu, "x -> y | negative_slope:Float=0.0", same, at::leaky_relu(a[0], a.real("negative_slope"))),
     ROW(HardSwish, UNARY, same, at::hardswish(a[0])),
     ROW(Mish, UNARY, same, at::mish(a[0])),
@@ -246,8 +217,7 @@ const Family elementwise_rows = {
     ROW(RightShift, "x y -> z", integral, at::bitwise_right_shift(a[0], a[1])),
     ROW(NanToNum, "x -> y | nan:Float=0.0 posinf:Float=0.0 neginf:Float=0.0", same,
         at::nan_to_num(a[0], a.real("nan"), a.real("posinf"), a.real("neginf"))),
-    ROW(ThresholdV2, "x threshold value? -> y", same,
-        at::where(a[0].gt(a[1]), a[0], a.has(2) ? a[2].to(a[0].scalar_type()) : at::zeros({}, a[0].options()))),
+    ROW(ThresholdV2, "x threshold value? -> y", same, kernels::thresholded(a[0], a[1], a[2])),
     ROW(LeakyReluGrad, "gradients features -> backprops | negative_slope:Float=0.0", broadcast,
         at::leaky_relu_backward(a[0], a[1], a.real("negative_slope"), false)),
     ROW(EluGradV2,
@@ -260,8 +230,9 @@ const Family elementwise_rows = {
     {"PReluGrad", "grads features weights -> dx da", prelu_grad_rule, prelu_grad},
     ROW(FastGelu, UNARY, same, kernels::fast_gelu(a[0])),
     ROW(FastGeluGrad, "dy x -> z", broadcast, kernels::fast_gelu_backward(a[0], a[1])),
-    ROW(SignBitsPack, "x -> y | size:Int", sign_bits_rule, sign_bits(a)),
-    ROW(SignBitsUnpack, "x -> y | size:Int dtype:Int=0", from_sign_bits_rule, from_sign_bits(a)),
+    ROW(SignBitsPack, "x -> y | size:Int", sign_bits_rule, kernels::sign_bits(a[0], a.output(0).sizes())),
+    ROW(SignBitsUnpack, "x -> y | size:Int dtype:Int=0", from_sign_bits_rule,
+        kernels::from_sign_bits(a[0], a.output(0).sizes(), a.out_dtype())),
 };
 
 }  // namespace sim::ge_table

@@ -1,5 +1,7 @@
 // Tensors made from shapes and values: filling, repeating, padding.
 #include "ge/rows/rows.h"
+#include "kernels/index.h"
+#include "kernels/shape.h"
 
 namespace sim::ge_table {
 namespace {
@@ -9,9 +11,6 @@ void shape_of(Shaper& s) {
   s.out(static_cast<int32_t>(s.integer("dtype")), Dims{shape ? rank_of(shape) : static_cast<int64_t>(ge_unknown_dim)});
 }
 void scalar_int(Shaper& s) { s.out(s.knows("dtype") ? static_cast<int32_t>(s.integer("dtype")) : kInt32, Dims{}); }
-
-// Reads only the shape of its input, whose values need not be there.
-at::Tensor dims(const Args& a) { return at::tensor(*a.shape(0), at::kLong).to(a.out_dtype()); }
 
 void fill(Shaper& s) { s.out(s.dtype(1), shape_from(s, 0)); }
 void broadcast_to(Shaper& s) {
@@ -64,11 +63,13 @@ void pad(Shaper& s) {
   }
   s.out(s.dtype(0), shape);
 }
-at::Tensor padded(const Args& a) {
-  a.only("mode", "constant");
-  Dims given = a.need(1), reversed;  // ATen starts at the last dimension
-  for (size_t i = given.size() / 2; i-- > 0;) reversed.insert(reversed.end(), {given[2 * i], given[2 * i + 1]});
-  return at::constant_pad_nd(a[0], reversed, a.has(2) ? a[2].item() : at::Scalar(0));
+void constant_pad(Shaper& s) {
+  s.only("mode", "constant");
+  pad(s);
+}
+void mirror_pad(Shaper& s) {
+  if (const std::string mode = s.text("mode"); mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
+  pad(s);
 }
 
 // torchair computes the gradient of a selection in such memory and relies on zeros.
@@ -79,54 +80,28 @@ void lin_space(Shaper& s) {
   s.out(s.dtype(0), known({count ? count->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
 }
 
-// ATen reflects the last dimensions of a tensor with batch and channels in front.
-at::Tensor mirrored(const Args& a) {
-  const std::string mode = a.text("mode");
-  if (mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
-  const Dims given = a.need(1);
-  Dims reversed;
-  size_t last = given.size() / 2, first = 0;
-  while (first < last && !given[2 * first] && !given[2 * first + 1]) ++first;
-  if (first == last) return a[0];
-  for (size_t i = last; i-- > first;) reversed.insert(reversed.end(), {given[2 * i], given[2 * i + 1]});
-  at::Tensor x = a[0].flatten(0, static_cast<int64_t>(first) - (first ? 1 : 0));
-  if (!first) x = x.unsqueeze(0);
-  return at::pad(x.unsqueeze(0), reversed, "reflect").reshape(a.output(0).sizes());
-}
-
-// value[i] goes to the ranges start[i, j] <= k < end[i, j] of the last axes: j counts along the first axis.
-at::Tensor filled_ranges(const Args& a) {
-  int64_t axis = wrap(a.integer("axis"), a[0].dim());
-  at::Tensor out = a[0].clone(), start = a[1].to(at::kLong), end = a[2].to(at::kLong);
-  for (int64_t i = 0; i < start.size(0); ++i)
-    for (int64_t j = 0; j < start.size(1); ++j) {
-      at::Tensor part = axis == a[0].dim() - 1 && axis > 0 ? out[j] : out;
-      int64_t along = part.dim() == out.dim() ? axis : axis - 1, from = start[i][j].item<int64_t>(),
-              to = end[i][j].item<int64_t>();
-      part.narrow(along, from, to - from).fill_(a[3][i]);
-    }
-  return out;
-}
-
 }  // namespace
 
 const Family fill_rows = {
-    ROW(Shape, "x -> y | dtype:Int=3", shape_of, dims(a)),
+    // of the input these three read only the shape: its values need not be there
+    ROW(Shape, "x -> y | dtype:Int=3", shape_of, at::tensor(*a.shape(0), at::kLong).to(a.out_dtype())),
     ROW(Size, "x -> y | dtype:Int=3", scalar_int,
         at::scalar_tensor(c10::multiply_integers(*a.shape(0)), a.out_dtype())),
     ROW(Rank, "x -> y", scalar_int, at::scalar_tensor(static_cast<int64_t>(a.shape(0)->size()), a.out_dtype())),
     ROW(Empty, "shape -> y | dtype:Int=3 init:Bool=false", empty, at::zeros(a.need(0), a.out_dtype())),
     ROW(LinSpace, "start stop num -> output", lin_space,
         at::linspace(a[0].item(), a[1].item(), a.need(2).at(0), a.out_dtype())),
-    ROW(MirrorPad, "x paddings -> y | mode:String", pad, mirrored(a)),
+    ROW(MirrorPad, "x paddings -> y | mode:String", mirror_pad, kernels::reflected(a[0], a.need(1))),
     ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
     ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
     ROW(Expand, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
     ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
     ROW(Range, "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype())),
-    ROW(Pad, "x paddings -> y", pad, padded(a)),
-    ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same, filled_ranges(a)),
-    ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", pad, padded(a)),
+    ROW(Pad, "x paddings -> y", pad, kernels::padded(a[0], a.need(1), 0)),
+    ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same,
+        kernels::range_filled(a[0], a[1], a[2], a[3], a.integer("axis"))),
+    ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", constant_pad,
+        kernels::padded(a[0], a.need(1), a.has(2) ? a[2].item() : at::Scalar(0))),
     ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
     ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),

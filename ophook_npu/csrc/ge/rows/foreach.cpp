@@ -37,9 +37,11 @@ Results each(const Args& a, size_t lists, F f) {
   return out;
 }
 
-Results powers_of(const Args& a) {
+// The number comes before its one list.
+template <typename F>
+Results each_after_scalar(const Args& a, F f) {
   Results out;
-  for (size_t i = 1; i < a.count(); ++i) out.push_back(at::pow(number_of(a[0]), a[i]));
+  for (size_t i = 1; i < a.count(); ++i) out.push_back(f(number_of(a[0]), a[i]));
   return out;
 }
 
@@ -73,7 +75,10 @@ const Family foreach_rows = {
     EACH(PowScalar, WITH_NUMBER, 1, at::pow(x[0], n)),
     EACH(PowScalarList, WITH_NUMBERS, 1, at::pow(x[0], n)),
     EACH(PowList, "x1* x2* -> y*", 2, at::pow(x[0], x[1])),
-    {"ForeachPowScalarAndTensor", "scalar x* -> y*", each_after_scalar_rule, powers_of},
+    {"ForeachPowScalarAndTensor", "scalar x* -> y*", each_after_scalar_rule,
+     [](const Args& a) {
+       return each_after_scalar(a, [](const at::Scalar& n, const at::Tensor& x) { return at::pow(n, x); });
+     }},
     EACH(AddcdivScalar, "x1* x2* x3* scalar -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], n)),
     EACH(AddcdivScalarList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], n)),
     EACH(AddcdivList, "x1* x2* x3* scalars -> y*", 3, kernels::list_addcdiv(x[0], x[1], x[2], n)),

@@ -1,13 +1,14 @@
 // Parts of a tensor: slices, gathering and scattering by index.
 #include "ge/rows/rows.h"
+#include "kernels/index.h"
+#include "kernels/scatter.h"
+#include "kernels/shape.h"
 
 namespace sim::ge_table {
 namespace {
 
 // ---- slicing ----------------------------------------------------------------------------------------------------
-struct Slice {
-  int64_t axis, begin, end, step;
-};
+using kernels::Slice;
 
 void refuse_masks(const Call& call) {
   for (const char* mask : {"ellipsis_mask", "new_axis_mask"})
@@ -39,7 +40,7 @@ std::vector<Slice> slices(const Call& call, const Dims& shape, bool with_axes) {
 Dims shrunk(const Call& call, const std::vector<Slice>& all) {
   Dims out;
   for (size_t i = 0; i < all.size(); ++i)
-    if (call.integer("shrink_axis_mask") >> i & 1) out.push_back(all[i].axis);
+    if (call.integer("shrink_axis_mask") >> i & 1) out.push_back(all[i].dim);
   std::sort(out.rbegin(), out.rend());
   return out;
 }
@@ -55,7 +56,7 @@ void strided(Shaper& s, bool with_axes) {
   std::vector<Slice> all = slices(s, *shape, with_axes);
   Dims out = *shape;
   for (const Slice& one : all) {
-    int64_t& dim = out[static_cast<size_t>(one.axis)];
+    int64_t& dim = out[static_cast<size_t>(one.dim)];
     dim = dim < 0 ? dim : (one.end - one.begin + one.step - 1) / one.step;
   }
   for (int64_t axis : shrunk(s, all)) out.erase(axis);
@@ -65,11 +66,8 @@ void strided_slice(Shaper& s) { strided(s, false); }
 void strided_slice_v2(Shaper& s) { strided(s, true); }
 
 at::Tensor sliced(const Args& a, bool with_axes) {
-  at::Tensor out = a[0];
-  std::vector<Slice> all = slices(a, out.sizes().vec(), with_axes);
-  for (const Slice& one : all) out = out.slice(one.axis, one.begin, one.end, one.step);
-  for (int64_t axis : shrunk(a, all)) out = out.squeeze(axis);
-  return out;
+  const std::vector<Slice> all = slices(a, a[0].sizes().vec(), with_axes);
+  return kernels::sliced(a[0], all, shrunk(a, all));
 }
 
 void slice_rule(Shaper& s) {
@@ -84,14 +82,6 @@ void slice_rule(Shaper& s) {
     shape = all_unknown(shape);
   }
   s.out(s.dtype(0), shape);
-}
-
-at::Tensor slice_of(const Args& a) {
-  at::Tensor out = a[0];
-  Dims offsets = a.need(1);
-  for (size_t i = 0; i < offsets.size(); ++i)
-    out = out.narrow(static_cast<int64_t>(i), offsets[i], a.output(0).size(static_cast<int64_t>(i)));
-  return out;
 }
 
 // ---- indexing ---------------------------------------------------------------------------------------------------
@@ -111,26 +101,13 @@ void gather_along(Shaper& s, const Values& axis) {
 void gather(Shaper& s) { gather_along(s, Dims{0}); }
 void gather_v2(Shaper& s) { gather_along(s, s.values(2)); }
 
-at::Tensor gathered(const Args& a, int64_t axis) {
-  at::Tensor indices = a[1].to(at::kLong);
-  axis = wrap(axis, a[0].dim());
-  int64_t dim = a[0].size(axis);
-  at::Tensor flat = indices.reshape({-1});
-  if (flat.numel() && (flat.min().item<int64_t>() < -dim || flat.max().item<int64_t>() >= dim))
-    throw Refused(c10::str("an index is out of range for axis ", axis, " of ", a.describe(0)));
-  flat = at::where(flat.lt(0), flat + dim, flat);
-  return a[0].index_select(axis, flat).reshape(a.output(0).sizes());
-}
-
 void gather_elements(Shaper& s) { s.out(s.dtype(0), s.shape(1)); }
 
-at::Tensor scattered(const Args& a) {
-  std::string reduction = a.text("reduction");
-  at::Tensor out = a[0].clone(), indices = a[1].to(at::kLong);
-  int64_t axis = a.integer("axis");
-  if (reduction == "none") return out.scatter(axis, indices, a[2]);
-  if (reduction == "add") return out.scatter_add(axis, indices, a[2]);
-  throw Refused("reduction '" + reduction + "' is not simulated");
+// As kernels::scattered numbers them.
+int64_t reduction_of(const Args& a) {
+  const std::string name = a.text("reduction");
+  if (name != "none" && name != "add") throw Refused("reduction '" + name + "' is not simulated");
+  return name == "add";
 }
 
 // indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices
@@ -158,13 +135,12 @@ void index_by_tensor(Shaper& s) {
   out.insert(out.begin() + static_cast<int64_t>(neighbours ? first : 0), index->begin(), index->end());
   s.out(s.dtype(0), out);
 }
-at::Tensor indexed_by_tensor(const Args& a) {
-  Dims mask = a.integers("indices_mask");
-  c10::List<std::optional<at::Tensor>> indices;
+// An index for each dimension of the mask, undefined where it is not indexed.
+Tensors masked_indices(const Args& a) {
+  Tensors indices;
   size_t next = 1;
-  for (int64_t taken : mask)
-    indices.push_back(taken ? std::optional<at::Tensor>(a[next++].to(at::kLong)) : std::nullopt);
-  return at::index(a[0], indices);
+  for (int64_t taken : a.integers("indices_mask")) indices.push_back(taken ? a[next++].to(at::kLong) : at::Tensor());
+  return indices;
 }
 
 void embedding_grad(Shaper& s) {
@@ -183,32 +159,16 @@ void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
 }
 void one_hot(Shaper& s) { one_hot_rule(s, s.values(1), 2); }
 void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth")}, 1); }
-at::Tensor hot(const Args& a, int64_t depth, size_t values) {
-  at::Tensor is = a[0].to(at::kLong).unsqueeze(-1).eq(at::arange(depth, at::kLong));
-  return at::where(is, a[values], a[values + 1]).movedim(-1, a.integer("axis"));
-}
-
 // ---- a view of the input's elements, which lie one behind the other ------------------------------------------------
 void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
 at::Tensor strided_view(const Args& a) {
   const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
   if (stride.size() != size.size() || offset.size() != 1)
     throw Refused("size and stride have one length, the offset is one number");
-  int64_t last = offset[0];
-  for (size_t i = 0; i < size.size(); ++i) last += (size[i] - 1) * stride[i];
-  if (c10::multiply_integers(size) && (offset[0] < 0 || last < 0 || last >= a[0].numel()))
-    throw Refused("its view leaves " + a.describe(0));
-  return a[0].as_strided(size, stride, offset[0]);
+  return kernels::strided_view(a[0], size, stride, offset[0]);
 }
 
 void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1)); }
-
-// The last dimension of indices names places in the first dimensions of var.
-at::Tensor scattered_rows(const Args& a) {
-  c10::List<std::optional<at::Tensor>> places;
-  for (const at::Tensor& place : a[1].to(at::kLong).unbind(-1)) places.push_back(place);
-  return at::index_put(a[0], places, a[2]);
-}
 
 }  // namespace
 
@@ -216,30 +176,35 @@ at::Tensor scattered_rows(const Args& a) {
 const Family index_rows = {
     ROW(StridedSlice, "x begin end strides -> y | " STRIDED_MASKS, strided_slice, sliced(a, false)),
     ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, sliced(a, true)),
-    ROW(Slice, "x offsets size -> y", slice_rule, slice_of(a)),
+    ROW(Slice, "x offsets size -> y", slice_rule, kernels::cut_out(a[0], a.need(1), a.output(0).sizes())),
 
     ROW(Gather,
         "x indices -> y | validate_indices:Bool=true batch_dims:Int=0 is_preprocessed:Bool=false "
         "negative_index_support:Bool=false",
-        gather, gathered(a, 0)),
+        gather, kernels::taken(a[0], 0, a[1])),
     ROW(GatherV2, "x indices axis -> y | batch_dims:Int=0 is_preprocessed:Bool=false negative_index_support:Bool=false",
-        gather_v2, gathered(a, a.need(2).at(0))),
+        gather_v2, kernels::taken(a[0], a.need(2).at(0), a[1])),
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
         at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
-    ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same, scattered(a)),
-    ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor, indexed_by_tensor(a)),
+    ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same,
+        kernels::scattered(a[0], a.integer("axis"), a[1], a[2], reduction_of(a))),
+    ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor,
+        kernels::indexed(a[0], masked_indices(a))),
     ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false",
         embedding_grad,
-        at::embedding_dense_backward(a[0], a[1].to(at::kLong), a.integer("num_weights"), a.integer("padding_idx"),
-                                     a.flag("scale_grad_by_freq"))),
+        kernels::embedding_backward(a[0], a[1], a.integer("num_weights"), a.integer("padding_idx"),
+                                    a.flag("scale_grad_by_freq"))),
     ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", same,
-        at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a.has(3) ? at::mul(a[2], a[3]) : a[2])),
+        at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
     ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
-    ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same, scattered_rows(a)),
-    ROW(OneHotD, "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr, hot(a, a.integer("depth"), 1)),
-    ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot, hot(a, a.need(1).at(0), 2)),
+    ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same,
+        kernels::scattered_slices(a[0], a[1], a[2])),
+    ROW(OneHotD, "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr,
+        kernels::one_hot(a[0], a.integer("depth"), a[1], a[2], a.integer("axis"))),
+    ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot,
+        kernels::one_hot(a[0], a.need(1).at(0), a[2], a[3], a.integer("axis"))),
 };
 
 }  // namespace sim::ge_table

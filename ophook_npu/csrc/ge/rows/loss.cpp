@@ -2,6 +2,7 @@
 #include "ge/rows/rows.h"
 #include "kernels/gated.h"
 #include "kernels/loss.h"
+#include "kernels/reduce.h"
 
 namespace sim::ge_table {
 namespace {
@@ -62,16 +63,6 @@ void norm_rule(Shaper& s) {
   }
   s.out(s.dtype(0), shape);
 }
-at::Tensor power_sum(const Args& a) {
-  double p = norm_order(a);
-  at::Tensor norm = at::linalg_vector_norm(a[0], p, a.integers("axes"), a.flag("keepdim"));
-  return std::isinf(p) || p == 0 ? norm : at::pow(norm, p);
-}
-at::Tensor root(const Args& a) {
-  double p = norm_order(a);
-  return (std::isinf(p) || p == 0 ? a[0] : at::pow(a[0], 1 / p)).clamp_min(a.real("epsilon"));
-}
-
 // ---- distances of each row of x1 to each row of x2, spread out as (…, rows 1, rows 2, columns) --------------------
 void cdist_grad_rule(Shaper& s) {
   Shape shape = s.shape(1);
@@ -79,17 +70,6 @@ void cdist_grad_rule(Shaper& s) {
   if (shape) shape->erase(rank_of(shape) - 2);
   s.out(s.dtype(1), shape);
 }
-at::Tensor cdist_grad(const Args& a) {
-  double p = a.real("p");
-  at::Tensor grad = wide(a[0]), difference = wide(a[1]) - wide(a[2]), distance = wide(a[3]), size = difference.abs();
-  at::Tensor out;
-  if (p == 0) out = at::zeros_like(difference);
-  else if (p < 0 || std::isinf(p))
-    out = grad * difference.sign() * size.ge(distance);  // -1 is how infinity is handed over
-  else out = grad * difference.sign() * at::pow(size, p - 1) / at::pow(distance, p - 1);
-  return at::where(distance.eq(0) | difference.eq(0), 0, out).sum(-2);
-}
-
 }  // namespace
 
 const Family loss_rows = {
@@ -103,9 +83,11 @@ const Family loss_rows = {
         "reduction:String=mean zero_infinity:Bool=false",
         ctc_grad_rule, ctc_grad(a)),
     ROW(LpNormReduceV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_rule,
-        power_sum(a)),
-    ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same, root(a)),
-    ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule, cdist_grad(a)),
+        kernels::power_sum(a[0], norm_order(a), a.integers("axes"), a.flag("keepdim"))),
+    ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same,
+        kernels::norm_of_power_sum(a[0], norm_order(a), a.real("epsilon"))),
+    ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
+        kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),
 };
 
 }  // namespace sim::ge_table

@@ -1,4 +1,6 @@
+// Products of matrices and of batches of them.
 #include "ge/rows/rows.h"
+#include "kernels/matmul.h"
 
 namespace sim::ge_table {
 namespace {
@@ -44,15 +46,12 @@ void matmul_shape(Shaper& s) {
 
 void batch_shape(Shaper& s) { s.out(s.dtype(0), product(s, "adj_x1", "adj_x2")); }
 
-at::Tensor multiply(const Args& a, const char* first, const char* second) {
-  at::Tensor x = a.flag(first) ? a[0].transpose(-1, -2) : a[0];
-  at::Tensor y = a.flag(second) ? a[1].transpose(-1, -2) : a[1];
-  if (a.has(2) && x.dim() == 2 && y.dim() == 2) return at::addmm(a[2].to(x.scalar_type()), x, y);
-  at::Tensor out = at::matmul(x, y);
-  return a.has(2) ? at::add(out, a[2].to(out.scalar_type())) : out;
+at::Tensor matmul(const Args& a) {
+  return kernels::product_of(a[0], a[1], a[2], a.flag("transpose_x1"), a.flag("transpose_x2"));
 }
-at::Tensor matmul(const Args& a) { return multiply(a, "transpose_x1", "transpose_x2"); }
-at::Tensor batch_matmul(const Args& a) { return multiply(a, "adj_x1", "adj_x2"); }
+at::Tensor batch_matmul(const Args& a) {
+  return kernels::product_of(a[0], a[1], a[2], a.flag("adj_x1"), a.flag("adj_x2"));
+}
 
 }  // namespace
 

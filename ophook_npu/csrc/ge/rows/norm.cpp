@@ -1,7 +1,6 @@
 // Normalisation over batches, groups and rows, forward and backward.
 #include "core/sim.h"
 #include "ge/rows/rows.h"
-#include "kernels/activation.h"
 #include "kernels/norm.h"
 
 namespace sim::ge_table {
@@ -32,7 +31,7 @@ Results batch_norm(const Args& a) {
   const bool training = a.flag("is_training");
   auto [y, mean, variance, saved_mean, rstd] =
       kernels::batch_norm(a[0], a[1], a[2], a[3], a[4], training, a.real("momentum"), a.real("epsilon"));
-  if (!training) return {y, mean, variance, at::zeros_like(a.output(3)), at::zeros_like(a.output(4))};
+  if (!training) return {y, mean, variance, a.output(3).zero_(), a.output(4).zero_()};
   return {y, mean, variance, saved_mean, saves_variance() ? kernels::batch_variance(a[0]) : rstd};
 }
 
@@ -53,28 +52,20 @@ void batch_norm_grad_rule(Shaper& s) {
 
 Results batch_norm_grad(const Args& a) {
   const double epsilon = a.real("epsilon");
-  const at::Tensor rstd = saves_variance() ? at::rsqrt(wide(a[6]) + epsilon) : a[6];
+  const at::Tensor rstd = saves_variance() ? kernels::inverse_root(a[6], epsilon) : a[6];
   auto [x, weight, bias] =
       kernels::batch_norm_backward(a[0], a[1], a[2], a[3], a[4], a[5], rstd, a.flag("is_training"), epsilon);
   return {x, weight, bias};
 }
 
 // The gradient in two operators: the sums for weight and bias, then the input's from them.
-at::Tensor inverse_root(const Args& a, size_t variance) { return at::rsqrt(wide(a[variance]) + a.real("epsilon")); }
 void sums_rule(Shaper& s) {
   for (size_t i : {0, 1}) s.out(i, kFloat, s.shape(2));
 }
 
 Results sums(const Args& a) {
-  const auto [sum, product_sum] = kernels::batch_gradient_sums(a[0], a[1], a[2]);
-  return {product_sum * inverse_root(a, 3), sum};
-}
-
-// The sum for the weight is that of products with (x - mean) rstd.
-at::Tensor from_sums(const Args& a) {
-  const at::Tensor rstd = inverse_root(a, 6);
-  const double count = static_cast<double>(a[0].numel()) / static_cast<double>(std::max<int64_t>(a[0].size(1), 1));
-  return kernels::batch_gradient_from_sums(a[0], a[1], a[5], rstd, a[4], a[3], wide(a[2]) / rstd, count);
+  const auto found = kernels::batch_gradient_sums(a[0], a[1], a[2], kernels::inverse_root(a[3], a.real("epsilon")));
+  return {found.weight, found.bias};
 }
 
 // ---- over groups of channels --------------------------------------------------------------------------------------
@@ -101,8 +92,8 @@ Results group_norm_rstd(const Args& a) {
   return {y, mean, rstd};
 }
 Results group_norm_silu(const Args& a) {
-  auto [y, mean, rstd] = over_groups(a);
-  return {kernels::swish(y, 1), mean, rstd};
+  auto [y, mean, rstd] = kernels::group_norm_swish(a[0], a[1], a[2], a.integer("num_groups"), a.real("eps"), 1);
+  return {y, mean, rstd};
 }
 
 void group_norm_grad_rule(Shaper& s) {
@@ -110,10 +101,7 @@ void group_norm_grad_rule(Shaper& s) {
   for (size_t i : {1, 2}) s.out(i, s.dtype(4), s.shape(4));
 }
 Results group_norm_grad(const Args& a) {
-  const int64_t batch = a[3].size(0), channels = a[3].size(1),
-                area = a[3].numel() / std::max<int64_t>(batch * channels, 1);
-  auto [x, gamma, beta] =
-      kernels::group_norm_backward(a[0], a[3], a[1], a[2], a[4], batch, channels, area, a.integer("num_groups"));
+  auto [x, gamma, beta] = kernels::group_norm_backward(a[0], a[3], a[1], a[2], a[4], a.integer("num_groups"));
   return {x, gamma, beta};
 }
 
@@ -162,8 +150,7 @@ void add_rms_norm_rule(Shaper& s) {
   s.out(cast + 2, s.dtype(0), sum);
 }
 Results add_rms_norm(const Args& a) {
-  const at::Tensor sum = wide(a[0]) + wide(a[1]);
-  auto [y, mean, rstd] = kernels::rms_norm(sum, a[2], a.real("epsilon"));
+  auto [y, mean, rstd, sum] = kernels::add_rms_norm(a[0], a[1], a[2], a.real("epsilon"));
   return {y, rstd, sum};
 }
 Results add_rms_norm_cast(const Args& a) {
@@ -190,9 +177,9 @@ const Family norm_rows = {
      sums_rule, sums},
     ROW(BNTrainingReduceGrad,
         "grads x diff_scale diff_offset scale batch_mean batch_variance -> y | epsilon:Float=0.0001", same,
-        from_sums(a)),
+        kernels::batch_gradient_from_parameters(a[0], a[1], a[5], a[6], a[4], a[2], a[3], a.real("epsilon"))),
     ROW(BNInferGrad, "grads scale batch_variance -> x_backprop | epsilon:Float=0.0001", same,
-        wide(a[0]) * along(wide(a[1]) * inverse_root(a, 2), a[0], 1)),
+        kernels::inference_backward(a[0], a[1], a[2], a.real("epsilon"))),
 
     {"GroupNorm", "x gamma beta -> y mean variance | " GROUP_NORM("0.0001"), group_norm_rule, group_norm_variance},
     {"GroupNormV2", "x gamma beta -> y mean rstd | " GROUP_NORM("0.00001"), group_norm_rule, group_norm_rstd},

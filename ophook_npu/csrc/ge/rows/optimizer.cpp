@@ -11,20 +11,12 @@ void step(Shaper& s) {
 
 double value(const Args& a, size_t input) { return wide(a[input]).item<double>(); }
 
-struct Moments {
-  at::Tensor m, v;
-};
-Moments moments(const Args& a, double beta1, double beta2, const at::Tensor& grad) {
-  return {wide(a[1]) * beta1 + grad * (1 - beta1), wide(a[2]) * beta2 + grad.square() * (1 - beta2)};
-}
+Results after(const kernels::AdamWState& state) { return {state.parameter, state.average, state.square}; }
 
 // var m v beta1_power beta2_power lr beta1 beta2 epsilon grad
 Results adam(const Args& a) {
-  at::Tensor grad = wide(a[9]);
-  double beta1 = value(a, 6), rate = value(a, 5) * std::sqrt(1 - value(a, 4)) / (1 - value(a, 3));
-  auto [m, v] = moments(a, beta1, value(a, 7), grad);
-  at::Tensor direction = a.flag("use_nesterov") ? m * beta1 + grad * (1 - beta1) : m;
-  return {wide(a[0]) - rate * direction / (v.sqrt() + value(a, 8)), m, v};
+  const kernels::AdamW how{value(a, 5), value(a, 6), value(a, 7), 0, value(a, 8), value(a, 3), value(a, 4)};
+  return after(kernels::adam({a[0], a[1], a[2], {}}, a[9], how, a.flag("use_nesterov")));
 }
 
 // var m v beta1_power beta2_power lr weight_decay beta1 beta2 epsilon grad; the powers are those before this step
@@ -34,10 +26,10 @@ void adam_w_rule(Shaper& s) {
 }
 Results adam_w(const Args& a) {
   const double beta1 = value(a, 7), beta2 = value(a, 8);
-  const auto after = kernels::adamw({a[0], a[1], a[2], {}}, a[10],
-                                    {value(a, 5), beta1, beta2, value(a, 6), value(a, 9), value(a, 3) * beta1,
-                                     value(a, 4) * beta2, a.flag("maximize")});
-  return {after.parameter, after.average, after.square};
+  const kernels::AdamW how{
+      value(a, 5),       beta1, beta2, value(a, 6), value(a, 9), value(a, 3) * beta1, value(a, 4) * beta2,
+      a.flag("maximize")};
+  return after(kernels::adamw({a[0], a[1], a[2], {}}, a[10], how));
 }
 
 // var m v lr beta1 beta2 epsilon grad max_grad_norm global_grad_norm weight_decay step_size: without bias correction,
@@ -51,11 +43,8 @@ void adam_v2_rule(Shaper& s) {
 }
 Results adam_v2(const Args& a) {
   if (value(a, 8) > 0) throw Refused("max_grad_norm above 0 is not simulated");
-  double lr = value(a, 3), decay = value(a, 10);
-  auto [m, v] = moments(a, value(a, 4), value(a, 5), wide(a[7]));
-  at::Tensor var = wide(a[0]), direction = m / (v.sqrt() + value(a, 6));
-  double rate = a.text("adam_mode") == "mbart_adam" ? value(a, 11) : lr;
-  return {var - rate * direction - lr * decay * var, m, v};
+  const kernels::AdamW how{value(a, 3), value(a, 4), value(a, 5), value(a, 10), value(a, 6), 0, 0};
+  return after(kernels::bert_adam({a[0], a[1], a[2], {}}, a[7], how, value(a, a.text("adam_mode") == "adam" ? 3 : 11)));
 }
 
 }  // namespace

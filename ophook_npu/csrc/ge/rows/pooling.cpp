@@ -1,5 +1,6 @@
 // Pooling and resizing of planes, (batch, channels, height, width).
 #include "ge/rows/rows.h"
+#include "kernels/pooling.h"
 
 namespace sim::ge_table {
 namespace {
@@ -30,26 +31,13 @@ void average_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 
-std::optional<int64_t> divisor(const Args& a) {
-  const int64_t given = a.integer("divisor_override");
-  return given ? std::optional<int64_t>(given) : std::nullopt;
-}
-
-at::Tensor average(const Args& a) {
-  return at::avg_pool2d(wide(a[0]), spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2),
-                        a.flag("ceil_mode"), !a.flag("exclusive"), divisor(a));
+kernels::Window average_window(const Args& a) {
+  return {2, spatial(a, 2, "ksize", 1), spatial(a, 2, "strides", 1), equal_pads(a, 2), {}, a.flag("ceil_mode")};
 }
 
 void average_grad_rule(Shaper& s) {
   average_attrs(s);
   s.out(s.dtype(1), shape_from(s, 0));
-}
-
-at::Tensor average_grad(const Args& a) {
-  const at::Tensor grad = wide(a[1]);
-  return at::avg_pool2d_backward(grad, at::empty(a.need(0), grad.options()), spatial(a, 2, "ksize", 1),
-                                 spatial(a, 2, "strides", 1), equal_pads(a, 2), a.flag("ceil_mode"),
-                                 !a.flag("exclusive"), divisor(a));
 }
 
 void adaptive_grad_rule(Shaper& s) {
@@ -97,18 +85,18 @@ void max_rule(Shaper& s) {
   s.out(1, index_dtype(s), shape);
 }
 
-// The argmax is the place in its plane, as ATen tells it. Only the operator's own gradient reads it: on the device its
-// layout is private.
-Results maxima(const Args& a) {
-  auto [y, places] = at::max_pool2d_with_indices(wide(a[0]), of_window(a, "ksize"), of_window(a, "strides"),
-                                                 of_window(a, "pads"), of_window(a, "dilation"), a.flag("ceil_mode"));
-  return {y, places};
+kernels::Window max_window(const Args& a) {
+  return {2,
+          of_window(a, "ksize"),
+          of_window(a, "strides"),
+          of_window(a, "pads"),
+          of_window(a, "dilation"),
+          a.flag("ceil_mode")};
 }
-
-at::Tensor maxima_grad(const Args& a) {
-  return at::max_pool2d_with_indices_backward(wide(a[1]), wide(a[0]), of_window(a, "ksize"), of_window(a, "strides"),
-                                              of_window(a, "pads"), of_window(a, "dilation"), a.flag("ceil_mode"),
-                                              a[2].to(at::kLong));
+// Only the operator's own gradient reads the argmax: on the device its layout is private.
+Results maxima(const Args& a) {
+  auto [y, places] = kernels::maxima(a[0], max_window(a));
+  return {y, places};
 }
 
 // ---- resizing ---------------------------------------------------------------------------------------------------
@@ -129,10 +117,10 @@ void nearest_rule(Shaper& s) {
   resize_rule(s);
 }
 
-at::Tensor nearest_grad(const Args& a) {
-  Dims before = a[0].sizes().vec(), size = a.need(1);
-  std::copy(size.begin(), size.end(), before.last(size.size()));
-  return at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), before);
+Dims resized(const Args& a) {
+  Dims sizes = a[0].sizes().vec(), size = a.need(1);
+  std::copy(size.begin(), size.end(), sizes.last(size.size()));
+  return sizes;
 }
 
 }  // namespace
@@ -142,27 +130,32 @@ const Family pooling_rows = {
         "x -> y | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED pads:ListInt={0,0,0,0} "
         "data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false exclusive:Bool=true "
         "divisor_override:Int=0",
-        average_rule, average(a)),
+        average_rule, kernels::average(a[0], average_window(a), !a.flag("exclusive"), a.integer("divisor_override"))),
     ROW(AdaptiveAvgPool2d, "x -> y | output_size:ListInt", adaptive_rule,
-        at::_adaptive_avg_pool2d(wide(a[0]), a.integers("output_size"))),
+        kernels::adaptive_average(a[0], a.integers("output_size"))),
     ROW(AvgPoolV2Grad,
         "orig_input_shape input_grad -> out_grad | ksize:ListInt strides:ListInt padding_mode:String=CALCULATED "
         "pads:ListInt={0,0,0,0} data_format:String=NCHW global_pooling:Bool=false ceil_mode:Bool=false "
         "exclusive:Bool=true divisor_override:Int=0",
-        average_grad_rule, average_grad(a)),
+        average_grad_rule,
+        kernels::average_backward(a[1], a.need(0), average_window(a), !a.flag("exclusive"),
+                                  a.integer("divisor_override"))),
     ROW(AdaptiveAvgPool2dGrad, "input_grad -> output_grad | orig_input_shape:ListInt", adaptive_grad_rule,
-        at::_adaptive_avg_pool2d_backward(wide(a[0]), at::empty(a.integers("orig_input_shape"), wide(a[0]).options()))),
+        kernels::adaptive_average_backward(a[0], a.integers("orig_input_shape"))),
 
 #define MAX_POOL \
   "ksize:ListInt strides:ListInt pads:ListInt dtype:Int=3 dilation:ListInt={1,1,1,1} ceil_mode:Bool=false"
     {"MaxPoolWithArgmaxV1", "x -> y argmax | " MAX_POOL, max_rule, maxima},
     {"MaxPoolWithArgmaxV3", "x -> y argmax | " MAX_POOL " data_format:String=NCHW", max_rule, maxima},
-    ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, same, maxima_grad(a)),
-    ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", same, maxima_grad(a)),
+    ROW(MaxPoolGradWithArgmaxV1, "x grad argmax -> y | " MAX_POOL, same,
+        kernels::maxima_backward(a[1], a[0], max_window(a), a[2])),
+    ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", same,
+        kernels::maxima_backward(a[1], a[0], max_window(a), a[2])),
 
 #define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
     ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
-    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule, nearest_grad(a)),
+    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
+        at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), resized(a))),
 };
 
 }  // namespace sim::ge_table

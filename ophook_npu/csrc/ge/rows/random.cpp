@@ -10,9 +10,8 @@ void mask_rule(Shaper& s) { s.out(kUint8, std::nullopt); }
 
 // The same seeds give the same mask, as on the device.
 at::Tensor byte_mask(const Args& a) {
-  auto seed = static_cast<uint64_t>(a.integer("seed")), offset = static_cast<uint64_t>(a.integer("seed2"));
-  at::Tensor out = a.output(0);
-  return kernels::draw_kept(out.numel(), *a.number(1), seed, offset).to(at::kByte).reshape(out.sizes());
+  return kernels::draw_bytes(a.output(0).sizes(), *a.number(1), static_cast<uint64_t>(a.integer("seed")),
+                             static_cast<uint64_t>(a.integer("seed2")));
 }
 
 void dropout_rule(Shaper& s) {
@@ -49,10 +48,6 @@ void drawn_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), sha
 at::Generator stream(const Args& a, size_t seed, size_t offset) {
   return kernels::generator(last_number(a[seed]), last_number(a[offset]));
 }
-at::Tensor bernoulli(const Args& a) {
-  const at::Tensor probability = wide(a[1]).expand(a.need(0));
-  return at::rand(a.need(0), stream(a, 2, 3), at::kFloat).lt(probability).to(a.out_dtype());
-}
 void permutation_rule(Shaper& s) {
   const Values n = s.values(0);
   s.out(static_cast<int32_t>(s.integer("dtype")), known({n ? n->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
@@ -68,7 +63,8 @@ const Family random_rows = {
         at::rand(a.need(0), stream(a, 1, 2), at::kFloat)),
     ROW(StatelessRandomNormalV2, "shape key counter alg -> y | dtype:Type=0", drawn_rule,
         at::randn(a.need(0), stream(a, 1, 2), at::kFloat)),
-    ROW(StatelessBernoulli, "shape prob seed offset -> y | dtype:Type=0", drawn_rule, bernoulli(a)),
+    ROW(StatelessBernoulli, "shape prob seed offset -> y | dtype:Type=0", drawn_rule,
+        kernels::draw_bernoulli(a[1], a.need(0), stream(a, 2, 3)).to(a.out_dtype())),
     ROW(StatelessRandperm, "n seed offset -> y | layout:Int=0 dtype:Type=9", permutation_rule,
         at::randperm(a.need(0).at(0), stream(a, 1, 2), at::kLong)),
     ROW(DropOutDoMaskV3, "x mask keep_prob -> y", dropout_rule, dropout(a)),

@@ -32,22 +32,11 @@ void reduce_bool(Shaper& s) {
   reduce(s);
 }
 
+// Without axes nothing is reduced.
 template <typename F>
 at::Tensor over_axes(const Args& a, F reduce_axes) {
   Dims axes = a.need(1);
   return axes.empty() || a[0].dim() == 0 ? a[0] : reduce_axes(a[0], axes, a.flag("keep_dims"));
-}
-
-// ATen reduces by product, any and all one axis at a time.
-template <typename F>
-at::Tensor one_by_one(const Args& a, F reduce_axis) {
-  return over_axes(a, [&](at::Tensor x, Dims axes, bool keep) {
-    x = wide(x);  // rounded once, after the last axis
-    for (int64_t& axis : axes) axis = wrap(axis, x.dim());
-    std::sort(axes.rbegin(), axes.rend());
-    for (int64_t axis : axes) x = reduce_axis(x, axis, keep);
-    return x;
-  });
 }
 
 // ---- axes as an attribute; none means all ------------------------------------------------------------------------
@@ -58,14 +47,6 @@ Dims all_or(const Call& call, const char* attr, const Shape& shape) {
   return axes;
 }
 void reduce_attr(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.integers("axes"), s.flag("keep_dims"))); }
-at::Tensor product(const Args& a) {
-  at::Tensor out = wide(a[0]);  // rounded once, after the last axis
-  Dims axes = a.integers("axes");
-  for (int64_t& axis : axes) axis = wrap(axis, out.dim());
-  std::sort(axes.rbegin(), axes.rend());
-  for (int64_t axis : axes) out = kernels::product(out, axis, a.flag("keep_dims"), out.scalar_type());
-  return out;
-}
 void mean_cast(Shaper& s) {
   const auto dtype = static_cast<int32_t>(s.integer("dtype"));
   s.out(dtype == ge_absent ? s.dtype(0) : dtype, reduced(s.shape(0), s.values(1), s.flag("keep_dims")));
@@ -106,11 +87,12 @@ void arg_with_value(Shaper& s) {
   s.out(1, s.dtype(0), shape);
 }
 
-Results extremum(const Args& a, bool largest) {
-  int64_t axis = a.integer("dimension");
-  bool keep = a.flag("keep_dims");
-  auto [values, indices] = largest ? at::max(a[0], axis, keep) : at::min(a[0], axis, keep);
-  return {indices, values};
+// ATen tells the value first.
+Results place_and_value(const std::tuple<at::Tensor, at::Tensor>& found) {
+  return {std::get<1>(found), std::get<0>(found)};
+}
+Results value_and_place(const std::tuple<at::Tensor, at::Tensor>& found) {
+  return {std::get<0>(found), std::get<1>(found)};
 }
 
 void softmax_shape(Shaper& s) {
@@ -125,10 +107,6 @@ int64_t only_axis(const Args& a, const char* attr = "axes") {
   if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
   return axes[0];
 }
-
-at::Tensor softmax_grad(const Args& a) { return kernels::softmax_backward(a[1], a[0], only_axis(a)); }
-
-at::Tensor log_softmax_grad(const Args& a) { return kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis")); }
 
 // y like x; mean and rstd over the normalised dimensions, which stay as 1.
 void layer_norm_shape(Shaper& s) {
@@ -178,16 +156,6 @@ void topk_shape(Shaper& s) {
   s.out(1, kInt32, shape);
 }
 
-Results topk(const Args& a) {
-  auto [values, indices] = at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted"));
-  return {values, indices};
-}
-
-Results sort(const Args& a) {
-  auto [values, indices] = at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending"));
-  return {values, indices};
-}
-
 // ---- losses -----------------------------------------------------------------------------------------------------
 int64_t reduction_of(const Call& call) {
   std::string name = call.text("reduction");
@@ -218,30 +186,21 @@ at::Tensor nll_grad(const Args& a) {
 }  // namespace
 
 #define REDUCE "x axes -> y | keep_dims:Bool=false"
+#define REDUCE_MEAN REDUCE " noop_with_empty_axes:Bool=true"
+#define OVER_AXES(...) \
+  over_axes(a, [](const at::Tensor& x, [[maybe_unused]] const Dims& axes, bool keep) { return __VA_ARGS__; })
 const Family reduce_rows = {
-    ROW(ReduceSum, REDUCE, reduce,
-        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes,
-                        bool keep) { return at::sum(x, axes, keep, x.scalar_type()); })),
-    ROW(ReduceMean, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true", reduce,
-        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); })),
-    ROW(ReduceMax, REDUCE, reduce,
-        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amax(x, axes, keep); })),
-    ROW(ReduceMin, REDUCE, reduce,
-        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amin(x, axes, keep); })),
-    ROW(ReduceProd, REDUCE, reduce,
-        one_by_one(a, [](const at::Tensor& x, int64_t axis,
-                         bool keep) { return kernels::product(x, axis, keep, x.scalar_type()); })),
-    ROW(ReduceAny, REDUCE, reduce_bool,
-        one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::any(x, axis, keep); })),
-    ROW(ReduceAll, REDUCE, reduce_bool,
-        one_by_one(a, [](const at::Tensor& x, int64_t axis, bool keep) { return at::all(x, axis, keep); })),
-    ROW(ReduceProdD, "x -> y | axes:ListInt keep_dims:Bool=false", reduce_attr, product(a)),
-    ROW(ReduceMeanWithCast, "x axes -> y | keep_dims:Bool=false noop_with_empty_axes:Bool=true dtype:Type=28",
-        mean_cast,
-        over_axes(a, [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); })),
-    ROW(ReduceLogSumExp, REDUCE, reduce,
-        over_axes(a,
-                  [](const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::logsumexp(x, axes, keep); })),
+    ROW(ReduceSum, REDUCE, reduce, OVER_AXES(at::sum(x, axes, keep, x.scalar_type()))),
+    ROW(ReduceMean, REDUCE_MEAN, reduce, OVER_AXES(at::mean(x, axes, keep))),
+    ROW(ReduceMeanWithCast, REDUCE_MEAN " dtype:Type=28", mean_cast, OVER_AXES(at::mean(x, axes, keep))),
+    ROW(ReduceMax, REDUCE, reduce, OVER_AXES(at::amax(x, axes, keep))),
+    ROW(ReduceMin, REDUCE, reduce, OVER_AXES(at::amin(x, axes, keep))),
+    ROW(ReduceProd, REDUCE, reduce, OVER_AXES(kernels::product(x, axes, keep))),
+    ROW(ReduceProdD, "x -> y | axes:ListInt keep_dims:Bool=false", reduce_attr,
+        kernels::product(a[0], a.integers("axes"), a.flag("keep_dims"))),
+    ROW(ReduceAny, REDUCE, reduce_bool, OVER_AXES(at::any(x, axes, keep))),
+    ROW(ReduceAll, REDUCE, reduce_bool, OVER_AXES(at::all(x, axes, keep))),
+    ROW(ReduceLogSumExp, REDUCE, reduce, OVER_AXES(at::logsumexp(x, axes, keep))),
     {"ReduceStdV2", "x -> std mean | dim:ListInt={} correction:Int=1 keepdim:Bool=false is_mean_out:Bool=true",
      std_rule, deviation_and_mean},
     ROW(ReduceStdWithMean,
@@ -249,19 +208,20 @@ const Family reduce_rows = {
         "correction:Int=1",
         std_rule, deviation_from(a)),
     ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
-        at::linalg_vector_norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"))
-            .clamp_min(a.real("epsilon"))),
+        kernels::norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"), a.real("epsilon"))),
     ROW(ArgMaxV2, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0))),
     ROW(ArgMin, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0))),
     {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
-     [](const Args& a) { return extremum(a, true); }},
+     [](const Args& a) { return place_and_value(at::max(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
     {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
-     [](const Args& a) { return extremum(a, false); }},
+     [](const Args& a) { return place_and_value(at::min(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
     ROW(SoftmaxV2, "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape,
         at::softmax(a[0], only_axis(a), a.out_dtype())),
     ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a))),
-    ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same, softmax_grad(a)),
-    ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same, log_softmax_grad(a)),
+    ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same,
+        kernels::softmax_backward(a[1], a[0], only_axis(a))),
+    ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same,
+        kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis"))),
     {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape,
      layer_norm},
     {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
@@ -271,8 +231,14 @@ const Family reduce_rows = {
     {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
     ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
         same, nll_grad(a)),
-    {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape, sort},
-    {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape, topk},
+    {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape,
+     [](const Args& a) {
+       return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending")));
+     }},
+    {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape,
+     [](const Args& a) {
+       return value_and_place(at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted")));
+     }},
     ROW(SortV2, "x -> y | axis:Int=-1 descending:Bool=false", same,
         std::get<0>(at::sort(a[0], a.integer("axis"), a.flag("descending")))),
     ROW(Cumprod, "x axis -> y | exclusive:Bool=false reverse:Bool=false", plain_scan,

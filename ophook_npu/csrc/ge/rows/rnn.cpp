@@ -32,10 +32,6 @@ bool backwards(const Call& call) {
   return direction == "REDIRECTIONAL";
 }
 
-at::Tensor state(const Args& a, size_t input, int64_t batch, int64_t hidden) {
-  return a.has(input) ? wide(a[input]).reshape({batch, hidden}) : at::zeros({batch, hidden});
-}
-
 // ---- LSTM -------------------------------------------------------------------------------------------------------
 // Where the gates i, j (the cell candidate, also called c), f and o stand.
 std::array<int64_t, 4> gate_places(const Call& call) {
@@ -74,18 +70,16 @@ at::Tensor mask_of(const Args& a, size_t input) {
 
 Results lstm(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, const at::Tensor& bias, size_t h0_at) {
   const int64_t batch = a[0].size(1), hidden = w_h.size(0);
-  return kernels::lstm(wide(a[0]), w_x, w_h, bias, mask_of(a, h0_at - 1), state(a, h0_at, batch, hidden),
-                       state(a, h0_at + 1, batch, hidden), {gate_places(a), backwards(a), a.real("forget_bias")});
+  return kernels::lstm(wide(a[0]), w_x, w_h, bias, mask_of(a, h0_at - 1), kernels::first_state(a[h0_at], batch, hidden),
+                       kernels::first_state(a[h0_at + 1], batch, hidden),
+                       {gate_places(a), backwards(a), a.real("forget_bias")});
 }
 
 Results dynamic_rnn(const Args& a) {
-  at::Tensor w = wide(a[1]);
-  int64_t inputs = a[0].size(2);
-  return lstm(a, w.narrow(0, 0, inputs), w.narrow(0, inputs, w.size(0) - inputs), wide(a[2]), 4);
+  const auto [w_x, w_h] = kernels::split_weight(a[1], a[0].size(2));
+  return lstm(a, w_x, w_h, wide(a[2]), 4);
 }
-Results dynamic_rnn_v2(const Args& a) {
-  return lstm(a, wide(a[1]), wide(a[2]), a.has(3) ? wide(a[3]) : at::Tensor(), 5);
-}
+Results dynamic_rnn_v2(const Args& a) { return lstm(a, wide(a[1]), wide(a[2]), wide(a[3]), 5); }
 
 // The saved values stand in the same order in both operators' inputs, from `y` at `y_at` on.
 kernels::LstmGradients lstm_backward(const Args& a, const at::Tensor& w_x, const at::Tensor& w_h, size_t y_at,
@@ -93,7 +87,7 @@ kernels::LstmGradients lstm_backward(const Args& a, const at::Tensor& w_x, const
   at::Tensor x = wide(a[0]);
   if (x.dim() == 2) x = x.unsqueeze(0);  // of a cell
   const int64_t batch = x.size(1), hidden = w_h.size(0);
-  auto start = [&](size_t input) { return state(a, input, batch, hidden); };
+  auto start = [&](size_t input) { return kernels::first_state(a[input], batch, hidden); };
   auto saved = [&](size_t place) { return wide(a[y_at + place]); };
   return kernels::lstm_backward(
       x, w_x, w_h,
@@ -108,10 +102,9 @@ Results shaped(const Args& a, Results results) {
 }
 
 Results dynamic_rnn_grad(const Args& a) {
-  at::Tensor w = wide(a[1]);
-  int64_t inputs = a[0].size(2);
-  auto grads = lstm_backward(a, w.narrow(0, 0, inputs), w.narrow(0, inputs, w.size(0) - inputs), 3, 16);
-  return shaped(a, {at::cat({grads.dw_x, grads.dw_h}), grads.db, grads.dx, grads.dh, grads.dc});
+  const auto [w_x, w_h] = kernels::split_weight(a[1], a[0].size(2));
+  auto grads = lstm_backward(a, w_x, w_h, 3, 16);
+  return shaped(a, {kernels::joined_weight(grads.dw_x, grads.dw_h), grads.db, grads.dx, grads.dh, grads.dc});
 }
 Results dynamic_rnn_v2_grad(const Args& a) {
   auto grads = lstm_backward(a, wide(a[1]), wide(a[2]), 3, 16);
@@ -155,9 +148,8 @@ void gru_rule(Shaper& s) {
 
 Results gru(const Args& a) {
   if (a.has(5) && a[5].numel() > 1) throw Refused("seq_length is not simulated");
-  auto given = [&](size_t input) { return a.has(input) ? wide(a[input]) : at::Tensor(); };
-  return kernels::gru(wide(a[0]), wide(a[1]), wide(a[2]), given(3), given(4), state(a, 6, a[0].size(1), a[2].size(0)),
-                      reset_first(a));
+  return kernels::gru(wide(a[0]), wide(a[1]), wide(a[2]), wide(a[3]), wide(a[4]),
+                      kernels::first_state(a[6], a[0].size(1), a[2].size(0)), reset_first(a));
 }
 
 void gru_grad_rule(Shaper& s) {
@@ -169,10 +161,10 @@ void gru_grad_rule(Shaper& s) {
 
 Results gru_grad(const Args& a) {
   const int64_t batch = a[0].size(1), hidden = a[2].size(0);
-  return shaped(a, kernels::gru_backward(
-                       wide(a[0]), wide(a[1]), wide(a[2]),
-                       {state(a, 4, batch, hidden), wide(a[5]), wide(a[8]), wide(a[9]), wide(a[10]), wide(a[11])},
-                       wide(a[6]), state(a, 7, batch, hidden), reset_first(a)));
+  return shaped(a, kernels::gru_backward(wide(a[0]), wide(a[1]), wide(a[2]),
+                                         {kernels::first_state(a[4], batch, hidden), wide(a[5]), wide(a[8]), wide(a[9]),
+                                          wide(a[10]), wide(a[11])},
+                                         wide(a[6]), kernels::first_state(a[7], batch, hidden), reset_first(a)));
 }
 
 }  // namespace

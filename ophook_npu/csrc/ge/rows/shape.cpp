@@ -1,5 +1,6 @@
 // The same elements in another shape, joining and splitting.
 #include "ge/rows/rows.h"
+#include "kernels/shape.h"
 
 namespace sim::ge_table {
 namespace {
@@ -118,11 +119,6 @@ void confusion_transpose(Shaper& s) {
   for (int64_t axis : perm) out.push_back(shape[static_cast<size_t>(wrap(axis, static_cast<int64_t>(shape.size())))]);
   s.out(s.dtype(0), out);
 }
-at::Tensor confused(const Args& a) {
-  Dims shape = a.integers("shape"), perm = a.integers("perm");
-  return a.flag("transpose_first") ? a[0].permute(perm).reshape(shape) : a[0].reshape(shape).permute(perm);
-}
-
 // ---- joining and splitting --------------------------------------------------------------------------------------
 void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   require_same_dtype(s, first, last);
@@ -219,25 +215,13 @@ void split_sizes(Shaper& s) {
   }
 }
 
-// Consecutive parts of the input along an axis, as long as the outputs.
-Results parts(const Args& a, size_t data, int64_t axis, size_t count) {
-  Results out;
-  int64_t start = 0;
-  axis = wrap(axis, a[data].dim());
-  for (size_t i = 0; i < count; ++i) {
-    int64_t length = a.output(i).size(axis);
-    out.push_back(a[data].narrow(axis, start, length));
-    start += length;
-  }
+// What the rule made of the outputs along an axis.
+Dims lengths(const Args& a, int64_t axis) {
+  Dims out;
+  for (size_t i = 0; i < a.outputs(); ++i) out.push_back(a.output(i).size(axis));
   return out;
 }
-
-at::Tensor joined(const Args& a, size_t last, int64_t axis) {
-  Tensors parts = a.tensors(0, last);
-  for (at::Tensor& part : parts)
-    if (part.dim() == 0) part = part.unsqueeze(0);
-  return at::cat(parts, axis);
-}
+Results parts(const Args& a, size_t data, int64_t axis) { return kernels::split(a[data], lengths(a, axis), axis); }
 
 }  // namespace
 
@@ -250,18 +234,19 @@ const Family shape_rows = {
     ROW(Transpose, "x perm -> y", transpose, a[0].permute(a.need(1))),
     ROW(TransposeD, "x -> y | perm:ListInt", transpose_attr, a[0].permute(a.integers("perm"))),
     ROW(Permute, "x -> y | order:ListInt={0}", permute_attr, a[0].permute(a.integers("order"))),
-    ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat, joined(a, a.count() - 1, a.need(a.count() - 1).at(0))),
-    ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr, joined(a, a.count(), a.integer("concat_dim"))),
+    ROW(ConcatV2, "x* concat_dim -> y | N:Int=1", concat,
+        kernels::joined(a.tensors(0, a.count() - 1), a.need(a.count() - 1).at(0))),
+    ROW(ConcatD, "x* -> y | concat_dim:Int N:Int=1", concat_attr,
+        kernels::joined(a.tensors(0, a.count()), a.integer("concat_dim"))),
     ROW(Pack, "x* -> y | axis:Int=0 N:Int", pack, at::stack(a.tensors(0, a.count()), a.integer("axis"))),
     {"Unpack", "x -> y* | num:Int axis:Int=0", unpack, [](const Args& a) { return a[0].unbind(a.integer("axis")); }},
-    {"Split", "split_dim x -> y* | num_split:Int", split,
-     [](const Args& a) { return parts(a, 1, a.need(0).at(0), static_cast<size_t>(a.integer("num_split"))); }},
+    {"Split", "split_dim x -> y* | num_split:Int", split, [](const Args& a) { return parts(a, 1, a.need(0).at(0)); }},
     {"SplitD", "x -> y* | split_dim:Int num_split:Int", split_attr,
-     [](const Args& a) { return parts(a, 0, a.integer("split_dim"), static_cast<size_t>(a.integer("num_split"))); }},
+     [](const Args& a) { return parts(a, 0, a.integer("split_dim")); }},
     {"SplitV", "x size_splits split_dim -> y* | num_split:Int", split_sizes,
-     [](const Args& a) { return parts(a, 0, a.need(2).at(0), static_cast<size_t>(a.integer("num_split"))); }},
+     [](const Args& a) { return parts(a, 0, a.need(2).at(0)); }},
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
-        confused(a)),
+        kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
 };
 
 }  // namespace sim::ge_table

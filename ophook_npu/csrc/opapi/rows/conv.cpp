@@ -1,4 +1,6 @@
 // Convolution and pooling.
+#include "kernels/conv.h"
+#include "kernels/pooling.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -32,68 +34,28 @@ void there_if_asked(const Checked<bool>& mask, std::initializer_list<at::Tensor>
   }
 }
 
-void convolution_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
-                          const Dims& bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding,
-                          at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups,
-                          const Checked<bool>& mask, const at::Tensor& grad_self, const at::Tensor& grad_weight,
-                          const at::Tensor& grad_bias) {
-  auto [to_self, to_weight, to_bias] = at::convolution_backward(
-      grad, self, weight, bias_sizes.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(bias_sizes), stride,
-      padding, dilation, transposed, output_padding, groups, {mask[0], mask[1], mask[2]});
-  if (mask[0]) write(grad_self, to_self);
-  if (mask[1]) write(grad_weight, to_weight);
-  if (mask[2]) write(grad_bias, to_bias);
+void write_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                     const kernels::ConvolutionGradients& result) {
+  write_each({x, weight, bias}, {result.x, result.weight, result.bias});
 }
 
-void conv_tbc_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
-                       int64_t pad, const at::Tensor& grad_self, const at::Tensor& grad_weight,
-                       const at::Tensor& grad_bias) {
-  write({grad_self, grad_weight, grad_bias}, at::conv_tbc_backward(grad, self, weight, bias, pad));
+std::array<bool, 3> wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
+
+void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels::Maxima& result) {
+  write(out, result.y);
+  write(found, result.places);
 }
 
-// The device's mask of winners has a layout of its own, which only the backward reads; here that finds the winners
-// again.
-void max_pool_mask(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding,
-                   at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& out, const at::Tensor& mask) {
-  write(out, at::max_pool2d(self, kernel, stride, padding, dilation, ceil_mode));
+// The device's mask of winners has a layout of its own, which only the backward reads; here that finds them again.
+void write_masked(const at::Tensor& out, const at::Tensor& mask, const kernels::Maxima& result) {
+  write(out, result.y);
   mask.zero_();
 }
 
-at::Tensor max_pool_mask_backward(const at::Tensor& grad, const at::Tensor& self, at::IntArrayRef kernel,
-                                  at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
-                                  bool ceil_mode) {
-  auto winners = std::get<1>(at::max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode));
-  return at::max_pool2d_with_indices_backward(wide(grad), wide(self), kernel, stride, padding, dilation, ceil_mode,
-                                              winners);
-}
-
 at::Tensor indices(const at::Tensor& given) { return given.to(at::kLong); }
-std::optional<int64_t> divisor(int64_t value) { return value ? std::optional<int64_t>(value) : std::nullopt; }
 
 void one_step(const Dims& dilation) {
   for (const int64_t each : dilation) SIM_CHECK(each == 1, "dilations ", dilation, "; allowed: 1");
-}
-
-// Padded by itself at each side, {top, left, bottom, right}. The last window of a side is left out where it would begin
-// in the padding.
-at::Tensor max_pool_padded(const at::Tensor& self, const Dims& kernel, const Dims& stride, const Dims& padding,
-                           bool ceil_mode) {
-  auto both = [](const Dims& values, size_t i, int64_t otherwise) {
-    return values.empty() ? otherwise : values[values.size() > 1 ? i : 0];
-  };
-  Dims pads, sizes, steps;
-  for (size_t i = 0; i < 2; ++i) {
-    const int64_t size = self.size(int64_t(i) - 2), window = both(kernel, i, 1), step = both(stride, i, 1);
-    const int64_t before = both(padding, i, 0), after = padding.size() == 4 ? padding[i + 2] : before;
-    const int64_t room = size + before + after - window;
-    SIM_CHECK(room >= 0 && window > 0 && step > 0, "a window of ", window, " by steps of ", step, " in ", size, " + ",
-              before, " + ", after);
-    int64_t count = (ceil_mode ? divided(room + step - 1, step) : divided(room, step)) + 1;
-    if (ceil_mode && (count - 1) * step >= size + before) --count;
-    pads.insert(pads.begin(), {before, (count - 1) * step + window - size - before});
-    sizes.push_back(window), steps.push_back(step);
-  }
-  return at::max_pool2d(at::constant_pad_nd(self, pads, -std::numeric_limits<double>::infinity()), sizes, steps);
 }
 
 }  // namespace
@@ -102,14 +64,18 @@ ACLNN(Convolution,
       (In, self, In, weight, In, bias, Ints, stride, Ints, padding, Ints, dilation, bool, transposed, Ints,
        output_padding, int64_t, groups, Out, out, Cube, mode),
       both_sides(padding, weight),
-      write(out, at::convolution(self, weight, optional(bias), stride, both_sides(padding, weight), dilation,
-                                 transposed, output_padding, groups)))
+      write(out,
+            kernels::convolution(self, weight, bias,
+                                 {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups})))
 ACLNN(ConvolutionBackward,
       (In, grad, In, self, In, weight, Ints, bias_sizes, Ints, stride, Ints, padding, Ints, dilation, bool, transposed,
        Ints, output_padding, int64_t, groups, Bools, mask, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
       (backward_arguments(mask, padding, weight), there_if_asked(mask, {out, out_weight, out_bias})),
-      convolution_backward(grad, self, weight, bias_sizes, stride, both_sides(padding, weight), dilation, transposed,
-                           output_padding, groups, mask, out, out_weight, out_bias))
+      write_gradients(out, out_weight, out_bias,
+                      kernels::convolution_backward(grad, self, weight, bias_sizes,
+                                                    {stride, both_sides(padding, weight), dilation, transposed,
+                                                     output_padding, groups},
+                                                    wanted(mask))))
 ACLNN(ConvDepthwise2d,
       (In, self, In, weight, Ints, kernel, In, bias, Ints, stride, Ints, padding, Ints, dilation, Out, out, Cube, mode),
       when_run(), write(out, at::conv2d(self, weight, optional(bias), stride, padding, dilation, self.size(-3))))
@@ -117,36 +83,35 @@ ACLNN(ConvTbc, (In, self, In, weight, In, bias, int64_t, pad, Out, out, Cube, mo
       write(out, at::conv_tbc(self, weight, bias, pad)))
 ACLNN(ConvTbcBackward,
       (In, grad, In, self, In, weight, In, bias, int64_t, pad, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
-      like(out, self), conv_tbc_backward(grad, self, weight, bias, pad, out, out_weight, out_bias))
+      like(out, self), write({out, out_weight, out_bias}, at::conv_tbc_backward(grad, self, weight, bias, pad)))
 
 // maximum
 ACLNN(MaxPool2dWithMask,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, mask),
-      when_run(), max_pool_mask(self, kernel, stride, padding, dilation, ceil_mode, out, mask))
+      when_run(), write_masked(out, mask, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithMaskBackward,
       (In, grad, In, self, In, mask, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
-      like(out, self), write(out, max_pool_mask_backward(grad, self, kernel, stride, padding, dilation, ceil_mode)))
+      like(out, self),
+      write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithIndices,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
       like(found, out),
-      write({out, found}, at::max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode)))
+      write_maxima(out, found, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithIndicesBackward,
       (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
       like(out, self),
-      write(out, at::max_pool2d_with_indices_backward(wide(grad), wide(self), kernel, stride, padding, dilation,
-                                                      ceil_mode, indices(found))))
+      write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, found)))
 ACLNN(MaxPool3dWithArgmax,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
       like(found, out),
-      write({out, found}, at::max_pool3d_with_indices(wide(self), kernel, stride, padding, dilation, ceil_mode)))
+      write_maxima(out, found, kernels::maxima(self, {3, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool3dWithArgmaxBackward,
       (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
       like(out, self),
-      write(out, at::max_pool3d_with_indices_backward(wide(grad), wide(self), kernel, stride, padding, dilation,
-                                                      ceil_mode, indices(found))))
+      write(out, kernels::maxima_backward(grad, self, {3, kernel, stride, padding, dilation, ceil_mode}, found)))
 ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), like(found, out),
       write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
 ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
@@ -164,33 +129,34 @@ ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
        out),
       SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
-      one_step(dilation);
-      same_dtype({self, out}), write(out, max_pool_padded(self, kernel, stride, padding, ceil_mode)))
+      one_step(dilation); same_dtype({self, out}),
+                          write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))
 
 // average
 ACLNN(AvgPool2d,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Cube, mode,
        Out, out),
-      when_run(), write(out, at::avg_pool2d(self, kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
+      when_run(), write(out, kernels::average(self, {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool2dBackward,
       (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
        Cube, mode, Out, out),
       like(out, self),
-      write(out, at::avg_pool2d_backward(wide(grad), wide(self), kernel, stride, padding, ceil_mode, count_pad,
-                                         divisor(by))))
+      write(out,
+            kernels::average_backward(grad, self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool3d,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Out, out),
-      when_run(), write(out, at::avg_pool3d(wide(self), kernel, stride, padding, ceil_mode, count_pad, divisor(by))))
+      when_run(), write(out, kernels::average(self, {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool3dBackward,
       (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
        Out, out),
       like(out, self),
-      write(out, at::avg_pool3d_backward(wide(grad), wide(self), kernel, stride, padding, ceil_mode, count_pad,
-                                         divisor(by))))
-ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), when_run(), write(out, at::adaptive_avg_pool2d(self, size)))
+      write(out,
+            kernels::average_backward(grad, self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), when_run(),
+      write(out, kernels::adaptive_average(self, size)))
 ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), like(out, self),
-      write(out, at::_adaptive_avg_pool2d_backward(wide(grad), wide(self))))
+      write(out, kernels::adaptive_average_backward(grad, self.sizes())))
 ACLNN(AdaptiveAvgPool3d, (In, self, Ints, size, Out, out), when_run(),
-      write(out, at::adaptive_avg_pool3d(wide(self), size)))
+      write(out, kernels::adaptive_average(self, size)))
 ACLNN(AdaptiveAvgPool3dBackward, (In, grad, In, self, Out, out), like(out, self),
       write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))

@@ -27,18 +27,6 @@ void each(Tensors& out, F compute) {
   for (size_t i = 0; i < out.size(); ++i) out[i].copy_(compute(i));
 }
 
-// How CANN numbers the ways to round.
-at::Tensor rounded(const at::Tensor& x, int64_t mode) {
-  switch (mode) {
-    case 1: return at::round(x);
-    case 2: return at::floor(x);
-    case 3: return at::ceil(x);
-    case 5: return at::trunc(x);
-    case 7: return at::sub(x, at::trunc(x));  // the fraction
-    default: SIM_CHECK(false, "rounding mode ", mode, " is not simulated");
-  }
-}
-
 }  // namespace
 
 #define EACH(...) each(out, [&](size_t i) { return __VA_ARGS__; })
@@ -75,8 +63,9 @@ ACLNN(ForeachZeroInplace, (List, out), when_run(), EACH(at::zeros_like(out[i])))
 ACLNN(ForeachNorm, (List, x, Num, ord, List, out), norms(out, x),
       EACH(at::linalg_vector_norm(x[i], ord, std::nullopt, false, out[i].scalar_type())))
 ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), alike(out, x),
-      EACH(rounded(x[i], number_of(mode).toLong())))
-ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), alike(out, x), EACH(rounded(x[i], mode.toLong())))
+      EACH(kernels::rounded(x[i], number_of(mode).toLong())))
+ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), alike(out, x),
+      EACH(kernels::rounded(x[i], mode.toLong())))
 
 // a list and a scalar
 ACLNN(ForeachAddScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::add(x[i], scalar)))

@@ -1,4 +1,5 @@
 // Elementwise operators that change their first operand.
+#include "kernels/arithmetic.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -7,7 +8,8 @@ using namespace sim::aclnn;
 ACLNN(InplaceAdd, (Ref, self, In, other, Num, alpha), arithmetic(self, other),
       alpha.equal(1) ? self.add_(other) : self.copy_(sum_of(self, other, alpha)))
 ACLNN(InplaceAdds, (Ref, self, Num, other, Num, alpha), arithmetic(self, other), self.add_(other, alpha))
-ACLNN(InplaceAddRelu, (Ref, self, In, other, Num, alpha), arithmetic(self, other), self.add_(other, alpha).relu_())
+ACLNN(InplaceAddRelu, (Ref, self, In, other, Num, alpha), arithmetic(self, other),
+      self.copy_(kernels::relu_of_sum(self, other, alpha)))
 ACLNN(InplaceSub, (Ref, self, In, other, Num, alpha), arithmetic(self, other),
       alpha.equal(1) ? self.sub_(other) : self.copy_(sum_of(self, other, -alpha)))
 ACLNN(InplaceSubs, (Ref, self, Num, other, Num, alpha), arithmetic(self, other), self.sub_(other, alpha))
@@ -16,9 +18,9 @@ ACLNN(InplaceMuls, (Ref, self, Num, other), arithmetic(self, other), self.mul_(o
 ACLNN(InplaceDiv, (Ref, self, In, other), arithmetic(self, other, true), self.div_(other))
 ACLNN(InplaceDivs, (Ref, self, Num, other), arithmetic(self, other, true), self.div_(other))
 ACLNN(InplaceDivMod, (Ref, self, In, other, int, mode), arithmetic(self, other, mode == 0),
-      mode == 0 ? self.div_(other) : self.div_(other, mode == 1 ? "trunc" : "floor"))
+      self.div_(other, kernels::rounding(mode)))
 ACLNN(InplaceDivMods, (Ref, self, Num, other, int, mode), arithmetic(self, other, mode == 0),
-      mode == 0 ? self.div_(other) : self.div_(other, mode == 1 ? "trunc" : "floor"))
+      self.div_(other, kernels::rounding(mode)))
 ACLNN(InplaceFloorDivide, (Ref, self, In, other), arithmetic(self, other), self.floor_divide_(other))
 ACLNN(InplaceFloorDivides, (Ref, self, Num, other), arithmetic(self, other), self.floor_divide_(other))
 ACLNN(InplaceFmodTensor, (Ref, self, In, other), arithmetic(self, other), self.fmod_(other))

@@ -11,46 +11,6 @@ void loss_shape(const at::Tensor& out, const at::Tensor& self, const at::Tensor&
   else one_element(out);
 }
 
-at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
-  auto sign = at::mul(at::sign(at::sub(self, target)), grad);
-  return reduction == at::Reduction::Mean ? at::div(sign, sign.numel()) : sign;
-}
-
-at::Tensor mean_if(const at::Tensor& value, int64_t reduction) {
-  return reduction == at::Reduction::Mean ? at::div(value, value.numel()) : value;
-}
-
-at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
-                               const at::Tensor& weight, const at::Tensor& pos_weight, int64_t reduction) {
-  auto probability = at::sigmoid(wide(self));
-  auto wanted = wide(target);
-  at::Tensor result;
-  if (pos_weight.defined()) {
-    auto positive = at::mul(wide(pos_weight), wanted);
-    result = at::sub(at::mul(at::sub(at::add(positive, 1), wanted), probability), positive);
-  } else {
-    result = at::sub(probability, wanted);
-  }
-  result = at::mul(result, wide(grad));
-  if (weight.defined()) result = at::mul(result, wide(weight));
-  return mean_if(result, reduction);
-}
-
-at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target, int64_t reduction,
-                       bool log_target) {
-  auto factor =
-      log_target ? at::neg(at::exp(wide(target))) : at::neg(wide(target)).masked_fill_(at::le(wide(target), 0), 0);
-  return mean_if(at::mul(factor, wide(grad)).expand_as(self), reduction);
-}
-
-at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
-                              int64_t reduction, bool log_target) {
-  auto wanted = wide(target), given = wide(self);
-  auto factor = log_target ? at::mul(at::exp(wanted), at::add(at::sub(wanted, given), 1))
-                           : at::sub(at::add(at::log(wanted), 1), given).masked_fill_(at::le(wanted, 0), 0);
-  return mean_if(at::mul(factor, wide(grad)), reduction);
-}
-
 void nll(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, int64_t reduction, int64_t ignored,
          const at::Tensor& out, const at::Tensor& total) {
   const auto result = kernels::nll(self, target, weight, reduction, ignored);
@@ -63,37 +23,11 @@ int64_t reduction_of(const std::string& name) {
   return name == "none" ? at::Reduction::None : name == "mean" ? at::Reduction::Mean : at::Reduction::Sum;
 }
 
-void cross_entropy(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight,
-                   const std::string& reduction, int64_t ignored, double smoothing, double z_scale, bool return_z,
-                   const at::Tensor& loss, const at::Tensor& log_prob) {
-  SIM_CHECK(z_scale == 0 && !return_z, "the z loss is not simulated");
-  auto narrow = wide(weight);
-  write(log_prob, at::log_softmax(wide(self), 1));
-  write(loss, at::cross_entropy_loss(wide(self), target.to(at::kLong), optional(narrow), reduction_of(reduction),
-                                     ignored, smoothing)
-                  .reshape(loss.sizes()));
-}
+void no_z_loss(double z_scale, bool asked) { SIM_CHECK(z_scale == 0 && !asked, "the z loss is not simulated"); }
 
-at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& log_prob, const at::Tensor& target,
-                                  const at::Tensor& weight, const at::Tensor& grad_z, const std::string& reduction,
-                                  int64_t ignored, double smoothing, double z_scale) {
-  SIM_CHECK(z_scale == 0 && !grad_z.defined(), "the z loss is not simulated");
-  const int64_t how = reduction_of(reduction);
-  auto labels = target.to(at::kLong);
-  auto outputs = wide(log_prob), factors = wide(weight);
-  auto kept = at::ne(labels, ignored).to(outputs.scalar_type());
-  auto one_hot = at::zeros_like(outputs).scatter_(1, labels.clamp_min(0).unsqueeze(1), 1);
-  const double classes = double(outputs.size(1));
-  auto each = at::add(at::mul(one_hot, 1 - smoothing), at::full_like(outputs, smoothing / classes));
-  auto label_weight = kept;
-  if (factors.defined()) {
-    each = at::mul(each, factors);
-    label_weight = at::mul(kept, factors.index_select(0, labels.clamp_min(0)));
-  }
-  auto to = at::mul(wide(grad).reshape({how == at::Reduction::None ? labels.size(0) : 1}), kept);
-  if (how == at::Reduction::Mean) to = at::div(to, label_weight.sum());
-  auto direction = at::sub(at::mul(at::exp(outputs), each.sum(1, true)), each);
-  return at::mul(direction, to.unsqueeze(1));
+void write_cross_entropy(const at::Tensor& loss, const at::Tensor& log_prob, const kernels::CrossEntropy& result) {
+  write(log_prob, result.log_prob);
+  write(loss, result.loss.reshape(loss.sizes()));
 }
 
 // The device keeps log_alpha padded to 32 bytes a row.
@@ -104,11 +38,9 @@ void ctc(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inp
   log_alpha.copy_(result.log_alpha);
 }
 
-void multilabel(const at::Tensor& self, const at::Tensor& target, int64_t reduction, const at::Tensor& out,
-                const at::Tensor& is_target) {
-  auto [loss, found] = at::multilabel_margin_loss_forward(wide(self), target.to(at::kLong), reduction);
-  write(out, loss);
-  is_target.copy_(found.reshape(is_target.sizes()));
+void write_margin(const at::Tensor& out, const at::Tensor& is_target, const kernels::MultilabelMargin& result) {
+  write(out, result.loss);
+  is_target.copy_(result.is_target.reshape(is_target.sizes()));
 }
 
 }  // namespace
@@ -138,35 +70,36 @@ ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t,
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
-      like(log_prob, self),
-      cross_entropy(self, target, weight, reduction, ignored, smoothing, z_scale, return_z, loss, log_prob))
+      (no_z_loss(z_scale, return_z), like(log_prob, self)),
+      write_cross_entropy(loss, log_prob,
+                          kernels::cross_entropy(self, target, weight, reduction_of(reduction), ignored, smoothing)))
 ACLNN(CtcLoss,
       (In, log_probs, In, targets, Ints, inputs, Ints, labels, int64_t, blank, bool, zero_infinity, Out, loss, Out,
        log_alpha),
       when_run(), ctc(log_probs, targets, inputs, labels, blank, zero_infinity, loss, log_alpha))
 ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out, Out, is_target), when_run(),
-      multilabel(self, target, reduction, out, is_target))
+      write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
 
 // backward
 ACLNN(MseLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out), broadcast(out, {self, target}),
       write(out, kernels::mse_backward(grad, self, target, reduction)))
 ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out), broadcast(out, {self, target}),
-      write(out, l1_backward(grad, self, target, reduction)))
+      write(out, kernels::l1_backward(grad, self, target, reduction)))
 ACLNN(SmoothL1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, float, beta, Out, out),
       broadcast(out, {self, target}), write(out, at::smooth_l1_loss_backward(grad, self, target, reduction, beta)))
 ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
       broadcast(out, {self, target}), write(out, at::soft_margin_loss_backward(grad, self, target, reduction)))
 ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out), like(out, self),
-      write(out, kl_backward(grad, self, target, reduction, log_target)))
+      write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))
 ACLNN(KlDivTargetBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      like(out, target), write(out, kl_target_backward(grad, self, target, reduction, log_target)))
+      like(out, target), write(out, kernels::kl_target_backward(grad, self, target, reduction, log_target)))
 ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out),
       like(out, self),
       write(out,
             at::binary_cross_entropy_backward(wide(grad), wide(self), wide(target), optional(wide(weight)), reduction)))
 ACLNN(BinaryCrossEntropyWithLogitsBackward,
       (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out), like(out, self),
-      write(out, bce_logits_backward(grad, self, target, weight, pos_weight, reduction)))
+      write(out, kernels::bce_logits_backward(grad, self, target, weight, pos_weight, reduction)))
 ACLNN(NLLLossBackward,
       (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
       like(out, self), write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))
@@ -176,9 +109,9 @@ ACLNN(NLLLoss2dBackward,
 ACLNN(CrossEntropyLossGrad,
       (In, grad, In, log_prob, In, target, In, weight, In, grad_z, In, lse, Text, reduction, int64_t, ignored, double,
        smoothing, double, z_scale, Out, out),
-      like(out, log_prob),
-      write(out,
-            cross_entropy_backward(grad, log_prob, target, weight, grad_z, reduction, ignored, smoothing, z_scale)))
+      (no_z_loss(z_scale, grad_z.defined()), like(out, log_prob)),
+      write(out, kernels::cross_entropy_backward(grad, log_prob, target, weight, reduction_of(reduction), ignored,
+                                                 smoothing)))
 ACLNN(CtcLossBackward,
       (In, grad, In, log_probs, In, targets, Ints, inputs, Ints, labels, In, loss, In, log_alpha, int64_t, blank, bool,
        zero_infinity, Out, out),

@@ -4,16 +4,6 @@
 
 using namespace sim::aclnn;
 
-namespace {
-
-// How CANN numbers a division's rounding.
-std::optional<std::string_view> rounding(int mode) {
-  SIM_CHECK(mode >= 0 && mode <= 2, "rounding mode ", mode, "; allowed: 0 (none), 1 (trunc), 2 (floor)");
-  return mode == 0 ? std::nullopt : std::optional<std::string_view>(mode == 1 ? "trunc" : "floor");
-}
-
-}  // namespace
-
 // arithmetic
 ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, other}),
       alpha.equal(1) ? (void)at::add_out(out, self, other) : write(out, sum_of(self, other, alpha)))
@@ -23,8 +13,8 @@ ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, o
       alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
 ACLNN(Mul, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::mul_out(out, self, other))
 ACLNN(Div, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::div_out(out, self, other))
-ACLNN(DivMod, (In, self, In, other, int, mode, Out, out), (rounding(mode), broadcast(out, {self, other})),
-      write(out, at::div(self, other, rounding(mode))))
+ACLNN(DivMod, (In, self, In, other, int, mode, Out, out), (kernels::rounding(mode), broadcast(out, {self, other})),
+      write(out, at::div(self, other, kernels::rounding(mode))))
 ACLNN(FloorDivide, (In, self, In, other, Out, out), broadcast(out, {self, other}),
       at::floor_divide_out(out, self, other))
 ACLNN(RemainderTensorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
@@ -32,7 +22,7 @@ ACLNN(RemainderTensorTensor, (In, self, In, other, Out, out), broadcast(out, {se
 ACLNN(InplaceRemainderTensorTensor, (Ref, self, In, other), arithmetic(self, other),
       self.copy_(kernels::remainder(self, other)))
 ACLNN(InplaceRemainderTensorScalar, (Ref, self, Num, other), arithmetic(self, other),
-      self.copy_(kernels::remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
+      self.copy_(kernels::remainder(self, other)))
 ACLNN(FmodTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), write(out, at::fmod(self, other)))
 ACLNN(PowTensorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::pow_out(out, self, other))
 ACLNN(Maximum, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::maximum_out(out, self, other))
@@ -53,7 +43,7 @@ ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), broadcast(out, {self, ot
 ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
       at::bitwise_xor_out(out, self, other))
 ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), broadcast(out, {self, other}),
-      write(out, at::add(self, other, alpha).relu_()))
+      write(out, kernels::relu_of_sum(self, other, alpha)))
 ACLNN(Complex, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::complex_out(out, self, other))
 ACLNN(Polar, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::polar_out(out, self, other))
 
@@ -62,16 +52,16 @@ ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write
 ACLNN(Subs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::sub(self, other, alpha)))
 ACLNN(Rsubs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::rsub(self, other, alpha)))
 ACLNN(AddV3, (Num, self, In, other, Num, alpha, Out, out), like(out, other),
-      write(out, at::add(at::mul(other, alpha), self)))
+      write(out, kernels::scaled_sum(self, other, alpha)))
 ACLNN(Muls, (In, self, Num, other, Out, out), like(out, self), write(out, at::mul(self, other)))
 ACLNN(Divs, (In, self, Num, other, Out, out), like(out, self), write(out, at::div(self, other)))
-ACLNN(DivMods, (In, self, Num, other, int, mode, Out, out), (rounding(mode), like(out, self)),
-      write(out, at::div(self, other, rounding(mode))))
+ACLNN(DivMods, (In, self, Num, other, int, mode, Out, out), (kernels::rounding(mode), like(out, self)),
+      write(out, at::div(self, other, kernels::rounding(mode))))
 ACLNN(FloorDivides, (In, self, Num, other, Out, out), like(out, self), write(out, at::floor_divide(self, other)))
 ACLNN(RemainderTensorScalar, (In, self, Num, other, Out, out), like(out, self),
-      write(out, kernels::remainder(self, at::scalar_tensor(other, at::result_type(self, other)))))
+      write(out, kernels::remainder(self, other)))
 ACLNN(RemainderScalarTensor, (Num, self, In, other, Out, out), like(out, other),
-      write(out, kernels::remainder(at::scalar_tensor(self, at::result_type(self, other)), other)))
+      write(out, kernels::remainder(self, other)))
 ACLNN(FmodScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::fmod(self, other)))
 ACLNN(PowTensorScalar, (In, self, Num, exponent, Out, out), like(out, self), at::pow_out(out, self, exponent))
 ACLNN(PowScalarTensor, (Num, self, In, exponent, Out, out), like(out, exponent), at::pow_out(out, self, exponent))

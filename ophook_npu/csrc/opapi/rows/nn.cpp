@@ -58,15 +58,11 @@ ACLNN(SwishBackward, (In, grad, In, self, MaybeNum, beta, Out, out), (like(out, 
       write(out, kernels::swish_backward(grad, self, beta ? beta->toDouble() : 1)))
 ACLNN(Selu, (In, self, Out, out), like(out, self), write(out, at::selu(self)))
 ACLNN(InplaceSelu, (Ref, self), when_run(), at::selu_(self))
-// What it is given is the result: below 0 its derivative is result + scale * alpha.
 ACLNN(SeluBackward, (In, grad, In, result, Out, out), (like(out, result), like(grad, result)),
-      write(out, at::elu_backward(grad, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1, true,
-                                  result)))
-// Towards 0 by the bias, and 0 between -lambda and lambda.
+      write(out, kernels::selu_backward(grad, result)))
 ACLNN(Shrink, (In, self, Num, lambda, Num, bias, Out, out), like(out, self),
-      write(out, at::where(self.lt(-lambda), self.add(bias),
-                           at::where(self.gt(lambda), self.sub(bias), at::zeros_like(self)))))
-ACLNN(SquaredRelu, (In, self, Out, out), like(out, self), write(out, at::relu(wide(self)).square()))
+      write(out, kernels::shrunk(self, lambda, bias)))
+ACLNN(SquaredRelu, (In, self, Out, out), like(out, self), write(out, kernels::squared_relu(self)))
 ACLNN(Heaviside, (In, self, In, values, Out, out), broadcast(out, {self, values}),
       write(out, at::heaviside(self, values)))
 ACLNN(Elu, (In, self, Num, alpha, Num, scale, Num, input_scale, Out, out), like(out, self),

@@ -1,5 +1,4 @@
 // Normalization.
-#include "kernels/activation.h"
 #include "kernels/norm.h"
 #include "opapi/aclnn.h"
 
@@ -66,63 +65,28 @@ void write_sums(const at::Tensor& first, const at::Tensor& second, const kernels
   write_asked(second, sums.second);
 }
 
-void batch_norm_reduce_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& mean,
-                                const at::Tensor& rstd, const at::Tensor& sum, const at::Tensor& product_sum,
-                                const at::Tensor& out_weight, const at::Tensor& out_bias) {
-  const auto sums = kernels::batch_gradient_sums(grad, self, mean);
-  write_sums(sum, product_sum, sums);
-  write_asked(out_weight, at::mul(sums.second, wide(rstd)));
-  write_asked(out_bias, sums.first);
+void write_sums(const at::Tensor& sum, const at::Tensor& product_sum, const at::Tensor& weight, const at::Tensor& bias,
+                const kernels::BatchGradientSums& sums) {
+  write_asked(sum, sums.sum);
+  write_asked(product_sum, sums.product_sum);
+  write_asked(weight, sums.weight);
+  write_asked(bias, sums.bias);
 }
-
-double total(const at::Tensor& counts) { return wide(counts).to(at::kFloat).sum().item<double>(); }
 
 // y in float is that of the data's type, widened: CANN's page says y1 = float(y2).
-void add_rms_norm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, double eps, const at::Tensor& out,
-                  const at::Tensor& out_float, const at::Tensor& rstd, const at::Tensor& sum) {
-  const at::Tensor total = at::add(wide(a), wide(b));
-  const auto result = kernels::rms_norm(total, gamma, eps);
+void write_normal_of_sum(const at::Tensor& out, const at::Tensor& out_float, const at::Tensor& mean,
+                         const at::Tensor& rstd, const at::Tensor& sum, const kernels::NormalOfSum& result) {
   write_asked(rstd, result.rstd);
+  write_asked(mean, result.mean);
   write_asked(out_float, result.y);
   write_asked(out, result.y);
-  write_asked(sum, total);
+  write_asked(sum, result.sum);
 }
 
-at::Tensor sum_of_three(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
-  const at::Tensor sum = at::add(wide(a), wide(b));
-  return c.defined() ? at::add(sum, wide(c)) : sum;
-}
-
-void add_layer_norm(const at::Tensor& sum, const at::Tensor& gamma, const at::Tensor& beta, double eps,
-                    const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& out_sum) {
-  write_normal(out, mean, rstd, kernels::layer_norm(sum, gamma.sizes(), gamma, beta, eps));
-  write_asked(out_sum, sum);
-}
-
-void add_layer_norm_backward(const at::Tensor& grad, const at::Tensor& sum, const at::Tensor& rstd,
-                             const at::Tensor& mean, const at::Tensor& gamma, const at::Tensor& grad_sum,
-                             const at::Tensor& out, const at::Tensor& out_gamma, const at::Tensor& out_beta) {
-  auto result = kernels::layer_norm_backward(grad, sum, gamma.sizes(), mean, rstd, gamma, gamma);
-  if (grad_sum.defined()) result.x = at::add(result.x, wide(grad_sum));
-  write_gradients(out, out_gamma, out_beta, result);
-}
-
-at::Tensor deep_sum(const at::Tensor& x, const at::Tensor& gx, double alpha) {
-  return at::add(wide(gx), wide(x), alpha);
-}
-
-void deep_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gamma,
-                        const at::Tensor& mean, const at::Tensor& rstd, double alpha, const at::Tensor& out_x,
-                        const at::Tensor& out_gx, const at::Tensor& out_beta, const at::Tensor& out_gamma) {
-  const auto result =
-      kernels::layer_norm_backward(grad, deep_sum(x, gx, alpha), gamma.sizes(), mean, rstd, gamma, gamma);
-  write_asked(out_x, at::mul(result.x, alpha));
-  write_gradients(out_gx, out_gamma, out_beta, result);
-}
-
-kernels::Normal with_swish(kernels::Normal result, double scale) {
-  result.y = kernels::swish(result.y, scale);
-  return result;
+void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gamma, const at::Tensor& beta,
+                const kernels::DeepNormalGradients& result) {
+  write_asked(x, result.x);
+  write_gradients(gx, gamma, beta, result.gx);
 }
 
 }  // namespace
@@ -168,12 +132,13 @@ ACLNN(BatchNormGatherStatsWithCounts,
 ACLNN(BatchNormReduceBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, bool, self_too, bool, weight_too, bool, bias_too, Out,
        sum_dy, Out, sum_dy_xmu, Out, out_weight, Out, out_bias),
-      like(grad, self), batch_norm_reduce_backward(grad, self, mean, invstd, sum_dy, sum_dy_xmu, out_weight, out_bias))
+      like(grad, self),
+      write_sums(sum_dy, sum_dy_xmu, out_weight, out_bias, kernels::batch_gradient_sums(grad, self, mean, invstd)))
 ACLNN(BatchNormElemtBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out),
       like(out, self),
-      write(out,
-            kernels::batch_gradient_from_sums(grad, self, mean, invstd, weight, sum_dy, sum_dy_xmu, total(counts))))
+      write(out, kernels::batch_gradient_from_sums(grad, self, mean, invstd, weight, sum_dy, sum_dy_xmu,
+                                                   kernels::total(counts))))
 
 ACLNN(LayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
       like(out, self), write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
@@ -192,26 +157,29 @@ ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), lik
 ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma), like(out, self),
       write_gradients(out, out_gamma, {}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
 ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum), like(out, a),
-      add_rms_norm(a, b, gamma, eps, out, {}, rstd, sum))
+      write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(AddRmsNormCast, (In, a, In, b, In, gamma, double, eps, Out, out_float, Out, out, Out, rstd, Out, sum),
-      like(out, a), add_rms_norm(a, b, gamma, eps, out, out_float, rstd, sum))
+      like(out, a), write_normal_of_sum(out, out_float, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(InplaceAddRmsNorm, (Ref, a, Ref, b, In, gamma, double, eps, Out, rstd), like(a, b),
-      add_rms_norm(a, b, gamma, eps, a, {}, rstd, b))
+      write_normal_of_sum(a, {}, {}, rstd, b, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(AddLayerNorm,
       (In, a, In, b, In, gamma, In, beta, In, bias, double, eps, bool, sum_too, Out, out, Out, mean, Out, rstd, Out,
        sum),
-      like(out, a), add_layer_norm(sum_of_three(a, b, bias), gamma, beta, eps, out, mean, rstd, sum))
+      like(out, a),
+      write_normal_of_sum(out, {}, mean, rstd, sum, kernels::add_layer_norm(a, b, bias, gamma, beta, eps)))
 ACLNN(AddLayerNormGrad,
       (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta),
       like(out, a),
-      add_layer_norm_backward(grad, sum_of_three(a, b, {}), rstd, mean, gamma, grad_sum, out, out_gamma, out_beta))
+      write_gradients(out, out_gamma, out_beta,
+                      kernels::add_layer_norm_backward(grad, a, b, rstd, mean, gamma, grad_sum)))
 ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out),
-      like(out, x),
-      write_normal(out, mean, rstd, kernels::layer_norm(deep_sum(x, gx, alpha), gamma.sizes(), gamma, beta, eps)))
+      like(out, x), write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
 ACLNN(DeepNormGrad,
       (In, grad, In, x, In, gx, In, gamma, In, mean, In, rstd, double, alpha, Out, out_x, Out, out_gx, Out, out_beta,
        Out, out_gamma),
-      like(out_x, x), deep_norm_backward(grad, x, gx, gamma, mean, rstd, alpha, out_x, out_gx, out_beta, out_gamma))
+      like(out_x, x),
+      write_deep(out_x, out_gx, out_gamma, out_beta,
+                 kernels::deep_norm_backward(grad, x, gx, gamma, mean, rstd, alpha)))
 
 ACLNN(GroupNorm,
       (In, self, In, gamma, In, beta, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, double, eps, Out, out,
@@ -224,13 +192,11 @@ ACLNN(GroupNormBackward,
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
-      like(out, self),
-      write_normal(out, mean, rstd, with_swish(kernels::group_norm(self, gamma, beta, groups, eps), 1)))
+      like(out, self), write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
 ACLNN(GroupNormSwish,
       (In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, eps, bool, activate, double, scale, Out,
        out, Out, mean, Out, rstd),
-      like(out, self),
-      write_normal(out, mean, rstd, with_swish(kernels::group_norm(self, gamma, beta, groups, eps), scale)))
+      like(out, self), write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)))
 ACLNN(GroupNormSwishGrad,
       (In, grad, In, mean, In, rstd, In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, scale, bool,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),

@@ -35,51 +35,20 @@ void dropout(const at::Tensor& self, double drop, uint64_t seed, uint64_t offset
   write(out, dropped(self, mask, drop));
 }
 
-// normal_ and uniform_ in float for half types: one rounding, as on the device. normal_ for integers as well.
-void normal(const at::Tensor& out, double mean, double std, const at::Generator& random) {
-  const auto type = at::isIntegralType(out.scalar_type(), true) ? at::kFloat : wide(out).scalar_type();
-  out.copy_(at::empty(out.sizes(), type).normal_(mean, std, random));
-}
-
-void normal(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& std, uint64_t seed, uint64_t offset) {
-  auto draw = at::empty(out.sizes(), wide(out).scalar_type()).normal_(0, 1, generator(seed, offset));
-  write(out, at::add(at::mul(draw, std), mean));
-}
-
-void bernoulli(const at::Tensor& self, const at::Tensor& p, uint64_t seed, uint64_t offset) {
-  self.copy_(at::bernoulli(wide(p).to(at::kFloat).expand_as(self), generator(seed, offset)));
-}
-
-void exponential(const at::Tensor& self, double lambda, uint64_t seed, uint64_t offset) {
-  self.copy_(at::empty(self.sizes(), wide(self).scalar_type()).exponential_(lambda, generator(seed, offset)));
-}
-
-at::Tensor multinomial(const at::Tensor& self, int64_t samples, bool replacement, const at::Generator& random) {
-  return at::multinomial(wide(self), samples, replacement, random);
-}
-
-void rrelu(const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower, const at::Scalar& upper,
-           bool training, uint64_t seed, uint64_t offset, const at::Tensor& out) {
-  write(out,
-        at::rrelu_with_noise(self, const_cast<at::Tensor&>(noise), lower, upper, training, generator(seed, offset)));
-}
-
-at::Tensor number(double value) { return at::scalar_tensor(value, at::kFloat); }
-
 }  // namespace
 
 ACLNN(InplaceNormal, (Ref, self, float, mean, float, std, int64_t, seed, int64_t, offset), when_run(),
-      normal(self, mean, std, generator(seed, offset)))
+      kernels::draw_normal(self, mean, std, generator(seed, offset)))
 ACLNN(InplaceNormalTensor, (Ref, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), when_run(),
-      normal(self, mean, std, captured(seed, offset, shift)))
+      kernels::draw_normal(self, mean, std, captured(seed, offset, shift)))
 ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
-      normal(out, mean, std, generator(seed, offset)))
+      kernels::draw_normal(out, mean, std, generator(seed, offset)))
 ACLNN(NormalFloatTensor, (float, mean, In, std, int64_t, seed, int64_t, offset, Out, out), like(out, std),
-      normal(out, number(mean), std, seed, offset))
+      kernels::draw_normal(out, at::scalar_tensor(mean, at::kFloat), std, generator(seed, offset)))
 ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, Out, out), like(out, mean),
-      normal(out, mean, number(std), seed, offset))
+      kernels::draw_normal(out, mean, at::scalar_tensor(std, at::kFloat), generator(seed, offset)))
 ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), broadcast(out, {mean, std}),
-      normal(out, mean, std, seed, offset))
+      kernels::draw_normal(out, mean, std, generator(seed, offset)))
 ACLNN(InplaceUniform, (Ref, self, double, from, double, to, uint64_t, seed, uint64_t, offset), when_run(),
       self.uniform_(from, to, generator(seed, offset)))
 ACLNN(InplaceUniformTensor, (Ref, self, double, from, double, to, In, seed, In, offset, uint64_t, shift), when_run(),
@@ -97,22 +66,23 @@ ACLNN(InplaceRandomWithoutFromToTensor, (Ref, self, In, seed, In, offset, uint64
 ACLNN(InplaceBernoulli, (Ref, self, Num, p, int64_t, seed, int64_t, offset), probability(p.toDouble()),
       self.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(InplaceBernoulliTensor, (Ref, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
-      bernoulli(self, p, seed, offset))
+      self.copy_(kernels::draw_bernoulli(p, self.sizes(), generator(seed, offset))))
 ACLNN(SimThreadExponential, (Ref, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
-      exponential(self, lambda, seed, offset))
+      kernels::draw_exponential(self, lambda, generator(seed, offset)))
 ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed, int64_t, offset, Out, out),
-      when_run(), write(out, multinomial(self, samples, replacement, generator(seed, offset))))
+      when_run(), write(out, at::multinomial(wide(self), samples, replacement, generator(seed, offset))))
 ACLNN(MultinomialTensor,
       (In, self, int64_t, samples, bool, replacement, In, seed, In, offset, uint64_t, shift, Out, out), when_run(),
-      write(out, multinomial(self, samples, replacement, captured(seed, offset, shift))))
+      write(out, at::multinomial(wide(self), samples, replacement, captured(seed, offset, shift))))
 ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(out, {n}),
       write(out, at::randperm(n, generator(seed, offset))))
 ACLNN(RReluWithNoise,
       (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out),
-      like(out, self), rrelu(self, noise, lower, upper, training, seed, offset, out))
+      like(out, self), write(out, at::rrelu_with_noise(self, noise, lower, upper, training, generator(seed, offset))))
 ACLNN(InplaceRReluWithNoise,
       (Ref, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset),
-      like(noise, self), rrelu(self, noise, lower, upper, training, seed, offset, self))
+      like(noise, self),
+      write(self, at::rrelu_with_noise(self, noise, lower, upper, training, generator(seed, offset))))
 
 // dropout; p is the probability to drop
 ACLNN(DropoutGenMask, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Out, mask),
@@ -131,7 +101,6 @@ ACLNN(DropoutV3Tensor,
       (probability(p), like(out, self), room_for(mask, self.numel())),
       dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
 ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), (like(out, grad), room_for(mask, grad.numel())),
-      write_each({out},
-                 {at::mul(wide(grad), kernels::unpack_bits(mask, 0, grad.numel()).reshape(grad.sizes())).mul(scale)}))
+      write(out, kernels::masked_scaled(grad, kernels::unpack_bits(mask, 0, grad.numel()), scale)))
 ACLNN(MaskedScale, (In, self, In, mask, float, scale, Out, out), (like(out, self), like(mask, self)),
-      write(out, at::mul(at::mul(self, mask), scale)))
+      write(out, kernels::masked_scaled(self, mask, scale)))

@@ -17,10 +17,9 @@ void reduced_to(std::initializer_list<at::Tensor> outs, const at::Tensor& in, in
     else shape(out, {});
 }
 
-void minmax(const at::Tensor& self, at::IntArrayRef dims, bool keep_dims, const at::Tensor& low,
-            const at::Tensor& high) {
-  write(low, at::amin(self, dims, keep_dims));
-  write(high, at::amax(self, dims, keep_dims));
+void write_extremes(const at::Tensor& least, const at::Tensor& most, const kernels::Extremes& result) {
+  write(least, result.least);
+  write(most, result.most);
 }
 
 // The counts share the values' space in size, and take their length.
@@ -31,12 +30,8 @@ void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& found, const S
   if (counts.memory.defined() && counts.memory.numel()) fit(counts, std::get<2>(found));
 }
 
-void unique_consecutive(const at::Tensor& self, int64_t dim, const Space& values, const at::Tensor& inverse,
-                        const Space& counts) {
-  constexpr int64_t kFlat = 1000;  // CANN's way to say that no dimension was named
-  unique(at::unique_consecutive(self, true, true, dim == kFlat ? std::nullopt : std::optional<int64_t>(dim)), values,
-         inverse, counts);
-}
+// 1000 is CANN's way to say that no dimension was named.
+std::optional<int64_t> named(int64_t dim) { return dim == 1000 ? std::nullopt : std::optional<int64_t>(dim); }
 
 void write_deviation(const at::Tensor& std, const at::Tensor& mean, const kernels::Deviation& result) {
   write(std, result.std);
@@ -61,11 +56,11 @@ ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self
 ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::amin(self, dims, keep_dims)))
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max), when_run(),
-      minmax(self, dims, keep_dims, min, max))
+      write_extremes(min, max, kernels::extremes(self, dims, keep_dims)))
 ACLNN(AminmaxAll, (In, self, Out, min, Out, max), (one_element(min), one_element(max)),
-      minmax(self, {}, false, min, max))
+      write_extremes(min, max, kernels::extremes(self, {}, false)))
 ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
-      reduced_to({min, max}, self, dim, keep_dim), minmax(self, {dim}, keep_dim, min, max))
+      reduced_to({min, max}, self, dim, keep_dim), write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)))
 ACLNN(Max, (In, self, Out, out), one_element(out), write(out, at::max(self)))
 ACLNN(Min, (In, self, Out, out), one_element(out), write(out, at::min(self)))
 ACLNN(MaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
@@ -127,9 +122,7 @@ ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Ou
 
 // counting and searching
 ACLNN(Histc, (In, self, int64_t, bins, Num, min, Num, max, Out, out), shape(out, {bins}),
-      write(out,
-            at::histc(self.to(at::isIntegralType(self.scalar_type(), false) ? at::kDouble : at::kFloat), bins, min, max)
-                .to(out.scalar_type())))
+      write(out, kernels::histogram(self, bins, min, max).to(out.scalar_type())))
 ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), when_run(),
       write(out, at::bincount(self, optional(weights), minimum)))
 ACLNN(Unique, (In, self, bool, sorted, bool, inverted, Resized, values, Out, inverse), when_run(),
@@ -141,7 +134,8 @@ ACLNN(UniqueDim, (In, self, bool, sorted, bool, inverted, int64_t, dim, Resized,
       unique(at::unique_dim(self, dim, sorted, true, true), values, inverted ? inverse : at::Tensor(), counts))
 ACLNN(UniqueConsecutive,
       (In, self, bool, inverted, bool, counted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
-      when_run(), unique_consecutive(self, dim, values, inverted ? inverse : at::Tensor(), counts))
+      when_run(),
+      unique(at::unique_consecutive(self, true, true, named(dim)), values, inverted ? inverse : at::Tensor(), counts))
 ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
       write(out,
             at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))

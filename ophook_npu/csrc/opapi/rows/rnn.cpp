@@ -24,7 +24,7 @@ void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const a
                           const kernels::LstmCellGradients& result) {
   write(gates, result.gates);
   write(cx, result.cell);
-  if (has_bias) write(bias, result.gates.sum(0));
+  if (has_bias) write(bias, result.bias);
 }
 
 // Parameters of each pass, and where the training asks for them a tensor of each list.

@@ -1,6 +1,7 @@
 // Slices taken and put by index, and gradients that are such a move.
 #include "kernels/scatter.h"
 
+#include "kernels/matmul.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -12,21 +13,6 @@ void unpool_like(const at::Tensor& grad, const at::Tensor& self, const at::Tenso
   like(found, self), like(out, self);
   SIM_CHECK(grad.dim() >= int64_t(size.size()) && grad.sizes().slice(grad.dim() - size.size()) == size, "gradOutput ",
             grad.sizes(), " for outputSize ", size);
-}
-
-// Row b of updates goes to tensor b of the list, along axis, from the position that indices names; with two columns the
-// second says how much of it, and a mask which tensors.
-void scatter_to_list(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates, const at::Tensor& mask,
-                     int64_t axis) {
-  const int64_t along = wrap(axis, updates) - 1;
-  auto places = indices.to(at::kLong).reshape({int64_t(list.size()), -1});
-  for (size_t i = 0; i < list.size(); ++i) {
-    const int64_t row = int64_t(i);
-    if (mask.defined() && !mask[row].item<bool>()) continue;
-    auto rows = updates[row];
-    if (places.size(1) == 2) rows = rows.narrow(along, 0, places[row][1].item<int64_t>());
-    list[i].narrow(along, places[row][0].item<int64_t>(), rows.size(along)).copy_(rows);
-  }
 }
 
 void scatter_list_like(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates,
@@ -46,12 +32,6 @@ void write_two(const at::Tensor& first, const at::Tensor& second, const kernels:
   write(second, result.second);
 }
 
-at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, double alpha, double beta,
-                           bool turn_a, bool turn_b) {
-  auto result = at::matmul(wide(turn_a ? a.t() : a), wide(turn_b ? b.t() : b)).mul(alpha);
-  return beta == 0 ? result : result.add(wide(c), beta);
-}
-
 }  // namespace
 
 ACLNN(ExpandIntoJaggedPermute, (In, permute, In, input_offset, In, output_offset, int64_t, size, Out, out),
@@ -64,7 +44,7 @@ ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, str
 ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), like(out, self),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
-      scatter_list_like(list, indices, updates, reduction, axis), scatter_to_list(list, indices, updates, mask, axis))
+      scatter_list_like(list, indices, updates, reduction, axis), kernels::put_rows(list, indices, updates, mask, axis))
 ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), when_run(), kernels::add_slices(self, indices, updates))
 ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
@@ -75,4 +55,4 @@ ACLNN(ChamferDistanceBackward,
 ACLNN(Einsum, (List, tensors, Text, equation, Out, out), when_run(), write(out, at::einsum(equation, tensors)))
 ACLNN(Gemm, (In, a, In, b, In, c, float, alpha, float, beta, int64_t, turn_a, int64_t, turn_b, Out, out, Cube, mode),
       (matrix(out, turn_a ? a.t() : a, turn_b ? b.t() : b), into(out, {c})),
-      write(out, general_product(a, b, c, alpha, beta, turn_a, turn_b)))
+      write(out, kernels::general_product(a, b, c, alpha, beta, turn_a, turn_b)))

@@ -1,27 +1,15 @@
 // Elementwise operators of one operand, copies and fills.
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
 
 namespace {
 
-// One scale for all, or one for each index of the axis.
-at::Tensor quantized(const at::Tensor& self, const at::Tensor& scales, const at::Tensor& zero_points, int64_t axis,
-                     const at::Tensor& out) {
+std::optional<double> bound(double eps) { return eps < 0 ? std::nullopt : std::optional<double>(eps); }
+
+void whole_numbers_only(const at::Tensor& out) {
   SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
-  auto along = [&](const at::Tensor& values) {
-    Dims sizes(self.dim(), 1);
-    if (values.numel() > 1) sizes[wrap(axis, self)] = values.numel();
-    return wide(values).reshape(sizes);
-  };
-  // In place: such tensors are large. Float holds every step of a type of 8 bits.
-  const bool small = out.element_size() == 1;
-  auto steps = at::div(small ? wide(self) : self.to(at::kDouble), along(scales)).round_();
-  if (zero_points.defined()) steps.add_(along(zero_points));
-  const double bits = 8.0 * double(out.element_size());
-  const bool is_signed = out.scalar_type() != at::kByte;
-  return steps.clamp_(is_signed ? -std::exp2(bits - 1) : 0, (is_signed ? std::exp2(bits - 1) : std::exp2(bits)) - 1)
-      .to(out.scalar_type());
 }
 
 }  // namespace
@@ -74,15 +62,15 @@ ACLNN(IsPosInf, (In, self, Out, out), like(out, self), at::isposinf_out(out, sel
 UNARY(Neg, neg)
 UNARY(Round, round)
 ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), like(out, self), at::round_out(out, self, decimals))
-ACLNN(Sign, (In, self, Out, out), like(out, self), self.is_complex() ? at::sgn_out(out, self) : at::sign_out(out, self))
+ACLNN(Sign, (In, self, Out, out), like(out, self), at::sgn_out(out, self))
 ACLNN(Signbit, (In, self, Out, out), like(out, self), at::signbit_out(out, self))
 UNARY(Trunc, trunc)
-ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self),
-      write(out, at::logit(self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
+ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self), write(out, at::logit(self, bound(eps))))
 ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
-      write(out, at::logit_backward(grad, self, eps < 0 ? std::nullopt : std::optional<double>(eps))))
-ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out), like(out, self),
-      write(out, quantized(self, scales, zero_points, axis, out)))
+      write(out, at::logit_backward(grad, self, bound(eps))))
+ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out),
+      (like(out, self), whole_numbers_only(out)),
+      write(out, sim::quant::quantized(self, scales, zero_points, axis, out.scalar_type())))
 ACLNN(Cast, (In, self, Dtype, dtype, Out, out), like(out, self), out.copy_(self))
 
 ACLNN(InplaceRoundDecimals, (Ref, self, int64_t, decimals), when_run(), self.round_(decimals))

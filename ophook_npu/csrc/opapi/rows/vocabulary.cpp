@@ -15,7 +15,7 @@ ACLNN(FusedLinearOnlineMaxSum,
 ACLNN(FusedCrossEntropyLossWithMaxSum,
       (In, max, In, sum, In, predicted, float, smoothing, In, input, In, weight, In, logits, Out, loss, Out, softmax),
       (no_smoothing(smoothing), like(loss, max), like(sum, max), like(predicted, max), absent(input), absent(weight)),
-      (write(loss, at::log(sum) - predicted),
+      (write(loss, cross_entropy(sum, predicted)),
        logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
 ACLNN(FusedLinearCrossEntropyLossGrad,
       (In, grad, In, input, In, weight, In, mask, In, maskedTarget, float, smoothing, In, max, In, sum, In, softmax,

@@ -1,0 +1,28 @@
+// Convolutions over lines, planes and volumes, (batch, channels, …), in float whatever the data's type.
+#pragma once
+
+#include <array>
+
+#include "kernels/tensors.h"
+
+namespace sim::kernels {
+
+struct Convolution {
+  Dims stride, padding, dilation;
+  bool transposed;
+  Dims output_padding;
+  int64_t groups;
+};
+at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Convolution& how);
+struct ConvolutionGradients {
+  at::Tensor x, weight, bias;  // undefined where not wanted
+};
+ConvolutionGradients convolution_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                                          const Dims& bias_sizes, const Convolution& how, std::array<bool, 3> wanted);
+// The same without one of the two, of which only the shape is read.
+at::Tensor convolution_backward_input(const at::Tensor& grad, at::IntArrayRef sizes, const at::Tensor& weight,
+                                      const Convolution& how);
+at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef sizes,
+                                       const Convolution& how);
+
+}  // namespace sim::kernels

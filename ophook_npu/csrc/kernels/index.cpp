@@ -1,0 +1,106 @@
+#include "kernels/index.h"
+
+namespace sim::kernels {
+
+static c10::List<std::optional<at::Tensor>> index_list(const Tensors& given) {
+  c10::List<std::optional<at::Tensor>> indices;
+  for (const at::Tensor& index : given)
+    indices.push_back(index.defined() && index.scalar_type() == at::kInt ? index.to(at::kLong) : optional(index));
+  return indices;
+}
+
+at::Tensor indexed(const at::Tensor& x, const Tensors& indices) { return at::index(x, index_list(indices)); }
+
+// Where no dimension is indexed there is nothing to put.
+void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tensor& values, bool accumulate) {
+  const bool any = std::any_of(indices.begin(), indices.end(), [](const at::Tensor& index) { return index.defined(); });
+  if (any) at::Tensor(self).index_put_(index_list(indices), values, accumulate);
+}
+
+at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
+  const int64_t at = wrap(dim, x), size = x.size(at);
+  at::Tensor places = indices.flatten().to(at::kLong);
+  if (places.numel()) {
+    const int64_t least = places.min().item<int64_t>(), most = places.max().item<int64_t>();
+    SIM_CHECK(least >= -size && most < size, "an index is out of range for dimension ", at, " of ", x.sizes());
+    if (least < 0) places = at::where(places.lt(0), places.add(size), places);
+  }
+  Dims sizes = x.sizes().vec();
+  sizes.erase(at);
+  sizes.insert(sizes.begin() + at, indices.sizes().begin(), indices.sizes().end());
+  return at::index_select(x, at, places).reshape(sizes);
+}
+
+at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, const at::Scalar& value) {
+  return at::index_fill(x, dim, at::tensor(indices, at::kLong), value);
+}
+
+const char* scatter_reduction(int64_t reduction) {
+  static constexpr const char* kNames[] = {"", "add", "multiply"};
+  SIM_CHECK(reduction >= 0 && reduction <= 2, "reduction ", reduction, "; allowed: 0 (none), 1 (add), 2 (multiply)");
+  return kNames[reduction];
+}
+
+at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
+                     int64_t reduction) {
+  const at::Tensor places = indices.to(at::kLong);
+  if (reduction == 0) return at::scatter(x, dim, places, source);
+  return reduction == 1 ? at::scatter_add(x, dim, places, source)
+                        : at::scatter(x, dim, places, source, scatter_reduction(reduction));
+}
+at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Scalar& value,
+                     int64_t reduction) {
+  const at::Tensor places = indices.to(at::kLong);
+  return reduction == 0 ? at::scatter(x, dim, places, value)
+                        : at::scatter(x, dim, places, value, scatter_reduction(reduction));
+}
+
+at::Tensor scatter_reduced(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
+                           int64_t reduction, bool include_self) {
+  static constexpr const char* kNames[] = {"", "sum", "prod", "amax", "amin", "mean"};
+  SIM_CHECK(reduction >= 1 && reduction <= 5, "reduction ", reduction,
+            "; allowed: 1 to 5 (sum, prod, amax, amin, mean)");
+  return at::scatter_reduce(x, dim, indices.to(at::kLong), source, kNames[reduction], include_self);
+}
+
+at::Tensor range_filled(const at::Tensor& x, const at::Tensor& start, const at::Tensor& end, const at::Tensor& value,
+                        int64_t dim) {
+  const int64_t axis = wrap(dim, x);
+  at::Tensor out = x.clone(), first = start.to(at::kLong), last = end.to(at::kLong);
+  for (int64_t i = 0; i < first.size(0); ++i)
+    for (int64_t j = 0; j < first.size(1); ++j) {
+      at::Tensor part = axis == x.dim() - 1 && axis > 0 ? out[j] : out;
+      const int64_t along = part.dim() == out.dim() ? axis : axis - 1, from = first[i][j].item<int64_t>(),
+                    to = last[i][j].item<int64_t>();
+      part.narrow(along, from, to - from).fill_(value[i]);
+    }
+  return out;
+}
+
+at::Tensor one_hot(const at::Tensor& labels, int64_t classes, const at::Tensor& on, const at::Tensor& off,
+                   int64_t dim) {
+  const at::Tensor hot = at::eq(labels.to(at::kLong).unsqueeze(-1), at::arange(classes, at::kLong));
+  return at::where(hot, on.reshape({}), off.reshape({})).movedim(-1, dim);
+}
+
+at::Tensor embedding_backward(const at::Tensor& grad, const at::Tensor& indices, int64_t rows, int64_t padding,
+                              bool by_frequency) {
+  return at::embedding_dense_backward(wide(grad), indices.to(at::kLong), rows, padding, by_frequency);
+}
+
+EmbeddingBag embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets,
+                           bool by_frequency, int64_t mode, const at::Tensor& factors, bool include_last,
+                           int64_t padding) {
+  auto [result, bags, sizes, winners] =
+      at::_embedding_bag(wide(weight), indices.to(at::kLong), offsets.to(at::kLong), by_frequency, mode, false,
+                         optional(wide(factors)), include_last, padding);
+  return {result, bags, sizes, winners};
+}
+
+void renorm_embedding(const at::Tensor& weight, const at::Tensor& indices, double max, double p) {
+  at::Tensor rows = wide(weight);
+  at::embedding_renorm_(rows, indices.to(at::kLong), max, p);
+  if (!rows.is_same(weight)) weight.copy_(rows);
+}
+
+}  // namespace sim::kernels

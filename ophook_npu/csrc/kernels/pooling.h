@@ -1,0 +1,34 @@
+// Pooling over planes and volumes, (batch, channels, …), in float whatever the data's type.
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::kernels {
+
+struct Window {
+  int64_t dims;  // 2 or 3
+  Dims size, stride, padding, dilation;
+  bool ceil_mode;
+};
+
+// ---- averages: count_padding counts what lies outside; a divisor of 0 is none ---------------------------------------
+at::Tensor average(const at::Tensor& x, const Window& window, bool count_padding, int64_t divisor);
+at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const Window& window, bool count_padding,
+                            int64_t divisor);
+at::Tensor adaptive_average(const at::Tensor& x, const Dims& size);
+at::Tensor adaptive_average_backward(const at::Tensor& grad, at::IntArrayRef sizes);
+
+// ---- maxima: `places` are those in the plane or volume, as ATen tells them
+// --------------------------------------------
+struct Maxima {
+  at::Tensor y, places;
+};
+Maxima maxima(const at::Tensor& x, const Window& window);
+at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window, const at::Tensor& places);
+// Where the places are not at hand they are found again.
+at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window);
+// Padded by itself at each side, {top, left, bottom, right}. The last window of a side is left out where it would begin
+// in the padding.
+at::Tensor maxima_padded(const at::Tensor& x, const Window& window);
+
+}  // namespace sim::kernels
