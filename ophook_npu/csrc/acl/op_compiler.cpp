@@ -1,5 +1,8 @@
 // libacl_op_compiler: compile options, and single operators by type name (the path that ops without an aclnn form
 // take).
+//
+// It fails as libascendcl does (acl/runtime.cpp). The operator table refuses with a text: it becomes the message of
+// ACL_ERROR_INVALID_PARAM in the call, or of the stream's error where the operator was on it.
 #include "acl/acl_op_compiler.h"
 
 #include <algorithm>

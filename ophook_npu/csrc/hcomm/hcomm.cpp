@@ -1,4 +1,5 @@
 // libhcomm: the half of HCCL's interface that newer CANN versions moved here, as far as torch_npu looks for it.
+// It fails as libhccl does (hccl/communicator.h).
 #include "core/sim.h"
 #include "hccl/hccl_types.h"
 

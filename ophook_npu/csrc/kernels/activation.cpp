@@ -136,7 +136,7 @@ at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& y, 
 }
 
 at::Tensor thresholded(const at::Tensor& x, const at::Tensor& threshold, const at::Tensor& value) {
-  return at::where(x.gt(threshold), x, value.defined() ? value.to(x.scalar_type()) : at::zeros({}, x.options()));
+  return at::threshold(x, number_of(threshold), value.defined() ? number_of(value) : at::Scalar(0));
 }
 
 at::Tensor shrunk(const at::Tensor& x, const at::Scalar& lambda, const at::Scalar& bias) {

@@ -52,7 +52,7 @@ at::Tensor masked_softmax(const at::Tensor& x, const at::Tensor& mask, double sc
 at::Tensor masked_softmax_backward(const at::Tensor& grad, const at::Tensor& y, const at::Tensor& mask, double scale,
                                    bool triangle);
 
-// x where it is above the threshold, the value elsewhere: 0 where it is absent.
+// at::threshold of numbers that are tensors; an absent value is 0.
 at::Tensor thresholded(const at::Tensor& x, const at::Tensor& threshold, const at::Tensor& value);
 // Towards 0 by the bias, and 0 between -lambda and lambda.
 at::Tensor shrunk(const at::Tensor& x, const at::Scalar& lambda, const at::Scalar& bias);

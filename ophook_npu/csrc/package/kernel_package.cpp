@@ -1,4 +1,5 @@
 // Runs an operator package's own Ascend C kernel: inference and tiling in the first phase, the kernel in the second.
+// It fails as libopapi does (opapi/aclnn.h); what its checks find in a kernel is part of the message.
 #include "package/kernel_package.h"
 
 #include <ATen/Functions.h>

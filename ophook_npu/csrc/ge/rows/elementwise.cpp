@@ -133,7 +133,7 @@ const Family elementwise_rows = {
     ROW(AddN, "x* -> y | N:Int", broadcast, kernels::sum_of_all(a.tensors(0, a.count()))),
     ROW(Select, "condition x1 x2 -> y", select, at::where(a[0], a[1], a[2])),
     ROW(SelectV2, "condition then else -> result", select, at::where(a[0], a[1], a[2])),
-    ROW(MaskedFill, "x mask value -> y", masked, at::where(a[1], a[2].to(a[0].scalar_type()), a[0])),
+    ROW(MaskedFill, "x mask value -> y", masked, at::masked_fill(a[0], a[1], number_of(a[2]))),
 
     ROW(Cast, "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype())),
     ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),

@@ -11,9 +11,7 @@ void loss_shape(const at::Tensor& out, const at::Tensor& self, const at::Tensor&
   else one_element(out);
 }
 
-void nll(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, int64_t reduction, int64_t ignored,
-         const at::Tensor& out, const at::Tensor& total) {
-  const auto result = kernels::nll(self, target, weight, reduction, ignored);
+void write_nll(const at::Tensor& out, const at::Tensor& total, const kernels::Nll& result) {
   write(out, result.loss);
   if (total.defined()) total.copy_(result.total_weight.reshape(total.sizes()));
 }
@@ -30,10 +28,7 @@ void write_cross_entropy(const at::Tensor& loss, const at::Tensor& log_prob, con
   write(loss, result.loss.reshape(loss.sizes()));
 }
 
-// The device keeps log_alpha padded to 32 bytes a row.
-void ctc(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inputs, const Dims& labels, int64_t blank,
-         bool zero_infinity, const at::Tensor& loss, const at::Tensor& log_alpha) {
-  const auto result = kernels::ctc(log_probs, targets, inputs, labels, blank, zero_infinity, log_alpha.size(2));
+void write_ctc(const at::Tensor& loss, const at::Tensor& log_alpha, const kernels::Ctc& result) {
   write(loss, result.loss);
   log_alpha.copy_(result.log_alpha);
 }
@@ -64,9 +59,9 @@ ACLNN(BinaryCrossEntropyWithLogits, (In, self, In, target, In, weight, In, pos_w
       write(out, at::binary_cross_entropy_with_logits(wide(self), wide(target), optional(wide(weight)),
                                                       optional(wide(pos_weight)), reduction)))
 ACLNN(NLLLoss, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      when_run(), nll(self, target, weight, reduction, ignored, out, total))
+      when_run(), write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
 ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      when_run(), nll(self, target, weight, reduction, ignored, out, total))
+      when_run(), write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
@@ -76,7 +71,10 @@ ACLNN(CrossEntropyLoss,
 ACLNN(CtcLoss,
       (In, log_probs, In, targets, Ints, inputs, Ints, labels, int64_t, blank, bool, zero_infinity, Out, loss, Out,
        log_alpha),
-      when_run(), ctc(log_probs, targets, inputs, labels, blank, zero_infinity, loss, log_alpha))
+      when_run(),
+      // the device keeps log_alpha padded to 32 bytes a row
+      write_ctc(loss, log_alpha,
+                kernels::ctc(log_probs, targets, inputs, labels, blank, zero_infinity, log_alpha.size(2))))
 ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out, Out, is_target), when_run(),
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
 

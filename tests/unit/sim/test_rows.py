@@ -1,0 +1,120 @@
+"""A row is a name, its parameters and what runs: what computes is a kernel, which knows neither interface.
+
+Read from the sources as text, so that a row which starts to compute is named before anything is compiled.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CSRC = ROOT / "ophook_npu" / "csrc"
+ROWS = sorted(path for path in CSRC.glob("*/rows/*.cpp") if path.name != "table.cpp")
+# Where a row begins: ACLNN(Add, …), ROW(Add, …), a macro of the file's own, {"Split", …}
+ROW = re.compile(r'^(?: {4})?(?:[A-Z][A-Z_0-9]+\(|(?<=    )\{")', re.M)
+PARAMETERS = re.compile(r"^ACLNN\(\w+,\s*\(((?:[^()]|\([^()]*\))*)\)", re.M)
+
+
+@pytest.fixture(scope="module")
+def results() -> ModuleType:
+    """scripts/results.py, which knows what of ATen's computes."""
+    spec = importlib.util.spec_from_file_location("results", ROOT / "scripts" / "results.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def without_macros(source: str) -> str:
+    """Source without comments and definitions of macros: what those hold is a row's."""
+    return re.sub(r"^#(?:.*\\\n)*.*", "", re.sub(r"//.*", "", source), flags=re.M)
+
+
+def rows(source: str) -> Iterator[str]:
+    """The rows of a file."""
+    end = 0
+    for match in ROW.finditer(source):
+        if match.start() < end:
+            continue
+        depth, end = 0, match.start() + len(match[0]) - (2 if match[0].endswith('{"') else 1)
+        while depth or end == match.start() or source[end - 1] not in ")}":
+            depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(source[end], 0)
+            end += 1
+        yield source[match.start() : end]
+
+
+def helpers(source: str) -> str:
+    """The rest of it: what rows check, how they read their arguments and where results go."""
+    for row in list(rows(source)):
+        source = source.replace(row, "", 1)
+    return source
+
+
+def test_rows_are_read_as_they_stand() -> None:
+    source = (
+        "void f() { g(); }\n#define TWO(a) \\\n  ACLNN(a)\nACLNN(Add, (In, a), like(a, b),\n      at::add(a))\n"
+        'const Family all = {\n    ROW(Mul, "x -> y", same, at::mul(a[0])),\n    {"Split", "x", same, [](A a) {}},\n'
+        "#define MORE 1\n};\n"
+    )
+    source = without_macros(source)
+    assert [row.split(",")[0].strip() for row in rows(source)] == ["ACLNN(Add", "ROW(Mul", '{"Split"']
+    assert [row[-2:] for row in rows(source)] == ["))", "))", "}}"]
+    assert "at::" not in helpers(source) and "void f()" in helpers(source)
+    count = sum(len(list(rows(without_macros(path.read_text(encoding="utf-8"))))) for path in ROWS)
+    assert len(ROWS) > 40 and count > 1000
+
+
+def test_nothing_next_to_a_row_computes(results: ModuleType) -> None:
+    found = {
+        str(path.relative_to(CSRC)): done
+        for path in ROWS
+        if (done := results.operations(helpers(without_macros(path.read_text(encoding="utf-8")))))
+    }
+    assert found == {}, "make it a function of csrc/kernels"
+    assert results.operations(
+        "x.add(y); at::Tensor z; at::kLong; wide(x).to(at::kFloat); f(at::avg_pool2d, sizes.size())"
+    ) == [
+        "avg_pool",
+        "add",
+    ]
+
+
+def test_a_row_runs_one_operator_or_kernels(results: ModuleType) -> None:
+    """One of ATen's, or one of two, whichever the arguments ask for; no arithmetic around a kernel."""
+    found = []
+    for path in ROWS:
+        for row in rows(without_macros(path.read_text(encoding="utf-8"))):
+            for way in re.split(r"\?|(?<!:):(?!:)", row):
+                kernels = set(re.findall(r"\bkernels::\w+(?=\()", way)) - results.ARGUMENTS
+                if len(results.operations(way)) > (0 if kernels else 1):
+                    found.append(re.sub(r"\s+", " ", row))
+    assert found == []
+
+
+def test_kernels_know_neither_interface() -> None:
+    included = {
+        (path.name, name)
+        for path in (CSRC / "kernels").iterdir()
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.M)
+    }
+    assert {name.split("/")[0] for _, name in included} == {"kernels", "core"}
+
+
+def test_rows_are_short_lines_of_kinds_and_names() -> None:
+    for path in ROWS:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert [f"{path.name}:{number}" for number, line in enumerate(lines, 1) if len(line) > 120] == []
+        for parameters in PARAMETERS.findall(path.read_text(encoding="utf-8")):
+            assert len(parameters.split(",")) % 2 == 0, f"{path.name}: a kind and a name for each of ({parameters})"
+
+
+def test_formatting_keeps_rows_in_lines() -> None:
+    lint = (ROOT / ".ci" / "lint").read_text(encoding="utf-8")
+    assert "clang-format" in lint and re.search(r"csrc/\{[^}]*\bkernels\b[^}]*\bopapi\b[^}]*\bge\b", lint)
+    assert "clang-format off" not in "".join(path.read_text(encoding="utf-8") for path in ROWS)
