@@ -56,16 +56,21 @@ class ForkServer:
             )  # fmt: skip
 
     def run(
-        self, *arguments: str, timeout: float, environment: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        timeout: float,
+        environment: Mapping[str, str | None] | None = None,
+        modules: Sequence[str] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """``environment`` is set in the program only, after the imports.
+        """``environment`` is set in the program only, after the server's imports (None unsets); ``modules`` are what it
+        imports then, before anything else.
 
         Raises:
             subprocess.TimeoutExpired: after the program was killed.
             RuntimeError: the server did not start, or ended while the program ran.
         """
         wanted = {"arguments": arguments, "cwd": os.getcwd(), "environment": dict(environment or {})}
-        request = json.dumps(wanted).encode()
+        request = json.dumps({**wanted, "modules": list(modules)}).encode()
         assert len(request) <= _LARGEST, "pass a file, not so much code"
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             pid = self._begin(request, [out.fileno(), err.fileno()], arguments, timeout)
@@ -192,5 +197,10 @@ def run_to_the_end(arguments: Sequence[str]) -> NoReturn:
 if __name__ == "__main__":
     _request = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     os.chdir(_request["cwd"])
-    os.environ.update(_request["environment"])
+    for _name, _value in _request["environment"].items():
+        os.environ.pop(_name, None)
+        if _value is not None:
+            os.environ[_name] = _value
+    for _module in _request["modules"]:
+        importlib.import_module(_module)
     run_to_the_end(_request["arguments"])

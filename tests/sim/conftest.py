@@ -54,6 +54,9 @@ LATE = frozenset(
 MODULES = ("torch", "torch_npu", "ophook_npu")
 # torchair takes longer to import than all else, and most programs compile graphs.
 COMPILERS = ("torch._dynamo", "torchair")
+# torch_npu reads where operator packages are when it is imported. What it imports itself takes most of that time.
+BEFORE_TORCH_NPU = ("torch", "torch._dynamo", "torch.distributed.tensor", "ophook_npu")
+PACKAGES = "ASCEND_CUSTOM_OPP_PATH"
 
 
 def _machine(options: Sequence[str]) -> dict[str, Any]:
@@ -91,17 +94,20 @@ class Programs:
         root = sim.active()
         assert root is not None
         environ.update(sim.environment(root, **_machine(options)))
-        late = {name: environ.pop(name) for name in LATE & environ.keys()}
+        late: dict[str, str | None] = {name: environ.pop(name) for name in LATE & environ.keys()}
+        modules, after = MODULES + COMPILERS, ()
+        if PACKAGES in environment:
+            late |= {PACKAGES: environ.pop(PACKAGES), autoload.VARIABLE: None}
+            environ[autoload.VARIABLE] = "0"
+            modules, after = BEFORE_TORCH_NPU, ("torch_npu",)
         key = tuple(sorted(environ.items()))
         server = self._servers.pop(key, None)
         if server is None:
             if len(self._servers) == 2:  # each takes some memory, and most programs are like the one before
                 self._servers.pop(next(iter(self._servers))).close()
-            # Packages are one test's: its server runs a program or two, which may import a compiler themselves.
-            alone = "ASCEND_CUSTOM_OPP_PATH" in environment
-            server = ForkServer([sys.executable], MODULES if alone else MODULES + COMPILERS, environ)
+            server = ForkServer([sys.executable], modules, environ)
         self._servers[key] = server
-        return server.run(*arguments, timeout=timeout, environment=late)
+        return server.run(*arguments, timeout=timeout, environment=late, modules=after)
 
     def close(self) -> None:
         for server in self._servers.values():

@@ -4,10 +4,8 @@ graphs.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -74,17 +72,10 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(package: Path, code: str) -> str:
-    environment = {**os.environ, "ASCEND_CUSTOM_OPP_PATH": str(package)}
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("code", [_EAGER, _GRAPH, _TOGETHER], ids=["eager", "graph", "together"])
-def test_the_projects_own_kernel_runs(package: Path, code: str) -> None:
-    assert "add_custom_1.so" in run(package, code)
+def test_the_projects_own_kernel_runs(run_sim, package: Path, code: str) -> None:
+    done = run_sim(code, ASCEND_CUSTOM_OPP_PATH=str(package))
+    assert done.returncode == 0 and "add_custom_1.so" in done.stdout, done.stdout + done.stderr
 
 
 _OTHER = """
@@ -99,7 +90,7 @@ except RuntimeError as error:
 """
 
 
-def test_a_runtime_of_another_version_is_refused(package: Path, tmp_path: Path) -> None:
+def test_a_runtime_of_another_version_is_refused(run_sim, package: Path, tmp_path: Path) -> None:
     """What it would make of our structures is unknown."""
     other = shutil.copytree(package, tmp_path / "other")
     source = tmp_path / "runtime.c"
@@ -107,7 +98,8 @@ def test_a_runtime_of_another_version_is_refused(package: Path, tmp_path: Path) 
     library = other / "op_impl" / "cpu" / "libophook_ascendc.so"
     compiler = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libophook_ascendc.so", str(source), "-o", str(library)]
     subprocess.run(compiler, check=True, timeout=60)
-    assert "were built by another version" in run(other, _OTHER)
+    done = run_sim(_OTHER, ASCEND_CUSTOM_OPP_PATH=str(other))
+    assert "were built by another version" in done.stdout, done.stderr
 
 
 def test_another_folder_is_left_alone(tmp_path: Path) -> None:
