@@ -175,3 +175,53 @@ PRODUCT(bytes, int8_t, int32_t, int32_t, NoQuant)
 PRODUCT(bytes_to_half, int8_t, int32_t, half, DEQF16)
 PRODUCT(bytes_to_half_by_column, int8_t, int32_t, half, VDEQF16)
 PRODUCT(bytes_to_bytes, int8_t, int32_t, int8_t, REQ8)
+
+// z = convolution of an image of 2 times 16 channels, 6 by 7, with 16 filters of 3 by 3, padding 1, stride 2: image to matrix.
+extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) {
+  constexpr uint16_t kHeight = 6, kWidth = 7, kChannels = 32, kOut = 16, kDepth = kChannels * 9, kPlaces = 16;  // 3 by 4 places
+  GlobalTensor<half> from, weights;
+  GlobalTensor<float> to;
+  from.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(image));
+  weights.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(filters));
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z));
+  TPipe pipe;
+  TQue<TPosition::A1, 1> a1;
+  TQue<TPosition::B1, 1> b1;
+  TQue<TPosition::A2, 1> a2;
+  TQue<TPosition::B2, 1> b2;
+  TQue<TPosition::CO1, 1> co1;
+  constexpr uint32_t kImage = kChannels * kHeight * kWidth;
+  pipe.InitBuffer(a1, 1, kImage * sizeof(half));
+  pipe.InitBuffer(b1, 1, kDepth * kOut * sizeof(half));
+  pipe.InitBuffer(a2, 1, kPlaces * kDepth * sizeof(half));
+  pipe.InitBuffer(b2, 1, kDepth * kOut * sizeof(half));
+  pipe.InitBuffer(co1, 1, kPlaces * kOut * sizeof(float));
+  LocalTensor<half> a = a1.AllocTensor<half>(), b = b1.AllocTensor<half>();
+  DataCopy(a, from, kImage);
+  DataCopy(b, weights, kDepth * kOut);  // as L0B wants it already
+  a1.EnQue(a);
+  b1.EnQue(b);
+  a = a1.DeQue<half>(), b = b1.DeQue<half>();
+  LocalTensor<half> left = a2.AllocTensor<half>(), right = b2.AllocTensor<half>();
+  const uint8_t padding[4] = {1, 1, 1, 1};
+  LoadData(left, a, LoadData3DParamsV2<half>(padding, kHeight, kWidth, kChannels, kDepth, kPlaces, 0, 0, 2, 2, 3, 3, 1, 1, false, false, half(0)));
+  LoadData2DParams p;
+  p.repeatTimes = kDepth / 16, p.srcStride = 1;
+  LoadData(right, b, p);
+  a2.EnQue(left);
+  b2.EnQue(right);
+  a1.FreeTensor(a);
+  b1.FreeTensor(b);
+  left = a2.DeQue<half>(), right = b2.DeQue<half>();
+  LocalTensor<float> c = co1.AllocTensor<float>();
+  MmadParams m;
+  m.m = 12, m.n = kOut, m.k = kDepth;
+  Mmad(c, left, right, m);
+  a2.FreeTensor(left);
+  b2.FreeTensor(right);
+  co1.EnQue(c);
+  c = co1.DeQue<float>();
+  FixpipeParamsV220 out(kOut, 12, 16, kOut, false);
+  Fixpipe(to, c, out);
+  co1.FreeTensor(c);
+}

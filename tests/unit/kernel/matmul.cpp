@@ -99,3 +99,15 @@ KERNEL(halves_of_k) {
   SetAtomicNone();
   mm.End();
 }
+
+// z[i] = a[i] b[0], of three matrices of a: each vector core does half the rows of each.
+KERNEL(batched) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  mm.SetBatchNum(3, 1);
+  mm.IterateBatch(at<float>(z, ROW * t.N), false, 0, false);
+  mm.End();
+}

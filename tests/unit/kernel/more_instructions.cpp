@@ -104,3 +104,44 @@ extern "C" __global__ __aicore__ void nobody_sets(GM_ADDR x, GM_ADDR z, GM_ADDR 
   if (GetBlockIdx() == 0) CrossCoreSetFlag<0, PIPE_MTE3>(3);
   CrossCoreWaitFlag(3);  // core 1 never sets it
 }
+
+// z = (x + x) * x - x of whole tensors; then what the kernel was given by value, and two numbers' least and most.
+extern "C" __global__ __aicore__ void by_operators(GM_ADDR x, GM_ADDR z, uint32_t whole, float real, int64_t other) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, results;
+  pipe.InitBuffer(values, kCount * 4);
+  pipe.InitBuffer(results, kCount * 4);
+  LocalTensor<float> v = values.Get<float>(), r = results.Get<float>();
+  copy_in(v, x, kCount);
+  r = v + v;
+  r = r * v;
+  r = r - v;
+  SetFlag<HardEvent::V_S>(EVENT_ID2);
+  WaitFlag<HardEvent::V_S>(EVENT_ID2);
+  r.SetValue(0, float(whole)), r.SetValue(1, real), r.SetValue(2, float(other)), r.SetValue(3, float(max(min(whole, 5), 2)));
+  set_flag(PIPE_S, PIPE_MTE3, EVENT_ID3);
+  wait_flag(PIPE_S, PIPE_MTE3, EVENT_ID3);
+  copy_out(z, r, kCount);
+}
+
+// z = the sum of x over the cores up to this one: each waits for the one before it.
+extern "C" __global__ __aicore__ void one_after_another(GM_ADDR x, GM_ADDR z, GM_ADDR workspace) {
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> mine, before, events;
+  pipe.InitBuffer(mine, kCount * 4);
+  pipe.InitBuffer(before, kCount * 4);
+  pipe.InitBuffer(events, 32);
+  GlobalTensor<int32_t> places;
+  places.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace));
+  const int64_t core = GetBlockIdx();
+  const uint64_t bytes = kCount * sizeof(float);
+  LocalTensor<float> a = mine.Get<float>(), b = before.Get<float>();
+  copy_in(a, x + core * bytes, kCount);
+  if (core > 0) {
+    IBWait(places, events.Get<int32_t>(), int32_t(core) - 1, 0);
+    copy_in(b, z + (core - 1) * bytes, kCount);
+    Add(a, a, b, kCount);
+  }
+  copy_out(z + core * bytes, a, kCount);
+  if (core + 1 < GetBlockNum()) IBSet(places, events.Get<int32_t>(), int32_t(core), 0);
+}

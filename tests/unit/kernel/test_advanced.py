@@ -11,7 +11,7 @@ from ophook_npu import kernel
 
 PROJECT = Path(__file__).parent / "advanced"
 SPACE = 8192
-SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, SUMS, TOP_K, TRANSPOSE, BLOCKS, NHWC = range(9)
+SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, SUMS, TOP_K, TRANSPOSE, BLOCKS, NHWC, FLASH = range(10)
 TYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
 
 
@@ -64,6 +64,22 @@ def test_rows(count: int, width: int, dtype: torch.dtype) -> None:
     close(sums[:count], wide.sum(-1))
     close(largest[:count], wide.max(-1).values)
     close(columns[:width], wide.sum(0))
+
+
+@TYPES
+def test_rows_in_two_parts(dtype: torch.dtype) -> None:
+    """Softmax of the whole row from its halves, as attention over tiles does it."""
+    x = matrix(8, 64, dtype)
+    wide = x.float()
+    y, p, most, *_ = run(x, FLASH)
+    right, left, unit = y[:256].reshape(8, 32), y[1024:1280].reshape(8, 32), 32 // x.element_size()
+    total, change = (p[at : at + 8 * unit].reshape(8, unit) for at in (0, 1024))
+    largest = wide.max(-1, keepdim=True).values
+    close(most[: 8 * unit].reshape(8, unit), largest.expand(-1, unit))
+    close(total, (wide - largest).exp().sum(-1, keepdim=True).expand(-1, unit))
+    close(change, (wide[:, :32].max(-1, keepdim=True).values - largest).exp().expand(-1, unit))
+    together = torch.cat([left.float() * change[:, :1].float(), right.float()], 1) / total[:, :1].float()
+    close(together.to(dtype), wide.softmax(-1))
 
 
 @TYPES

@@ -109,6 +109,22 @@ def test_the_result_may_stay_in_fractals() -> None:
     torch.testing.assert_close(z.permute(1, 0, 2).reshape(32, 48), product(a, b), rtol=1e-4, atol=1e-4)
 
 
+def test_a_convolution_by_image_to_matrix() -> None:
+    x, filters = inputs(torch.float16, 1, 32, 6, 7), inputs(torch.float16, 16, 32, 3, 3)
+    image = x.reshape(2, 16, 6, 7).permute(0, 2, 3, 1).contiguous()  # channels in blocks of 16, last
+    # (blocks of channels, 3, 3, filters, 16): each fractal is 16 filters by 16 of the depth
+    weights = filters.reshape(16, 2, 16, 3, 3).permute(1, 3, 4, 0, 2).contiguous()
+    z = Block((12, 16), 0)
+    arguments = [
+        Argument("image", Block.of(image, "image"), INPUT), Argument("filters", Block.of(weights, "filters"), INPUT),
+        Argument("bias", Block((1,), 0), INPUT), Argument("z", z, OUTPUT), Argument("tiling", Block((8,), 4), TILING),
+    ]  # fmt: skip
+    report = Entry(SOURCE, name="convolution").run(arguments, 1, settings=Settings(on_wait=True, strict=True))
+    assert not report.findings, [str(f) for f in report.findings]
+    wanted = torch.nn.functional.conv2d(x.float(), filters.float(), stride=2, padding=1)
+    torch.testing.assert_close(z.array(True), wanted[0].reshape(16, 12).t(), rtol=1e-3, atol=1e-3)
+
+
 def test_conversions_that_do_not_exist_are_refused() -> None:
     a, b = inputs(torch.float16, 16, 16), inputs(torch.float16, 16, 24)
     _, report = run("halves", a, b, torch.float32, nz=True)

@@ -54,6 +54,7 @@ def test_compare_names_the_first_difference() -> None:
     b = a.copy()
     b[1, 0] = 4
     assert compare(a, b) == "1 of 4 elements differ from the CPU's, first at [1, 0]: 3.0 and 4.0"
+    assert compare(a > 1, np.array([[False, True], [False, True]])).startswith("2 of 4 elements differ")
     assert compare(a, a[0]) == "the shape is [2, 2], the reference has [2]"
 
 

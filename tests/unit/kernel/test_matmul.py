@@ -76,6 +76,14 @@ def test_a_product_of_a_product() -> None:
     torch.testing.assert_close(z.array(True), a @ b @ b, rtol=1e-3, atol=1e-3)
 
 
+def test_a_batch_with_one_right_matrix() -> None:
+    generator = torch.Generator().manual_seed(4)
+    a, b = torch.randn(3, M, K, generator=generator).half(), torch.randn(K, N, generator=generator).half()
+    z = Block((3, M, N), 0)
+    run("batched", a, b, z, tiling())
+    torch.testing.assert_close(z.array(True), a.float() @ b.float(), rtol=1e-4, atol=1e-4)
+
+
 def test_bytes() -> None:
     generator = torch.Generator().manual_seed(3)
     a, b = (torch.randint(-9, 9, shape, generator=generator, dtype=torch.int8) for shape in ((M, K), (N, K)))

@@ -6,10 +6,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from ophook_npu.errors import OphookError
 from ophook_npu.kernel import Entry, Report
 from ophook_npu.kernel.memory import Block
-from ophook_npu.kernel.source import INPUT, OUTPUT, WORKSPACE, Argument
+from ophook_npu.kernel.source import INPUT, OUTPUT, REAL, VALUE, WORKSPACE, Argument
 
 SOURCE = Path(__file__).parent / "more_instructions.cpp"
 X = (np.random.default_rng(5).standard_normal(128) * 2).astype(np.float32)
@@ -66,3 +68,25 @@ def test_a_flag_that_nobody_sets_is_a_deadlock() -> None:
     _, report = run("nobody_sets", np.zeros(8, np.float32), 8, 2, True)
     found = [f for f in report.findings if f.kind == "deadlock"]
     assert found and "waits for flag 3, which nobody sets" in found[0].what and found[0].line
+
+
+def test_operators_of_whole_tensors_and_numbers_by_value() -> None:
+    result = Block((128,), 0)
+    arguments = [
+        Argument("x", Block.of(X, "x"), INPUT), Argument("z", result, OUTPUT), Argument("whole", 7, VALUE),
+        Argument("real", 0.25, REAL), Argument("other", -3, VALUE),
+    ]  # fmt: skip
+    report = Entry(SOURCE, name="by_operators").run(arguments, 1)
+    assert not report.findings, [str(f) for f in report.findings]
+    z = result.array(False)
+    assert z[:4].tolist() == [7, 0.25, -3, 5]
+    assert np.allclose(z[4:], ((X + X) * X - X)[4:], rtol=1e-6)
+    with pytest.raises(OphookError, match="gets 33 arguments; allowed: up to 32"):
+        Entry(SOURCE, name="by_operators").run([Argument("n", 1, VALUE)] * 33, 1)
+
+
+def test_cores_that_wait_for_one_another() -> None:
+    x = np.arange(3 * 128, dtype=np.float32)
+    z, report = run("one_after_another", x, x.size, 3, True)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert np.array_equal(z.reshape(3, 128), np.cumsum(x.reshape(3, 128), 0))

@@ -93,6 +93,60 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
   }
 }
 
+void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape s, bool update, bool divide, At at) {
+  Operation op(core(), Pipe::V, call, at);
+  if (!real(op, t.src.dtype) || !real(op, t.sum.dtype)) return op.core.stop();
+  const uint32_t size = size_of(t.src.dtype);
+  const uint64_t bytes = uint64_t(s.count) * s.width * size, numbers = uint64_t(s.count) * kBlock;
+  if (!right_shape(op, s, size) || !there(op, t.src, bytes, "the source") || !there(op, t.dst, bytes, "the destination") ||
+      !there(op, t.sum, numbers, "the tensor of sums") || !there(op, t.max, numbers, "the tensor of maxima"))
+    return;
+  if (update && (!there(op, t.exp_max, numbers, "expMax") || !there(op, t.in_sum, numbers, "the sums so far") ||
+                 !there(op, t.in_max, numbers, "the maxima so far")))
+    return;
+  op.core.settle();
+  op.core.launch.counters.elements += uint64_t(s.count) * s.valid;
+  scratch(op, work);
+  op.reads(t.src, 0, bytes);
+  std::vector<float> all(size_t(s.count) * s.valid), row, sums(s.count, 0.0f), maxima(s.count, -INFINITY), factors(16);
+  bool known = true;
+  for (uint32_t r = 0; r < s.count; ++r) {
+    known &= row_of(op, t.src, s, r, row);
+    std::copy(row.begin(), row.end(), all.begin() + size_t(r) * s.valid);
+  }
+  if (op.core.launch.checks() && !known) never_computed(op, t.src);
+  // Read before anything is written: what comes in and what goes out may be one tensor.
+  if (update)
+    for (const Local* each : {&t.in_sum, &t.in_max}) {
+      op.reads(*each, 0, numbers);
+      std::vector<float>& to = each == &t.in_sum ? sums : maxima;
+      for (uint32_t r = 0; r < s.count; ++r) {
+        wide(each->dtype, op.data(*each) + r * kBlock, &to[r], 1);
+        if (op.core.launch.checks() && !all_written(op.written(*each) + r * kBlock, size_of(each->dtype))) never_computed(op, *each);
+      }
+    }
+  auto spread = [&](const Local& to, uint32_t r, float value) {
+    std::fill(factors.begin(), factors.end(), value);
+    put(op, to, uint64_t(r) * kBlock / size_of(to.dtype), factors.data(), kBlock / size_of(to.dtype));
+  };
+  op.writes(t.dst, 0, bytes), op.writes(t.sum, 0, numbers), op.writes(t.max, 0, numbers);
+  if (update) op.writes(t.exp_max, 0, numbers);
+  for (uint32_t r = 0; r < s.count; ++r) {
+    float* values = all.data() + size_t(r) * s.valid;
+    const float most = std::max(maxima[r], *std::max_element(values, values + s.valid));
+    float total = 0, before = update ? std::exp(maxima[r] - most) : 0;
+    for (uint32_t i = 0; i < s.valid; ++i) total += values[i] = std::exp(values[i] - most);
+    if (update) total += before * sums[r];
+    if (divide) {
+      for (uint32_t i = 0; i < s.valid; ++i) values[i] /= total;
+      before *= sums[r] / total;
+    }
+    put(op, t.dst, uint64_t(r) * s.width, values, s.valid);
+    spread(t.sum, r, total), spread(t.max, r, most);
+    if (update) spread(t.exp_max, r, before);
+  }
+}
+
 void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma, const Local* beta,
                const Local* work, RowShape s, float epsilon, At at) {
   Operation op(core(), Pipe::V, call, at);

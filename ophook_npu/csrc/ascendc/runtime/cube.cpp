@@ -177,6 +177,69 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
   }
 }
 
+// Into L0A by rows of fractals; into L0B, where the image's rows are the depth, each fractal transposed.
+void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::MTE1, "LoadData", at);
+  if (!input_of_cube(op, to, &from)) return;
+  const uint32_t size = size_of(to.dtype), c0 = kBlock / size;
+  const bool right = to.memory == Memory::l0b;
+  auto refuse = [&](const std::string& what) { c.report(Kind::parameter, "LoadData", at, what); };
+  if (p.enTranspose || p.enSmallK || p.fMatrixCtrl) return refuse("enTranspose, enSmallK or fMatrixCtrl is set; implemented: false");
+  if (right && size != 2) return refuse(text("an image of %s to L0B; implemented: types of 2 bytes", name_of(to.dtype)));
+  if (!within(op, "l1H", p.l1H, 1, 32767) || !within(op, "l1W", p.l1W, 1, 32767) || !within(op, "strideW", p.strideW, 1, 63) ||
+      !within(op, "strideH", p.strideH, 1, 63) || !within(op, "dilationFilterW", p.dilationFilterW, 1, 255) ||
+      !within(op, "dilationFilterH", p.dilationFilterH, 1, 255))
+    return;
+  const uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0u), filter_h = p.filterH + (p.filterSizeH ? 256u : 0u);
+  if (!within(op, "filterW", filter_w, 1, 511) || !within(op, "filterH", filter_h, 1, 511)) return;
+  if (!p.channelSize || p.channelSize % c0) return refuse(text("channelSize is %u; implemented: multiples of %u", p.channelSize, c0));
+  if (!p.kExtension || p.kExtension % c0 || p.kStartPt % c0)
+    return refuse(text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, c0));
+  if (!p.mExtension || p.mExtension % 16 || p.mStartPt % 16)
+    return refuse(text("mExtension is %u and mStartPt %u; allowed: multiples of 16", p.mExtension, p.mStartPt));
+  const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1, span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
+  const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w, room_h = int64_t(p.l1H) + p.padList[2] + p.padList[3] - span_h;
+  if (room_w < 0 || room_h < 0) return refuse("the filter is larger than the image with its padding");
+  const uint64_t places_w = uint64_t(room_w / p.strideW + 1), places = places_w * uint64_t(room_h / p.strideH + 1);
+  const uint64_t columns = uint64_t(p.channelSize) * filter_w * filter_h;
+  if (uint64_t(p.kStartPt) + p.kExtension > columns)
+    return refuse(text("columns %u to %u of a matrix of %llu", p.kStartPt, p.kStartPt + p.kExtension, (unsigned long long)columns));
+  const uint64_t image = uint64_t(p.l1H) * p.l1W * kBlock, source_bytes = p.channelSize / c0 * image;
+  const uint64_t bytes = uint64_t(p.mExtension) * p.kExtension * size;
+  if (!op.inside(from, 0, source_bytes, "the source") || !op.inside(to, 0, bytes, "the destination")) return;
+  op.reads(from, 0, source_bytes);
+  op.writes(to, 0, bytes);
+  c.launch.counters.moved += bytes;
+  const Bytes source = bytes_of(op, from, 0), target = bytes_of(op, to, 0);
+  when_due(op, [=] {
+    uint8_t padding[kBlock];
+    for (uint32_t i = 0; i < kBlock; i += size) std::memcpy(padding + i, &p.padValue, size);
+    uint8_t known[kBlock];
+    std::memset(known, 1, kBlock);
+    const uint32_t across = p.kExtension / c0;  // fractals in a row
+    for (uint32_t m = 0; m < p.mExtension; ++m)
+      for (uint32_t k = 0; k < across; ++k) {
+        const uint64_t place = uint64_t(p.mStartPt) + m, block = p.kStartPt / c0 + k;
+        const uint64_t in_filter = block % (filter_w * filter_h), plane = block / (filter_w * filter_h);
+        const int64_t x = int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
+        const int64_t y = int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
+        const bool inside = place < places && x >= 0 && y >= 0 && x < p.l1W && y < p.l1H;
+        const uint64_t at_block = inside ? plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
+        const Bytes piece = inside ? Bytes{source.data + at_block, source.written + at_block} : Bytes{padding, known};
+        const uint64_t fractal = (uint64_t(m / 16) * across + k) * kFractal;
+        if (!right) {
+          move({target.data + fractal + m % 16 * kBlock, target.written + fractal + m % 16 * kBlock}, piece, kBlock);
+          continue;
+        }
+        for (uint32_t e = 0; e < c0; ++e) {
+          const uint64_t to_byte = fractal + e * kBlock + m % 16 * size;
+          move({target.data + to_byte, target.written + to_byte}, {piece.data + e * size, piece.written + e * size}, size);
+        }
+      }
+  });
+}
+
 void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at) {
   Core& c = core();
   const bool l1 = to.memory == Memory::l1;

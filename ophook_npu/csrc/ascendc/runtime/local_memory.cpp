@@ -21,6 +21,14 @@ void LocalMemory::reset() {
   std::fill(writer_.begin(), writer_.end(), 0);
   std::fill(writer_pipe_.begin(), writer_pipe_.end(), uint8_t{0});
   for (auto& readers : reader_) std::fill(readers.begin(), readers.end(), 0);
+  for (int q = 0; q < kPipes; ++q) newest_read_[q] = newest_written_[q] = 0;
+}
+
+// Nothing that was done here is newer than what is known to be over: no block needs a look.
+bool LocalMemory::all_over(const uint32_t* newest, const uint32_t* limits) {
+  for (int q = 0; q < kPipes; ++q)
+    if (newest[q] > limits[q]) return false;
+  return true;
 }
 
 bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
@@ -29,11 +37,11 @@ bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq,
   uint32_t* readers = reader_[static_cast<int>(pipe)].data();
   const uint32_t* writer = writer_.data();
   const uint8_t* writer_pipe = writer_pipe_.data();
+  newest_read_[static_cast<int>(pipe)] = seq;
+  std::fill(readers + first, readers + last, seq);
+  if (all_over(newest_written_, limits)) return true;
   bool bad = false;
-  for (uint32_t b = first; b < last; ++b) {
-    bad |= writer[b] > limits[writer_pipe[b]] && writer[b] != seq;
-    readers[b] = seq;
-  }
+  for (uint32_t b = first; b < last; ++b) bad |= writer[b] > limits[writer_pipe[b]] && writer[b] != seq;
   if (!bad) return true;
   for (uint32_t b = first; b < last; ++b)
     if (writer[b] > limits[writer_pipe[b]] && writer[b] != seq) {
@@ -47,17 +55,19 @@ bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq
   touched_ = true;
   const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
   bool bad = false;
-  for (uint32_t b = first; b < last; ++b) {
-    if (writer_[b] > limits[writer_pipe_[b]] && writer_[b] != seq) {
-      if (!bad) *conflict = {writer_[b], Pipe(writer_pipe_[b]), true, b * kBlock};
-      bad = true;
-    }
-    writer_[b] = seq;
-    writer_pipe_[b] = static_cast<uint8_t>(pipe);
-  }
+  if (!all_over(newest_written_, limits))
+    for (uint32_t b = first; b < last && !bad; ++b)
+      if (writer_[b] > limits[writer_pipe_[b]] && writer_[b] != seq) {
+        *conflict = {writer_[b], Pipe(writer_pipe_[b]), true, b * kBlock};
+        bad = true;
+      }
+  newest_written_[static_cast<int>(pipe)] = seq;
+  std::fill(writer_.begin() + first, writer_.begin() + last, seq);
+  std::fill(writer_pipe_.begin() + first, writer_pipe_.begin() + last, static_cast<uint8_t>(pipe));
   for (int q = 0; q < kPipes; ++q) {
     const uint32_t* readers = reader_[q].data();
     const uint32_t limit = limits[q];
+    if (newest_read_[q] <= limit) continue;
     bool late = false;
     for (uint32_t b = first; b < last; ++b) late |= readers[b] > limit && readers[b] != seq;
     if (!late || bad) continue;

@@ -46,6 +46,8 @@ class LocalMemory {
   std::vector<uint8_t> bytes_, written_, writer_pipe_;
   std::vector<uint32_t> writer_;
   std::vector<uint32_t> reader_[kPipes];
+  static bool all_over(const uint32_t* newest, const uint32_t* limits);
+  uint32_t newest_read_[kPipes] = {}, newest_written_[kPipes] = {};  // of any block, by pipe
   bool touched_ = false;
 };
 

@@ -184,3 +184,17 @@ void one_core_ends_early(ARGUMENTS) {
   SyncAll();  // FAULT deadlock
 }
 EXPORT(one_core_ends_early)
+
+template <bool wrong>
+void waits_for_a_core_that_never_comes(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  pipe.InitBuffer(buffer, 32);
+  GlobalTensor<int32_t> events;
+  events.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace));
+  const LocalTensor<int32_t> own = buffer.Get<int32_t>();
+  if (GetBlockIdx() == 0) IBSet(events, own, 0, wrong ? 1 : 0);
+  if (GetBlockIdx() == 1) IBWait(events, own, 0, 0);  // FAULT deadlock
+}
+EXPORT(waits_for_a_core_that_never_comes)

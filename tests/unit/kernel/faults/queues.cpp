@@ -174,3 +174,12 @@ void more_than_the_buffer_has(ARGUMENTS) {
   Duplicate(t, 1.0f, 256);
 }
 EXPORT(more_than_the_buffer_has)
+
+template <bool wrong>
+void a_buffer_as_large_as_a_wrong_number(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  pipe.InitBuffer(in, 1, wrong ? 0xfffffff1u : kBytes);  // FAULT local_capacity
+}
+EXPORT(a_buffer_as_large_as_a_wrong_number)

@@ -59,6 +59,16 @@ inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32
   tiling.set_srcM(host_details::rows(shape)), tiling.set_srcK(host_details::last(shape)), tiling.set_srcSize(uint32_t(shape.GetShapeSize()));
   tiling.set_outMaxM(host_details::rows(shape)), tiling.set_outMaxK(32 / type_size), tiling.set_outMaxSize(host_details::rows(shape) * (32 / type_size));
 }
+inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
+  return 2 * host_details::whole(shape);
+}
+inline uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
+  return 2 * host_details::line(shape);
+}
+inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, optiling::SoftMaxTiling& tiling, bool,
+                                     bool = false, bool = false) {
+  SoftMaxTilingFunc(shape, type_size, 0, tiling);
+}
 inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
 inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, optiling::LogSoftMaxTiling& tiling) {

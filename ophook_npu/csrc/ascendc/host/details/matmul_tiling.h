@@ -62,6 +62,9 @@ class MatmulApiTilingBase {
   }
   int32_t SetTraverse(MatrixTraverse order) { return order_ = order == MatrixTraverse::FIRSTN ? 1 : 0, 0; }
   int32_t SetMadType(MatrixMadType) { return 0; }
+  // Products in batches (IterateBatch): each is tiled as one by itself.
+  int32_t SetBatchNum(int32_t) { return 0; }
+  int32_t SetBatchInfoForNormal(int32_t, int32_t, int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k); }
   int32_t GetBaseM() const { return base_m_; }
   int32_t GetBaseN() const { return base_n_; }
   int32_t GetBaseK() const { return base_k_; }

@@ -13,6 +13,12 @@ struct RowShape {
 };
 enum class RowsOp : uint8_t { softmax, log_softmax, sum, mean, max, min };
 OPHOOK_RT void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local src, const Local* work, RowShape shape, At at);
+// A part of longer rows: with `update` it goes on from the maxima and sums of the parts before. expMax: what these have to be
+// multiplied by now. `divide`: by the sum so far, as SoftmaxFlash does; SoftmaxFlashV2 leaves that to the end.
+struct FlashTensors {
+  Local dst, sum, max, src, exp_max, in_sum, in_max;
+};
+OPHOOK_RT void softmax_flash(const char* call, const FlashTensors& t, const Local* work, RowShape shape, bool update, bool divide, At at);
 // mean, variance: one value a row; NULL for RmsNorm, which has neither mean nor beta.
 OPHOOK_RT void normalize(const char* call, Local dst, const Local* mean, const Local* variance, Local src, Local gamma, const Local* beta,
                          const Local* work, RowShape shape, float epsilon, At at);
@@ -81,6 +87,37 @@ __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T
   const auto s = sum.view(), m = max.view();
   ophook::rt::softmax(ophook::rt::RowsOp::log_softmax, dst.view(), &s, &m, src.view(), nullptr,
                       advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+}
+
+// sum, max and expMax, inSum and inMax have 32 bytes a row. T is of the matrices, S of the rows' numbers.
+template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
+__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax,
+                                      const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                      ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
+  ophook::rt::softmax_flash("SoftmaxFlashV2", {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()},
+                            nullptr, advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
+}
+template <typename T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, typename S, typename E>
+__aicore__ inline void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                      const LocalTensor<E>& expMax, const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax,
+                                      const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                      ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(!isDataFormatNZ, "SoftmaxFlashV2: only the format ND is implemented");
+  const auto w = tmp.view();
+  ophook::rt::softmax_flash("SoftmaxFlashV2", {dst.view(), expSum.view(), max.view(), src.view(), expMax.view(), inExpSum.view(), inMax.view()},
+                            &w, advanced_details::rows("SoftmaxFlashV2", shape, tiling.srcM, tiling.srcK, at), isUpdate, false, at);
+}
+template <typename T, bool isReuseSource = false, bool isBasicBlock = false, typename S, typename E>
+__aicore__ inline void SoftmaxFlash(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<T>& src,
+                                    const LocalTensor<E>& expMax, const LocalTensor<S>& inSum, const LocalTensor<S>& inMax,
+                                    const SoftMaxTiling& tiling, bool isUpdate = false, const SoftMaxShapeInfo& shape = {},
+                                    ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::softmax_flash("SoftmaxFlash", {dst.view(), sum.view(), max.view(), src.view(), expMax.view(), inSum.view(), inMax.view()},
+                            nullptr, advanced_details::rows("SoftmaxFlash", shape, tiling.srcM, tiling.srcK, at), isUpdate, true, at);
 }
 
 // Rows are the last dimension of (B, S, H).

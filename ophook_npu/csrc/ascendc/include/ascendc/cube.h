@@ -49,6 +49,28 @@ struct LoadData2dTransposeParams {
   uint8_t addrMode = 0;
 };
 
+// An image in L1 (channels by C0, rows, columns, C0) as a matrix: a row for each place of the filter, a column for each of
+// C0 channels at each place within the filter. Of it, mExtension rows from mStartPt on and kExtension columns from kStartPt on.
+template <typename T>
+struct LoadData3DParamsV2 {
+  LoadData3DParamsV2() = default;
+  LoadData3DParamsV2(const uint8_t pad[4], uint16_t height, uint16_t width, uint16_t channels, uint16_t columns, uint16_t rows,
+                     uint16_t first_column, uint16_t first_row, uint8_t stride_w, uint8_t stride_h, uint8_t filter_w, uint8_t filter_h,
+                     uint8_t dilation_w, uint8_t dilation_h, bool transpose, bool small_k, T value, bool size_w = false, bool size_h = false,
+                     bool matrix = false)
+      : padList{pad[0], pad[1], pad[2], pad[3]}, l1H(height), l1W(width), channelSize(channels), kExtension(columns), mExtension(rows),
+        kStartPt(first_column), mStartPt(first_row), strideW(stride_w), strideH(stride_h), filterW(filter_w), filterH(filter_h),
+        dilationFilterW(dilation_w), dilationFilterH(dilation_h), enTranspose(transpose), enSmallK(small_k), padValue(value),
+        filterSizeW(size_w), filterSizeH(size_h), fMatrixCtrl(matrix) {}
+  uint8_t padList[4] = {0, 0, 0, 0};  // left, right, top, bottom
+  uint16_t l1H = 0, l1W = 0, channelSize = 0, kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
+  uint8_t strideW = 1, strideH = 1, filterW = 0, filterH = 0, dilationFilterW = 1, dilationFilterH = 1;
+  bool enTranspose = false, enSmallK = false;
+  T padValue = T(0);
+  bool filterSizeW = false, filterSizeH = false;  // 256 is added to the filter's size
+  bool fMatrixCtrl = false;
+};
+
 struct MmadParams {
   MmadParams() = default;
   MmadParams(uint16_t rows, uint16_t columns, uint16_t depth, bool bias, int32_t offset = 0, bool sparse = false,
@@ -115,6 +137,7 @@ namespace ophook::rt {
 OPHOOK_RT void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at);
 OPHOOK_RT void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p, At at);
 OPHOOK_RT void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at);
+OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at);  // padValue: its bits
 OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at);
 OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
 OPHOOK_RT void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at);
@@ -138,6 +161,15 @@ __aicore__ inline void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>
                                 ophook::rt::At at = ophook::rt::At::here()) {
   const auto from = src.view();
   ophook::rt::load_fractals(dst.view(), nullptr, &from, params, at);
+}
+template <typename T>
+__aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::load_image(dst.view(), src.view(),
+                         {p.padList, p.l1H, p.l1W, p.channelSize, p.kExtension, p.mExtension, p.kStartPt, p.mStartPt, p.strideW, p.strideH,
+                          p.filterW, p.filterH, p.dilationFilterW, p.dilationFilterH, p.enTranspose, p.enSmallK,
+                          copy_details::bits_of(p.padValue), p.filterSizeW, p.filterSizeH, p.fMatrixCtrl},
+                         at);
 }
 template <typename T>
 __aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& params,

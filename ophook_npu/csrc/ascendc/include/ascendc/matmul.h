@@ -16,6 +16,7 @@ struct MatrixSide {
   Dtype dtype = Dtype::other;
   bool given = false, on_core = false, fractals = false, transposed = false;
   int64_t rows = 0, columns = 0;  // of the matrix that it is a part of, as it lies in memory
+  uint32_t size = 1;              // of an element in bytes
 };
 struct MatrixProduct {
   MatrixSide a, b, bias, c;
@@ -44,6 +45,7 @@ struct MatmulType {
   static constexpr CubeFormat format = FORMAT;
   using T = TYPE;
   static constexpr bool isTrans = ISTRANS;
+  static constexpr LayoutMode layout = LAYOUT;
 };
 
 // How the device loads its matrices; what is computed does not depend on it.
@@ -136,6 +138,41 @@ class Matmul {
     Rewind();
     while (Iterate<sync>(false, at)) Tile("IterateAll", Result(to), atomic, false, sync, at);
   }
+  // Several products at once: matrices one after the other, or `matrixStride` elements apart; where one side has fewer, each of
+  // its matrices serves as many of the other's, and each product has a bias of its own.
+  __aicore__ void SetBatchNum(int32_t batchA, int32_t batchB) { batch_a_ = batchA, batch_b_ = batchB; }
+  template <bool sync = true, bool waitIterateBatch = false, typename Tensor>
+  __aicore__ void IterateBatch(const Tensor& to, uint32_t batchA, uint32_t batchB, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+                               const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
+                               const uint8_t enAtomic = 0, At at = At::here()) {
+    static_assert(plain(A::layout) && plain(B::layout) && plain(C::layout), "IterateBatch: only LayoutMode::NORMAL is implemented");
+    if (enPartialSum) ophook::rt::matmul_refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
+    const uint32_t most = batchA > batchB ? batchA : batchB;
+    if (!batchA || !batchB || most % batchA || most % batchB)
+      ophook::rt::matmul_refuse("IterateBatch", "batchA and batchB: one must be a multiple of the other", at);
+    const ophook::rt::MatrixSide a = a_, b = b_, bias = bias_;
+    const int width = kc_;
+    const uint64_t own_a = uint64_t(m_) * ka_, own_b = uint64_t(n_) * kb_;
+    if (enSequentialWrite) kc_ = single_n_;
+    const uint64_t own_c = uint64_t(enSequentialWrite ? single_m_ : m_) * uint64_t(kc_);
+    for (uint32_t i = 0; i < most; ++i) {
+      a_ = Moved(a, i / (most / batchA) * (matrixStrideA ? matrixStrideA : own_a));
+      b_ = Moved(b, i / (most / batchB) * (matrixStrideB ? matrixStrideB : own_b));
+      if (bias.given) bias_ = Moved(bias, uint64_t(i) * uint64_t(n_));
+      const ophook::rt::MatrixSide c = Moved(Result(to), i * (matrixStrideC ? matrixStrideC : own_c));
+      Rewind();
+      while (Iterate<sync>(false, at)) Tile("IterateBatch", c, enAtomic, false, sync, at);
+    }
+    a_ = a, b_ = b, bias_ = bias, kc_ = width;
+    Rewind();
+  }
+  template <typename Tensor>
+  __aicore__ void IterateBatch(const Tensor& to, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+                               const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, At at = At::here()) {
+    IterateBatch<true>(to, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, enPartialSum,
+                       enAtomic, at);
+  }
+  __aicore__ void WaitIterateBatch(At at = At::here()) { ophook::rt::matmul_done("WaitIterateBatch", at); }
   __aicore__ void WaitIterateAll(At at = At::here()) { ophook::rt::matmul_done("WaitIterateAll", at); }
   __aicore__ void WaitGetTensorC(At at = At::here()) { ophook::rt::matmul_done("WaitGetTensorC", at); }
   __aicore__ void End(At at = At::here()) {
@@ -152,11 +189,21 @@ class Matmul {
   }
   template <typename T>
   static ophook::rt::MatrixSide SideOf(const GlobalTensor<T>& gm, bool transposed, bool fractals) {
-    return {{}, gm.view(), ophook::rt::dtype_of<T>(), true, false, fractals, transposed};
+    return {{}, gm.view(), ophook::rt::dtype_of<T>(), true, false, fractals, transposed, 0, 0, sizeof(T)};
   }
   template <typename T>
   static ophook::rt::MatrixSide SideOf(const LocalTensor<T>& local, bool transposed, bool fractals) {
-    return {local.view(), {}, ophook::rt::dtype_of<T>(), true, true, fractals, transposed};
+    return {local.view(), {}, ophook::rt::dtype_of<T>(), true, true, fractals, transposed, 0, 0, sizeof(T)};
+  }
+  static constexpr bool plain(LayoutMode layout) { return layout == LayoutMode::NONE || layout == LayoutMode::NORMAL; }
+  static ophook::rt::MatrixSide Moved(ophook::rt::MatrixSide side, uint64_t elements) {
+    const uint64_t bytes = elements * side.size;
+    if (side.on_core) {
+      side.local.offset += uint32_t(bytes), side.local.bytes = bytes < side.local.bytes ? uint32_t(side.local.bytes - bytes) : 0;
+    } else {
+      side.global.data += bytes;
+    }
+    return side;
   }
   template <typename Tensor>
   __aicore__ void Side(ophook::rt::MatrixSide& side, const Tensor& tensor, bool transposed, bool fractals) {
@@ -188,7 +235,7 @@ class Matmul {
   ophook::rt::MatrixSide a_, b_, bias_;
   int m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, kc_ = 0;
   int single_m_ = 0, single_n_ = 0, single_k_ = 0;
-  int next_ = 0, tile_m_ = 0, tile_n_ = 0;
+  int next_ = 0, tile_m_ = 0, tile_n_ = 0, batch_a_ = 1, batch_b_ = 1;
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
   ophook::rt::Global scales_;

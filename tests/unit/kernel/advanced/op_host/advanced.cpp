@@ -37,7 +37,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
   if (function == 5 && !AscendC::GetTopKMaxMinTmpSize(platform, int32_t(width), int32_t(rows), false, false, AscendC::TopKMode::TOPK_NORMAL,
                                                       true, size, pairs, pairs))
     return ge::GRAPH_FAILED;
-  data.set_temporary(std::max({least, sums, pairs, transposed, AscendC::GetSoftMaxMinTmpSize(two, size, false)}));
+  data.set_temporary(std::max({least, sums, pairs, transposed, AscendC::GetSoftMaxMinTmpSize(two, size, false),
+                               AscendC::GetSoftMaxFlashV2MinTmpSize(two, size, size, true)}));
   AscendC::SoftMaxTilingFunc(two, size, data.get_temporary(), data.softmax);
   AscendC::LogSoftMaxTilingFunc(two, size, data.get_temporary(), data.logSoftmax);
   AscendC::GetLayerNormNDTilingInfo(three, data.get_temporary(), size, false, data.layerNorm);

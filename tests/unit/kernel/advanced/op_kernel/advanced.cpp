@@ -64,6 +64,21 @@ extern "C" __global__ __aicore__ void advanced(GM_ADDR x, GM_ADDR gamma, GM_ADDR
       break;
     }
     case 8: Transpose(r, a, w, TransposeParamsExt{1, uint16_t(t.rows), 1, uint16_t(t.width), TransposeType::TRANSPOSE_NCHW2NHWC}); break;
+    case 9: {  // a row in two halves: the second goes on from the first
+      SoftMaxShapeInfo half = shape;
+      const uint32_t part = t.width / 2;
+      half.srcK = half.oriSrcK = part;
+      const LocalTensor<T> left = inputs[1].Get<T>(), right = inputs[2].Get<T>(), change = p[1024];
+      for (uint32_t r = 0; r < t.rows; ++r) {
+        DataCopy(left[r * part], a[r * t.width], part);
+        DataCopy(right[r * part], a[r * t.width + part], part);
+      }
+      SoftmaxFlashV2<T, false>(left, p, q, left, change, p, q, w, t.softmax, half);
+      SoftmaxFlashV2<T, true>(right, p, q, right, change, p, q, w, t.softmax, half);
+      DataCopy(r, right, t.rows * part);
+      DataCopy(r[1024], left, t.rows * part);
+      break;
+    }
     default: Trap();
   }
   SetFlag<HardEvent::V_MTE3>(EVENT_ID0);

@@ -1,0 +1,70 @@
+"""How long it takes to build AddCustom's own kernel into a package, against the one-file extension that calls it.
+
+    python benchmarks/kernel_build.py
+
+The extension from an empty cache; the package of a copy of the project whose operator has another name, so that
+nothing of it is cached, with the simulator and its runtime built before. CPU time of the compilers and of what starts
+them: on a busy machine the clock says little.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from ophook_npu.npu import autoload
+
+PROJECT = Path(__file__).parents[1] / "op_plugin_patch" / "ascendc"
+EXTENSION = "from ophook_npu.ops.extension import build; build()"
+PACKAGE = """
+import sys
+from pathlib import Path
+from ophook_npu.kernel.package import build
+build(*map(Path, sys.argv[1:]))
+"""
+NOTHING = "from ophook_npu.kernel import package"
+
+
+def measured(program: str, *arguments: str, **environ: str) -> float:
+    """CPU seconds of a process and all that it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-c", program, *arguments]
+    subprocess.run(command, env={**os.environ, **environ, autoload.VARIABLE: "0"}, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def renamed(folder: Path) -> Path:
+    """A copy of the project whose operator is AddMeasured."""
+    for source in [*PROJECT.glob("op_host/*"), *PROJECT.glob("op_kernel/*")]:
+        place = folder / source.parent.name / source.name.replace("add_custom", "add_measured")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        text = source.read_text().replace("AddCustom", "AddMeasured").replace("add_custom", "add_measured")
+        place.write_text(text.replace("ADD_CUSTOM", "ADD_MEASURED"))
+    return folder
+
+
+def main() -> None:
+    subprocess.run([sys.executable, "-m", "ophook_npu", "sim", "build"], check=True, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as name:
+        extension = measured(EXTENSION, OPHOOK_NPU_CACHE=f"{name}/cache")
+        project = renamed(Path(name) / "project")
+        package = measured(PACKAGE, str(project), f"{name}/package")
+        idle = measured(NOTHING)
+    table = Table(f"load {os.getloadavg()[0]:.1f}", "CPU, s")
+    table.add_row("AddCustom as an extension, one file", f"{extension:.1f}")
+    table.add_row("AddCustom's kernel, host side and package, 4 data types", f"{package:.1f}")
+    table.add_row("of both, Python's start", f"{idle:.1f}")
+    table.add_row("ratio", f"{package / extension:.2f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
