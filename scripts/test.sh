@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Set up if needed and run the tests: the unit tests on the CPU, then the tests that need npu on the simulated Ascend.
-# usage: scripts/test.sh [--venv DIR] [--coverage] [unit|sim|all] [pytest options]
+# usage: scripts/test.sh [--venv DIR] [--all] [--coverage] [unit|sim|all] [pytest options]
+#   --all         also the tests that are marked slow: a few that compile C++ or graphs for half a minute each; CI runs them
 #   --coverage    measure which lines and branches of ophook_npu run, in child processes too, and print the table
 #   --weigh       a pytest option: measure how long each file takes, for tests/weights.json
 #   pytest runs as many processes as there are cores and memory for; -n 2 chooses, -n 0 runs all in one process
@@ -10,7 +11,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib.sh
 source "$root/scripts/lib.sh"
 
-venv="$root/.venv" coverage=0
+venv="$root/.venv" coverage=0 slow=0
 while [ $# -gt 0 ]; do
     case $1 in
         --venv)
@@ -18,8 +19,9 @@ while [ $# -gt 0 ]; do
             venv=$(absolute "$2")
             shift 2
             ;;
+        --all) slow=1; shift ;;
         --coverage) coverage=1; shift ;;
-        -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,7s/^# //p' "$0"; exit 0 ;;
         *) break ;;
     esac
 done
@@ -40,6 +42,8 @@ if [ "$coverage" = 1 ]; then
     "$venv/bin/python" -m coverage erase
     pytest=(-m coverage run "${pytest[@]}")
 fi
+case " $* " in *" --weigh "*) slow=1 ;; esac # it measures whole files
+[ "$slow" = 1 ] || pytest+=(-m "not slow") # an -m of the caller's comes later, and is taken
 status=0
 if [ "$which" != sim ]; then
     TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" "${pytest[@]}" tests/unit "$@" || status=1

@@ -78,7 +78,7 @@ for setting in ${settings//,/ }; do
         for suite in ${suites//,/ }; do
             printf '\n== %s tests, setting %s, threads %s\n' "$suite" "$setting" "$count"
             since=$(date +%s.%N) outcome=passed
-            env "${environment[@]}" "OMP_NUM_THREADS=$count" bash "$root/scripts/test.sh" --venv "$venv" "$suite" \
+            env "${environment[@]}" "OMP_NUM_THREADS=$count" bash "$root/scripts/test.sh" --venv "$venv" --all "$suite" \
                 "${options[@]}" 2>&1 | tee "$log" || outcome=FAILED
             [ "$outcome" = passed ] || status=1
             table+=("$(printf '%-8s  %7s  %-5s  %-7s  %7s s  %s' "$setting" "$count" "$suite" "$outcome" \

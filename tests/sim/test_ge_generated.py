@@ -1,5 +1,9 @@
 """Operators that torchair generates in C++ because it has no converter: they call torch_npu inside the graph."""
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 GENERATED = """
 import torch, torch_npu, torchair
 

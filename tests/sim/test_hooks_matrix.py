@@ -11,6 +11,8 @@ import pytest
 
 from ophook_npu.hooks import matrix
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "hooks-matrix.md"
 
 

@@ -44,6 +44,7 @@ def test_operators_without_a_kernel_run_through_the_cpu(op_check, name: str) -> 
     assert "runs on the CPU, with copies to and fro: it has no aclnn function" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_new_package_passes_on_every_route(op_check, tmp_path: Path) -> None:
     schema = "(Tensor x, Tensor y, float scale=2.0) -> Tensor"
     package = tmp_path / "npu_scale_custom"

@@ -178,6 +178,8 @@ import sys, torch, torch_npu
 sys.path.insert(0, {folder!r})
 from kinds_operators import INTO, LOWERED, MIXED
 from ophook_npu.ops import register
+
+pytestmark = pytest.mark.slow
 mixed, into, lowered = (register(op) for op in (MIXED, INTO, LOWERED))
 x = torch.randn(3, 4)
 """

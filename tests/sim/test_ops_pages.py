@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_the_first_operator(tmp_path: Path) -> None:
     blocks = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "first-operator.md").read_text(), re.DOTALL)
     assert len(blocks) == 6
@@ -47,7 +48,12 @@ OLDER = {
 @pytest.mark.parametrize(
     "options",
     ["--device cpu", "--device npu", "--device npu --backend aot_eager", "--device npu --backend npugraph_ex"]
-    + [pytest.param(options, marks=pytest.mark.torch_npu("2.13", why)) for options, why in OLDER.items()],
+    + [
+        pytest.param(
+            options, marks=[pytest.mark.torch_npu("2.13", why), *([pytest.mark.slow] if "inductor" in options else [])]
+        )
+        for options, why in OLDER.items()
+    ],
 )
 def test_the_llama_example(run_python, options: str) -> None:
     """The story: ten steps of training with the losses of the original, on every route."""

@@ -16,6 +16,8 @@ from environments import Environment
 
 from ophook_npu import __version__
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMPILERS = ("g++", "gcc", "c++", "cc", "clang++", "clang", "cpp", "ld", "as")
 

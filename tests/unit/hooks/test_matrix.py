@@ -12,6 +12,8 @@ import pytest
 from ophook_npu import OphookError
 from ophook_npu.hooks import guide, matrix
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = Path(__file__).parents[3] / "docs" / "hooks-matrix.md"
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # What a mechanism does change, and docs/choosing.md says so: mechanism -> cases -> why.
 CHANGED: dict[str, dict[str, str]] = {
     "custom_op": {
