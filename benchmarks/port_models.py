@@ -200,7 +200,7 @@ def row(name: str, report: Report, cost: tuple[float, float], lang: int) -> list
             pages.setdefault(one.key.operator.partition("::")[2], set()).update(one.key.products)
     refused = ", ".join(f"{operator} ({', '.join(sorted(socs))})" for operator, socs in sorted(pages.items()))
     here = sum(report.refused_here(one) for one in report.findings)
-    waits, copies = (sum(one.count for one in report.of(kind)) for kind in ("synchronizes", "copies"))
+    waits, copies = (sum(one.count for one in report.of(kind) if one.in_steps) for kind in ("synchronizes", "copies"))
     off = ("; off by at most ", "；误差不超过 ")[lang]
     return [
         TITLES[name][lang], f"{report.per_step(report.calls):.0f}", str(here), refused,

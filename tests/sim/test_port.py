@@ -92,6 +92,15 @@ def test_what_graphs_and_lists_mind_is_found_with_its_line(report):
     torch.npu.synchronize()
 
 
+def test_what_runs_before_the_first_step_only_is_not_counted_by_step(report):
+    _, result = report("port_planted.py")
+    copies = {(one.key.where.line, one.key.where.phase): one.count for one in result.of("copies")}
+    lines = (PROGRAMS / "port_planted.py").read_text().splitlines()
+    moved, batch = (1 + next(i for i, line in enumerate(lines) if text in line) for text in ("Net().npu()", "(8, 16)"))
+    assert copies[moved, "before"] == 4 and copies[batch, "forward"] == 2  # parameters; the first batch comes again
+    assert "4 calls before the first step" in result.text()
+
+
 def test_silent_casts_are_found_and_what_the_simulator_lacks_is_not_judged(report):
     status, result = report("port_casts.py")
     assert status == 0 and planted("port_casts.py") == found(result, "port_casts.py"), result.text()

@@ -6,8 +6,9 @@ from ophook_npu.observe._describe import size
 from ophook_npu.observe.pages import parts
 from ophook_npu.observe.port.finding import KINDS, Finding
 from ophook_npu.observe.port.memory import products
-from ophook_npu.observe.port.report import PLACES, Report, line_of, module_of
+from ophook_npu.observe.port.report import Report, line_of, module_of
 from ophook_npu.observe.port.terms import term
+from ophook_npu.observe.port.where import BEFORE
 from ophook_npu.observe.port.words import say
 
 _BARS = 12
@@ -23,7 +24,7 @@ def port_page(report: Report, title: str, lang: str = "en") -> str:
         (term("cards_bus", lang), size(report.per_step(moved)), *(("bad",) if moved else ())),
     ]
     for kind in ("refused", "fallback"):
-        count = len(report.of(kind))
+        count = sum(not one.key.products for one in report.grouped(kind))  # what only pages say is no verdict
         cards.append((term(kind, lang), str(count), "bad" if count else "good"))
     body = [parts.verdict("\n".join(report.verdict(lang)), report.stops), _first(report, lang)]
     body.append(_memory(report, lang))
@@ -32,10 +33,11 @@ def port_page(report: Report, title: str, lang: str = "en") -> str:
 
 
 def _costs(report: Report) -> tuple[list[int], list[int]]:
-    waiting = [one.count for kind in ("synchronizes", "fallback") for one in report.of(kind)]
-    waiting += [one.count for one in report.of("copies") if one.key.code in ("pageable", "blocking")]
-    crossing = [one.bytes for one in report.of("fallback")]
-    crossing += [one.bytes for one in report.findings if one.key.code in ("pageable", "blocking", "to_host", "print")]
+    steady = [one for one in report.findings if one.in_steps]
+    waiting = [one.count for one in steady if one.kind in ("synchronizes", "fallback")]
+    waiting += [one.count for one in steady if one.key.code in ("pageable", "blocking")]
+    crossing = [one.bytes for one in steady if one.kind == "fallback"]
+    crossing += [one.bytes for one in steady if one.key.code in ("pageable", "blocking", "to_host", "print")]
     return waiting, crossing
 
 
@@ -43,11 +45,12 @@ def _first(report: Report, lang: str) -> str:
     """What to look at first: the operators with most calls that something stands in the way of."""
     by_place: dict[tuple[str, str], int] = {}
     for one in report.findings:
-        if one.count and one.kind not in PLACES:
+        if one.count and one.in_steps:
             name = (one.key.operator, one.place)
             by_place[name] = by_place.get(name, 0) + one.count
     rows = sorted(by_place.items(), key=lambda item: -item[1])[:_BARS]
-    bad = {(one.key.operator, one.place) for one in report.findings if one.kind in ("refused", "fallback")}
+    worst = [one for one in report.findings if one.kind in ("refused", "fallback") and not one.key.products]
+    bad = {(one.key.operator, one.place) for one in worst}
     marks = frozenset(i for i, (name, _) in enumerate(rows) if name in bad)
     values = [
         (f"{name}  {place}".rstrip(), float(count), term("calls_per_step", lang, count=f"{report.per_step(count):.3g}"))
@@ -91,7 +94,8 @@ def _row(report: Report, one: Finding, moves: bool, lang: str) -> list[object]:
     what, todo = say(one.key.code, dict(one.key.values), lang)
     share, steps = report.share(one), report.per_step(one.count)
     row: list[object] = [one.key.operator, (one.count, f"{one.count:,}" if one.count else "")]
-    row += [(share, f"{100 * share:.1f} %"), (steps, "" if one.kind in PLACES else f"{steps:.3g}")]
+    once = term("once", lang) if one.key.where.phase == BEFORE else ""
+    row += [(share, f"{100 * share:.1f} %"), (steps, f"{steps:.3g}" if one.in_steps else once)]
     row += [(one.bytes, size(one.bytes) if one.bytes else "")] if moves else []
     module, source = module_of(one, lang), one.key.where.text
     line = " · ".join(part for part in (line_of(one), source, "" if module == "-" else module) if part)

@@ -72,7 +72,20 @@ def signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] 
 class Tally:
     """Of calls that look the same and come from one place."""
 
-    __slots__ = ("bytes", "count", "failed", "key", "moves", "on_cpu", "plain", "run", "together", "waited", "way")
+    __slots__ = (
+        "before",
+        "bytes",
+        "count",
+        "failed",
+        "key",
+        "moves",
+        "on_cpu",
+        "plain",
+        "run",
+        "together",
+        "waited",
+        "way",
+    )
 
     def __init__(self, key: Any) -> None:
         op = key[0]
@@ -83,6 +96,7 @@ class Tally:
         self.run = op._op if type(op) is OpOverload else op  # what its call is, without a function in Python
         self.plain = not self.moves and not self.together  # its bytes are not counted
         self.count = 0
+        self.before = 0  # of these, before the first module was called
         self.waited = 0  # calls in which the host waited for the device
         self.bytes = 0  # of the tensors that a copy moved
         self.way = ""  # of a move: to_host, pageable, blocking, narrowed
@@ -91,6 +105,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Those of another thread."""
         self.count += other.count
+        self.before += other.before
         self.waited += other.waited
         self.bytes += other.bytes
         self.way = other.way or self.way
@@ -224,6 +239,12 @@ class Calls(Observer):
                 entry[0] += 1
                 entry[1] += size
         fallbacks.clear()
+
+    def begin(self) -> None:
+        """What ran until now was not one of the program's steps, unless it comes again."""
+        for mine in list(self._everywhere):
+            for tally in list(mine.values()):
+                tally.before = tally.count
 
     @property
     def tallies(self) -> dict[Any, Tally]:

@@ -6,10 +6,13 @@ import dataclasses
 import os
 from typing import Any
 
-from ophook_npu.observe.port.where import Where
+from ophook_npu.observe.port.where import BEFORE, Where
 
 KINDS = ("refused", "fallback", "synchronizes", "copies", "graph", "fused", "cuda", "numerics", "memory", "collective")
 """In the order of the report."""
+
+PLACES = ("graph", "fused")
+"""Kinds that count places in graphs, not calls."""
 
 KNOWN = ("torch_npu", "pages", "simulator", "list", "source")
 """How a finding is known: torch_npu itself did it here, as it would on hardware; CANN's pages say it; only the
@@ -48,6 +51,11 @@ class Finding:
         return self.key.kind
 
     @property
+    def in_steps(self) -> bool:
+        """Whether a number by step means something: it did not run before the first step only, and counts calls."""
+        return self.key.where.phase != BEFORE and self.kind not in PLACES
+
+    @property
     def place(self) -> str:
         """``train.py:12``, or what there is instead."""
         where = self.key.where
@@ -73,6 +81,15 @@ class Findings:
         found.count += count
         found.bytes += size
         return found
+
+    def settle(self) -> None:
+        """What also ran in steps is none of what ran before them only."""
+        for of, one in list(self._found.items()):
+            if of.where.phase == BEFORE:
+                again = dataclasses.replace(of, where=of.where._replace(phase="forward"))
+                if again in self._found:
+                    self.add(again, one.count, one.bytes)
+                    del self._found[of]
 
     def all(self) -> list[Finding]:
         """In the order of :data:`KINDS`, the most frequent of each first."""

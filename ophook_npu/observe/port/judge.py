@@ -10,7 +10,7 @@ from ophook_npu.observe.port import rescue
 from ophook_npu.observe.port.calls import COLLECTIVES, Calls, Tally
 from ophook_npu.observe.port.device import Seen
 from ophook_npu.observe.port.finding import Findings, key
-from ophook_npu.observe.port.where import Where
+from ophook_npu.observe.port.where import BEFORE, Where
 
 _aten = torch.ops.aten
 _MOVES = {_aten._to_copy.default, _aten.copy_.default}
@@ -28,12 +28,14 @@ _ASKED = {
 }  # fmt: skip
 
 
-def judge(calls: Calls, into: Findings) -> None:
-    """Adds the findings of the operator calls."""
+def judge(calls: Calls, into: Findings, several: bool) -> None:
+    """Adds the findings of the operator calls; ``several``: the program made more than one step."""
     for made, tally in calls.tallies.items():
         op, signature, where = made
         if signature == "cpu" or op == "cpu":
             continue
+        if several and tally.before == tally.count:
+            where = where._replace(phase=BEFORE)
         name = op._name if hasattr(op, "_name") else str(op)
         seen = calls.seen_in(made)
         _refused(name, tally, where, seen, into)

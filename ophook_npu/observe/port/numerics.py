@@ -8,6 +8,7 @@ import torch
 
 from ophook_npu.observe.port.calls import Calls
 from ophook_npu.observe.port.finding import Findings, key
+from ophook_npu.observe.port.where import BEFORE
 
 RANDOM = frozenset(
     [
@@ -68,11 +69,13 @@ CONVOLUTIONS = frozenset(
 PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "npu_linear", "npu_bmmV2"])
 
 
-def judge(calls: Calls, into: Findings) -> None:
-    """Adds the operators of the run that are on the lists."""
+def judge(calls: Calls, into: Findings, several: bool) -> None:
+    """Adds the operators of the run that are on the lists; ``several``: the program made more than one step."""
     for (op, signature, where), tally in calls.tallies.items():
         if signature == "cpu" or not hasattr(op, "_name"):
             continue
+        if several and tally.before == tally.count:
+            where = where._replace(phase=BEFORE)
         count = tally.count
         name = op._name.split("::")[1].split(".")[0]
         if name in RANDOM:

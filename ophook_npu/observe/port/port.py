@@ -74,6 +74,7 @@ class Port:
             raise OphookError(self.NAME, "apply=True with graph=False", todo="fused operators are found in the graphs")
         self._optimized = self._forwards = 0
         self._trains = False
+        self._began = False  # a module was called
         self._limit, self._transferred, self.main = steps, transferred, main
         self._device = devices.simulated()
         self._finder = Finder()
@@ -141,6 +142,9 @@ class Port:
 
         def enters(module: Any, args: Any) -> None:
             depth.now = getattr(depth, "now", 0) + 1
+            if depth.now == 1 and not self._began:
+                self._began = True
+                self._calls.begin()
             if depth.now == 1 and self._graph:
                 given = sys._getframe(1).f_locals  # of the module's call: hooks for all modules get no keywords
                 self._modules.called(module, args, dict(given.get("kwargs") or {}))
@@ -247,8 +251,10 @@ class Port:
     def result(self) -> Report:
         """The report of what ran until now."""
         found = Findings()
-        judge(self._calls, found)
-        numerics.judge(self._calls, found)
+        several = self._began and self.steps > 1
+        judge(self._calls, found, several)
+        numerics.judge(self._calls, found, several)
+        found.settle()
         if self._compared is not None:
             self._compared.judge(found)
         collectives.judge(self._calls, found)

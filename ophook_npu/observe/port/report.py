@@ -13,12 +13,10 @@ from ophook_npu.observe.port.device import FAMILIES
 from ophook_npu.observe.port.finding import KINDS, Finding, Key
 from ophook_npu.observe.port.memory import products
 from ophook_npu.observe.port.terms import term
-from ophook_npu.observe.port.where import Where
+from ophook_npu.observe.port.where import BEFORE, Where
 from ophook_npu.observe.port.words import SAYS, say
 
 FORMAT = 1
-PLACES = ("graph", "fused")
-"""Kinds that count places in graphs, not calls: a number by step would mean nothing."""
 
 
 @dataclasses.dataclass
@@ -129,12 +127,16 @@ class Report:
     def _sum(self, found: list[Finding], lang: str) -> str:
         names = list(dict.fromkeys(one.key.operator for one in found))
         more = f" +{len(names) - 3}" if len(names) > 3 else ""
-        calls, moved = sum(one.count for one in found), sum(one.bytes for one in found)
+        steady = [one for one in found if one.in_steps]
+        calls, moved = sum(one.count for one in steady), sum(one.bytes for one in steady)
+        once = sum(one.count for one in found if one.key.where.phase == BEFORE)
         parts = [f"{', '.join(names[:3])}{more}"]
-        if calls and found[0].kind not in PLACES:
+        if calls:
             parts.append(term("calls_per_step", lang, count=f"{self.per_step(calls):.3g}"))
         if moved:
             parts.append(term("bytes_per_step", lang, size=size(self.per_step(moved))))
+        if once:
+            parts.append(term("calls_before", lang, count=once))
         return "; ".join(parts)
 
     def how(self, lang: str = "en") -> str:
@@ -186,6 +188,8 @@ def module_of(one: Finding, lang: str) -> str:
     """Its module, as reports name it."""
     where = one.key.where
     path = "-" if where.module is None else where.module or "(root)"
+    if where.phase == BEFORE:
+        return term("before", lang)
     return (term("backward", lang) if where.phase == "backward" else "") + path
 
 
@@ -279,5 +283,5 @@ def _by_place(report: Report) -> dict[tuple[str, str, str, str], float]:
     for one in report.findings:
         line = f"{Path(one.key.where.file).name}: {one.key.where.function}" if one.key.where.file else ""
         place = (one.kind, one.key.code, one.key.operator, line)
-        found[place] = found.get(place, 0.0) + report.per_step(one.count)
+        found[place] = found.get(place, 0.0) + (report.per_step(one.count) if one.in_steps else one.count)
     return found

@@ -44,7 +44,8 @@ class Where(NamedTuple):
             there is none.
         own_file, own_line: the innermost frame outside site-packages; the same where the code is the user's.
         module: path below the outermost running module; ``None`` outside any.
-        phase: ``forward`` or ``backward``; in backward the rest describes the forward operator.
+        phase: ``forward`` or ``backward``; in backward the rest describes the forward operator. ``before``: it ran
+            before the first step only.
     """
 
     file: str = ""
@@ -62,6 +63,7 @@ class Where(NamedTuple):
 
 
 NOWHERE = Where()
+BEFORE = "before"
 
 
 class _Outside(NamedTuple):
