@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,9 +51,12 @@ def check(
 
     if dma not in ("eager", "on-wait"):
         raise OphookError("kernel check", f"--dma {dma}", allowed="eager, on-wait")
+    if timeout <= 0:
+        raise OphookError("kernel check", f"--timeout {timeout:g}", allowed="more than 0 seconds")
+    _writable(out)
     settings = {"soc": soc, "cores": cores, "strict": strict, "checks": checks, "on_wait": dma == "on-wait"}
     if debug:
-        _tell_gdb(project, op)
+        _tell_gdb(project, op, inputs or ())
         return
     results = run(project, op, inputs or (), timeout=timeout, **settings)
     for result in results:
@@ -107,6 +113,8 @@ def report(
     from ophook_npu.kernel.check import check as run
     from ophook_npu.kernel.socs import find
 
+    for path in (page, timeline):
+        _writable(path)
     results, chosen = run(project, op, inputs or (), soc=soc, timeline=timeline is not None), find(soc)
     for result in results:
         table = Table(*pages.HEAD, title=result.operator)
@@ -141,11 +149,28 @@ def _plain(result: Any) -> dict[str, Any]:
     }
 
 
-def _tell_gdb(project: Path, op: str | None) -> None:
+def _writable(path: Path | None) -> None:
+    """Said before the work, not after it."""
+    from ophook_npu.errors import OphookError
+
+    if path is not None and (
+        path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK)
+    ):
+        raise OphookError("kernel", f"{path} cannot be written", allowed="a file in a folder that is there")
+
+
+def _tell_gdb(project: Path, op: str | None, inputs: Sequence[Path]) -> None:
     from ophook_npu.kernel import load
+    from ophook_npu.kernel.cases import cases
 
     kernel = load(project, op)
-    source = kernel.project.kernel_source(kernel.prototype)
-    console.print(f"gdb -ex 'set breakpoint pending on' -ex 'break {source.name}:1' -ex run --args \\")
-    console.print(f"    python -c 'from ophook_npu import kernel; k = kernel.load(\"{kernel.project.path}\"); k(…)'")
-    console.print("cores run one after the other on one thread; `info locals` and `finish` work as in any C++ program")
+    cases(kernel.prototype, inputs)  # what is wrong with them is told now
+    chosen, given = str(kernel.project.path), [str(path.absolute()) for path in inputs]
+    code = f"from ophook_npu.kernel.check import debug; debug({chosen!r}, {kernel.prototype.type!r}, {given!r})"
+    function = kernel.prototype.snake
+    console.print(f"gdb -ex 'set breakpoint pending on' -ex 'break {function}' -ex run --args \\")
+    console.print(f"    {shlex.quote(sys.executable)} -c {shlex.quote(code)}")
+    console.print(
+        "the first case runs; cores run one after the other on one thread; `next`, `info locals` and `finish`"
+    )
+    console.print("work as in any C++ program, and the kernel is compiled without optimisation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,24 +40,65 @@ def cases(prototype: Prototype, given: Sequence[Path] = ()) -> list[Case]:
     if given and given[0].suffix == ".py":
         return _from_file(given[0])
     if given:
-        arrays = tuple(np.load(path, allow_pickle=False) for path in given)
-        return [Case(", ".join(path.name for path in given), arrays)]
+        return [Case(", ".join(path.name for path in given), tuple(map(_array, given)))]
     return _declared(prototype) or _made_up(prototype)
+
+
+def _array(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        allowed = "a .npy file with numbers, or a .py file with inputs()"
+        raise OphookError("kernel check", f"{path.name} cannot be read: {error}", allowed=allowed) from None
 
 
 def _from_file(path: Path) -> list[Case]:
     """``inputs()`` gives tuples of arguments; ``reference(*arguments)``, if there, what the kernel should give."""
-    names = runpy.run_path(str(path))
-    if not callable(names.get("inputs")):
-        raise OphookError("kernel check", f"{path.name} has no function inputs()", allowed="inputs() -> list of tuples")
-    reference = names.get("reference")
+    allowed = "inputs() -> list of tuples, one value for each input and attribute"
+    try:
+        names = runpy.run_path(str(path))
+        if not callable(names.get("inputs")):
+            raise OphookError("kernel check", f"{path.name} has no function inputs()", allowed=allowed)
+        given = list(names["inputs"]())
+    except OphookError:
+        raise
+    except Exception as error:
+        raise OphookError("kernel check", f"{path.name} does not run: {_told(error, path)}", allowed=allowed) from error
+    if not given:
+        raise OphookError("kernel check", f"inputs() of {path.name} gives nothing to run", allowed=allowed)
     found = []
-    for number, arguments in enumerate(names["inputs"]()):
-        expected = None
-        if callable(reference):
-            expected = (lambda r, a: lambda: r(*a))(reference, arguments)
+    for number, arguments in enumerate(given):
+        if not isinstance(arguments, tuple | list):
+            what = f"inputs()[{number}] of {path.name} is of type {type(arguments).__name__}"
+            raise OphookError("kernel check", what, allowed=allowed)
+        expected = _expected(path, names.get("reference"), arguments)
         found.append(Case(f"inputs()[{number}]", tuple(arguments), {}, expected))
     return found
+
+
+def _expected(path: Path, reference: Any, arguments: Sequence[Any]) -> Callable[[], Any] | None:
+    if not callable(reference):
+        return None
+
+    def expected() -> Any:
+        try:
+            wanted = reference(*arguments)
+        except Exception as error:
+            raise OphookError("reference", f"reference() of {path.name} fails: {_told(error, path)}") from error
+        for value in wanted if isinstance(wanted, tuple | list) else (wanted,):
+            if not hasattr(value, "shape"):
+                what = f"reference() of {path.name} gives {type(value).__name__}"
+                raise OphookError("reference", what, allowed="an array or a tensor for each output")
+        return wanted
+
+    return expected
+
+
+def _told(error: BaseException, path: Path) -> str:
+    """What an exception says, and in which line of the user's file it was."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    said = f"{error.msg} (line {error.lineno})" if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {said}" + (f" (line {lines[-1]})" if lines else "")
 
 
 def _declared(prototype: Prototype) -> list[Case]:

@@ -68,6 +68,14 @@ def check(
     return [_check(kernel, cases(kernel.prototype, inputs), timeout) for kernel in kernels]
 
 
+def debug(path: str, operator: str, inputs: Sequence[str] = ()) -> None:
+    """The first case, in this process, with a kernel compiled for a debugger; prints what was found."""
+    kernel = load(path, operator, debug=True)
+    case = cases(kernel.prototype, [Path(each) for each in inputs])[0]
+    kernel(*(_own(value) for value in case.inputs), **case.attributes)
+    print(*kernel.findings, f"{case.label}: {len(kernel.findings)} findings", sep="\n")
+
+
 def load_types(path: Path) -> list[str]:
     from ophook_npu.kernel.project import Project
 

@@ -30,13 +30,16 @@ def load(path: str | Path, operator: str | None = None, **settings: Any) -> Kern
     Args:
         path: the folder that has op_host and op_kernel.
         operator: its type, such as ``AddCustom``, where the project has several.
-        settings: see `Settings`: soc, checks, strict, on_wait, cores.
+        settings: see `Settings`: soc, checks, strict, on_wait, cores, debug.
 
     Raises:
         OphookError: no project, the host side does not compile, or no such operator.
     """
     project = Project(path)
-    return Kernel(project, project.prototype(operator), Settings(**settings))
+    chosen = Settings(**settings)
+    if chosen.cores is not None and chosen.cores < 1:
+        raise OphookError("kernel", f"cores={chosen.cores}", allowed="from 1 on")
+    return Kernel(project, project.prototype(operator), chosen)
 
 
 class Kernel:
@@ -74,6 +77,8 @@ class Kernel:
         count = len(prototype.inputs)
         tensors, rest = list(inputs[:count]), inputs[count:]
         tensors += [None] * (count - len(tensors))
+        if len(rest) > len(prototype.attrs):
+            raise OphookError(prototype.type, f"{len(inputs)} values are given", allowed=self._signature())
         attributes = {**dict(zip((a.name for a in prototype.attrs), rest, strict=False)), **attributes}
         for parameter, value in zip(prototype.inputs, tensors, strict=True):
             if value is None and parameter.kind != OPTIONAL:
@@ -97,7 +102,7 @@ class Kernel:
         """Build what a call with these inputs needs."""
         tensors = [v if v is None or is_tensor(v) else np.asarray(v) for v in inputs[: len(self.prototype.inputs)]]
         tensors += [None] * (len(self.prototype.inputs) - len(tensors))
-        entry = self.entry(self._choose(tensors))
+        entry = self.entry(self._choose(tensors), self.settings.debug)
         entry.build(), entry.build_cube()
 
     def written(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -164,7 +169,9 @@ class Kernel:
         data.view[:] = np.frombuffer(bytes(tiling.data[: tiling.size]), np.uint8)
         arguments.append(Argument("tiling", data, TILING))
         cores = self.settings.cores or tiling.block_dim
-        self.report = self.entry(choice).run(arguments, cores, tiling_key=tiling.tiling_key, settings=self.settings)
+        self.report = self.entry(choice, self.settings.debug).run(
+            arguments, cores, tiling_key=tiling.tiling_key, settings=self.settings
+        )
         self.all_findings += self.report.findings
 
 

@@ -78,6 +78,12 @@ class Project:
                 "kernel", f"{self.path} has no C++ in {' and '.join(missing)}",
                 allowed="an operator project with op_host/*.cpp and op_kernel/*.cpp",
             )  # fmt: skip
+        for source in (*self.hosts, *self.kernels):
+            if not source.is_file():
+                raise OphookError(
+                    "kernel", f"{source} is no file" + (", but a link to nowhere" if source.is_symlink() else ""),
+                    todo="copy the project with its files, for example by cp -rL",
+                )  # fmt: skip
 
     @property
     def roots(self) -> list[Path]:

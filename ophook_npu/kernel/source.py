@@ -38,6 +38,7 @@ class Settings:
     on_wait: bool = False
     cores: int | None = None  # None: as many as the tiling asks for
     timeline: bool = False  # the report says when each operation would run, by an estimate
+    debug: bool = False  # compiled for a debugger: every line and variable is there
 
 
 @functools.cache

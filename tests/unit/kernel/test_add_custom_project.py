@@ -10,6 +10,7 @@ import torch
 
 from ophook_npu import kernel
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel.check import debug
 
 PROJECT = Path(__file__).parents[3] / "op_plugin_patch" / "ascendc"
 DTYPES = (torch.float16, torch.float32, torch.bfloat16, torch.int32)
@@ -81,6 +82,33 @@ def test_shapes_that_do_not_broadcast_are_refused(add: kernel.Kernel) -> None:
 def test_a_missing_input_is_refused(add: kernel.Kernel) -> None:
     with pytest.raises(OphookError, match="input y is missing; allowed: x, y"):
         add(np.zeros(3, np.float32))
+
+
+def test_more_values_than_there_are_inputs_and_attributes_are_refused(add: kernel.Kernel) -> None:
+    x = np.zeros(3, np.float32)
+    with pytest.raises(OphookError, match="3 values are given; allowed: x, y"):
+        add(x, x, x)
+
+
+def test_no_cores_are_refused() -> None:
+    with pytest.raises(OphookError, match="cores=0; allowed: from 1 on"):
+        kernel.load(PROJECT, cores=0)
+
+
+def test_a_project_of_broken_links(tmp_path: Path) -> None:
+    """As `cp -r` leaves one whose sources are links."""
+    for folder in ("op_host", "op_kernel"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "add_custom.cpp").symlink_to("nowhere.cpp")
+    with pytest.raises(OphookError, match=r"add_custom\.cpp is no file, but a link to nowhere"):
+        kernel.load(tmp_path)
+
+
+def test_one_run_as_a_debugger_starts_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = tmp_path / "in é.py"
+    inputs.write_text("import numpy as np\n\ndef inputs():\n    x = np.ones(3, np.float32)\n    return [(x, x)]\n")
+    debug(str(PROJECT), "AddCustom", [str(inputs)])
+    assert capsys.readouterr().out == "inputs()[0]: 0 findings\n"
 
 
 def test_a_folder_that_is_no_project(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ def test_a_crash_is_a_result(project: Path) -> None:
         (["--dma", "late"], "--dma late"),
         (["--op", "Sub"], "no operator Sub"),
         (["--inputs", "nowhere.npy"], "no such file: nowhere.npy"),
+        (["--timeout", "0"], "--timeout 0"),
+        (["--json", "/nowhere/out.json"], "/nowhere/out.json cannot be written"),
     ],
 )
 def test_wrong_use_is_refused(arguments: list[str], text: str) -> None:
