@@ -68,11 +68,11 @@ def register(app: typer.Typer) -> None:
         _language(lang)
         writable(html, out)
         if diff is not None:
-            from ophook_npu.observe.port import differences, read
+            from ophook_npu.observe.port import differences, grown, read
 
             before, after = (read(readable(path)) for path in diff)
             print(shown(differences(before, after)))
-            raise typer.Exit(int(any(len(after.of(kind)) > len(before.of(kind)) for kind in wanted)))
+            raise typer.Exit(int(grown(before, after, wanted)))
         if not program:
             raise OphookError("port", "no program", allowed="ophook-npu port -- train.py")
         _become_inside(device, soc)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,12 @@ def diff(before: Report, after: Report) -> str:
         return f"{verdicts}\n\nthe same findings"
     came, went = (sum(row[0] == sign for row in rows) for sign in "+-")
     return f"{verdicts}\n\n{columns(rows, frozenset({3, 4}))}\n\n{came} new, {went} gone; counts are by step"
+
+
+def grown(before: Report, after: Report, kinds: Iterable[str]) -> bool:
+    """Whether ``after`` has a finding of these kinds that ``before`` has not, or by a tenth more of one by step."""
+    old, new = (_by_place(report) for report in (before, after))
+    return any(place[0] in kinds and count > 1.1 * old.get(place, -1.0) for place, count in new.items())
 
 
 def _by_place(report: Report) -> dict[tuple[str, str, str, str], float]:

@@ -16,7 +16,19 @@ from ophook_npu import observe
 from ophook_npu.cli import port as command
 from ophook_npu.errors import OphookError
 from ophook_npu.observe.pages.port import port_page
-from ophook_npu.observe.port import KINDS, Finding, Report, cuda, differences, finding, fused, graphs, read, words
+from ophook_npu.observe.port import (
+    KINDS,
+    Finding,
+    Report,
+    cuda,
+    differences,
+    finding,
+    fused,
+    graphs,
+    grown,
+    read,
+    words,
+)
 from ophook_npu.observe.port.terms import TERMS, term
 from ophook_npu.observe.port.where import NOWHERE, Where
 from ophook_npu.observe.program import file_of
@@ -181,6 +193,11 @@ def test_two_reports_differ_in_what_came_and_went(report):
     text = differences(report, after)
     assert "0 new, 1 gone" in text and "aten::x<b>" in text and "aten::y" not in text
     assert "the same findings" in differences(report, report)
+    kind = report.findings[0].kind
+    assert not grown(report, report, KINDS) and not grown(report, after, KINDS)
+    assert grown(after, report, [kind]) and not grown(after, report, set(KINDS) - {kind})
+    more = dataclasses.replace(report.findings[0], count=2 * report.findings[0].count)
+    assert grown(report, dataclasses.replace(report, findings=[more, *report.findings[1:]]), [kind])
 
 
 def test_each_sentence_is_there_in_each_language():
