@@ -11,8 +11,10 @@ Exit status: 0 all equal, 1 some differ, 2 a source is missing or does not compi
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
+import tempfile
 from itertools import chain
 from pathlib import Path
 
@@ -31,17 +33,28 @@ _FOREIGN = "CANN Open Software"
 
 
 def fetch(folder: Path) -> None:
-    """Each repository at its commit, without history, under ``folder``."""
+    """Each repository at its commit, without history, under ``folder``.
+
+    Raises:
+        OphookError: it cannot be fetched; nothing of it is left.
+    """
     for repository, commit in COMMITS.items():
         place = folder / repository.split("/")[1]
-        if (place / ".git").is_dir():
+        if place.is_dir():
             continue
-        place.mkdir(parents=True)
-        for command in (
-            ["init", "--quiet"], ["remote", "add", "origin", f"https://github.com/{repository}"],
-            ["fetch", "--quiet", "--depth", "1", "origin", commit], ["checkout", "--quiet", "FETCH_HEAD"],
-        ):  # fmt: skip
-            subprocess.run(["git", *command], cwd=place, check=True, timeout=1800)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            for command in (
+                ["init", "--quiet"], ["remote", "add", "origin", f"https://github.com/{repository}"],
+                ["fetch", "--quiet", "--depth", "1", "origin", commit], ["checkout", "--quiet", "FETCH_HEAD"],
+            ):  # fmt: skip
+                done = subprocess.run(["git", *command], cwd=name, capture_output=True, text=True, timeout=1800)
+                if done.returncode:
+                    raise OphookError(
+                        "published_kernels", f"git {command[0]} of {repository}: {done.stderr.strip()}",
+                        todo="--checkout DIR with both repositories",
+                    )  # fmt: skip
+            shutil.copytree(name, place, symlinks=True)
 
 
 def entry_of(case: Case, checkout: Path) -> Entry:
@@ -81,7 +94,11 @@ def main() -> int:
     checkout = options.checkout
     if checkout is None:
         checkout = Path(__file__).parents[1] / "build" / "published"
-        fetch(checkout)
+        try:
+            fetch(checkout)
+        except OphookError as error:
+            print(error, file=sys.stderr)
+            return 2
     rows, kernels, differ, broken = [], set(), 0, 0
     for make in chain(lora.cases(), caches.cases(), arrays.cases()):
         case = make()
