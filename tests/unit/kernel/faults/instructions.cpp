@@ -99,3 +99,20 @@ void ends_itself(ARGUMENTS) {
   if (wrong) Trap();  // FAULT trap
 }
 EXPORT(ends_itself)
+
+template <bool wrong>
+void more_repeats_than_255(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  In in;
+  TBuf<TPosition::VECCALC> sums;
+  pipe.InitBuffer(in, 1, kBytes);
+  pipe.InitBuffer(sums, kBytes);
+  LocalTensor<float> t = in.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  in.EnQue(t);
+  t = in.DeQue<float>();
+  WholeReduceSum<float>(sums.Get<float>(), t, 64, wrong ? 256 : 255, 1, 1, 0);  // FAULT repeat
+  in.FreeTensor(t);
+}
+EXPORT(more_repeats_than_255)

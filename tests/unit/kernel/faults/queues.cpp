@@ -183,3 +183,12 @@ void a_buffer_as_large_as_a_wrong_number(ARGUMENTS) {
   pipe.InitBuffer(in, 1, wrong ? 0xfffffff1u : kBytes);  // FAULT local_capacity
 }
 EXPORT(a_buffer_as_large_as_a_wrong_number)
+
+template <bool wrong>
+void more_buffers_than_a_pipe_has(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffers[65];
+  for (int i = 0; i < (wrong ? 65 : 64); ++i) pipe.InitBuffer(buffers[i], 32);  // FAULT pipe_buffers
+}
+EXPORT(more_buffers_than_a_pipe_has)
