@@ -122,7 +122,7 @@ def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> st
         if str(ROOT) in lines[i]:
             kept += [line for line in lines[i + 1 : i + 12] if any(str(s) in line for s in sources)][:1]
     text = "\n    ".join(kept or lines[-3:]) or "the compiler said nothing (killed for lack of memory?)"
-    names = ", ".join(source.name for source in sources)
+    names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
     return f"{names} does not compile:\n    {text}\n  command: {shlex.join(command)}"
 
 
