@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Set up if needed and run the tests: the unit tests on the CPU, then the tests that need npu on the simulated Ascend.
 # usage: scripts/test.sh [--venv DIR] [--all] [--coverage] [unit|sim|all] [pytest options]
-#   --all         also the tests that are marked slow: a few that compile C++ or graphs for half a minute each; CI runs them
+#   --all         also the tests that are marked slow: those that compile C++ or graphs for a quarter of a minute or more; CI runs them
 #   --coverage    measure which lines and branches of ophook_npu run, in child processes too, and print the table
 #   --weigh       a pytest option: measure how long each file takes, for tests/weights.json
 #   pytest runs as many processes as there are cores and memory for; -n 2 chooses, -n 0 runs all in one process

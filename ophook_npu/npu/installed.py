@@ -41,6 +41,18 @@ def _find(module: str, distribution: str) -> Wheel | None:
     return Wheel(module, version, Path(next(iter(spec.submodule_search_locations))).resolve())
 
 
+_CUDA = re.compile(r"^cuda\b.*= *'([\d.]+)'", re.MULTILINE)
+
+
+def cuda_of(torch: Wheel) -> str | None:
+    """The CUDA version that a torch was built with; None for a build for the CPU."""
+    try:
+        found = _CUDA.search((torch.path / "version.py").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return found[1] if found else None
+
+
 def torch_wheel() -> Wheel | None:
     return _find("torch", "torch")
 
@@ -63,11 +75,15 @@ def built_in(names: Iterable[str], wheel: Wheel | None = None) -> list[str]:
         return [name for name in names if content.find(b"\0" + name.encode() + b"(") >= 0]
 
 
+# The first torch whose CUDA library is seen to register allocator settings under torch_npu's names; 2.10's does not.
+_ALONE = (2, 13)
+
+
 def require() -> tuple[Wheel, Wheel]:
     """torch and torch_npu, checked to be a pair.
 
     Raises:
-        OphookError: one is absent, or torch_npu was built for another torch.
+        OphookError: one is absent, torch_npu was built for another torch, or it cannot be imported next to this one.
     """
     torch, torch_npu = torch_wheel(), torch_npu_wheel()
     if torch is None:
@@ -83,5 +99,15 @@ def require() -> tuple[Wheel, Wheel]:
             f"torch {torch.version} and torch_npu {torch_npu.version} are no pair",
             allowed="the same major and minor version",
             todo=f"pip install torch=={wanted}.*, or torch-npu for torch {torch.version}",
+        )
+    cuda = cuda_of(torch) if torch.release >= _ALONE else None
+    if cuda:
+        release = torch.version.split("+")[0]
+        raise OphookError(
+            "torch",
+            f"{torch.version} is a build with CUDA {cuda}: importing torch_npu {torch_npu.version} next to it ends the "
+            "process (both register pinned_reserve_segment_size_mb)",
+            allowed="a build for the CPU",
+            todo=f"set PIP_EXTRA_INDEX_URL to PyTorch's index of CPU builds, then pip install torch=={release}+cpu",
         )
     return torch, torch_npu

@@ -460,6 +460,39 @@ def test_lstm(has_bias: bool, both_ways: bool, batch_first: bool) -> None:
         close(got, leaf.grad, 1e-3)
 
 
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_lstm_of_different_lengths(both_ways: bool) -> None:
+    """Steps after a sequence's end give 0 and keep its state; rows of the input lie as in (time, batch, features)."""
+    torch.manual_seed(0)
+    lengths, ways = [5, 3, 1], 2 if both_ways else 1
+    layer = torch.nn.LSTM(3, 4, bidirectional=both_ways)
+    x, start = real(5, 3, 3), [real(ways, 3, 4, seed=seed) for seed in (1, 2)]
+    sizes = torch.tensor([3, 2, 2, 1, 1])
+    parameters = [one.detach().clone() for one in layer.parameters()]
+    out, last, cell = torch.full((5, 3, 4 * ways), 7.0), torch.zeros(ways, 3, 4), torch.zeros(ways, 3, 4)
+    saved = [[torch.zeros(5, 3, 4) for _ in range(ways)] for _ in range(7)]
+    settings = (True, 1, 0.0, True, both_ways, False)
+    rows = x.reshape(15, 3)
+    aclnn("aclnnLSTM", rows, parameters, start, sizes, *settings, out, last, cell, *saved)
+    leaves = [x.double().requires_grad_(), *(one.double().requires_grad_() for one in start)]
+    packed = torch.nn.utils.rnn.pack_padded_sequence(leaves[0], lengths)
+    whole_output, states = layer.double()(packed, tuple(leaves[1:]))
+    results = [torch.nn.utils.rnn.pad_packed_sequence(whole_output)[0], *states]
+    for got, want in zip((out, last, cell), results, strict=True):
+        close(got, want.detach())
+    grads = [real(*one.shape, seed=seed) for one, seed in zip(results, (3, 4, 5), strict=True)]
+    torch.autograd.backward(results, [one.double() for one in grads])
+    back = [torch.zeros_like(rows), torch.zeros_like(start[0]), torch.zeros_like(start[1])]
+    slopes = [torch.zeros_like(one) for one in parameters]
+    grads[0] = grads[0].reshape(15, 4 * ways)
+    aclnn("aclnnLstmBackward", rows, start, parameters, *grads, *saved, sizes, *settings, [True] * 4, *back, slopes)
+    for got, leaf in zip((*back, *slopes), (*leaves, *layer.parameters()), strict=True):
+        close(got, leaf.grad.reshape(got.shape), 1e-3)
+
+    with pytest.raises(Refused, match=r"input of shape \[15, 3\] with 4 batchSizes.*time_step \* batch_size"):
+        aclnn("aclnnLSTM", rows, parameters, start, sizes[:4], *settings, out, last, cell, *saved)
+
+
 # ---- weights in the device's own format --------------------------------------------------------------------------
 class Weight:
     """A matrix in memory that aclnnCalculateMatmulWeightSizeV2 asks for, moved by aclnnTransMatmulWeight."""

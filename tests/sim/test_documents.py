@@ -123,7 +123,8 @@ def test_a_block_without_reason_is_noticed() -> None:
     assert [(m["code"], m["why"]) for m in _BLOCK.finditer(text)] == [("x\n", "why"), ("y\n", None), ("z\n", None)]
 
 
-@pytest.mark.parametrize("page", [SHELL[0], pytest.param(SHELL[1], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SHELL)
 def test_shell_blocks(page: str, folder: Path) -> None:
     script = run(page, "bash")
     assert "eval" in script and "AUTOLOAD" not in script

@@ -9,6 +9,8 @@ from ophook_npu.ops import packages
 from ophook_npu.ops.export import files, ge
 from ophook_npu.ops.load import load
 
+pytestmark = pytest.mark.slow
+
 ROUTES = ("prototype", "aclnn", "torchair static", "torchair dynamic", "npugraph_ex")
 
 OPERATORS = '''
@@ -178,8 +180,6 @@ import sys, torch, torch_npu
 sys.path.insert(0, {folder!r})
 from kinds_operators import INTO, LOWERED, MIXED
 from ophook_npu.ops import register
-
-pytestmark = pytest.mark.slow
 mixed, into, lowered = (register(op) for op in (MIXED, INTO, LOWERED))
 x = torch.randn(3, 4)
 """

@@ -11,7 +11,15 @@ at::Tensor bell(const at::Tensor& y) { return y.mul(complement(y)); }
 Lstm torchs_gates(bool reversed) { return {{0, 2, 1, 3}, reversed}; }
 
 at::Tensor time_first(const at::Tensor& x, const Layers& how) {
+  if (how.batch_sizes.defined()) return wide(x).reshape({how.batch_sizes.size(0), -1, x.size(-1)});
   return how.batch_first ? wide(x).transpose(0, 1) : wide(x);
+}
+
+// (time, batch, 1): whether the sequence has such a step. Undefined: all have.
+at::Tensor lasting(const at::Tensor& input, const Layers& how) {
+  if (!how.batch_sizes.defined()) return {};
+  const at::Tensor left = how.batch_sizes.to(at::kLong).unsqueeze(1);
+  return at::lt(at::arange(input.size(1), at::kLong), left).unsqueeze(2);
 }
 
 at::Tensor first_state(const Tensors& start, size_t which, size_t pass, const at::Tensor& x, int64_t hidden) {
@@ -75,7 +83,8 @@ BackwardLayers backward_layers(const at::Tensor& x, const Tensors& parameters, c
     }
     to_output = to_input;
   }
-  return {how.batch_first ? to_output.transpose(0, 1) : to_output, at::stack(to_start), to_parameters};
+  const at::Tensor to_x = how.batch_first ? to_output.transpose(0, 1) : to_output;
+  return {to_x.reshape(x.sizes()), at::stack(to_start), to_parameters};
 }
 
 }  // namespace
@@ -107,6 +116,7 @@ LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Te
 
 LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Tensors& start, const Layers& how) {
   auto input = time_first(x, how);
+  const at::Tensor lasts = lasting(input, how);
   LstmLayers result;
   Tensors last, cells;
   for (int64_t layer = 0; layer < how.count; ++layer) {
@@ -116,9 +126,9 @@ LstmLayers lstm_layers(const at::Tensor& x, const Tensors& parameters, const Ten
       const Weights weights(parameters, pass, how);
       auto h0 = first_state(start, 0, pass, input, weights.h.size(0));
       auto c0 = first_state(start, 1, pass, input, weights.h.size(0));
-      auto made = lstm(input, weights.x, weights.h, weights.both_biases(), {}, h0, c0, torchs_gates(way == 1));
+      auto made = lstm(input, weights.x, weights.h, weights.both_biases(), lasts, h0, c0, torchs_gates(way == 1));
       result.passes.push_back({h0, c0, made[1], made[2], made[3], made[4], made[5], made[6], made[7]});
-      outputs.push_back(made[1]);
+      outputs.push_back(made[0]);
       last.push_back(made[1][way == 1 ? 0 : -1]);
       cells.push_back(made[2][way == 1 ? 0 : -1]);
     }
@@ -134,6 +144,7 @@ LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& par
                                          const at::Tensor& grad_last_cell, const std::vector<LstmSaved>& passes,
                                          const Layers& how) {
   Tensors to_cell(passes.size());
+  const at::Tensor lasts = lasting(time_first(x, how), how);
   const auto whole = backward_layers(
       x, parameters, grad, passes, how, [&](const at::Tensor& input, size_t pass, const at::Tensor& slope) {
         const Weights weights(parameters, pass, how);
@@ -148,9 +159,9 @@ LstmLayersGradients lstm_layers_backward(const at::Tensor& x, const Tensors& par
                               wide(told.f),
                               wide(told.o),
                               wide(told.tanh_c)};
-        auto made =
-            lstm_backward(input, weights.x, weights.h, saved, slope, of_last_state(grad_last, pass, input, hidden),
-                          of_last_state(grad_last_cell, pass, input, hidden), {}, torchs_gates(pass % how.ways() == 1));
+        auto made = lstm_backward(
+            input, weights.x, weights.h, saved, slope, of_last_state(grad_last, pass, input, hidden),
+            of_last_state(grad_last_cell, pass, input, hidden), lasts, torchs_gates(pass % how.ways() == 1));
         to_cell[pass] = made.dc;
         return PassGradients{made.dx, made.dh, made.dw_x, made.dw_h, made.db, made.db};
       });

@@ -19,13 +19,16 @@ struct LstmCellGradients {
 LstmCellGradients lstm_cell_backward(const at::Tensor& grad_hidden, const at::Tensor& grad_cell, const at::Tensor& cell,
                                      const at::Tensor& new_cell, const at::Tensor& gates);
 
-// x is (time, batch, features), or has the batch first. Parameters lie as torch has them: for each layer and direction
-// (a pass) the weights of the input and of the state, (gates * hidden, …), and their biases where there are some; gates
-// in the order input, forget, candidate, output, or reset, update, candidate. States are (passes, batch, hidden).
+// x is (time, batch, features), or has the batch first. Where sequences differ in length, `batch_sizes` says for each
+// step how many of them have not ended, the longest being the first; x is then (time * batch, features). Parameters lie
+// as torch has them: for each layer and direction (a pass) the weights of the input and of the state, (gates * hidden,
+// …), and their biases where there are some; gates in the order input, forget, candidate, output, or reset, update,
+// candidate. States are (passes, batch, hidden).
 struct Layers {
   bool has_bias;
   int64_t count;
   bool both_ways, batch_first;
+  at::Tensor batch_sizes = {};
 
   size_t ways() const { return both_ways ? 2 : 1; }
   size_t passes() const { return size_t(count) * ways(); }

@@ -24,6 +24,35 @@ def test_wrong_pair_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         installed.require()
 
 
+def _torch_in(folder: Path, version: str, cuda: str) -> Wheel:
+    lines = [
+        "from typing import Optional",
+        f"__version__ = '{version}'",
+        f"cuda: Optional[str] = {cuda}",
+        "hip: Optional[str] = None",
+    ]
+    (folder / "version.py").write_text("\n".join(lines) + "\n")
+    return Wheel("torch", version, folder)
+
+
+def test_a_torch_with_cuda_is_refused_before_torch_npu_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pair(version: str, cuda: str) -> None:
+        monkeypatch.setattr(installed, "torch_wheel", lambda: _torch_in(tmp_path, version, cuda))
+        monkeypatch.setattr(installed, "torch_npu_wheel", lambda: Wheel("torch_npu", version.split("+")[0], Path()))
+
+    pair("2.13.0+cu130", "'13.0'")
+    with pytest.raises(OphookError, match=r"is a build with CUDA 13\.0.*allowed: .*CPU.*torch==2\.13\.0\+cpu"):
+        installed.require()
+    assert [row.topic for row in doctor._wheels() if row.status == "fail"][:1] == ["torch"]
+    pair("2.13.0+cpu", "None")
+    assert installed.require()
+    pair("2.10.0+cu128", "'12.8'")  # runs next to torch_npu 2.10
+    assert installed.require()
+    assert installed.cuda_of(Wheel("torch", "2.13.0", tmp_path / "nowhere")) is None
+
+
 @pytest.mark.parametrize("absent", ["torch", "torch_npu"])
 def test_absent_wheel_is_named(monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
     monkeypatch.setattr(installed, f"{absent}_wheel", lambda: None)

@@ -10,6 +10,8 @@ import pytest
 SCRIPT = Path(__file__).parents[3] / "scripts" / "test_core.sh"
 NO_SUCH_SANITIZER = 77
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("sanitizer", ["thread", "address"])
 def test_core_under_a_sanitizer(sanitizer: str) -> None:

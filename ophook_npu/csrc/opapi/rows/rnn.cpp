@@ -28,20 +28,37 @@ void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const a
 }
 
 // Parameters of each pass, and where the training asks for them a tensor of each list.
-void layers_like(const at::Tensor& input, const Tensors& parameters, const at::Tensor& batch_sizes,
-                 const Tensors& start, const kernels::Layers& how, const at::Tensor& output, bool train,
-                 const std::initializer_list<Tensors>& saved) {
-  SIM_CHECK(!batch_sizes.defined(), "batchSizes (sequences of different lengths) is not simulated");
-  SIM_CHECK(input.dim() == 3, "input of three dimensions expected, got ", input.sizes());
+void layers_like(const at::Tensor& input, const Tensors& parameters, const Tensors& start, const kernels::Layers& how,
+                 const at::Tensor& output, bool train, const std::initializer_list<Tensors>& saved) {
+  Dims sizes = input.sizes().vec();
+  if (how.batch_sizes.defined()) {
+    const int64_t steps = how.batch_sizes.numel();
+    SIM_CHECK(how.batch_sizes.dim() == 1 && steps > 0 && !how.batch_first, "batchSizes of shape ",
+              how.batch_sizes.sizes(), "; allowed: a number for each step, where the batch is not first");
+    SIM_CHECK(input.dim() == 2 && input.size(0) % steps == 0, "input of shape ", input.sizes(), " with ", steps,
+              " batchSizes; allowed: [time_step * batch_size, input_size]");
+    sizes = {steps, input.size(0) / steps, input.size(1)};
+  }
+  SIM_CHECK(sizes.size() == 3, "input of three dimensions expected, got ", input.sizes());
   SIM_CHECK(how.count > 0 && parameters.size() == how.parameters() * how.passes(), parameters.size(),
             " parameters for ", how.passes(), " passes of ", how.parameters());
   const int64_t hidden = parameters[1].size(-1);
-  shape(output, {input.size(0), input.size(1), hidden * int64_t(how.ways())});
+  const int64_t width = hidden * int64_t(how.ways());
+  if (how.batch_sizes.defined() && output.dim() == 2) {  // a gradient's
+    shape(output, {input.size(0), width});
+  } else {
+    shape(output, {sizes[0], sizes[1], width});
+  }
   for (const at::Tensor& each : start)
-    if (each.defined()) shape(each, {int64_t(how.passes()), input.size(how.batch_first ? 0 : 1), hidden});
+    if (each.defined()) shape(each, {int64_t(how.passes()), sizes[how.batch_first ? 0 : 1], hidden});
   for (const Tensors& list : saved)
     SIM_CHECK(!train || list.size() == how.passes(), list.size(), " tensors of a gate or state for ", how.passes(),
               " passes");
+}
+
+// As the page of aclnnGRU says.
+void same_length(const at::Tensor& batch_sizes) {
+  SIM_CHECK(!batch_sizes.defined(), "batchSizes (sequences of different lengths) is not supported yet; allowed: null");
 }
 
 void write_lstm(const at::Tensor& output, const at::Tensor& last, const at::Tensor& last_cell, bool train,
@@ -107,13 +124,13 @@ void write_gru_gradients(const at::Tensor& x, const at::Tensor& start, const Ten
 }  // namespace
 
 #define LAYERS \
-  kernels::Layers { has_bias, layers, both_ways, batch_first }
+  kernels::Layers { has_bias, layers, both_ways, batch_first, batch_sizes }
 
 ACLNN(LSTM,
       (In, input, List, parameters, List, start, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout,
        bool, train, bool, both_ways, bool, batch_first, Out, output, Out, last, Out, last_cell, List, i, List, j, List,
        f, List, o, List, h, List, c, List, tanh_c),
-      layers_like(input, parameters, batch_sizes, start, LAYERS, output, train, {i, j, f, o, h, c, tanh_c}),
+      layers_like(input, parameters, start, LAYERS, output, train, {i, j, f, o, h, c, tanh_c}),
       write_lstm(output, last, last_cell, train, i, j, f, o, h, c, tanh_c,
                  kernels::lstm_layers(input, parameters, start, LAYERS)))
 ACLNN(LstmBackward,
@@ -121,8 +138,7 @@ ACLNN(LstmBackward,
        List, o, List, h, List, c, List, tanh_c, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout, bool,
        train, bool, both_ways, bool, batch_first, Bools, mask, Out, out, Out, out_start, Out, out_start_cell, List,
        out_parameters),
-      (layers_like(input, parameters, batch_sizes, start, LAYERS, grad, true, {i, j, f, o, h, c, tanh_c}),
-       like(out, input)),
+      (layers_like(input, parameters, start, LAYERS, grad, true, {i, j, f, o, h, c, tanh_c}), like(out, input)),
       write_lstm_gradients(out, out_start, out_start_cell, out_parameters,
                            kernels::lstm_layers_backward(input, parameters, start, grad, grad_last, grad_last_cell,
                                                          saved_passes(i, j, f, o, h, c, tanh_c), LAYERS)))
@@ -130,13 +146,15 @@ ACLNN(GRU,
       (In, input, List, parameters, In, hx, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout, bool,
        train, bool, both_ways, bool, batch_first, Out, output, Out, last, List, r, List, z, List, n, List, inner, List,
        h),
-      layers_like(input, parameters, batch_sizes, {hx}, LAYERS, output, train, {r, z, n, inner, h}),
+      same_length(batch_sizes);
+      layers_like(input, parameters, {hx}, LAYERS, output, train, {r, z, n, inner, h}),
       write_gru(output, last, train, r, z, n, inner, h, kernels::gru_layers(input, parameters, hx, LAYERS)))
 ACLNN(GRUBackward,
       (In, input, List, parameters, In, start, In, grad, In, grad_last, List, r, List, z, List, n, List, inner, List, h,
        In, batch_sizes, bool, has_bias, int64_t, layers, bool, both_ways, bool, batch_first, Out, out, Out, out_start,
        List, out_parameters),
-      (layers_like(input, parameters, batch_sizes, {}, LAYERS, grad, true, {r, z, n, inner, h}), like(out, input)),
+      (same_length(batch_sizes), layers_like(input, parameters, {}, LAYERS, grad, true, {r, z, n, inner, h}),
+       like(out, input)),
       write_gru_gradients(out, out_start, out_parameters,
                           kernels::gru_layers_backward(input, parameters, {start}, grad, grad_last,
                                                        saved_passes(r, z, n, inner, h), LAYERS)))
