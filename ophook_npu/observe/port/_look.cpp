@@ -42,28 +42,30 @@ struct Key {
   void add(const void* object) { add(reinterpret_cast<uint64_t>(object)); }
 };
 
-bool asked(PyObject* sorter, PyObject* of, int* answer) {
-  PyObject* found = PyObject_CallOneArg(sorter, of);
-  if (found == nullptr) {
-    return false;
-  }
-  *answer = static_cast<int>(PyLong_AsLong(found));
-  Py_DECREF(found);
-  return !PyErr_Occurred();
-}
-
-bool sort_of(Look* self, PyTypeObject* type, int* sort) {
-  auto found = self->sorts->find(type);
-  if (found != self->sorts->end()) {
-    *sort = found->second;
+// What `sorter` says of `of`, asked once.
+template <typename T>
+bool told(std::unordered_map<T*, int>* known, PyObject* sorter, T* of, int* answer) {
+  auto found = known->find(of);
+  if (found != known->end()) {
+    *answer = found->second;
     return true;
   }
-  if (!asked(self->sort, reinterpret_cast<PyObject*>(type), sort)) {
+  PyObject* said = PyObject_CallOneArg(sorter, reinterpret_cast<PyObject*>(of));
+  if (said == nullptr) {
     return false;
   }
-  self->sorts->emplace(type, *sort);
+  *answer = static_cast<int>(PyLong_AsLong(said));
+  Py_DECREF(said);
+  if (PyErr_Occurred()) {
+    return false;
+  }
+  known->emplace(of, *answer);
   return true;
 }
+
+bool sort_of(Look* self, PyTypeObject* type, int* sort) { return told(self->sorts, self->sort, type, sort); }
+
+bool kind_of(Look* self, PyCodeObject* code, int* kind) { return told(self->kinds, self->kind, code, kind); }
 
 bool is_true(PyObject* of, PyObject* name, bool* answer) {
   PyObject* value = PyObject_GetAttr(of, name);
@@ -135,19 +137,6 @@ bool add_argument(Look* self, PyObject* value, Key* key) {
     case kOther: key->add(value); return true;
     default: return true;
   }
-}
-
-bool kind_of(Look* self, PyCodeObject* code, int* kind) {
-  auto found = self->kinds->find(code);
-  if (found != self->kinds->end()) {
-    *kind = found->second;
-    return true;
-  }
-  if (!asked(self->kind, reinterpret_cast<PyObject*>(code), kind)) {
-    return false;
-  }
-  self->kinds->emplace(code, *kind);
-  return true;
 }
 
 // The running call of a module whose frame this is; a borrowed reference. None if it is of something else.
