@@ -43,11 +43,15 @@ _COMMANDS: tuple[str, ...] = (
 )
 
 
+def register(app: typer.Typer) -> None:
+    for module in _COMMANDS:
+        import_module(f"{__name__}.{module}").register(app)
+
+
 def main() -> None:
     # Without --device a command works in the place that this process is in; where torch_npu has no CANN, on the CPU.
     autoload.settle()
-    for module in _COMMANDS:
-        import_module(f"{__name__}.{module}").register(app)
+    register(app)
     try:
         app()
     except OphookError as error:

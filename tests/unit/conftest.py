@@ -1,9 +1,12 @@
 """Tests on the plain CPU: torch must not load torch_npu by itself, in this process or in those that tests start."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from forkserver import ForkServer
@@ -28,3 +31,14 @@ def run_python(_server: ForkServer) -> Callable[..., subprocess.CompletedProcess
         return _server.run(*arguments, timeout=300)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def results() -> ModuleType:
+    """scripts/results.py, which knows what of ATen's computes."""
+    path = Path(__file__).parents[2] / "scripts" / "results.py"
+    spec = importlib.util.spec_from_file_location("results", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -5,13 +5,10 @@ Read from the sources as text, so that a row which starts to compute is named be
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-
-import pytest
 
 ROOT = Path(__file__).parents[3]
 CSRC = ROOT / "ophook_npu" / "csrc"
@@ -19,16 +16,6 @@ ROWS = sorted(path for path in CSRC.glob("*/rows/*.cpp") if path.name != "table.
 # Where a row begins: ACLNN(Add, …), ROW(Add, …), a macro of the file's own, {"Split", …}
 ROW = re.compile(r'^(?: {4})?(?:[A-Z][A-Z_0-9]+\(|(?<=    )\{")', re.M)
 PARAMETERS = re.compile(r"^ACLNN\(\w+,\s*\(((?:[^()]|\([^()]*\))*)\)", re.M)
-
-
-@pytest.fixture(scope="module")
-def results() -> ModuleType:
-    """scripts/results.py, which knows what of ATen's computes."""
-    spec = importlib.util.spec_from_file_location("results", ROOT / "scripts" / "results.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def without_macros(source: str) -> str:
