@@ -52,7 +52,8 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option(
                 "--strict-memory",
-                help="Device memory begins as NaN; a program that reads or writes it without a copy is told and ends.",
+                help="Device memory begins as NaN and is as large as was asked for; a program that reads or writes it "
+                "without a copy is told and ends.",
             ),
         ] = False,
     ) -> None:

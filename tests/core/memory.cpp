@@ -223,7 +223,7 @@ TEST(threads_map_and_unmap_in_one_range) {
 
 TEST(what_a_kernel_can_reach_and_what_it_is_otherwise) {
   void *block = nullptr, *host = nullptr;
-  OK(sim_malloc_by("aclrtMalloc", reinterpret_cast<const void*>(&sim_malloc), 100, &block));
+  OK(sim_malloc_by("aclrtMalloc", reinterpret_cast<const void*>(&sim_malloc), 100, 100, &block));
   OK(sim_malloc_host(100, &host));
   auto at = [&](size_t offset) { return static_cast<char*>(block) + offset; };
   auto text = [](const void* pointer, size_t size) { return std::string(sim_memory_text(pointer, size)); };

@@ -5,6 +5,7 @@ error that names the pointer, the allocation and what made it; the process lives
 from __future__ import annotations
 
 import ctypes
+import json
 import re
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from interfaces import HOST, libraries
 NULL, INVALID, PARAM_INVALID, EXCEPTION = 161001, 161002, 107000, 507015
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 FLOAT, ND, BYTES = 0, 2, 64
+ADDED = 32  # bytes that aclrtMalloc adds to a multiple of 32 on the Ascend910B, as CANN documents it
 FLOAT32, SUM = 4, 0  # of HCCL
 Pointer, Size = ctypes.c_void_p, ctypes.c_uint64
 
@@ -42,6 +44,10 @@ class Client:
         assert self.acl.aclrtMalloc(ctypes.byref(made), Size(size), 0) == 0
         self.blocks.append(made)
         return made
+
+    def last(self, size: int) -> Pointer:
+        """An address with so many bytes left in its allocation."""
+        return Pointer((self.block(BYTES).value or 0) + BYTES + ADDED - size)
 
     def free(self, block: Pointer) -> None:
         assert self.acl.aclrtFree(block) == 0
@@ -105,6 +111,24 @@ def freed(client: Client) -> Pointer:
     return block
 
 
+# How much may be copied to memory of 1, 32, 33 and 4096 bytes, for each function that takes it.
+SIZES = """
+import ctypes, json
+acl = ctypes.CDLL("libascendcl.so")
+assert acl.aclInit(None) == acl.aclrtSetDevice(0) == 0
+size, host, found = ctypes.c_size_t, ctypes.create_string_buffer(8192), {}
+for name in ("aclrtMalloc", "aclrtMallocCached", "aclrtMallocWithCfg", "aclrtMallocAlign32"):
+    for asked in (1, 32, 33, 4096):
+        made = ctypes.c_void_p()
+        assert getattr(acl, name)(ctypes.byref(made), size(asked), 0, None) == 0
+        fits = [n for n in range(asked, asked + 80) if acl.aclrtMemcpy(made, size(n), host, size(n), 1) == 0]
+        assert fits == list(range(asked, fits[-1] + 1))
+        found.setdefault(name, []).append(fits[-1])
+        assert acl.aclrtFree(made) == 0
+print(json.dumps(found))
+"""
+
+
 # ---- what an operator is given ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "make, said",
@@ -114,14 +138,23 @@ def freed(client: Client) -> Pointer:
         (lambda client: Pointer(8), ["0x8 is memory of the host, or none"]),
         (
             freed,
-            ["lies 0 bytes into allocation ", "64 bytes at ", "on device 0, made by aclrtMalloc for ", "was freed"],
+            [
+                "lies 0 bytes into allocation ",
+                "64 bytes (96 with those that CANN adds) at ",
+                "on device 0, made by aclrtMalloc for ",
+                "was freed",
+            ],
         ),
         (
-            lambda client: client.block(BYTES - 1),
-            ["allocation ", "63 bytes at ", "made by aclrtMalloc", "64 bytes from there leave it after 63"],
+            lambda client: client.last(63),
+            [
+                "lies 33 bytes into allocation ",
+                "64 bytes (96 with those that CANN adds) at ",
+                "made by aclrtMalloc",
+                "64 bytes from there leave it after 63",
+            ],
         ),
-        (lambda client: Pointer((client.x.value or 0) + 4), ["4 bytes into allocation ", "leave it after 60"]),
-        (lambda client: Pointer((client.x.value or 0) + BYTES), ["0 bytes beyond the end of allocation "]),
+        (lambda client: client.last(0), ["0 bytes beyond the end of allocation "]),
     ],
 )
 @pytest.mark.parametrize("parameter", ["self", "other", "out"])
@@ -141,6 +174,21 @@ def test_what_a_kernel_cannot_reach_fails_when_it_runs(
     assert f"aclnnAdd: {parameter} (64 bytes) is not in device memory as a whole: " in message
     for part in said:
         assert part in message
+
+
+@pytest.mark.parametrize("soc, added", [("Ascend910B4", 32), ("Ascend910_9392", 32), ("Ascend950PR_9589", 0)])
+def test_an_allocation_is_as_large_as_its_function_is_documented_to_make_it(run_sim, soc: str, added: int) -> None:
+    done = run_sim(SIZES, "--soc", soc)
+    assert done.returncode == 0, done.stderr
+    asked = {1: 32, 32: 32, 33: 64, 4096: 4096}
+    wanted = {"aclrtMalloc": added, "aclrtMallocCached": added, "aclrtMallocWithCfg": added, "aclrtMallocAlign32": 0}
+    assert json.loads(done.stdout) == {name: [size + more for size in asked.values()] for name, more in wanted.items()}
+
+
+def test_strict_memory_holds_to_what_was_asked_for(run_sim) -> None:
+    done = run_sim(SIZES, OPHOOK_SIM_STRICT_MEMORY="1")
+    assert done.returncode == 0, done.stderr
+    assert set(map(tuple, json.loads(done.stdout).values())) == {(1, 32, 33, 4096)}
 
 
 def test_a_member_of_a_list_is_named(client: Client) -> None:
@@ -187,7 +235,7 @@ def test_memory_that_is_freed_before_a_queued_task_runs(client: Client) -> None:
 
 # ---- copies ----------------------------------------------------------------------------------------------------------
 def test_copies_stay_in_their_allocations_and_on_their_sides(client: Client) -> None:
-    host, beyond = ctypes.cast(client.host, Pointer), client.block(BYTES - 4)
+    host, beyond = ctypes.cast(client.host, Pointer), client.last(BYTES - 4)
     gone = freed(client)
     for to, of, kind, said in [
         (beyond, host, TO_DEVICE, "destination (64 bytes) has to be device memory: "),
@@ -220,7 +268,7 @@ def test_a_collective_of_memory_that_was_freed_before_it_runs(client: Client) ->
     def reduce(send: Any, receive: Any) -> int:
         return hccl.HcclAllReduce(send, receive, Size(16), FLOAT32, SUM, comm, None)
 
-    short, gone = client.block(BYTES - 4), freed(client)
+    short, gone = client.last(BYTES - 4), freed(client)
     for wrong, said in [
         (HOST, "is memory of the host, or none"),
         (short, "64 bytes from there leave it after 60"),
@@ -285,7 +333,7 @@ def block(size, free=False):
     return made.value
 
 host = (ctypes.c_float * 16)()
-wrong = [ctypes.addressof(host), block(60), block(64, free=True)]
+wrong = [ctypes.addressof(host), block(64) + 36, block(64, free=True)]  # the second has 60 of its 96 bytes left
 backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
 for dynamic in (False, True):
     torch._dynamo.reset()

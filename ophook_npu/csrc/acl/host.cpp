@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "acl/acl.h"
+#include "acl/device_memory.h"
 #include "acl/operator_description.h"
 #include "core/sim.h"
 
@@ -118,10 +119,10 @@ aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user)
 
 // ---- memory ----
 aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy) {
-  return sim_malloc_by("aclrtMallocCached", __builtin_return_address(0), size, out);
+  return sim::acl::take("aclrtMallocCached", __builtin_return_address(0), size, out);
 }
 aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig*) {
-  return sim_malloc_by("aclrtMallocWithCfg", __builtin_return_address(0), size, out);
+  return sim::acl::take("aclrtMallocWithCfg", __builtin_return_address(0), size, out);
 }
 // Device memory is seen by both sides at once.
 aclError aclrtMemFlush(void* pointer, size_t) { return given("aclrtMemFlush", pointer) ? 0 : ACL_ERROR_INVALID_PARAM; }

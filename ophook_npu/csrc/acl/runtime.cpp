@@ -13,6 +13,7 @@
 #include <string>
 
 #include "acl/acl.h"
+#include "acl/device_memory.h"
 #include "core/sim.h"
 #include "core/waits.h"
 
@@ -181,10 +182,10 @@ aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic)
 
 // ---- memory ----
 aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) {
-  return sim_malloc_by("aclrtMalloc", __builtin_return_address(0), size, out);
+  return sim::acl::take("aclrtMalloc", __builtin_return_address(0), size, out);
 }
 aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) {
-  return sim_malloc_by("aclrtMallocAlign32", __builtin_return_address(0), size, out);
+  return sim_malloc_by("aclrtMallocAlign32", __builtin_return_address(0), size, sim::acl::allocated(size, 0), out);
 }
 aclError aclrtFree(void* pointer) { return sim_free(pointer); }
 aclError aclrtMallocHost(void** out, size_t size) {

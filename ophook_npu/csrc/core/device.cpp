@@ -16,8 +16,8 @@ namespace sim {
 namespace {
 
 const sim_soc kSocs[] = {
-#define SOC(name, gib, cube, vector, l2_mib, aclnn_only) \
-  {name, uint64_t(gib) << 30, cube, vector, uint64_t(l2_mib) << 20, aclnn_only},
+#define SOC(name, gib, cube, vector, l2_mib, aclnn_only, malloc_added) \
+  {name, uint64_t(gib) << 30, cube, vector, uint64_t(l2_mib) << 20, aclnn_only, malloc_added},
 #include "socs.inc"
 #undef SOC
 };

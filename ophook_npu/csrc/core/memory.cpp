@@ -1,7 +1,7 @@
 // Device memory is host memory with a ledger: every block is known by address, device and size, so that a wrong pointer
-// is found where it is used and aclrtGetMemInfo tells the truth. A block is as large as was asked for, however much
-// more is booked for it; blocks that were freed are remembered by name until their addresses are used again, or there
-// are too many of them.
+// is found where it is used and aclrtGetMemInfo tells the truth. A block may be used as far as CANN's documentation
+// says that it was allocated, in strict mode as far as was asked for, however much more is booked for it; blocks that
+// were freed are remembered by name until their addresses are used again, or there are too many of them.
 #include "memory.h"
 
 #include <dlfcn.h>
@@ -33,9 +33,10 @@ struct Physical {
 };
 
 struct Block {
-  size_t size;  // as asked for
-  int device;   // -1: pinned host memory
-  bool mapped;  // part of a reserved range: released by sim_unmap, not by sim_free
+  size_t size;   // as asked for
+  size_t reach;  // as far as it may be used
+  int device;    // -1: pinned host memory
+  bool mapped;   // part of a reserved range: released by sim_unmap, not by sim_free
   uint64_t id;
   const char* call;     // what made it
   const char* library;  // where that was called from; null: not known
@@ -67,12 +68,14 @@ std::map<uintptr_t, Block>::iterator block_at(std::map<uintptr_t, Block>& in, co
   auto next = in.upper_bound(address);
   if (next == in.begin()) return in.end();
   --next;
-  return address < next->first + next->second.size ? next : in.end();
+  return address < next->first + next->second.reach ? next : in.end();
 }
 std::map<uintptr_t, Block>::iterator block_at(const void* pointer) { return block_at(blocks, pointer); }
 
 // What a device block takes of its device.
 size_t booked(const Block& block) { return block.mapped ? 0 : round_up(block.size, kAlignment); }
+// What it takes of the host.
+size_t pages(const Block& block) { return round_up(block.reach, page_size()); }
 
 // Call the next three with the mutex held exclusively.
 void add(void* pointer, Block block, const char* call, const void* caller) {
@@ -82,8 +85,8 @@ void add(void* pointer, Block block, const char* call, const void* caller) {
   block.call = call;
   block.library = caller && dladdr(caller, &info) ? info.dli_fname : nullptr;
   auto old = freed.lower_bound(begin);
-  if (old != freed.begin() && std::prev(old)->first + std::prev(old)->second.size > begin) --old;
-  while (old != freed.end() && old->first < begin + block.size) old = freed.erase(old);
+  if (old != freed.begin() && std::prev(old)->first + std::prev(old)->second.reach > begin) --old;
+  while (old != freed.end() && old->first < begin + block.reach) old = freed.erase(old);
   blocks[begin] = block;
 }
 
@@ -108,12 +111,12 @@ void give_back(int device, size_t size) { used(device).fetch_sub(size, std::memo
 // reserved range are one piece of memory. Call with the mutex held.
 uintptr_t end_of(std::map<uintptr_t, Block>::iterator block) {
   const int device = block->second.device;
-  uintptr_t end = block->first + block->second.size;
+  uintptr_t end = block->first + block->second.reach;
   if (!block->second.mapped) return end;
   const auto range = std::prev(reservations.upper_bound(block->first));
   const uintptr_t limit = range->first + range->second;
   while (++block != blocks.end() && block->first == end && end < limit && block->second.device == device)
-    end += block->second.size;
+    end += block->second.reach;
   return end;
 }
 
@@ -137,27 +140,28 @@ uint64_t sim::memory_in_use() {
   return sum;
 }
 
-int sim_malloc_by(const char* call, const void* caller, size_t size, void** out) {
+int sim_malloc_by(const char* call, const void* caller, size_t size, size_t reach, void** out) {
   int device = 0;
   if (int code = sim::require_device(call, &device)) return code;
   if (!out || size == 0) return sim_fail(sim::kInvalidParam, "%s: size 0 or no place for the result", call);
   size_t whole = size > SIZE_MAX - kAlignment ? size : round_up(size, kAlignment);
+  if (sim::strict_memory() || reach < size) reach = size;
   std::unique_lock lock(mutex);
   if (int code = book(call, device, whole)) return code;
   // Anonymous pages are committed on first use: a card's 32 GiB do not have to exist on a laptop.
   void* pointer =
-      mmap(nullptr, round_up(whole, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, round_up(reach, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) {
     give_back(device, whole);
     return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes for device %d", call, whole, device);
   }
-  add(pointer, {size, device, false, 0, nullptr, nullptr, nullptr}, call, caller);
+  add(pointer, {size, reach, device, false, 0, nullptr, nullptr, nullptr}, call, caller);
   fill_if_strict(pointer, size);
   *out = pointer;
   return sim::kOk;
 }
 
-int sim_malloc(size_t size, void** out) { return sim_malloc_by("aclrtMalloc", nullptr, size, out); }
+int sim_malloc(size_t size, void** out) { return sim_malloc_by("aclrtMalloc", nullptr, size, size, out); }
 
 static int release(const char* caller, void* pointer, bool host) {
   if (!pointer) return sim_fail(sim::kInvalidParam, "%s: null pointer", caller);
@@ -171,7 +175,7 @@ static int release(const char* caller, void* pointer, bool host) {
                     caller, pointer, *text ? ": " : "", text);
   }
   if (!host) give_back(block->second.device, booked(block->second));
-  const size_t size = round_up(block->second.size, page_size());
+  const size_t size = pages(block->second);
   remember(block);
   // A task that still uses it finds what fresh memory holds; where there is none nobody can read it any more. Somebody
   // may be about to open it, but not this block, which is in no list now.
@@ -193,7 +197,7 @@ int sim_malloc_host_by(const char* call, const void* caller, size_t size, void**
       mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes", call, size);
   std::unique_lock lock(mutex);
-  add(pointer, {size, -1, false, 0, nullptr, nullptr, nullptr}, call, caller);
+  add(pointer, {size, size, -1, false, 0, nullptr, nullptr, nullptr}, call, caller);
   *out = pointer;
   return sim::kOk;
 }
@@ -263,7 +267,9 @@ struct Text {
   }
   void add_block(const Block& block, uintptr_t begin) {
     const char* name = block.library ? strrchr(block.library, '/') : nullptr;
-    add("allocation %llu, %zu bytes at 0x%llx ", (unsigned long long)block.id, block.size, (unsigned long long)begin);
+    add("allocation %llu, %zu bytes ", (unsigned long long)block.id, block.size);
+    if (block.reach != block.size) add("(%zu with those that CANN adds) ", block.reach);
+    add("at 0x%llx ", (unsigned long long)begin);
     if (block.device < 0) add("on the host");
     else add("on device %d", block.device);
     add(", made by %s", block.call);
@@ -300,7 +306,7 @@ void sim::describe_memory(const void* pointer, size_t size, char* to, size_t roo
   auto next = blocks.upper_bound(address);
   if (next == blocks.begin()) return;
   --next;
-  if (const uintptr_t end = next->first + next->second.size; address - end < page_size()) {
+  if (const uintptr_t end = next->first + next->second.reach; address - end < page_size()) {
     text.add("%p lies %llu bytes beyond the end of ", pointer, (unsigned long long)(address - end));
     text.add_block(next->second, next->first);
   }
@@ -326,8 +332,7 @@ void sim::protect_device_memory(bool open) {
   std::shared_lock lock(mutex);
   for (const auto& [begin, block] : blocks)
     if (block.device >= 0)
-      mprotect(reinterpret_cast<void*>(begin), round_up(block.size, page_size()),
-               open ? PROT_READ | PROT_WRITE : PROT_NONE);
+      mprotect(reinterpret_cast<void*>(begin), pages(block), open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 int sim_reserve_address(size_t size, void** out) {
@@ -407,7 +412,7 @@ int sim_map(void* pointer, size_t size, size_t offset, void* handle) {
     return sim_fail(sim::kOutOfMemory, "aclrtMapMem: mapping %zu bytes failed", size);
   ++physical->maps;
   sim::mapped_again(address, size);
-  add(pointer, {size, physical->device, true, 0, nullptr, nullptr, physical}, "aclrtMapMem", nullptr);
+  add(pointer, {size, size, physical->device, true, 0, nullptr, nullptr, physical}, "aclrtMapMem", nullptr);
   if (sim::strict_memory() && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
   return sim::kOk;
 }

@@ -31,7 +31,8 @@ typedef struct sim_soc {
   int cube_cores;    // AI cores
   int vector_cores;
   uint64_t l2;     // level 2 cache
-  int aclnn_only;  // no aclop path on this SoC
+  int aclnn_only;    // no aclop path on this SoC
+  int malloc_added;  // bytes that aclrtMalloc adds to the multiple of 32
 } sim_soc;
 
 SIM_API int sim_init(void);                    // reads OPHOOK_SIM_SOC, OPHOOK_SIM_DEVICES, OPHOOK_SIM_MEMORY
@@ -53,8 +54,9 @@ SIM_API int sim_context_device(void* context);           // -1 if it is not a co
 SIM_API int sim_malloc(size_t size, void** out);  // current device; 207001 when its memory is used up
 SIM_API int sim_free(void* pointer);              // what runs now may use it to its end
 SIM_API int sim_malloc_host(size_t size, void** out);
-// The same for the function `call`, a literal, that was called at `caller`: for what is told of the memory.
-SIM_API int sim_malloc_by(const char* call, const void* caller, size_t size, void** out);
+// The same for the function `call`, a literal, that was called at `caller`: for what is told of the memory. `reach` are
+// the bytes that the function is documented to allocate for `size`; in strict mode only `size` may be used.
+SIM_API int sim_malloc_by(const char* call, const void* caller, size_t size, size_t reach, void** out);
 SIM_API int sim_malloc_host_by(const char* call, const void* caller, size_t size, void** out);
 SIM_API int sim_free_host(void* pointer);
 SIM_API int sim_memory_info(size_t* free_bytes, size_t* total);  // current device

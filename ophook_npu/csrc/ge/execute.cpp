@@ -340,7 +340,7 @@ class Run {
       owner = std::shared_ptr<void>(data, [block, allocator = memory_.allocator](void*) { block->Free(); });
       return "";
     }
-    if (sim_malloc_by("the graph engine", nullptr, size, &data)) return last_error();
+    if (sim_malloc_by("the graph engine", nullptr, size, size, &data)) return last_error();
     owner = std::shared_ptr<void>(data, [](void* pointer) { sim_free(pointer); });
     return "";
   }
@@ -445,7 +445,7 @@ class Run {
       if (!slot.value) continue;
       // The operator may read the value before what is on the stream has run: a copy of its own, there at once.
       void* data = nullptr;
-      if (sim_malloc_by("the graph engine", nullptr, std::max<size_t>(in[i].size, 1), &data))
+      if (sim_malloc_by("the graph engine", nullptr, std::max<size_t>(in[i].size, 1), in[i].size, &data))
         return graph_->where(index) + ": " + last_error();
       sim_memory_open();
       std::memcpy(data, slot.value->data(), in[i].size);

@@ -75,7 +75,7 @@ ge::Status no_graph(uint32_t id) { return refuse("the session has no graph " + s
 // Takes device memory for what the graph needs and the caller did not give.
 bool take(size_t size, gesim::Region& region) {
   if (region.base || size == 0) return true;
-  if (sim_malloc_by("the graph engine", nullptr, size, &region.base)) return false;
+  if (sim_malloc_by("the graph engine", nullptr, size, size, &region.base)) return false;
   region.size = size;
   region.owner = std::shared_ptr<void>(region.base, [](void* pointer) { sim_free(pointer); });
   return true;
