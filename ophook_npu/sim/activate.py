@@ -22,7 +22,7 @@ _BEFORE_TORCH = (
     "libfmk_parser.so", "libascend_protobuf.so", "libacl_tdt_channel.so", "libhccl.so",
     "libhcomm.so",
 )  # fmt: skip
-_AFTER_TORCH = ("libopapi.so", "libophook_kernel.so")
+_AFTER_TORCH = ("libopapi.so", "libatb.so", "libophook_kernel.so")
 
 _active: Path | None = None
 

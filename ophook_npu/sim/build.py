@@ -122,6 +122,17 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             needs=(aten_header,),
         ),
         Library(
+            "libatb.so",
+            every("atb", "atb/rows"),
+            (*exported, *aten),
+            (core, "libascendcl.so", "libopapi.so"),
+            (*here, *torch_link),
+            prefix=CSRC / "opapi" / "prefix.h",
+            unit=_ATEN_UNIT,
+            glue=(CSRC / "atb", CSRC / "atb" / "rows"),
+            needs=(aten_header,),
+        ),
+        Library(
             "libophook_kernel.so",  # for packages that run their own Ascend C kernels
             sources("package", "kernel_package"),
             (*exported, *aten),

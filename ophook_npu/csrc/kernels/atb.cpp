@@ -1,0 +1,46 @@
+#include "kernels/atb.h"
+
+namespace sim::kernels {
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& added, bool transpose_x,
+                  bool transpose_weight) {
+  auto left = transpose_x ? x.transpose(-1, -2) : x, right = transpose_weight ? weight.transpose(-1, -2) : weight;
+  auto product = at::matmul(wide(left), wide(right));
+  return added.defined() ? product.add_(wide(added)) : product;
+}
+
+void rotate_heads(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t pieces,
+                  const at::Tensor& out) {
+  const int64_t tokens = cos.size(0), depth = cos.size(1);
+  auto heads = wide(x).reshape({tokens, -1, depth});
+  auto pairs = heads.unflatten(-1, {divided(pieces, 2), 2, divided(depth, pieces)});
+  auto turned = at::stack({at::neg(pairs.select(-2, 1)), pairs.select(-2, 0)}, -2).reshape(heads.sizes());
+  auto result = at::add(at::mul(heads, wide(cos).unsqueeze(1)), at::mul(turned, wide(sin).unsqueeze(1)));
+  write(out, result.reshape(out.sizes()));
+}
+
+at::Tensor keep_groups(const at::Tensor& x, int64_t groups, int64_t kept, int64_t n) {
+  auto grouped = wide(x).unflatten(1, {groups, divided(x.size(1), groups)});
+  auto value = std::get<0>(at::topk(grouped, n, -1)).sum(-1);
+  auto order = std::get<1>(at::sort(value, /*stable=*/true, -1, /*descending=*/true));
+  auto dropped = order.narrow(1, kept, groups - kept);
+  auto keep = at::ones_like(value).scatter_(1, dropped, 0);
+  return at::mul(grouped, keep.unsqueeze(-1)).flatten(1);
+}
+
+static at::Tensor to_int8(const at::Tensor& x) { return x.clamp(-128, 127).to(at::kChar); }
+
+at::Tensor quant_per_channel(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset) {
+  auto rounded = at::round(at::div(wide(x), wide(scale)));
+  return to_int8(offset.numel() ? at::add(rounded, wide(offset)) : rounded);
+}
+
+at::Tensor quant_rms_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, const at::Tensor& scale,
+                          const at::Tensor& offset, double eps) {
+  auto full = wide(x);
+  auto factor = at::rsqrt(at::add(at::mul(full, full).mean(-1, true), eps));
+  auto normed = at::add(at::mul(at::mul(full, factor), wide(gamma)), wide(beta));
+  return to_int8(at::round(at::add(at::div(normed, wide(scale)), wide(offset))));
+}
+
+}  // namespace sim::kernels
