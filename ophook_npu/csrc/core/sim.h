@@ -30,7 +30,7 @@ typedef struct sim_soc {
   uint64_t memory;   // device memory
   int cube_cores;    // AI cores
   int vector_cores;
-  uint64_t l2;     // level 2 cache
+  uint64_t l2;       // level 2 cache
   int aclnn_only;    // no aclop path on this SoC
   int malloc_added;  // bytes that aclrtMalloc adds to the multiple of 32
 } sim_soc;
