@@ -94,12 +94,20 @@ std::optional<std::string_view> rounding(int mode) {
 
 at::Tensor rounded(const at::Tensor& x, int64_t mode) {
   switch (mode) {
-    case 1: return at::round(x);
     case 2: return at::floor(x);
     case 3: return at::ceil(x);
+    case 4: {  // half away from zero
+      const at::Tensor whole = at::trunc(x);
+      return whole.add(at::sub(x, whole).abs().ge(0.5).mul(at::sign(x)));
+    }
     case 5: return at::trunc(x);
+    case 6: {  // half to odd
+      const at::Tensor whole = at::trunc(x), half = at::sub(x, whole).abs().eq(0.5),
+                       even = at::remainder(whole, 2).eq(0);
+      return at::where(half, whole.add(even.mul(at::sign(x))), at::round(x));
+    }
     case 7: return at::sub(x, at::trunc(x));  // the fraction
-    default: SIM_CHECK(false, "rounding mode ", mode, " is not simulated");
+    default: return at::round(x);             // half to even
   }
 }
 

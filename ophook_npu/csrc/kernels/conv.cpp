@@ -1,5 +1,7 @@
 #include "kernels/conv.h"
 
+#include "kernels/quant.h"
+
 namespace sim::kernels {
 
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Convolution& how) {
@@ -24,6 +26,28 @@ at::Tensor convolution_backward_input(const at::Tensor& grad, at::IntArrayRef si
 at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef sizes,
                                        const Convolution& how) {
   return convolution_backward(grad, x, at::zeros(sizes), {}, how, {false, true, false}).weight;
+}
+
+void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& scale,
+                     const at::Tensor& offset, bool transposed, int64_t padded_with, const std::string& rounding) {
+  of_dtype("input", x, {at::kChar});
+  of_dtype("weight", weight, {at::kChar});
+  SIM_CHECK(!offset.defined() && !transposed && padded_with == 0, "offset, transposed and offsetx ", padded_with,
+            " are not simulated; allowed: null, false, 0");
+  SIM_CHECK(rounding.empty() || rounding == "rint" || rounding == "round", "roundMode ", rounding,
+            "; allowed: rint, round, null");
+  shape(scale, {weight.size(0)});
+  if (bias.defined()) shape(bias, {weight.size(0)});
+}
+
+at::Tensor quantized_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                 const at::Tensor& scale, const Convolution& how) {
+  const bool whole_bias = bias.defined() && bias.scalar_type() == at::kInt;
+  auto sums = at::convolution(x.to(at::kDouble), weight.to(at::kDouble),
+                              whole_bias ? std::optional(bias.to(at::kDouble)) : std::nullopt, how.stride, how.padding,
+                              how.dilation, false, Dims(how.stride.size()), how.groups);
+  auto result = sums.to(at::kFloat).mul(along(quant::scale_of(scale), x, 1));
+  return bias.defined() && !whole_bias ? result.add(along(bias, x, 1)) : result;
 }
 
 }  // namespace sim::kernels

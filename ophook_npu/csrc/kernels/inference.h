@@ -23,4 +23,35 @@ void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tens
 void check_logits(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k, const at::Tensor& out);
 at::Tensor likely(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k);
 
+// ---- one token for each row of logits: of the k largest, of these the most probable that together reach p, of these
+// those of at least min_p of the first; of what is left the largest, or the largest over q ---------------------------
+struct Sampling {
+  double eps = 0;
+  int64_t most = 1024;      // a larger k keeps all
+  bool normalize = true;    // the logits are no probabilities yet
+  bool candidates = false;  // in place of a token, what is left of each row, with its indices
+};
+struct Sampled {
+  at::Tensor token, logits, index, probability;  // the second with -inf, or 0 for probabilities, where nothing is left
+};
+void check_sampling(const at::Tensor& logits, const at::Tensor& k, const at::Tensor& p, const at::Tensor& q,
+                    const at::Tensor& min_p, const Sampling& how);
+Sampled sampled(const at::Tensor& logits, const at::Tensor& k, const at::Tensor& p, const at::Tensor& q,
+                const at::Tensor& min_p, const Sampling& how);
+
+// ---- vLLM's step from one token to the next, in place --------------------------------------------------------------
+struct Step {
+  at::Tensor tokens, positions, lengths, slots;
+};
+void check_step(const Step& of, const at::Tensor& sampled, const at::Tensor& pages, int64_t sequences, int64_t queries,
+                int64_t block);
+// Sequences beyond the queries are padding, of which each core clears one: `cores` apart.
+void advance(const Step& of, const at::Tensor& sampled, const at::Tensor& pages, int64_t sequences, int64_t queries,
+             int64_t block, int64_t cores);
+// With tokens guessed ahead, of which so many were accepted.
+void check_guesses(const Step& of, const at::Tensor& sampled, const at::Tensor& pages, const at::Tensor& guessed,
+                   const at::Tensor& accepted, int64_t sequences, int64_t queries, int64_t block);
+void advance_by_guesses(const Step& of, const at::Tensor& sampled, const at::Tensor& pages, const at::Tensor& guessed,
+                        const at::Tensor& accepted, int64_t block);
+
 }  // namespace sim::inference

@@ -138,4 +138,51 @@ void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Ten
   parameter.copy_(after), average.copy_(m), square.copy_(v);
 }
 
+void quantized_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
+                    const QuantizedMoment& square, int64_t block) {
+  SIM_CHECK(block == 256, "blockSize ", block, "; allowed: 256");
+  like(grad, parameter);
+  for (const QuantizedMoment* each : {&average, &square}) {
+    like(each->index, parameter);
+    shape(each->map, {256});
+    shape(each->scale, {divided(parameter.numel() + block - 1, block)});
+  }
+}
+
+// (blocks, elements of a block), with zeros at the end
+static at::Tensor in_blocks(const at::Tensor& values, int64_t block) {
+  const auto flat = values.flatten();
+  return at::constant_pad_nd(flat, {0, (block - flat.numel() % block) % block}).view({-1, block});
+}
+
+static at::Tensor moment_of(const QuantizedMoment& moment, int64_t block) {
+  const auto values = moment.map.to(at::kFloat).index({moment.index.flatten().to(at::kLong)});
+  const auto scaled = in_blocks(values, block).mul(moment.scale.to(at::kFloat).unsqueeze(1));
+  return scaled.flatten().narrow(0, 0, moment.index.numel()).view(moment.index.sizes());
+}
+
+// CANN's page says that the index is searched for, and not which of two neighbours is taken: the nearer one here.
+static void write_moment(const QuantizedMoment& moment, const at::Tensor& value, int64_t block) {
+  const auto blocks = in_blocks(value, block);
+  const auto scale = blocks.abs().amax(1);
+  const auto relative = blocks.div(scale.unsqueeze(1)).nan_to_num(0);
+  const auto map = moment.map.to(at::kFloat).contiguous();
+  const auto between = map.narrow(0, 1, 255).add(map.narrow(0, 0, 255)).div(2);
+  const auto found = at::searchsorted(between, relative.contiguous());
+  moment.index.copy_(found.flatten().narrow(0, 0, value.numel()).view(value.sizes()));
+  moment.scale.copy_(scale);
+}
+
+void adamw_quantized(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
+                     const QuantizedMoment& square, const at::Tensor& count, AdamW how, double grad_scale,
+                     int64_t block) {
+  how.power1 = std::pow(how.beta1, count.item<double>());
+  how.power2 = std::pow(how.beta2, count.item<double>());
+  const auto after =
+      adamw({parameter, moment_of(average, block), moment_of(square, block), {}}, at::mul(wide(grad), grad_scale), how);
+  parameter.copy_(after.parameter);
+  write_moment(average, after.average, block);
+  write_moment(square, after.square, block);
+}
+
 }  // namespace sim::kernels

@@ -38,4 +38,15 @@ void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Ten
               const at::Tensor& slow, const at::Tensor& step, const AdamW& how, double slow_decay, int64_t mode,
               bool correct);
 
+// Moments of 8 bits: indices into maps of 256 numbers that ascend, and a scale for each block of elements.
+struct QuantizedMoment {
+  at::Tensor index, map, scale;
+};
+void quantized_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
+                    const QuantizedMoment& square, int64_t block);
+// The step is the `count`-th; the gradient is multiplied by `grad_scale` first.
+void adamw_quantized(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
+                     const QuantizedMoment& square, const at::Tensor& count, AdamW how, double grad_scale,
+                     int64_t block);
+
 }  // namespace sim::kernels

@@ -77,8 +77,34 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
   }
 }
 
+aclTensor in_words(const aclTensor& numbers) {
+  constexpr int64_t kInWord = 8;
+  aclTensor words = numbers;
+  words.dtype = ACL_INT32;
+  const auto in_row = std::find(words.strides.rbegin(), words.strides.rend(), 1);
+  const bool found = in_row != words.strides.rend();
+  const size_t row = found ? size_t(words.strides.rend() - in_row) - 1 : 0;
+  bool whole = found && words.offset % kInWord == 0;
+  for (size_t i = 0; i < words.sizes.size(); ++i) {
+    int64_t& part = i == row ? words.sizes[i] : words.strides[i];
+    whole &= part % kInWord == 0 || (i != row && words.sizes[i] == 1);
+    part /= kInWord;
+  }
+  SIM_CHECK(whole, "a tensor of INT4 ", at::IntArrayRef(numbers.sizes), " with strides ",
+            at::IntArrayRef(numbers.strides), " and offset ", numbers.offset,
+            " is not simulated: eight numbers go into a word, and no row may end or begin in one");
+  words.offset /= kInWord;
+  words.storage_elements /= kInWord;
+  if (!words.storage_sizes.empty() && words.storage_sizes.back() % kInWord == 0) words.storage_sizes.back() /= kInWord;
+  return words;
+}
+
 at::Tensor convert(const aclTensor* tensor) {
   if (!tensor) return {};
+  if (tensor->dtype == ACL_INT4) [[unlikely]] {
+    const aclTensor words = in_words(*tensor);
+    return convert(&words);
+  }
   SIM_CHECK(tensor->format != ACL_FORMAT_NC1HWC0 && tensor->format != ACL_FORMAT_FRACTAL_Z &&
                 tensor->format != ACL_FORMAT_NDC1HWC0,
             "a tensor in the private format ", int(tensor->format), " is not simulated");
@@ -138,6 +164,7 @@ void fit(const Space& space, const at::Tensor& value) {
 
 static bool partly_same(const aclTensor* input, const aclTensor* output) {
   if (!input || !output || !input->data || !output->data) return false;
+  if (input->dtype == ACL_INT4 || output->dtype == ACL_INT4) return false;  // nothing takes it in place
   auto range = [](const aclTensor* tensor) {
     const auto start = reinterpret_cast<uintptr_t>(tensor->data);
     const auto size = static_cast<int64_t>(c10::elementSize(to_scalar_type(tensor->dtype)));

@@ -129,6 +129,9 @@ using Cube = int8_t;  // cubeMathType: how a matrix unit may round its inputs; A
 SIM_API at::ScalarType to_scalar_type(aclDataType dtype);  // throws on one that ATen does not have
 SIM_API aclDataType to_acl_dtype(at::ScalarType dtype);
 
+// A tensor of INT4 as one of INT32 with eight numbers each, the first in the lowest bits: what kernels unpack. Throws
+// where its rows do not end with a whole one.
+aclTensor in_words(const aclTensor& numbers);
 SIM_API at::Tensor convert(const aclTensor* tensor);
 SIM_API at::Scalar convert(const aclScalar* scalar);
 inline std::optional<at::Scalar> convert(MaybeNum number) {

@@ -69,7 +69,9 @@ at::Tensor to_fractal(const at::Tensor& matrix) {
 std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters) {
   std::vector<Fractal> found;
   auto add = [&](size_t position, int64_t member, const aclTensor* tensor) {
-    if (is_fractal(tensor)) found.push_back({position, member, at::IntArrayRef(tensor->storage_sizes).vec()});
+    if (!is_fractal(tensor)) return;
+    const auto sizes = tensor->dtype == ACL_INT4 ? in_words(*tensor).storage_sizes : tensor->storage_sizes;
+    found.push_back({position, member, at::IntArrayRef(sizes).vec()});
   };
   for (const Given& given : parameters) {
     const auto position = size_t(&given - parameters.begin());
@@ -96,6 +98,46 @@ struct Rearrange final : PendingCall {
   }
   at::Tensor matrix, whole;
 };
+
+// Its last check is of the memory, as kernels do theirs: addresses may be set after the first phase.
+struct PackNumbers final : PendingCall {
+  PackNumbers(at::Tensor from, at::Tensor into, bool in_tiles)
+      : PendingCall("aclnnConvertWeightToINT4Pack"),
+        numbers(std::move(from)),
+        words(in_tiles ? at::from_blob(into.data_ptr(), fractal_sizes(into.sizes(), ACL_INT32), into.options())
+                       : std::move(into)),
+        tiled(in_tiles) {}
+  void run(void*) override {
+    reachable("weight", numbers);
+    reachable("weightInt4Pack", words);
+    const auto packed = quant::packed(numbers);
+    words.copy_(tiled ? to_fractal(packed) : packed);
+  }
+  at::Tensor numbers, words;
+  bool tiled;
+};
+
+// What the first phases below share: null pointers, handles, the rules, and what `make` throws.
+template <typename Make>
+int first_phase(const char* name, std::initializer_list<std::pair<const char*, const aclTensor*>> tensors,
+                uint64_t* workspace, aclOpExecutor** executor, Make make) {
+  auto refuse = [&](int code) { return turn_away(code, name, workspace, executor); };
+  if (!workspace || !executor) return refuse(sim_fail(kNullPointer, "%s: workspaceSize or executor is null", name));
+  std::vector<Argument> arguments;
+  try {
+    for (const auto& [parameter, tensor] : tensors) {
+      if (!tensor) return refuse(sim_fail(kNullPointer, "%s: %s is null", name, parameter));
+      live(parameter, tensor);
+      arguments.push_back({Argument::kTensor, tensor});
+    }
+    if (const FunctionRules* rules = rules_wanted() ? find_rules(name, arguments.data(), arguments.size()) : nullptr)
+      if (const int code = apply_rules(*rules, arguments.data(), arguments.size())) return refuse(code);
+    hand_over(make(), workspace, executor);
+    return 0;
+  } catch (const c10::Error& error) {
+    return refuse(sim_fail(kInvalid, "%s: %s", name, error.what_without_backtrace()));
+  }
+}
 
 int64_t product_of(at::IntArrayRef sizes) {
   int64_t result = 1;
@@ -137,14 +179,7 @@ SIM_API int aclnnCalculateMatmulWeightSizeV2(const aclIntArray* sizes, aclDataTy
 // second has run.
 SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* workspace, aclOpExecutor** executor) {
   constexpr const char* kName = "aclnnTransMatmulWeight";
-  if (!weight || !workspace || !executor)
-    return turn_away(sim_fail(kNullPointer, "%s: mmWeightRef, workspaceSize or executor is null", kName), kName,
-                     workspace, executor);
-  try {
-    live("mmWeightRef", weight);
-    const Argument argument{Argument::kTensor, weight};
-    if (const FunctionRules* rules = rules_wanted() ? find_rules(kName, &argument, 1) : nullptr)
-      if (const int code = apply_rules(*rules, &argument, 1)) return turn_away(code, kName, workspace, executor);
+  return first_phase(kName, {{"mmWeightRef", weight}}, workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
     SIM_CHECK(weight->format == ACL_FORMAT_ND || weight->format == ACL_FORMAT_NCHW, "mmWeightRef is in format ",
               int(weight->format), " already");
     SIM_CHECK(weight->dtype == ACL_FLOAT16 || weight->dtype == ACL_BF16 || weight->dtype == ACL_INT8,
@@ -159,18 +194,42 @@ SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* 
     const size_t bytes = size_t(elements) * matrix.itemsize();
     SIM_CHECK(sim_memory_device(weight->data, &left) < 0 || bytes <= left, "mmWeightRef lies in ", left,
               " bytes; with ", elements, " elements, as aclnnCalculateMatmulWeightSizeV2 tells, it needs ", bytes);
-    hand_over(std::make_unique<Rearrange>(matrix, elements), workspace, executor);
     weight->format = ACL_FORMAT_FRACTAL_NZ;
     weight->storage_sizes.assign(storage.begin(), storage.end());
     weight->storage_elements = size_t(elements);
-    return 0;
-  } catch (const c10::Error& error) {
-    return turn_away(sim_fail(kInvalid, "%s: %s", kName, error.what_without_backtrace()), kName, workspace, executor);
-  }
+    return std::make_unique<Rearrange>(matrix, elements);
+  });
 }
 SIM_API const char* aclnnTransMatmulWeightParameters() { return "(Ref, mmWeightRef)"; }
 SIM_API int aclnnTransMatmulWeight(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
   return launch("aclnnTransMatmulWeight", workspace, size, executor, stream);
+}
+
+// Numbers of 4 bits that lie in 32 each, put next to each other: as INT4, or as INT32 with eight each.
+SIM_API int aclnnConvertWeightToINT4PackGetWorkspaceSize(const aclTensor* weight, aclTensor* packed,
+                                                         uint64_t* workspace, aclOpExecutor** executor) {
+  constexpr const char* kName = "aclnnConvertWeightToINT4Pack";
+  return first_phase(kName, {{"weight", weight}, {"weightInt4Pack", packed}}, workspace, executor,
+                     [&]() -> std::unique_ptr<PendingCall> {
+                       SIM_CHECK(weight->dtype == ACL_INT32, "weight has data type ", int(weight->dtype),
+                                 "; of those allowed INT32 is simulated");
+                       SIM_CHECK(packed->dtype == ACL_INT4 || packed->dtype == ACL_INT32,
+                                 "weightInt4Pack has data type ", int(packed->dtype), "; allowed: INT4, INT32");
+                       SIM_CHECK(weight->sizes.size() == 2 || weight->sizes.size() == 3, "weight ",
+                                 at::IntArrayRef(weight->sizes), "; two or three dimensions are expected");
+                       const auto numbers = convert(weight), words = convert(static_cast<const aclTensor*>(packed));
+                       Dims sizes = numbers.sizes().vec();
+                       SIM_CHECK(sizes.back() % 8 == 0, "the last dimension of weight ", numbers.sizes(),
+                                 " is no multiple of 8");
+                       sizes.back() /= 8;
+                       shape(words, sizes);
+                       SIM_CHECK(words.is_contiguous(), "weightInt4Pack is not contiguous");
+                       return std::make_unique<PackNumbers>(numbers, words, is_fractal(packed));
+                     });
+}
+SIM_API const char* aclnnConvertWeightToINT4PackParameters() { return "(In, weight, Out, weightInt4Pack)"; }
+SIM_API int aclnnConvertWeightToINT4Pack(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
+  return launch("aclnnConvertWeightToINT4Pack", workspace, size, executor, stream);
 }
 
 // On the host, at once. The caller gives the result back to free().

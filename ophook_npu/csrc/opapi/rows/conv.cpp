@@ -1,5 +1,6 @@
 // Convolution and pooling.
 #include "kernels/conv.h"
+#include "kernels/deformable.h"
 #include "kernels/pooling.h"
 #include "opapi/aclnn.h"
 
@@ -40,6 +41,15 @@ void write_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Te
 }
 
 std::array<bool, 3> wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
+
+void write_deformed(const at::Tensor& out, const at::Tensor& samples, const kernels::Deformed& result) {
+  write_each({out, samples}, {result.out, result.samples});
+}
+
+void write_slopes(const at::Tensor& value, const at::Tensor& where, const at::Tensor& weight,
+                  const kernels::DeformableGradients& result) {
+  write_each({value, where, weight}, {result.value, result.where, result.weight});
+}
 
 void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels::Maxima& result) {
   write(out, result.y);
@@ -84,6 +94,31 @@ ACLNN(ConvTbc, (In, self, In, weight, In, bias, int64_t, pad, Out, out, Cube, mo
 ACLNN(ConvTbcBackward,
       (In, grad, In, self, In, weight, In, bias, int64_t, pad, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
       like(out, self), write({out, out_weight, out_bias}, at::conv_tbc_backward(grad, self, weight, bias, pad)))
+ACLNN(QuantConvolution,
+      (In, self, In, weight, In, bias, In, scale, In, offset, Ints, stride, Ints, padding, Ints, dilation, bool,
+       transposed, Ints, output_padding, int64_t, groups, int32_t, offset_x, Text, mode, Out, out),
+      kernels::check_quantized(self, weight, bias, scale, offset, transposed, offset_x, mode),
+      write(out, kernels::quantized_convolution(self, weight, bias, scale,
+                                                {stride, both_sides(padding, weight), dilation, false, {}, groups})))
+ACLNN(DeformableConv2d,
+      (In, self, In, weight, In, offset, In, bias, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, int64_t,
+       groups, int64_t, offset_groups, bool, modulated, Out, out, Out, samples),
+      SIM_CHECK(modulated, "modulated has to be true");
+      kernels::check_deformable(self, weight, offset, bias, {kernel, stride, padding, dilation, groups, offset_groups},
+                                out, samples),
+      write_deformed(out, samples,
+                     kernels::deformable_convolution(self, weight, offset, bias,
+                                                     {kernel, stride, padding, dilation, groups, offset_groups})))
+ACLNN(MultiScaleDeformableAttnFunction, (In, value, In, shapes, In, starts, In, where, In, weight, Out, out),
+      kernels::check_deformable({value, shapes, starts, where, weight}, out),
+      write(out, kernels::deformable_attention({value, shapes, starts, where, weight})))
+ACLNN(MultiScaleDeformableAttentionGrad,
+      (In, value, In, shapes, In, starts, In, where, In, weight, In, grad, Out, to_value, Out, to_where, Out,
+       to_weight),
+      (kernels::check_deformable({value, shapes, starts, where, weight}, grad), like(to_value, value),
+       like(to_where, where), like(to_weight, weight)),
+      write_slopes(to_value, to_where, to_weight,
+                   kernels::deformable_attention_backward({value, shapes, starts, where, weight}, grad)))
 
 // maximum
 ACLNN(MaxPool2dWithMask,

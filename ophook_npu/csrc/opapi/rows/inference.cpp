@@ -9,6 +9,11 @@ using namespace sim::aclnn;
 using namespace sim::attention;
 using namespace sim::inference;
 
+static void write_sampled(const Sampled& values, const Sampled& outs) {
+  write_each({outs.token, outs.logits, outs.index, outs.probability},
+             {values.token, values.logits, values.index, values.probability});
+}
+
 #define INFERENCE \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
 ACLNN(FusedInferAttentionScoreV2,
@@ -61,3 +66,25 @@ ACLNN(ScatterPaKvCache,
 ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out), like(out, x), write(out, interleaved_rotary(x, cos, sin)))
 ACLNN(ApplyTopKTopP, (In, logits, In, p, In, k, Out, out), check_logits(logits, p, k, out),
       write(out, likely(logits, p, k)))
+ACLNN(TopKTopPSample,
+      (In, logits, In, k, In, p, In, q, double, eps, bool, logits_too, int64_t, guess, Out, token, Out, left),
+      (check_sampling(logits, k, p, q, {}, {eps}), shape(token, {logits.size(0)})),
+      write_sampled(sampled(logits, k, p, q, {}, {eps}), {token, logits_too ? left : at::Tensor(), {}, {}}))
+ACLNN(TopKTopPSampleV2,
+      (In, logits, In, k, In, p, In, q, In, min_p, double, eps, bool, logits_too, int64_t, guess, int64_t, most, bool,
+       normalize, bool, candidates, Out, token, Out, left, Out, index, Out, probability),
+      (check_sampling(logits, k, p, q, min_p, {eps, most, normalize, candidates}), shape(token, {logits.size(0)})),
+      write_sampled(sampled(logits, k, p, q, min_p, {eps, most, normalize, candidates}),
+                    candidates ? Sampled{{}, {}, index, probability}
+                               : Sampled{token, logits_too ? left : at::Tensor(), {}, {}}))
+ACLNN(AdvanceStep,
+      (Ref, tokens, In, sampled, Ref, positions, Ref, lengths, Ref, slots, In, pages, int64_t, sequences, int64_t,
+       queries, int64_t, block),
+      check_step({tokens, positions, lengths, slots}, sampled, pages, sequences, queries, block),
+      advance({tokens, positions, lengths, slots}, sampled, pages, sequences, queries, block,
+              sim_current_soc()->vector_cores))
+ACLNN(AdvanceStepV2,
+      (Ref, tokens, In, sampled, Ref, positions, Ref, lengths, Ref, slots, In, pages, In, guessed, In, accepted,
+       int64_t, sequences, int64_t, queries, int64_t, block),
+      check_guesses({tokens, positions, lengths, slots}, sampled, pages, guessed, accepted, sequences, queries, block),
+      advance_by_guesses({tokens, positions, lengths, slots}, sampled, pages, guessed, accepted, block))

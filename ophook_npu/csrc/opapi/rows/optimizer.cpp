@@ -38,3 +38,12 @@ ACLNN(ApplyFusedEmaAdam,
       SIM_CHECK(mode == 0 || mode == 1, "mode ", mode, "; allowed: 0, 1"),
       kernels::ema_adam(grad, parameter, average, square, slow, step, {rate, beta1, beta2, decay, eps, 0, 0},
                         slow_decay, mode, correct))
+ACLNN(ApplyAdamWQuant,
+      (Ref, parameter, In, grad, Ref, average, Ref, square, In, average_map, In, square_map, Ref, average_scale, Ref,
+       square_scale, In, count, double, rate, double, beta1, double, beta2, double, decay, double, eps, double,
+       grad_scale, Text, mode, int64_t, block),
+      kernels::quantized_like(parameter, grad, {average, average_map, average_scale},
+                              {square, square_map, square_scale}, block),
+      kernels::adamw_quantized(parameter, grad, {average, average_map, average_scale},
+                               {square, square_map, square_scale}, count, {rate, beta1, beta2, decay, eps, 0, 0},
+                               grad_scale, block))

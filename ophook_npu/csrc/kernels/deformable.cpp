@@ -1,0 +1,189 @@
+#include "kernels/deformable.h"
+
+#include <cmath>
+
+namespace sim::kernels {
+namespace {
+
+at::Tensor plain(const at::Tensor& tensor, at::ScalarType dtype = at::kFloat) { return tensor.to(dtype).contiguous(); }
+
+// The four points around (x, y) that lie in the plane, each with its share and the share's derivatives.
+struct Corner {
+  int64_t row, column;
+  float share, by_x, by_y;
+};
+template <typename See>
+void each_corner(float x, float y, int64_t height, int64_t width, See see) {
+  if (!(x > -1 && y > -1 && x < float(width) && y < float(height))) return;
+  const float left = std::floor(x), top = std::floor(y), right_share = x - left, low_share = y - top;
+  for (const int down : {0, 1})
+    for (const int over : {0, 1}) {
+      const int64_t row = int64_t(top) + down, column = int64_t(left) + over;
+      if (row < 0 || row >= height || column < 0 || column >= width) continue;
+      const float of_x = over ? right_share : 1 - right_share, of_y = down ? low_share : 1 - low_share;
+      see(Corner{row, column, of_x * of_y, (over ? 1 : -1) * of_y, (down ? 1 : -1) * of_x});
+    }
+}
+
+struct Sizes {
+  int64_t batches, keys, heads, channels, queries, levels, points;
+};
+Sizes sizes_of(const DeformableAttention& of) {
+  return {of.value.size(0), of.value.size(1), of.value.size(2), of.value.size(3),
+          of.where.size(1), of.where.size(3), of.where.size(4)};
+}
+
+// For each point that a query samples: where its result and its own numbers lie, and the level's plane.
+struct Point {
+  int64_t out, at, first;  // of the result's channels, among the points, of the value's channels at the level's start
+  int64_t height, width;
+  float x, y;
+};
+template <typename See>
+void each_point(const DeformableAttention& of, See see) {
+  const Sizes n = sizes_of(of);
+  const auto shapes = plain(of.shapes, at::kLong), starts = plain(of.starts, at::kLong), where = plain(of.where);
+  const auto* shape = shapes.const_data_ptr<int64_t>();
+  const auto* start = starts.const_data_ptr<int64_t>();
+  const auto* place = where.const_data_ptr<float>();
+  for (int64_t level = 0; level < n.levels; ++level) {
+    const int64_t height = shape[2 * level], width = shape[2 * level + 1];
+    SIM_CHECK(height >= 0 && width >= 0 && start[level] >= 0 && start[level] + height * width <= n.keys, "level ",
+              level, ", ", height, " x ", width, " from ", start[level], " on, leaves the ", n.keys, " keys");
+  }
+  int64_t at = 0;
+  for (int64_t batch = 0; batch < n.batches; ++batch)
+    for (int64_t query = 0; query < n.queries; ++query)
+      for (int64_t head = 0; head < n.heads; ++head)
+        for (int64_t level = 0; level < n.levels; ++level)
+          for (int64_t point = 0; point < n.points; ++point, ++at) {
+            const int64_t height = shape[2 * level], width = shape[2 * level + 1];
+            see(Point{((batch * n.queries + query) * n.heads + head) * n.channels, at,
+                      ((batch * n.keys + start[level]) * n.heads + head) * n.channels, height, width,
+                      place[2 * at] * float(width) - 0.5f, place[2 * at + 1] * float(height) - 0.5f});
+          }
+}
+
+int64_t steps_over(int64_t size, int64_t before, int64_t after, int64_t kernel, int64_t dilation, int64_t stride) {
+  return divided(size + before + after - ((kernel - 1) * dilation + 1), stride) + 1;
+}
+
+}  // namespace
+
+void check_deformable(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offset, const at::Tensor& bias,
+                      const DeformableConvolution& how, const at::Tensor& out, const at::Tensor& samples) {
+  SIM_CHECK(x.dim() == 4 && weight.dim() == 4, "x ", x.sizes(), " and weight ", weight.sizes(),
+            "; four dimensions each are expected");
+  SIM_CHECK(how.kernel.size() == 2 && how.stride.size() == 4 && how.padding.size() == 4 && how.dilation.size() == 4,
+            "kernelSize, stride, padding and dilation have ", how.kernel.size(), ", ", how.stride.size(), ", ",
+            how.padding.size(), " and ", how.dilation.size(), " numbers; allowed: 2, 4, 4, 4");
+  for (const Dims* each : {&how.stride, &how.dilation})
+    SIM_CHECK((*each)[0] == 1 && (*each)[1] == 1 && (*each)[2] > 0 && (*each)[3] > 0, "stride ", how.stride,
+              " and dilation ", how.dilation, "; allowed: 1, 1, and two above 0");
+  const int64_t rows = how.kernel[0], columns = how.kernel[1];
+  SIM_CHECK(rows > 0 && columns > 0 && rows * columns <= 2048, "kernelSize ", how.kernel,
+            "; both are above 0, their product is at most 2048");
+  SIM_CHECK(how.groups > 0 && x.size(1) % how.groups == 0 && weight.size(0) % how.groups == 0, "groups ", how.groups,
+            " for ", x.size(1), " and ", weight.size(0), " channels");
+  SIM_CHECK(how.offset_groups > 0 && x.size(1) % how.offset_groups == 0, "deformableGroups ", how.offset_groups,
+            " for ", x.size(1), " channels");
+  shape(weight, {weight.size(0), x.size(1) / how.groups, rows, columns});
+  const int64_t height = steps_over(x.size(2), how.padding[0], how.padding[1], rows, how.dilation[2], how.stride[2]);
+  const int64_t width = steps_over(x.size(3), how.padding[2], how.padding[3], columns, how.dilation[3], how.stride[3]);
+  SIM_CHECK(height > 0 && width > 0, "a kernel ", how.kernel, " does not fit into ", x.sizes());
+  shape(offset, {x.size(0), 3 * how.offset_groups * rows * columns, height, width});
+  if (bias.defined()) shape(bias, {weight.size(0)});
+  shape(out, {x.size(0), weight.size(0), height, width});
+  if (samples.defined()) shape(samples, {x.size(0), x.size(1), height * rows, width * columns});
+}
+
+// The offsets' channels are three blocks: all x, all y, all masks, each (offset group, row, column of the kernel).
+Deformed deformable_convolution(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& given_offset,
+                                const at::Tensor& bias, const DeformableConvolution& how) {
+  const auto x = plain(given), offset = plain(given_offset);
+  const int64_t batches = x.size(0), channels = x.size(1), in_height = x.size(2), in_width = x.size(3);
+  const int64_t height = offset.size(2), width = offset.size(3), rows = how.kernel[0], columns = how.kernel[1];
+  const int64_t of_group = channels / how.offset_groups, taps = how.offset_groups * rows * columns;
+  auto samples = at::zeros({batches, channels, height * rows, width * columns});
+  const auto* from = x.const_data_ptr<float>();
+  const auto* shift = offset.const_data_ptr<float>();
+  auto* to = samples.mutable_data_ptr<float>();
+  for (int64_t n = 0; n < batches; ++n)
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t group = tap / (rows * columns), row = tap / columns % rows, column = tap % columns;
+      for (int64_t i = 0; i < height; ++i)
+        for (int64_t j = 0; j < width; ++j) {
+          const auto told = [&](int64_t block) {
+            return shift[((n * 3 * taps + block * taps + tap) * height + i) * width + j];
+          };
+          const float at_x = float(j * how.stride[3] + column * how.dilation[3] - how.padding[2]) + told(0);
+          const float at_y = float(i * how.stride[2] + row * how.dilation[2] - how.padding[0]) + told(1);
+          for (int64_t c = group * of_group; c < (group + 1) * of_group; ++c) {
+            const auto* plane = from + (n * channels + c) * in_height * in_width;
+            float sum = 0;
+            each_corner(at_x, at_y, in_height, in_width, [&](const Corner& corner) {
+              sum += corner.share * plane[corner.row * in_width + corner.column];
+            });
+            to[((n * channels + c) * height * rows + i * rows + row) * width * columns + j * columns + column] =
+                sum * told(2);
+          }
+        }
+    }
+  return {at::conv2d(samples, plain(weight), optional(wide(bias)), how.kernel, Dims{0, 0}, Dims{1, 1}, how.groups),
+          samples};
+}
+
+void check_deformable(const DeformableAttention& of, const at::Tensor& out) {
+  SIM_CHECK(of.value.dim() == 4 && of.where.dim() == 6, "value ", of.value.sizes(), " and location ", of.where.sizes(),
+            "; four and six dimensions are expected");
+  const Sizes n = sizes_of(of);
+  shape(of.shapes, {n.levels, 2});
+  shape(of.starts, {n.levels});
+  shape(of.where, {n.batches, n.queries, n.heads, n.levels, n.points, 2});
+  shape(of.weight, {n.batches, n.queries, n.heads, n.levels, n.points});
+  shape(out, {n.batches, n.queries, n.heads * n.channels});
+}
+
+at::Tensor deformable_attention(const DeformableAttention& of) {
+  const Sizes n = sizes_of(of);
+  const auto value = plain(of.value), weight = plain(of.weight);
+  auto out = at::zeros({n.batches, n.queries, n.heads * n.channels});
+  const auto* from = value.const_data_ptr<float>();
+  const auto* share = weight.const_data_ptr<float>();
+  auto* to = out.mutable_data_ptr<float>();
+  each_point(of, [&](const Point& point) {
+    each_corner(point.x, point.y, point.height, point.width, [&](const Corner& corner) {
+      const auto* key = from + point.first + (corner.row * point.width + corner.column) * n.heads * n.channels;
+      for (int64_t c = 0; c < n.channels; ++c) to[point.out + c] += share[point.at] * corner.share * key[c];
+    });
+  });
+  return out;
+}
+
+DeformableGradients deformable_attention_backward(const DeformableAttention& of, const at::Tensor& given) {
+  const Sizes n = sizes_of(of);
+  const auto value = plain(of.value), weight = plain(of.weight), grad = plain(given);
+  DeformableGradients result{at::zeros(of.value.sizes()), at::zeros(of.where.sizes()), at::zeros(of.weight.sizes())};
+  const auto* from = value.const_data_ptr<float>();
+  const auto* share = weight.const_data_ptr<float>();
+  const auto* slope = grad.const_data_ptr<float>();
+  auto* to_value = result.value.mutable_data_ptr<float>();
+  auto* to_where = result.where.mutable_data_ptr<float>();
+  auto* to_weight = result.weight.mutable_data_ptr<float>();
+  each_point(of, [&](const Point& point) {
+    each_corner(point.x, point.y, point.height, point.width, [&](const Corner& corner) {
+      const int64_t key = point.first + (corner.row * point.width + corner.column) * n.heads * n.channels;
+      float sum = 0;
+      for (int64_t c = 0; c < n.channels; ++c) {
+        sum += slope[point.out + c] * from[key + c];
+        to_value[key + c] += share[point.at] * corner.share * slope[point.out + c];
+      }
+      to_weight[point.at] += corner.share * sum;
+      to_where[2 * point.at] += share[point.at] * corner.by_x * sum * float(point.width);
+      to_where[2 * point.at + 1] += share[point.at] * corner.by_y * sum * float(point.height);
+    });
+  });
+  return result;
+}
+
+}  // namespace sim::kernels
