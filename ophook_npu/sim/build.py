@@ -5,7 +5,7 @@ The result is a folder laid out like a CANN installation::
     <cache>/sim/<key>/
         lib64/        libascendcl.so, libopapi.so, libge_runner.so, … and CANN's other names of them
         include/      CANN's headers, and those of aclnn functions (`ophook_npu.sim.headers`)
-        python/site-packages/acl  pyACL
+        python/site-packages/  acl (pyACL), and plugins that other projects look for (`ophook_npu.sim.plugins`)
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
         bin/npu-smi   set_env.sh
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
@@ -28,7 +28,7 @@ from ophook_npu import __version__, cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
-from ophook_npu.sim import headers, soc
+from ophook_npu.sim import headers, plugins, soc
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import SEARCHED, set_env_script
 from ophook_npu.toolchain import Library, OnStep
@@ -40,6 +40,7 @@ CSRC = soc.CSRC
 VENDOR = "ophook"
 _INFO = "ophook-sim.json"
 _PYACL = Path(__file__).parent / "pyacl"
+_PLUGINS = Path(plugins.__file__).parent
 _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
@@ -183,8 +184,8 @@ def recipe() -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
-    pyacl = sorted(_PYACL.rglob("*.py"))
-    data = [*own_headers, *pyacl, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
+    modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.glob("*.py"))]
+    data = [*own_headers, *modules, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
 
 
@@ -323,9 +324,20 @@ def _lay_out(root: Path) -> None:
     (root / "set_env.sh").write_text(set_env_script())
     shutil.copytree(CSRC / "rules", root / "rules")
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(_PYACL / "acl", root / SEARCHED["PYTHONPATH"] / "acl", ignore=ignored)
+    site = root / SEARCHED["PYTHONPATH"]
+    shutil.copytree(_PYACL / "acl", site / "acl", ignore=ignored)
+    _lay_out_plugins(site)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
+
+
+def _lay_out_plugins(site: Path) -> None:
+    for module in sorted(_PLUGINS.glob("ophook_sim_*.py")):
+        shutil.copy(module, site)
+    about = site / f"{plugins.DISTRIBUTION}-{__version__}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugins.DISTRIBUTION}\nVersion: {__version__}\n")
+    (about / "entry_points.txt").write_text(plugins.ENTRY_POINTS)
 
 
 def _lay_out_headers(include: Path) -> None:

@@ -20,6 +20,8 @@ TOOLS = ("npu-smi",)  # the programs in bin
 _MOST_DEVICES = 16
 CANN_VERSIONS = ("8.5.0", "9.0.0")
 """The CANN releases that can be simulated, the default first."""
+# Triton has no compiler for an NPU here; its interpreter runs a program's kernels, from and to memory of the device.
+_INTERPRET = "TRITON_INTERPRET"
 _OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN")
 
 
@@ -54,6 +56,7 @@ def environment(
         **_places(str(root)),
         "OPHOOK_SIM_SOC": socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT),
         "OPHOOK_SIM_DEVICES": str(devices),
+        _INTERPRET: os.environ.get(_INTERPRET, "1"),
     }
     if memory is not None:
         if memory <= 0:
@@ -102,6 +105,8 @@ def take_out(environ: MutableMapping[str, str]) -> None:
             del environ[name]
     for name in ("OPHOOK_SIM_SOC", "OPHOOK_SIM_DEVICES", *_OPTIONAL):
         environ.pop(name, None)
+    if environ.get(_INTERPRET) == "1":
+        del environ[_INTERPRET]
 
 
 def _out_of_searches(environ: MutableMapping[str, str]) -> None:
@@ -139,7 +144,7 @@ def set_env_script() -> str:
     """``set_env.sh`` of a simulator's folder, for bash, zsh and sh. It finds the folder by itself (bash, zsh), or takes
     OPHOOK_SIM_ROOT (sh, which does not tell a sourced script where it is).
     """
-    chosen = {"OPHOOK_SIM_SOC": socs.DEFAULT, "OPHOOK_SIM_DEVICES": "1"}
+    chosen = {"OPHOOK_SIM_SOC": socs.DEFAULT, "OPHOOK_SIM_DEVICES": "1", _INTERPRET: "1"}
     lines = [
         "# source this file: what CANN's set_env.sh sets, with the simulated Ascend in CANN's place.",
         'if [ -n "${BASH_VERSION:-}" ]; then _ophook_self="${BASH_SOURCE[0]}"',

@@ -97,3 +97,18 @@ def test_set_env_does_what_env_does(name: str, program: str) -> None:
 def test_standard_output_is_only_exports() -> None:
     for line in shell("ophook-npu env --soc Ascend910B1 --memory 1024 --sync").splitlines():
         assert line.startswith(("export ", "unset TORCH_DEVICE_BACKEND_AUTOLOAD")), line
+
+
+def test_little_of_the_room_for_late_thread_local_variables_is_taken() -> None:
+    """A library whose thread-local variables lie in the static block takes from a room of 512 bytes, which OpenMP's
+    libraries need, too; with 1360 bytes taken a program that imported several of them failed.
+    """
+    root = sim.active()
+    assert root is not None
+    taken = 0
+    for library in {path.resolve() for path in (root / "lib64").glob("*.so")}:
+        command = ["readelf", "-lWd", library]
+        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        if "STATIC_TLS" in told:
+            taken += sum(int(line.split()[5], 16) for line in told.splitlines() if line.split()[:1] == ["TLS"])
+    assert 0 < taken <= 448

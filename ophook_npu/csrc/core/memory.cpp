@@ -14,6 +14,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_set>
@@ -312,20 +313,24 @@ void sim::describe_memory(const void* pointer, size_t size, char* to, size_t roo
   }
 }
 
+// Texts of a thread lie on the heap: `lately` makes all variables of threads that this library has a part of what the
+// loader reserves for libraries that come late, 512 bytes in all, and others need their part (OpenMP's libraries do).
 const char* sim_memory_text(const void* pointer, size_t size) {
-  static thread_local char text[480];
-  if (!pointer) snprintf(text, sizeof text, "null, where %zu bytes of device memory are needed", size);
-  else sim::describe_memory(pointer, size, text, sizeof text, false);
-  if (!*text) snprintf(text, sizeof text, "%p is memory of the host, or none", pointer);
-  return text;
+  constexpr size_t room = 480;
+  static thread_local const auto text = std::make_unique<char[]>(room);
+  if (!pointer) snprintf(text.get(), room, "null, where %zu bytes of device memory are needed", size);
+  else sim::describe_memory(pointer, size, text.get(), room, false);
+  if (!text[0]) snprintf(text.get(), room, "%p is memory of the host, or none", pointer);
+  return text.get();
 }
 
 const char* sim_memory_problem(const char* what, const void* pointer, size_t size) {
   if (!size || sim_memory_reach(pointer, size)) return nullptr;
-  static thread_local char problem[640];
-  snprintf(problem, sizeof problem, "%s (%zu bytes) is not in device memory as a whole: %s", what, size,
+  constexpr size_t room = 640;
+  static thread_local const auto problem = std::make_unique<char[]>(room);
+  snprintf(problem.get(), room, "%s (%zu bytes) is not in device memory as a whole: %s", what, size,
            sim_memory_text(pointer, size));
-  return problem;
+  return problem.get();
 }
 
 void sim::protect_device_memory(bool open) {

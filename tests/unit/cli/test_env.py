@@ -99,6 +99,13 @@ def test_devices_of_the_shell_hold_until_others_are_asked_for(tmp_path: Path, mo
         variables.environment(tmp_path)
 
 
+def test_tritons_interpreter_is_chosen_unless_the_shell_chose(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    assert variables.environment(tmp_path)["TRITON_INTERPRET"] == "1"
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    assert variables.environment(tmp_path)["TRITON_INTERPRET"] == "0"
+
+
 @pytest.fixture(params=["plain", "with space"])
 def root(request, tmp_path: Path) -> Path:
     folder = tmp_path / request.param
