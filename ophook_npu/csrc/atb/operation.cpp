@@ -37,6 +37,15 @@ aclTensor* Arguments::make(const Tensor& tensor, bool as_it_lies) {
   return made;
 }
 
+In Arguments::flat(In tensor) {
+  if (tensor->format == ACL_FORMAT_ND) return tensor;
+  const auto& sizes = tensor->sizes;
+  tensors_.push_back(aclCreateTensor(sizes.data(), sizes.size(), tensor->dtype, tensor->strides.data(), tensor->offset,
+                                     ACL_FORMAT_ND, sizes.data(), sizes.size(), tensor->data));
+  ATB_CHECK(tensors_.back(), ERROR_OUT_OF_HOST_MEMORY, "a tensor cannot be made");
+  return tensors_.back();
+}
+
 int64_t Arguments::size(size_t i, size_t dim) const {
   const auto& shape = desc(i).shape;
   ATB_CHECK(dim < shape.dimNum, ERROR_INVALID_TENSOR_DIM_NUM, "input ", i, " has ", shape.dimNum, " dimensions");
@@ -72,7 +81,7 @@ Ints Arguments::host(size_t i, const char* name) {
   return ints(arrays_, static_cast<const int32_t*>(tensor.hostData), ::atb::Utils::GetTensorNumel(tensor));
 }
 
-Ints Arguments::host(const aclTensor* tensor, const char* name) {
+Ints Arguments::host(In tensor, const char* name) {
   if (!tensor) return none();
   live(name, tensor);
   ATB_CHECK(tensor->dtype == ACL_INT32, ERROR_INVALID_TENSOR_DTYPE, name, " has ACL data type ", int(tensor->dtype),
@@ -82,6 +91,34 @@ Ints Arguments::host(const aclTensor* tensor, const char* name) {
   ATB_CHECK(!count || (tensor->data && sim_memory_device(data, nullptr) < 0), ERROR_INVALID_PARAM, name,
             " must lie on the host: ATB reads it when the operation is set up");
   return ints(arrays_, data, count);
+}
+
+const aclTensor& given(In tensor, const char* name, size_t rank) {
+  live(name, tensor);
+  ATB_CHECK(tensor, ERROR_INVALID_PARAM, name, " is null");
+  ATB_CHECK(tensor->sizes.size() == rank, ERROR_INVALID_TENSOR_DIM_NUM, name, " has ", tensor->sizes.size(),
+            " dimensions; allowed: ", rank);
+  return *tensor;
+}
+
+Tensor on_device(In tensor) {
+  Tensor made;
+  if (!tensor) return made;
+  live("a tensor", tensor);
+  ATB_CHECK(tensor->sizes.size() <= ::atb::MAX_DIM, ERROR_INVALID_TENSOR_DIM_NUM, "a tensor has ", tensor->sizes.size(),
+            " dimensions; allowed: up to 8");
+  made.desc = {tensor->dtype, tensor->format, {}};
+  for (int64_t size : tensor->sizes) made.desc.shape.dims[made.desc.shape.dimNum++] = size;
+  made.deviceData = static_cast<char*>(tensor->data) + size_t(tensor->offset) * aclDataTypeSize(tensor->dtype);
+  made.dataSize = ::atb::Utils::GetTensorSize(made);
+  return made;
+}
+Tensor on_host(In tensor) {
+  Tensor made = on_device(tensor);
+  ATB_CHECK(sim_memory_device(made.deviceData, nullptr) < 0, ERROR_INVALID_PARAM,
+            "lengths must lie on the host: ATB reads them when the operation is set up");
+  std::swap(made.deviceData, made.hostData);
+  return made;
 }
 
 // ---- packs -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 //   ATB_ROW(Rope, "RopeOperation", (In, query, …, Out, query_out), check, what runs)
 //   struct RopeRules { using Param = infer::RopeParam; … };
 //   ATB_OPERATION(RopeRules)
-//   ATB_FUNCTION(AtbMLA, MLA, (In, q_nope, …, Host, context_lens, …))     // one that has a C function of its own
+//   ATB_FUNCTION(AtbMLA, (In, q_nope, …)) { … }     // one that has a C function of its own
 //
 // How ATB fails: every function returns one of its codes (include/atb/types.h) and leaves the reason for
 // aclGetRecentErrMsg and on stderr, as ATB has a log of its own: torch_npu does not ask for the message everywhere. No
@@ -43,11 +43,6 @@ int told(const char* name, const Refusal& refusal);
 // A parameter that ATB has and the simulator does not: named, and refused.
 #define ATB_SIMULATED(condition, ...) ATB_CHECK(condition, ERROR_INVALID_PARAM, __VA_ARGS__, " is not simulated")
 
-// int32 numbers that an operation reads on the host while it is set up. In a row they are Dims.
-struct Host {
-  const aclTensor* tensor;
-};
-
 // The arguments of one Setup, made for the row's first phase and dropped after it.
 class Arguments {
  public:
@@ -57,9 +52,10 @@ class Arguments {
   In in(size_t i, bool as_it_lies = false) { return make(pack_.inTensors[i], as_it_lies); }
   // The tensor as it lies in memory, whatever its format says: caches, which have the shape of their tiles.
   In raw(size_t i) { return in(i, true); }
+  In flat(In tensor);  // the same of a C function's tensor
   Out out(size_t i) { return make(pack_.outTensors[i], true); }
-  Ints host(size_t i, const char* name);  // from hostData
-  Ints host(const aclTensor* tensor, const char* name);
+  Ints host(size_t i, const char* name);   // from hostData
+  Ints host(In tensor, const char* name);  // from memory of the host; none for an absent tensor
   Ints none();
   std::pair<Ints, Ints> halves(Ints both);  // (2, n) numbers as two lists
   const TensorDesc& desc(size_t i) const { return pack_.inTensors[i].desc; }
@@ -131,10 +127,23 @@ class Prepared : public ::atb::Operation {
   uint64_t workspace_ = 0;
 };
 
+// A tensor that a C function was given: alive, and of this many dimensions.
+const aclTensor& given(In tensor, const char* name, size_t rank);
+// A C function's tensor as one of a pack.
+Tensor on_device(In tensor);
+Tensor on_host(In tensor);
 // Throws where a pack has other tensors than the definition says.
 void check_pack(const VariantPack& pack, size_t inputs, size_t outputs, const std::string& types);
 void check_descs(const Descs& descs, size_t inputs);
 std::vector<const void*> addresses(const VariantPack& pack);
+
+template <typename Rules>
+int setup(const typename Rules::Param& parameters, const VariantPack& pack, uint64_t* workspace,
+          aclOpExecutor** executor) {
+  check_pack(pack, Rules::inputs(parameters), Rules::outputs(parameters), Rules::types(parameters));
+  Arguments arguments(pack, workspace, executor);
+  return Rules::prepare(parameters, arguments);
+}
 
 template <typename Rules>
 class Ruled final : public Prepared {
@@ -155,10 +164,8 @@ class Ruled final : public Prepared {
     workspace = 0;
     if (!context) return told(name_, {ErrorType::ERROR_INVALID_PARAM, "the context is null"});
     return guarded([&] {
-      check_pack(pack, GetInputNum(), GetOutputNum(), Rules::types(parameters_));
       const int code = prepare(&workspace, [&](uint64_t* size, aclOpExecutor** executor) {
-        Arguments arguments(pack, size, executor);
-        return Rules::prepare(parameters_, arguments);
+        return setup<Rules>(parameters_, pack, size, executor);
       });
       if (code == 0) prepared_for_ = addresses(pack);
       return code;
@@ -166,7 +173,7 @@ class Ruled final : public Prepared {
   }
   ::atb::Status Execute(const VariantPack& pack, uint8_t* workspace, uint64_t size, ::atb::Context* context) override {
     // Other tensors than Setup saw, of the same shapes: ATB takes the addresses from here.
-    if (addresses(pack) != prepared_for_ && !prepared_for_.empty()) {
+    if (!pack.inTensors.empty() && !prepared_for_.empty() && addresses(pack) != prepared_for_) {
       uint64_t asked = 0;
       if (const int code = Setup(pack, asked, context)) return code;
     }
@@ -199,44 +206,27 @@ int create(const typename Rules::Param& parameters, ::atb::Operation** out) {
   }
 }
 
-// What a parameter of a C function is in its row.
-template <typename Kind>
-struct InRow {
-  using type = Kind;
-  static Given given(Arguments&, const char*, Kind value) { return Given(std::in_place_type<Kind>, value); }
-};
-template <>
-struct InRow<Host> {
-  using type = Ints;
-  static Given given(Arguments& arguments, const char* name, Host value) {
-    return Given(std::in_place_type<Ints>, arguments.host(value.tensor, name));
-  }
-};
-
 }  // namespace sim::atblib
 
 // clang-format off
-#define ATB_BIND(kind, name) \
-  [[maybe_unused]] auto& name = sim::aclnn::held<sim::atblib::InRow<kind>::type>(*sim_parameter++);
-#define ATB_GIVEN(kind, name) sim::atblib::InRow<kind>::given(sim_arguments, #name, name)
-#define ATB_BODY(op, parameters, check, ...) \
-  static void op##_atb_row(sim::aclnn::Held* sim_parameter, sim::aclnn::Phase sim_phase) { \
-    SIM_PAIRS(ATB_BIND, SIM_NOTHING, SIM_UNWRAP parameters) \
-    if (sim_phase == sim::aclnn::Phase::first) { check; return; } \
-    __VA_ARGS__; \
-  }
 // A row, and op_prepare(arguments, its parameters): its first phase.
 #define ATB_ROW(op, name, parameters, check, ...) \
-  ATB_BODY(op, parameters, check, __VA_ARGS__) \
+  static void op##_atb_row(sim::aclnn::Held* sim_parameter, sim::aclnn::Phase sim_phase) { \
+    SIM_PAIRS(SIM_BIND, SIM_NOTHING, SIM_UNWRAP parameters) \
+    if (sim_phase == sim::aclnn::Phase::first) { check; return; } \
+    __VA_ARGS__; \
+  } \
   static int op##_prepare(sim::atblib::Arguments& sim_arguments, \
                           SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters)) { \
     static constinit sim::aclnn::Row row{name, #parameters, op##_atb_row}; \
-    return sim::aclnn::prepare(row, {SIM_PAIRS(ATB_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, sim_arguments.workspace, \
+    return sim::aclnn::prepare(row, {SIM_PAIRS(SIM_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, sim_arguments.workspace, \
                                sim_arguments.executor); \
   }
-// A row with the two C functions that ATB has for some operations.
-#define ATB_FUNCTION(function, op, parameters, check, ...) \
-  ATB_ROW(op, #function, parameters, check, __VA_ARGS__) \
+// The two C functions that ATB has for some operations. A body follows, their Setup: `a` are its Arguments, and it
+// returns what a row's first phase does.
+#define ATB_FUNCTION(function, parameters) \
+  static int function##_setup(sim::atblib::Arguments& a, \
+                              SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters)); \
   extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
                                                      uint64_t* workspace, atb::Operation** operation, \
                                                      atb::Context* context) { \
@@ -244,13 +234,15 @@ struct InRow<Host> {
     if (int code = sim::atblib::function_operation(#function, workspace, operation, context, &prepared)) return code; \
     return prepared->prepare(workspace, [&](uint64_t* size, aclOpExecutor** executor) { \
       static const atb::VariantPack none; \
-      sim::atblib::Arguments sim_arguments(none, size, executor); \
-      return op##_prepare(sim_arguments, SIM_PAIRS(ATB_NAME, SIM_COMMA, SIM_UNWRAP parameters)); \
+      sim::atblib::Arguments arguments(none, size, executor); \
+      return function##_setup(arguments, SIM_PAIRS(ATB_NAME, SIM_COMMA, SIM_UNWRAP parameters)); \
     }); \
   } \
   extern "C" SIM_API int function(void* workspace, uint64_t size, atb::Operation* operation, atb::Context* context) { \
     return sim::atblib::function_launch(#function, workspace, size, operation, context); \
-  }
+  } \
+  static int function##_setup(sim::atblib::Arguments& a, \
+                              SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters))
 #define ATB_NAME(kind, name) name
 #define ATB_OPERATION(rules) \
   template <> SIM_API atb::Status atb::CreateOperation(const rules::Param& parameters, atb::Operation** operation) { \

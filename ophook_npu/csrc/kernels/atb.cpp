@@ -28,6 +28,20 @@ at::Tensor keep_groups(const at::Tensor& x, int64_t groups, int64_t kept, int64_
   return at::mul(grouped, keep.unsqueeze(-1)).flatten(1);
 }
 
+std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const at::Tensor& added, const at::Tensor& copies,
+                                             const at::Tensor& table, int64_t groups, int64_t groups_kept, int64_t n,
+                                             int64_t k, bool norm, double factor) {
+  auto weight = at::sigmoid(wide(x));
+  auto kept = keep_groups(at::add(weight, wide(added)), groups, groups_kept, n);
+  auto chosen = std::get<1>(at::sort(kept, /*stable=*/true, -1, /*descending=*/true)).narrow(1, 0, k);
+  auto own = weight.gather(1, chosen);
+  if (norm) own = at::mul(at::div(own, own.sum(-1, true)), factor);
+  if (!copies.defined()) return {own, chosen};
+  auto token = at::arange(x.size(0), at::kLong).unsqueeze(1);
+  auto turn = at::remainder(token, copies.to(at::kLong).clamp_min(1).index({chosen}));
+  return {own, table.to(at::kLong).index({chosen, turn})};
+}
+
 static at::Tensor to_int8(const at::Tensor& x) { return x.clamp(-128, 127).to(at::kChar); }
 
 at::Tensor quant_per_channel(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset) {

@@ -15,6 +15,12 @@ SIM_API void rotate_heads(const at::Tensor& x, const at::Tensor& cos, const at::
 // x: (tokens, experts). The groups of experts that are not among the best become 0; a group counts as the sum of its n
 // largest.
 SIM_API at::Tensor keep_groups(const at::Tensor& x, int64_t groups, int64_t kept, int64_t n);
+// The k best experts by sigmoid(x) + added among the best groups: their sigmoids, and their numbers, or those of their
+// copies, which the tokens take in turn (copies: (experts), table: (experts, copies), or undefined).
+SIM_API std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const at::Tensor& added,
+                                                     const at::Tensor& copies, const at::Tensor& table, int64_t groups,
+                                                     int64_t groups_kept, int64_t n, int64_t k, bool norm,
+                                                     double factor);
 // int8: x / scale, rounded to the nearest even, then shifted by offset, which may be empty.
 SIM_API at::Tensor quant_per_channel(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset);
 // int8: the norm / scale + offset, then rounded.

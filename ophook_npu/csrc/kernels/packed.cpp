@@ -22,28 +22,69 @@ static at::Tensor added_of(const Packed& how, int64_t item, int64_t first, int64
   return at::mul(wide(own.narrow(1, 0, queries).narrow(2, 0, keys)), how.mask_factor).unsqueeze(0);
 }
 
+// int8 keys, queries and values: scores are int8 products, scaled by head, and so are the probabilities' with values.
+static void attend_int8(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                        const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& added,
+                        const Packed& how, const at::Tensor& out, const at::Tensor& log_sum) {
+  const auto by_head = [](const at::Tensor& x) { return x.to(at::kFloat).transpose(0, 1); };  // (heads, tokens, depth)
+  const auto for_queries = [&](const at::Tensor& x) {
+    auto all = by_head(x);
+    return all.repeat_interleave(divided(how.heads, all.size(0)), 0);
+  };
+  auto scores = at::matmul(by_head(query), for_queries(key).transpose(1, 2));
+  scores = at::mul(scores, how.key_factor.reshape({-1, 1, 1}));
+  if (query_rope.defined())
+    scores = at::add(scores, at::matmul(by_head(query_rope), for_queries(key_rope).transpose(1, 2)));
+  scores = at::mul(scores, how.scale);
+  if (added.defined()) scores = at::add(scores, added[0]);
+  auto top = scores.amax(-1, true);
+  auto weight = at::exp(at::sub(scores, top));
+  auto sum = weight.sum(-1, true);
+  auto product = at::matmul(at::round(at::mul(weight, 127)), for_queries(value));
+  auto factor = at::div(how.value_factor.reshape({-1, 1, 1}), 127);
+  write(out, at::div(at::mul(product, factor), sum).transpose(0, 1));
+  if (log_sum.defined()) write(log_sum, sum.log().add(top).transpose(0, 1));
+}
+
 void attend_packed(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const Packed& how,
                    const at::Tensor& out, const at::Tensor& log_sum) {
   const bool paged = attention::given(how.pages), causal = how.seen >= Seen::causal;
+  const int64_t sparse_mode = how.seen == Seen::from_left ? 2 : causal ? 3 : 0;
   const int64_t tokens = query.size(0), key_heads = how.key_heads ? how.key_heads : how.heads;
   auto heads = query.reshape({tokens, how.heads, -1}), result = out.view({tokens, how.heads, -1});
   auto keys = paged ? key : key.reshape({key.size(0), key_heads, -1});
   auto values = !value.defined() ? keys.narrow(-1, 0, result.size(-1))
                 : paged          ? value
                                  : value.reshape({value.size(0), key_heads, -1});
-  if (paged) keys = keys.flatten(2), values = values.flatten(2);
-  const auto mark = at::ones({1, 1}, at::kBool);  // sparse mode 3 looks whether there is a mask, and not at it
+  auto key_rope = how.key_rope;
+  if (paged) {
+    keys = keys.flatten(2), values = values.flatten(2);
+    if (key_rope.defined()) key_rope = key_rope.flatten(2);
+  }
+  const auto mark = at::ones({1, 1}, at::kBool);  // sparse modes look whether there is a mask, and not at it
   result.zero_();
   int64_t first = 0, first_key = 0;
   for (int64_t item = 0; item < int64_t(how.keys.size()); ++item) {
     const int64_t count = how.queries.empty() ? 1 : how.queries[size_t(item)], own = how.keys[size_t(item)];
     if (count && own) {
-      auto part = [&](const at::Tensor& all) { return paged ? all : all.narrow(0, first_key, own); };
-      attend_sequences(
-          heads.narrow(0, first, count), part(keys), part(values), {}, {}, added_of(how, item, first, count, own),
-          causal ? mark : at::Tensor(), "TND", {count}, {own}, paged ? how.pages.narrow(0, item, 1) : at::Tensor(),
-          how.heads, key_heads, {.scale = how.scale, .sparse_mode = causal ? 3 : 0, .pse_type = 0},
-          result.narrow(0, first, count), log_sum.defined() ? log_sum.narrow(0, first, count) : at::Tensor());
+      auto part = [&](const at::Tensor& all) { return paged || !all.defined() ? all : all.narrow(0, first_key, own); };
+      auto added = added_of(how, item, first, count, own);
+      auto sums = log_sum.defined() ? log_sum.narrow(0, first, count) : at::Tensor();
+      auto turned = how.query_rope.defined() ? how.query_rope.narrow(0, first, count) : at::Tensor();
+      if (how.key_factor.defined()) {
+        auto rows = [&](const at::Tensor& cache) {
+          if (!cache.defined()) return cache;
+          return cache.index_select(0, how.pages[item].to(at::kLong)).flatten(0, 1).narrow(0, 0, own);
+        };
+        attend_int8(heads.narrow(0, first, count), rows(key), rows(value), turned, rows(how.key_rope), added, how,
+                    result.narrow(0, first, count), sums);
+      } else {
+        attend_sequences(heads.narrow(0, first, count), part(keys), part(values), turned, part(key_rope), added,
+                         causal ? mark : at::Tensor(), "TND", {count}, {own},
+                         paged ? how.pages.narrow(0, item, 1) : at::Tensor(), how.heads, key_heads,
+                         {.scale = how.scale, .sparse_mode = sparse_mode, .pse_type = 0},
+                         result.narrow(0, first, count), sums);
+      }
     }
     first += count;
     first_key += own;
@@ -59,6 +100,44 @@ void into_slots(const at::Tensor& cache, const at::Tensor& slots, const at::Tens
   c10::List<std::optional<at::Tensor>> at_slots{at::floor_divide(places, by_row.size(1)),
                                                 at::remainder(places, by_row.size(1))};
   at::index_put_(by_row, at_slots, own);
+}
+
+at::Tensor untiled(const at::Tensor& cache) { return cache.transpose(1, 2).flatten(2).unsqueeze(2); }
+
+void from_slots(const at::Tensor& cache, const at::Tensor& table, const at::Tensor& lengths, bool running,
+                const at::Tensor& starts, bool tiles, const at::Tensor& out) {
+  auto by_row = tiles ? cache.transpose(1, 2) : cache;
+  const int64_t rows = by_row.size(1);
+  const auto numbers = [](const at::Tensor& x) { return x.to(at::kLong).contiguous(); };
+  auto counts = numbers(running ? at::diff(lengths) : lengths);
+  int64_t first = 0;
+  for (int64_t item = 0; item < counts.size(0); ++item) {
+    const int64_t count = counts[item].item<int64_t>(), pages = divided(count + rows - 1, rows);
+    if (!count) continue;
+    const int64_t page = starts.defined() ? divided(starts[item].item<int64_t>(), rows) : 0;
+    auto used = by_row.index_select(0, numbers(table[item].narrow(0, page, pages)));
+    auto own = out.narrow(0, first, count);
+    write(own, used.flatten(0, 1).narrow(0, 0, count).reshape(own.sizes()));
+    first += count;
+  }
+}
+
+void attend_latent(const at::Tensor& query, const at::Tensor& cache, const Packed& how, const at::Tensor& out,
+                   const at::Tensor& log_sum) {
+  attend_packed(query, cache, cache, how, out, log_sum);
+}
+
+void attend_part(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const Packed& how,
+                 const at::Tensor& before, const at::Tensor& before_sum, const at::Tensor& out,
+                 const at::Tensor& log_sum) {
+  auto result = at::empty(out.sizes(), at::kFloat), own = at::empty({query.size(0), how.heads, 1}, at::kFloat);
+  attend_packed(query, key, value, how, result, own);
+  auto sums = own.squeeze(-1).transpose(0, 1);
+  if (!before.defined()) return write(out, result), write(log_sum, sums);
+  auto all = at::logaddexp(wide(before_sum), sums);
+  const auto share = [&](const at::Tensor& sum) { return at::exp(at::sub(sum, all)).transpose(0, 1).unsqueeze(-1); };
+  write(out, at::add(at::mul(wide(before), share(wide(before_sum))), at::mul(result, share(sums))));
+  write(log_sum, all);
 }
 
 }  // namespace sim::inference

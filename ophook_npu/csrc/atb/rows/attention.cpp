@@ -9,8 +9,8 @@ using sim::inference::Packed, sim::inference::Seen;
 constexpr double kBfloat16Mask = -3e38;
 
 ATB_ROW(PagedAttention, "PagedAttentionOperation",
-        (In, query, In, key_cache, In, value_cache, In, pages, Ints, keys, In, mask, Ints, queries, int64_t, heads,
-         int64_t, key_heads, double, scale, int64_t, seen, Cube, cube, Out, out),
+        (In, query, In, key_cache, In, value_cache, In, pages, Ints, keys, In, mask, In, key_factor, In, value_factor,
+         Ints, queries, int64_t, heads, int64_t, key_heads, double, scale, int64_t, seen, Cube, cube, Out, out),
         when_run(),
         sim::inference::attend_packed(query, key_cache, value_cache,
                                       {.heads = heads,
@@ -20,7 +20,9 @@ ATB_ROW(PagedAttention, "PagedAttentionOperation",
                                        .keys = keys,
                                        .pages = pages,
                                        .seen = Seen(seen),
-                                       .mask = mask},
+                                       .mask = mask,
+                                       .key_factor = key_factor,
+                                       .value_factor = value_factor},
                                       out, {}))
 
 ATB_ROW(SelfAttention, "SelfAttentionOperation",
@@ -104,10 +106,15 @@ struct PagedAttentionRules {
   using Param = infer::PagedAttentionParam;
   static constexpr const char* name = "PagedAttentionOperation";
   static uint32_t inputs(const Param& p) {
-    return uint32_t(5 - (p.mlaVHeadSize > 0) + (p.maskType != p.UNDEFINED) + (p.calcType == p.CALC_TYPE_SPEC));
+    return uint32_t(5 - (p.mlaVHeadSize > 0) + (p.maskType != p.UNDEFINED) + (p.calcType == p.CALC_TYPE_SPEC) +
+                    2 * (p.quantType == p.TYPE_QUANT_QKV_ONLINE));
   }
   static uint32_t outputs(const Param&) { return 1; }
   static std::string types(const Param& p) {
+    if (p.quantType == p.TYPE_QUANT_QKV_ONLINE) {
+      const char* masked = p.maskType == p.UNDEFINED ? "" : p.outDataType == ACL_BF16 ? "b" : "h";
+      return std::string("cccii") + masked + "ff>" + (p.outDataType == ACL_BF16 ? "b" : "h");
+    }
     return half_types(std::string(p.mlaVHeadSize > 0 ? "hh" : "hhh") + "ii" + (p.maskType != p.UNDEFINED ? "h" : "") +
                       (p.calcType == p.CALC_TYPE_SPEC ? "i" : "") + ">h");
   }
@@ -118,7 +125,13 @@ struct PagedAttentionRules {
               "; allowed: 1");
     ATB_CHECK(p.mlaVHeadSize == 0 || p.maskType != p.MASK_TYPE_ALIBI, ERROR_INVALID_PARAM,
               "mlaVHeadSize and an alibi mask; allowed: one of them");
-    ATB_SIMULATED(p.quantType == p.TYPE_QUANT_UNDEFINED, "quantType ", int(p.quantType));
+    const bool int8 = p.quantType == p.TYPE_QUANT_QKV_ONLINE;
+    ATB_SIMULATED(p.quantType == p.TYPE_QUANT_UNDEFINED || int8, "quantType ", int(p.quantType));
+    ATB_CHECK(!int8 || p.outDataType == ACL_FLOAT16 || p.outDataType == ACL_BF16, ERROR_INVALID_PARAM, "outDataType ",
+              int(p.outDataType), "; allowed with quantization: float16 (1) and bfloat16 (27)");
+    ATB_CHECK(!int8 || p.calcType == p.CALC_TYPE_UNDEFINED, ERROR_INVALID_PARAM, "calcType ", int(p.calcType),
+              "; allowed with quantization: 0");
+    ATB_SIMULATED(!int8 || p.mlaVHeadSize == 0, "quantization with mlaVHeadSize");
     ATB_SIMULATED(!p.batchRunStatusEnable, "batchRunStatusEnable");
     ATB_SIMULATED(p.compressType == p.COMPRESS_TYPE_UNDEFINED, "compressType ", int(p.compressType));
     ATB_SIMULATED(p.scaleType == p.SCALE_TYPE_TOR, "scaleType ", int(p.scaleType));
@@ -127,12 +140,14 @@ struct PagedAttentionRules {
   }
   static void shapes(const Param& p, const Descs& in, Descs& out) {
     out[0] = in[0];
+    if (p.quantType == p.TYPE_QUANT_QKV_ONLINE) out[0].dtype = p.outDataType;
     out[0].shape.dims[2] = p.mlaVHeadSize ? p.mlaVHeadSize : in[2].shape.dims[3];
   }
   static int prepare(const Param& p, Arguments& a) {
     const bool has_value = p.mlaVHeadSize == 0, several = p.calcType == p.CALC_TYPE_SPEC;
     const bool masked = p.maskType != p.UNDEFINED;
-    const size_t pages = has_value ? 3 : 2;
+    const bool int8 = p.quantType == p.TYPE_QUANT_QKV_ONLINE;
+    const size_t pages = has_value ? 3 : 2, factors = pages + 2 + masked;
     paged(a, p.kvHeadNum ? p.kvHeadNum : p.headNum, has_value);
     ATB_CHECK(a.size(0, 1) == p.headNum, ERROR_INVALID_TENSOR_DIM, "query has ", a.size(0, 1),
               " heads; headNum: ", p.headNum);
@@ -153,11 +168,16 @@ struct PagedAttentionRules {
                       : p.maskType == p.MASK_TYPE_NORM_COMPRESS ? Seen::causal
                       : p.maskType == p.MASK_TYPE_SPEC          ? Seen::by_token
                                                                 : Seen::added;
+    for (size_t i : {factors, factors + 1})
+      if (int8)
+        ATB_CHECK(a.rank(i) == 1 && a.size(i, 0) == p.headNum, ERROR_INVALID_TENSOR_DIM, "a descale for each of ",
+                  p.headNum, " heads expected");
     if (seen == Seen::by_token)
       ATB_CHECK(a.rank(pages + 2) == 2 && a.size(pages + 2, 0) == a.size(0, 0), ERROR_INVALID_TENSOR_DIM,
                 "a mask with a row for each of ", a.size(0, 0), " tokens expected");
     return PagedAttention_prepare(a, a.in(0), a.raw(1), has_value ? a.raw(2) : nullptr, a.in(pages), keys,
-                                  masked ? a.in(pages + 2) : nullptr, queries, p.headNum,
+                                  masked ? a.in(pages + 2) : nullptr, int8 ? a.in(factors) : nullptr,
+                                  int8 ? a.in(factors + 1) : nullptr, queries, p.headNum,
                                   p.kvHeadNum ? p.kvHeadNum : p.headNum, p.qkScale, int64_t(seen), 0, a.out(0));
   }
 };
@@ -247,3 +267,25 @@ struct SelfAttentionRules {
   }
 };
 ATB_OPERATION(SelfAttentionRules)
+
+ATB_FUNCTION(AtbSelfAttentionPrefixEncoder,
+             (In, query, In, key, In, value, In, block_tables, In, mask, In, seqlen, In, kv_seqlen, In, slopes, int32_t,
+              mask_type, int32_t, heads, int32_t, key_heads, float, scale, Out, out)) {
+  infer::SelfAttentionParam p;
+  p.calcType = p.PREFIX_ENCODER;
+  p.kernelType = p.KERNELTYPE_HIGH_PRECISION;
+  p.isTriuMask = 1;
+  p.maskType = infer::SelfAttentionParam::MaskType(mask_type);
+  p.headNum = heads;
+  p.kvHeadNum = key_heads;
+  p.qkScale = scale;
+  SelfAttentionRules::parameters(p);
+  const Sight what = sight(p.maskType);
+  VariantPack pack;
+  for (In each : {query, key, value, block_tables}) pack.inTensors.push_back(on_device(each));
+  if (what.mask) pack.inTensors.push_back(on_device(mask));
+  for (In each : {seqlen, kv_seqlen}) pack.inTensors.push_back(on_host(each));
+  if (what.slopes) pack.inTensors.push_back(on_device(slopes));
+  pack.outTensors.push_back(on_device(out));
+  return setup<SelfAttentionRules>(p, pack, a.workspace, a.executor);
+}

@@ -58,3 +58,29 @@ struct CacheRules {
   }
 };
 ATB_OPERATION(CacheRules)
+
+ATB_ROW(CacheLoad, "PagedCacheLoadOperation",
+        (In, key_cache, In, value_cache, In, pages, In, lengths, In, starts, bool, running, bool, tiles, Out, key, Out,
+         value),
+        when_run(), sim::inference::from_slots(key_cache, pages, lengths, running, starts, tiles, key),
+        sim::inference::from_slots(value_cache, pages, lengths, running, starts, tiles, value))
+
+ATB_FUNCTION(AtbPagedCacheLoad, (In, key_cache, In, value_cache, In, block_table, In, context_lens, Out, key, Out,
+                                 value, In, seq_starts, int8_t, config, bool, running, bool, has_starts)) {
+  const bool tiles = config == 0;
+  ATB_CHECK(config == 0 || config == 1, ERROR_INVALID_PARAM, "kvCacheCfg ", int(config), "; allowed: 0 or 1");
+  ATB_CHECK(!tiles || (!running && !has_starts), ERROR_INVALID_PARAM,
+            "caches in tiles with running lengths or with starts; allowed: neither");
+  const auto& keys = given(key_cache, "key_cache", 4);
+  const auto& values = given(value_cache, "value_cache", 4);
+  given(block_table, "block_table", 2);
+  given(context_lens, "context_lens", 1);
+  ATB_CHECK(keys.sizes[0] == values.sizes[0] && keys.sizes[tiles ? 2 : 1] == values.sizes[tiles ? 2 : 1],
+            ERROR_INVALID_TENSOR_DIM, "caches with as many pages of as many rows expected");
+  if (has_starts) given(seq_starts, "seq_starts", 1);
+  for (In lengths : {block_table, context_lens})
+    ATB_CHECK(lengths->dtype == ACL_INT32, ERROR_INVALID_TENSOR_DTYPE,
+              "block_table and context_lens of int32 expected");
+  return CacheLoad_prepare(a, a.flat(key_cache), a.flat(value_cache), block_table, context_lens,
+                           has_starts ? seq_starts : nullptr, running, tiles, key, value);
+}
