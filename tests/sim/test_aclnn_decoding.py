@@ -206,7 +206,7 @@ def test_deformable_attention(kind: torch.dtype) -> None:
     aclnn("aclnnMultiScaleDeformableAttentionGrad", value, shapes, starts, where, weight, grad, *slopes)
     for got, want in zip(slopes, gradients(attended, value, where, weight, grad=grad), strict=True):
         close(got, want, 1e-3)
-    with pytest.raises(Refused, match="leaves the 15 keys"):
+    with pytest.raises(Refused, match="asks for key 15 of 15"):
         aclnn("aclnnMultiScaleDeformableAttnFunction", value[:, :15], shapes, starts, where, weight, out)
 
 
@@ -271,6 +271,32 @@ def test_quantized_convolution(dims: int, bias_type: torch.dtype | None) -> None
         aclnn("aclnnTransQuantParamV2", scale, None, encoded)
         aclnn("aclnnQuantConvolution", x, weight, bias, encoded, None, *how, half)
         close(half, want, 2e-2)
+
+
+def test_a_product_with_scales_of_blocks() -> None:
+    x, weight, bias = whole(5, 512), whole(256, 512, seed=1), real(256, seed=2)
+    rows, blocks, out = real(5, 4, seed=3).abs(), real(2, 4, seed=4).abs(), torch.zeros(5, 256).bfloat16()
+    columns = blocks.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+    want = (x.double() * rows.double().repeat_interleave(128, 1)) @ (weight.double() * columns).T + bias.double()
+    absent = (None, None, None, None)
+    group = 1 << 32 | 128 << 16 | 128
+    aclnn("aclnnQuantMatmulV5", x, weight, rows, blocks, *absent, bias, False, True, group, out)
+    torch.testing.assert_close(out.double(), want, rtol=1e-2, atol=want.abs().max().item() * 1e-2)
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnQuantMatmulV5", x, weight, rows, blocks[:1], *absent, bias, False, True, group, out)
+
+
+@pytest.mark.parametrize("rows", [4, 80])
+def test_the_first_form_of_weight_quantization(rows: int) -> None:
+    x, weight, bias = real(rows, 16).half(), whole(16, 8, seed=1), real(8, seed=2)
+    deq_offset, offset = whole(8, seed=3).int(), real(8, seed=4).half()
+    deq_scale, scale = torch.zeros(8, dtype=torch.int64), real(8, seed=5).abs().half()
+    aclnn("aclnnTransQuantParamV2", scale.float(), None, deq_scale)
+    unit, out = torch.eye(32, dtype=torch.int8), torch.zeros(rows, 8).half()
+    given = (unit, deq_offset, deq_scale.view(torch.uint64), offset, scale, bias)
+    aclnn("aclnnWeightQuantBatchMatmul", x, weight, *given, False, False, 1.0, 0.0, out)
+    want = x.double() @ ((weight.double() + (deq_offset if rows <= 64 else offset).double()) * scale.double()) + bias
+    torch.testing.assert_close(out.double(), want, rtol=1e-2, atol=want.abs().max().item() * 1e-2)
 
 
 class Int4:

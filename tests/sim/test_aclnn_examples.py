@@ -169,8 +169,9 @@ def test_norms_that_end_in_whole_numbers() -> None:
     steps_close(out, value / factor.double()[:, None])
     again, unused = torch.zeros(3, 8).half(), torch.zeros(3)
     quant_zero = zero.half()
-    aclnn("aclnnAddLayerNormQuantV2", x, other, gamma, beta, None, scale, None, quant_zero, None, "static", 1e-5, False,
-          False, out, second, total, again, unused, unused)  # fmt: skip
+    aclnn("aclnnAddLayerNormQuantV2", x, other, gamma, beta, None, scale, None, quant_zero, None, "static", 1e-5, True,
+          False, out, second, total.zero_(), again, unused, unused)  # fmt: skip
+    close(total, both, 1e-2)
     normal = functional.layer_norm(both, [8], gamma.double().flatten(), beta.double().flatten(), 1e-5)
     close(again, normal, 1e-2)
     steps_close(out, normal * scale.double() + 3)

@@ -33,24 +33,19 @@ Sizes sizes_of(const DeformableAttention& of) {
           of.where.size(1), of.where.size(3), of.where.size(4)};
 }
 
-// For each point that a query samples: where its result and its own numbers lie, and the level's plane.
-struct Point {
-  int64_t out, at, first;  // of the result's channels, among the points, of the value's channels at the level's start
+// One of the keys around a point that a query samples.
+struct Sample {
+  int64_t out, at, key;  // where the result's channels begin, which of all points, where the key's channels begin
   int64_t height, width;
-  float x, y;
+  Corner corner;
 };
 template <typename See>
-void each_point(const DeformableAttention& of, See see) {
+void each_sample(const DeformableAttention& of, See see) {
   const Sizes n = sizes_of(of);
   const auto shapes = plain(of.shapes, at::kLong), starts = plain(of.starts, at::kLong), where = plain(of.where);
   const auto* shape = shapes.const_data_ptr<int64_t>();
   const auto* start = starts.const_data_ptr<int64_t>();
   const auto* place = where.const_data_ptr<float>();
-  for (int64_t level = 0; level < n.levels; ++level) {
-    const int64_t height = shape[2 * level], width = shape[2 * level + 1];
-    SIM_CHECK(height >= 0 && width >= 0 && start[level] >= 0 && start[level] + height * width <= n.keys, "level ",
-              level, ", ", height, " x ", width, " from ", start[level], " on, leaves the ", n.keys, " keys");
-  }
   int64_t at = 0;
   for (int64_t batch = 0; batch < n.batches; ++batch)
     for (int64_t query = 0; query < n.queries; ++query)
@@ -58,9 +53,15 @@ void each_point(const DeformableAttention& of, See see) {
         for (int64_t level = 0; level < n.levels; ++level)
           for (int64_t point = 0; point < n.points; ++point, ++at) {
             const int64_t height = shape[2 * level], width = shape[2 * level + 1];
-            see(Point{((batch * n.queries + query) * n.heads + head) * n.channels, at,
-                      ((batch * n.keys + start[level]) * n.heads + head) * n.channels, height, width,
-                      place[2 * at] * float(width) - 0.5f, place[2 * at + 1] * float(height) - 0.5f});
+            const int64_t out = ((batch * n.queries + query) * n.heads + head) * n.channels;
+            const float x = place[2 * at] * float(width) - 0.5f, y = place[2 * at + 1] * float(height) - 0.5f;
+            each_corner(x, y, height, width, [&](const Corner& corner) {
+              // Only what is read counts: a device does not look at the level's size.
+              const int64_t key = start[level] + corner.row * width + corner.column;
+              SIM_CHECK(key >= 0 && key < n.keys, "level ", level, ", ", height, " x ", width, " from ", start[level],
+                        " on, asks for key ", key, " of ", n.keys);
+              see(Sample{out, at, ((batch * n.keys + key) * n.heads + head) * n.channels, height, width, corner});
+            });
           }
 }
 
@@ -151,11 +152,9 @@ at::Tensor deformable_attention(const DeformableAttention& of) {
   const auto* from = value.const_data_ptr<float>();
   const auto* share = weight.const_data_ptr<float>();
   auto* to = out.mutable_data_ptr<float>();
-  each_point(of, [&](const Point& point) {
-    each_corner(point.x, point.y, point.height, point.width, [&](const Corner& corner) {
-      const auto* key = from + point.first + (corner.row * point.width + corner.column) * n.heads * n.channels;
-      for (int64_t c = 0; c < n.channels; ++c) to[point.out + c] += share[point.at] * corner.share * key[c];
-    });
+  each_sample(of, [&](const Sample& sample) {
+    const float part = share[sample.at] * sample.corner.share;
+    for (int64_t c = 0; c < n.channels; ++c) to[sample.out + c] += part * from[sample.key + c];
   });
   return out;
 }
@@ -170,18 +169,15 @@ DeformableGradients deformable_attention_backward(const DeformableAttention& of,
   auto* to_value = result.value.mutable_data_ptr<float>();
   auto* to_where = result.where.mutable_data_ptr<float>();
   auto* to_weight = result.weight.mutable_data_ptr<float>();
-  each_point(of, [&](const Point& point) {
-    each_corner(point.x, point.y, point.height, point.width, [&](const Corner& corner) {
-      const int64_t key = point.first + (corner.row * point.width + corner.column) * n.heads * n.channels;
-      float sum = 0;
-      for (int64_t c = 0; c < n.channels; ++c) {
-        sum += slope[point.out + c] * from[key + c];
-        to_value[key + c] += share[point.at] * corner.share * slope[point.out + c];
-      }
-      to_weight[point.at] += corner.share * sum;
-      to_where[2 * point.at] += share[point.at] * corner.by_x * sum * float(point.width);
-      to_where[2 * point.at + 1] += share[point.at] * corner.by_y * sum * float(point.height);
-    });
+  each_sample(of, [&](const Sample& sample) {
+    float sum = 0;
+    for (int64_t c = 0; c < n.channels; ++c) {
+      sum += slope[sample.out + c] * from[sample.key + c];
+      to_value[sample.key + c] += share[sample.at] * sample.corner.share * slope[sample.out + c];
+    }
+    to_weight[sample.at] += sample.corner.share * sum;
+    to_where[2 * sample.at] += share[sample.at] * sample.corner.by_x * sum * float(sample.width);
+    to_where[2 * sample.at + 1] += share[sample.at] * sample.corner.by_y * sum * float(sample.height);
   });
   return result;
 }

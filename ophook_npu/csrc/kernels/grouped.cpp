@@ -215,6 +215,59 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
 
 at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
 
+constexpr int64_t kBlock = 128;
+
+bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
+  return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
+}
+
+void blocks_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale) {
+  of_dtype("x1", x, {at::kChar});
+  of_dtype("x2", weight, {at::kChar});
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(0), "x1 ", x.sizes(), " and x2 ",
+            weight.sizes(), " have no product");
+  const int64_t blocks = divided(x.size(1) + kBlock - 1, kBlock);
+  shape(row_scale, {x.size(0), blocks});
+  shape(scale, {blocks, divided(weight.size(1) + kBlock - 1, kBlock)});
+}
+
+void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& out) {
+  auto total = at::zeros({x.size(0), weight.size(1)});
+  const auto columns = scale.repeat_interleave(kBlock, 1).narrow(1, 0, weight.size(1));
+  for (int64_t block = 0; block < scale.size(0); ++block) {
+    const int64_t first = block * kBlock, count = std::min(kBlock, x.size(1) - first);
+    auto part = integer_product(x.narrow(1, first, count), weight.narrow(0, first, count)).to(at::kFloat);
+    total.add_(part.mul(row_scale.narrow(1, block, 1)).mul(columns.narrow(0, block, 1)));
+  }
+  write(out, (bias.defined() ? total.add(wide(bias)) : total).to(out.scalar_type()));
+}
+
+// (x2 + offset) * scale: of up to 64 rows with the offsets and scales that the caller made for a matrix unit, of more
+// with its own.
+void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
+                           const at::Tensor& deq_scale, const at::Tensor& out) {
+  of_dtype("out", out, {at::kHalf});
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(0), "x1 ", x.sizes(), " and x2 ",
+            weight.sizes(), " have no product");
+  shape(out, {x.size(0), weight.size(1)});
+  SIM_CHECK(x.size(0) > 64 || (deq_offset.defined() && deq_scale.defined()), "deqOffset and deqScale are null for ",
+            x.size(0), " rows; up to 64 need them");
+}
+
+void matrix_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
+                      const at::Tensor& deq_scale, const at::Tensor& offset, const at::Tensor& scale,
+                      const at::Tensor& bias, const at::Tensor& out) {
+  const bool few = x.size(0) <= 64;
+  auto numbers = weight.to(at::kFloat);
+  auto row = [](const at::Tensor& values) { return values.to(at::kFloat).reshape({1, -1}); };
+  if (const at::Tensor& added = few ? deq_offset : offset; added.defined()) numbers = numbers.add(row(added));
+  if (const at::Tensor& factor = few ? deq_scale : scale; factor.defined())
+    numbers = numbers.mul(row(few ? scale_of(factor) : factor));
+  auto value = at::matmul(x.to(at::kFloat), numbers);
+  write(out, (bias.defined() ? value.add(bias) : value).to(out.scalar_type()));
+}
+
 at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                            const at::Tensor& scale) {
   auto value = integer_product(x, weight).to(at::kFloat).mul(wide(row_scale).unsqueeze(-1));

@@ -82,20 +82,19 @@ at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::
 }
 
 void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
-                         bool sum_too, bool divide, const at::Tensor& scale1, const at::Tensor& scale2,
-                         const at::Tensor& out) {
+                         bool divide, const at::Tensor& scale1, const at::Tensor& scale2, const at::Tensor& out) {
   like(b, a), like(out, a), over_the_last(a, gamma);
-  SIM_CHECK(mode == "static" && !sum_too && !divide, "quantMode ", mode, ", additionalOutput ", sum_too, ", divMode ",
-            divide, "; allowed: static, false, false");
+  SIM_CHECK(mode == "static" && !divide, "quantMode ", mode, ", divMode ", divide, "; allowed: static, false");
   SIM_CHECK(scale1.defined() && scale1.numel() == 1, "scales1 has one element");
   SIM_CHECK(!scale2.defined(), "scales2 has to be null");
 }
 
 void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
                           const at::Tensor& bias, const at::Tensor& scale, const at::Tensor& zero, double eps,
-                          const at::Tensor& out, const at::Tensor& normal) {
+                          const at::Tensor& out, const at::Tensor& normal, const at::Tensor& total) {
   auto sum = wide(a).add(wide(b));
   if (bias.defined()) sum = sum.add(wide(bias));
+  write_asked(total, sum);
   auto value = layer_normal(sum, gamma, beta, eps);
   write_asked(normal, value);
   write_quantized(out, steps_of(value, scale, zero, false));

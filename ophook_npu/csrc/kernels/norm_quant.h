@@ -25,11 +25,10 @@ void over_the_last(const at::Tensor& x, const at::Tensor& gamma);
 void static_mode(int64_t mode);
 at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::Tensor& zero, bool divide);
 void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
-                         bool sum_too, bool divide, const at::Tensor& scale1, const at::Tensor& scale2,
-                         const at::Tensor& out);
+                         bool divide, const at::Tensor& scale1, const at::Tensor& scale2, const at::Tensor& out);
 void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
                           const at::Tensor& bias, const at::Tensor& scale, const at::Tensor& zero, double eps,
-                          const at::Tensor& out, const at::Tensor& normal);
+                          const at::Tensor& out, const at::Tensor& normal, const at::Tensor& total);
 void group_norm_silu(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
                      double eps, bool silu, const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd);
 void group_norm_silu_quant(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta,

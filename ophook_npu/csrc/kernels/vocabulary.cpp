@@ -29,8 +29,6 @@ void indices(int64_t first, int64_t last, const at::Tensor& weight) {
             " for a slice of ", weight.size(0));
 }
 
-void absent(const at::Tensor& tensor) { SIM_CHECK(!tensor.defined(), "input and weight must be absent"); }
-
 void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax) {
   SIM_CHECK(softmax.defined() || (max.defined() && sum.defined()),
             "either softmax, or logits_max and sum_exp_logits, must be there");

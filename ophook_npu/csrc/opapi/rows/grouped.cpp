@@ -39,9 +39,14 @@ ACLNN(FFNV2,
 ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
-      quantized_matmul_like(x, weight, x_offset, out_scale),
-      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
-                       bias, out))
+      (quantized_matmul_like(x, weight, x_offset, out_scale),
+       by_blocks(x, row_scale) ? blocks_like(turned(x, transpose_x), turned(weight, transpose_weight), row_scale,
+                                             turned(scale, transpose_weight))
+                               : void()),
+      by_blocks(x, row_scale) ? product_by_blocks(turned(x, transpose_x), turned(weight, transpose_weight), row_scale,
+                                                  turned(scale, transpose_weight), bias, out)
+                              : quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale,
+                                                 scale, offset, out_offset, bias, out))
 ACLNN(QuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
@@ -80,6 +85,12 @@ ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose
       of_dtype("out", out, {at::kChar});
       SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam"),
       quantized_result(turned(x, transpose_x), turned(weight, transpose_weight), scale, bias, out))
+ACLNN(WeightQuantBatchMatmul,
+      (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, bool,
+       transpose_x, bool, transpose_weight, float, antiquant_scale, float, antiquant_offset, Out, out),
+      matrix_quantized_like(turned(x, transpose_x), turned(weight, transpose_weight), deq_offset, deq_scale, out),
+      matrix_quantized(turned(x, transpose_x), turned(weight, transpose_weight), deq_offset, deq_scale, offset, scale,
+                       bias, out))
 ACLNN(WeightQuantBatchMatmulV2,
       (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
        out),

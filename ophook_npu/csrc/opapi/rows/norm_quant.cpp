@@ -29,11 +29,12 @@ ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
       (like(out, self), over_the_last(self, gamma), static_mode(mode), of_dtype("res", out, {at::kChar})),
       write_quantized(out, steps_of(layer_normal(self, gamma, beta, eps), scale, zero, true)))
+// Its page allows additionalOutput false, CANN's own program for it asks for the sum.
 ACLNN(AddLayerNormQuantV2,
       (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,
        eps, bool, sum_too, bool, divide, Out, out1, Out, out2, Out, sum, Out, normal, Out, out_scale1, Out, out_scale2),
-      add_layer_norm_like(a, b, gamma, mode, sum_too, divide, scale1, scale2, out1),
-      add_layer_norm_quant(a, b, gamma, beta, bias, scale1, zero1, eps, out1, normal))
+      add_layer_norm_like(a, b, gamma, mode, divide, scale1, scale2, out1),
+      add_layer_norm_quant(a, b, gamma, beta, bias, scale1, zero1, eps, out1, normal, sum_too ? sum : at::Tensor()))
 ACLNN(RmsNormDynamicQuant,
       (In, self, In, gamma, In, smoothing, In, beta, double, eps, int64_t, dtype, Out, out, Out, out_scale),
       (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar})),

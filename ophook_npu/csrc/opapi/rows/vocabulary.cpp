@@ -12,9 +12,10 @@ ACLNN(FusedLinearOnlineMaxSum,
        Out, maskedTarget, Out, logits),
       (multiplies(input, weight), same_dtype({target, maskedTarget}), indices(first, last, weight)),
       max_sum(input, weight, target, first, last, max, sum, predicted, mask, maskedTarget, logits))
+// Its page takes no input and weight, CANN's own program hands them over; the formula has no use for them.
 ACLNN(FusedCrossEntropyLossWithMaxSum,
       (In, max, In, sum, In, predicted, float, smoothing, In, input, In, weight, In, logits, Out, loss, Out, softmax),
-      (no_smoothing(smoothing), like(loss, max), like(sum, max), like(predicted, max), absent(input), absent(weight)),
+      (no_smoothing(smoothing), like(loss, max), like(sum, max), like(predicted, max)),
       (write(loss, cross_entropy(sum, predicted)),
        logits.defined() ? write_asked(softmax, probabilities(logits, max, sum)) : void()))
 ACLNN(FusedLinearCrossEntropyLossGrad,
