@@ -111,6 +111,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
         ),
         Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
+        Library("libascend_hal.so", every("hal"), exported, (core,), here),
         Library(
             "libopapi.so",
             every("kernels", "opapi", "opapi/rows", "ge/rows"),

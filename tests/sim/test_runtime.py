@@ -232,3 +232,14 @@ print(getattr(library, "_Z23OpApiGetTaskQueueEnablev")())
 """
     result = run_sim(code, TASK_QUEUE_ENABLE=mode)
     assert result.stdout == f"{mode}\n", result.stdout + result.stderr
+
+
+def test_the_driver_says_what_torch_npu_asks_it_for() -> None:
+    driver = ctypes.CDLL("libascend_hal.so")
+    version, count, value = ctypes.c_int32(), ctypes.c_uint32(), ctypes.c_int64(7)
+    assert driver.halGetAPIVersion(ctypes.byref(version)) == 0
+    assert 0 < version.value < 0x071905  # from there on torch_npu's profiler would read the device's counter
+    assert driver.drvGetDevNum(ctypes.byref(count)) == 0 and count.value == torch.npu.device_count()
+    assert driver.halGetDeviceInfo(0, 0, 24, ctypes.byref(value)) == 0xFFFE and value.value == 7
+    assert driver.drvGetDevNum(None) == driver.halGetAPIVersion(None) == 3
+    assert torch.npu._raw_device_count_ascend_hal() == torch.npu.device_count()
