@@ -29,7 +29,8 @@ class _Interpreted:
     """``kernel[grid](…)``; Triton is imported when the kernel is called, not by each process that loads the plugin."""
 
     def __init__(self, module: ModuleType, kernel: FunctionType) -> None:
-        self._module, self._kernel, self._jit = module, kernel, None
+        self._module, self._kernel = module, kernel
+        self._jit: Any = None
 
     def __getitem__(self, grid: Any) -> Any:
         if self._jit is None:

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Run vLLM with vllm-ascend over the simulated Ascend (or the NPU): a tiny Llama and a tiny Qwen2 with random weights, eager
+# and with captured graphs, on one device and on two; tokens are compared with transformers' on the CPU. Prints a table.
+# usage: scripts/vllm_ascend.sh [OPTION…]
+#   --work DIR     environment, models and logs; default build/vllm-ascend
+#   --device D     auto (the default), sim or npu
+#   --case TEXT    only cases with TEXT in their names, such as "llama, eager"
+#   --into PAGE    put the table between PAGE's markers (docs/vllm-ascend.md); not with --case
+#   --json FILE    write the rows for scripts/clients.sh --take
+#   --install-only make the environment and stop
+# The environment: versions that fit each other, vllm built for no device, vllm-ascend without compiled kernels. PyPI's
+# torch for x86-64 links CUDA's libraries, and 8 GB are needed; with PIP_EXTRA_INDEX_URL at PyTorch's index of CPU builds, 4.
+# Left out of what vllm-ascend asks for, since no case here uses it: torchaudio, arctic-inference, and triton-ascend 3.2.2,
+# which PyPI does not have (upstream Triton's interpreter takes its place, docs/triton.md).
+# Exit status: 0 all equal, 1 some not, 2 the environment could not be made.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/lib.sh
+source "$root/scripts/lib.sh"
+
+work="$root/build/vllm-ascend" options=() only="" into="" chosen=""
+while [ $# -gt 0 ]; do
+    case $1 in
+        -h | --help) sed -n '2,15s/^# //p' "$0"; exit 0 ;;
+        --install-only) only=1; shift ;;
+        --work | --device | --case | --into | --json)
+            [ $# -ge 2 ] || usage_error "$1 needs a value"
+            case $1 in
+                --work) work=$(absolute "$2") ;;
+                --into) into=1 options+=("$1" "$(absolute "$2")") ;;
+                --json) options+=("$1" "$(absolute "$2")") ;;
+                --case) chosen=1 options+=("$1" "$2") ;;
+                --device) options+=("$1" "$2") ;;
+            esac
+            shift 2 ;;
+        *) usage_error "unknown argument $1" ;;
+    esac
+done
+[ -z "$into" ] || [ -z "$chosen" ] || usage_error "--into wants all cases"
+
+python=${PYTHON:-python3.11}
+env="$work/env" complete="$work/env/ophook-complete"
+made_for=$(cat "$0" "$root/pyproject.toml" | cksum)
+pip() { "$env/bin/python" -m pip "$@"; }
+
+install() {
+    rm -rf "$env"
+    "$python" -m venv "$env"
+    export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 MAX_JOBS=${MAX_JOBS:-2}
+    printf '%s\n' torch==2.10.0 torchvision==0.25.0 triton==3.6.0 transformers==5.5.4 'numpy<2.3' 'setuptools<81' \
+        'fastapi<0.124.0' >"$work/constraints.txt"
+    pip install -U pip
+    pip install -c "$work/constraints.txt" torch torchvision triton
+    # What the two are built with, since both look at the torch that is installed here.
+    pip install -c "$work/constraints.txt" 'setuptools>=77' setuptools-scm setuptools-rust wheel packaging cmake ninja jinja2 \
+        attrs decorator pyyaml psutil pybind11 numpy scipy
+    VLLM_TARGET_DEVICE=empty pip install -c "$work/constraints.txt" --no-build-isolation --no-binary vllm vllm==0.23.0
+    SOC_VERSION=ascend910b1 COMPILE_CUSTOM_KERNELS=0 pip install --no-deps --no-build-isolation --no-binary vllm-ascend \
+        vllm-ascend==0.23.0.post1
+    pip install --no-deps torch-npu==2.10.0.post4
+    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest
+    pip install -c "$work/constraints.txt" --no-build-isolation -e "${root}[npu-needs]"
+    printf '%s\n' "$made_for" >"$complete"
+}
+
+mkdir -p "$work"
+if [ "$(head -n 1 "$complete" 2>/dev/null)" != "$made_for" ]; then
+    echo "making $env (log: $work/install.log)"
+    # Not `if install` or `install ||`: in a condition bash goes on after a command that failed.
+    (set -e; install) >"$work/install.log" 2>&1 &
+    wait "$!" || { tail -n 5 "$work/install.log" >&2; exit 2; }
+fi
+[ -z "$only" ] || exit 0
+exec "$env/bin/python" "$root/scripts/vllm_ascend/run.py" --env "$env" --work "$work" "${options[@]}"
