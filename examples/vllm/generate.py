@@ -1,6 +1,6 @@
 """Generate greedily with vLLM, as its users do: python generate.py FOLDER [ARGUMENTS OF LLM AS JSON]
 
-FOLDER holds a model, and tokens.json: {"prompts": [[token, …], …]}. The last line is the generated tokens, as JSON.
+FOLDER holds a model, and tokens.json: {"prompts": [[token, …], …]}. Prints the generated tokens as JSON.
 """
 
 import json
