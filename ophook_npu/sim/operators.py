@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ from ophook_npu.errors import OphookError
 
 
 def operators(root: Path) -> dict[str, list[str]]:
-    """Names by kind: ``aclnn`` (``aclnnAdd``, …) of libopapi and the vendor packages, ``graph`` (GE types, ``Add``, …).
+    """Names by kind: ``aclnn`` (``aclnnAdd``, …) of libopapi and the vendor packages, ``graph`` (GE types, ``Add``, …),
+    ``atb`` (``RopeParam``, …: what an operation is made from; ``AtbMLA``, …: functions) of libatb.
 
     The graph types also serve as aclop operators.
 
@@ -23,7 +25,10 @@ def operators(root: Path) -> dict[str, list[str]]:
     libraries = [root / "lib64" / "libopapi.so", *root.glob("opp/vendors/*/op_api/lib/libcust_opapi.so")]
     symbols = [name for library in libraries for name in _exported(library)]
     aclnn = sorted(name.removesuffix(suffix) for name in symbols if name.startswith("aclnn") and name.endswith(suffix))
-    return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so")}
+    boosted = _exported(root / "lib64" / "libatb.so")
+    made = {found[1] for name in boosted if (found := re.search(r"CreateOperationINS_5infer\d+(\w+Param)E", name))}
+    atb = sorted(made) + sorted(name.removesuffix(suffix) for name in boosted if name.endswith(suffix))
+    return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so"), "atb": atb}
 
 
 def _exported(library: Path) -> list[str]:

@@ -217,6 +217,18 @@ def test_a_captured_graph_runs_it_again():
         close(out, torch.cat([attend(query[i : i + 1], *pages.sequence(i)) for i in range(2)]))
 
 
+def test_captured_tasks_are_replaced(run_sim: Callable):
+    """In a process of its own: a replay that nobody lets go on waits for ever."""
+    result = run_sim((PROGRAMS / "task_groups.py").read_text(), timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "[7, 5] True",
+        "[2, 8] True",
+        "[6, 1] True",
+        "[simulated Ascend] aclmdlRICaptureTaskUpdateEnd: 0 tasks were launched; the group has 1",
+    ]
+
+
 def test_what_is_refused(run_sim: Callable):
     """In a process whose operators run at once: torch_npu's queue takes nothing after a failure."""
     result = run_sim((PROGRAMS / "atb_refusals.py").read_text(), TASK_QUEUE_ENABLE="0")

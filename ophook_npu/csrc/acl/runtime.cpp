@@ -281,7 +281,10 @@ aclError aclrtProcessReport(int32_t) {
 
 // ---- events ----
 aclError aclrtCreateEventWithFlag(aclrtEvent* out, uint32_t) { return sim_event_create(out); }
-aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t) { return sim_event_create(out); }
+aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t flags) {
+  constexpr uint32_t kExternal = 0x20;  // ACL_EVENT_EXTERNAL, which older headers do not have
+  return flags & kExternal ? sim_event_create_external(out) : sim_event_create(out);
+}
 aclError aclrtDestroyEvent(aclrtEvent event) { return sim_event_destroy(event); }
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) { return sim_event_record(event, stream); }
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) { return sim_event_reset(event, stream); }
@@ -309,6 +312,12 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
 // ---- captured models ----
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode) { return sim_capture_begin(stream); }
 aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) { return sim_capture_end(stream, model); }
+SIM_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) { return sim_group_begin(stream); }
+SIM_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, void** group) { return sim_group_end(stream, group); }
+SIM_API aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, void* group) {
+  return sim_update_begin(stream, group);
+}
+SIM_API aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) { return sim_update_end(stream); }
 aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* status, aclmdlRI* model) {
   int active = 0;
   void* handle = nullptr;

@@ -13,14 +13,26 @@ std::shared_ptr<Model> find(void* handle) { return Handles<Model>::all().find(ha
 struct ReplayTask final : Task {
   explicit ReplayTask(std::shared_ptr<Model> what) : Task("aclmdlRIExecuteAsync"), model(std::move(what)) {}
   int run() override {
-    for (const auto& task : model->tasks)
+    // A task may be replaced until its turn has come: a replay waits for that at an external event.
+    for (size_t i = 0;; ++i) {
+      std::shared_ptr<Task> task;
+      {
+        std::lock_guard lock(model->mutex);
+        if (i >= model->tasks.size()) return kOk;
+        task = model->tasks[i];
+      }
       if (int code = task->run()) return code;
-    return kOk;
+    }
   }
   std::shared_ptr<Model> model;
 };
 
 }  // namespace
+
+Model::~Model() {
+  for (const auto& group : groups) Handles<TaskGroup>::all().take(group.get());
+}
+
 }  // namespace sim
 
 using namespace sim;
@@ -106,4 +118,51 @@ const char* sim_model_task_name(void* handle, size_t index) {
   if (!model) return nullptr;
   std::lock_guard lock(model->mutex);
   return index < model->tasks.size() ? model->tasks[index]->name : nullptr;
+}
+
+int sim_group_begin(void* handle) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve("aclmdlRICaptureTaskGrpBegin", handle, &stream)) return code;
+  if (!stream->capturing())
+    return sim_fail(kStreamNotCaptured, "aclmdlRICaptureTaskGrpBegin: stream %d is not captured", stream->id);
+  if (!stream->begin_group())
+    return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpBegin: stream %d has begun a task group already", stream->id);
+  return kOk;
+}
+
+int sim_group_end(void* handle, void** group) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve("aclmdlRICaptureTaskGrpEnd", handle, &stream)) return code;
+  if (!group) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpEnd: no place for the group");
+  auto made = stream->end_group();
+  if (!made) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpEnd: stream %d began no task group", stream->id);
+  *group = Handles<TaskGroup>::all().add(std::move(made));
+  return kOk;
+}
+
+int sim_update_begin(void* handle, void* group) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve("aclmdlRICaptureTaskUpdateBegin", handle, &stream)) return code;
+  auto found = Handles<TaskGroup>::all().find(group);
+  if (!found) return sim_fail(kInvalidHandle, "aclmdlRICaptureTaskUpdateBegin: %p is not a task group", group);
+  if (!stream->begin_update(std::move(found)))
+    return sim_fail(kInvalidParam, "aclmdlRICaptureTaskUpdateBegin: stream %d is captured, or updates already",
+                    stream->id);
+  return kOk;
+}
+
+int sim_update_end(void* handle) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve("aclmdlRICaptureTaskUpdateEnd", handle, &stream)) return code;
+  auto [group, tasks] = stream->end_update();
+  if (!group) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskUpdateEnd: stream %d updates nothing", stream->id);
+  auto model = group->model.lock();
+  if (!model) return sim_fail(kInvalidHandle, "aclmdlRICaptureTaskUpdateEnd: the group's model was destroyed");
+  if (tasks.size() != group->positions.size())
+    return sim_fail(kInvalidParam, "aclmdlRICaptureTaskUpdateEnd: %zu tasks were launched; the group has %zu",
+                    tasks.size(), group->positions.size());
+  // The tasks that go are dropped when the lock is gone: that runs foreign code.
+  std::lock_guard lock(model->mutex);
+  for (size_t i = 0; i < tasks.size(); ++i) model->tasks[group->positions[i]].swap(tasks[i]);
+  return kOk;
 }

@@ -33,6 +33,28 @@ struct WaitTask final : Task {
   std::shared_ptr<Recording> recording;
 };
 
+// Of an external event: it is set, waited for and reset when the stream gets there, in every replay of a model.
+struct ExternalTask final : Task {
+  enum Kind { kSet, kWait, kReset };
+  ExternalTask(std::shared_ptr<Event> which, Kind what)
+      : Task(what == kWait  ? "event wait"
+             : what == kSet ? "event record"
+                            : "event reset"),
+        event(std::move(which)),
+        kind(what) {}
+  int run() override {
+    std::unique_lock lock(event->mutex);
+    if (kind == kWait) event->changed.wait(lock, [this] { return event->set; });
+    else event->set = kind == kSet;
+    lock.unlock();
+    if (kind == kSet) event->changed.notify_all();
+    return kOk;
+  }
+  bool runs_after_failure() const override { return kind != kWait; }
+  std::shared_ptr<Event> event;
+  const Kind kind;
+};
+
 }  // namespace
 
 void Recording::complete() {
@@ -74,6 +96,13 @@ int sim_event_create(void** out) {
   return kOk;
 }
 
+int sim_event_create_external(void** out) {
+  auto event = std::make_shared<Event>();
+  event->external = true;
+  *out = Handles<Event>::all().add(std::move(event));
+  return kOk;
+}
+
 int sim_event_destroy(void* handle) {
   return Handles<Event>::all().take(handle) ? int(kOk) : not_an_event("aclrtDestroyEvent", handle);
 }
@@ -83,8 +112,11 @@ int sim_event_record(void* handle, void* on) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtRecordEvent", handle, &event)) return code;
   if (int code = resolve("aclrtRecordEvent", on, &stream)) return code;
+  if (event->external)
+    if (int code = stream->launch(std::make_shared<ExternalTask>(event, ExternalTask::kSet))) return code;
   auto recording = std::make_shared<Recording>();
   std::shared_ptr<Model> model = stream->capturing();
+  if (event->external && model) return kOk;  // who waits for it waits for the replay, and joins no capture
   recording->captured = model != nullptr;
   {
     std::lock_guard lock(event->mutex);
@@ -99,6 +131,8 @@ int sim_event_wait(void* on, void* handle) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtStreamWaitEvent", handle, &event)) return code;
   if (int code = resolve("aclrtStreamWaitEvent", on, &stream)) return code;
+  if (event->external && stream->capturing())
+    return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kWait));
   std::shared_ptr<Recording> recording;
   std::shared_ptr<Model> model;
   {
@@ -153,9 +187,14 @@ int sim_event_query(void* handle, int* done) {
   return kOk;
 }
 
-int sim_event_reset(void* handle, void*) {
+int sim_event_reset(void* handle, void* on) {
   std::shared_ptr<Event> event;
   if (int code = resolve_event("aclrtResetEvent", handle, &event)) return code;
+  if (event->external) {
+    std::shared_ptr<Stream> stream;
+    if (int code = resolve("aclrtResetEvent", on, &stream)) return code;
+    return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kReset));
+  }
   std::lock_guard lock(event->mutex);
   event->newest = nullptr;
   event->model.reset();

@@ -108,6 +108,8 @@ SIM_API int sim_launch(void* stream, const char* name, sim_run run, void* argume
 
 // ---- events ----------------------------------------------------------------------------------------------------
 SIM_API int sim_event_create(void** out);
+// One that captured streams wait for and reset in every replay: it is recorded outside the model.
+SIM_API int sim_event_create_external(void** out);
 SIM_API int sim_event_destroy(void* event);
 SIM_API int sim_event_record(void* event, void* stream);
 SIM_API int sim_event_wait(void* stream, void* event);  // the stream waits for the newest recording
@@ -121,6 +123,12 @@ SIM_API int sim_event_elapsed(void* start, void* end, float* milliseconds);
 SIM_API int sim_capture_begin(void* stream);
 SIM_API int sim_capture_end(void* stream, void** model);
 SIM_API int sim_capture_info(void* stream, int* active, void** model);
+// The tasks launched on a captured stream between the first two can be replaced by those that are launched on another
+// stream between the last two, as many as they are.
+SIM_API int sim_group_begin(void* stream);
+SIM_API int sim_group_end(void* stream, void** group);
+SIM_API int sim_update_begin(void* stream, void* group);
+SIM_API int sim_update_end(void* stream);
 SIM_API int sim_model_execute(void* model, void* stream);
 SIM_API int sim_model_destroy(void* model);
 SIM_API int sim_model_id(void* model, uint32_t* id);

@@ -139,9 +139,14 @@ int Stream::launch(std::shared_ptr<Task> task) {
     if (capture_) {
       std::lock_guard model_lock(capture_->mutex);
       if (!capture_->ended) {
+        if (group_) group_->positions.push_back(capture_->tasks.size());
         capture_->tasks.push_back(std::move(task));
         return kOk;
       }
+    }
+    if (updating_) {
+      updates_.push_back(std::move(task));
+      return kOk;
     }
     // Its own tasks may still launch: what they launch is work that it has to finish.
     if (stop_ && !runs_here()) return sim_fail(kInvalidHandle, "%s: stream %d was destroyed", task->name, id);
@@ -151,6 +156,34 @@ int Stream::launch(std::shared_ptr<Task> task) {
   }
   if (wake) work_arrived_.notify_one();
   return synchronous() ? synchronize(-1) : int(kOk);
+}
+
+bool Stream::begin_group() {
+  std::lock_guard lock(mutex_);
+  if (!capture_ || group_) return false;
+  group_ = std::make_shared<TaskGroup>();
+  group_->model = capture_;
+  return true;
+}
+
+std::shared_ptr<TaskGroup> Stream::end_group() {
+  std::lock_guard lock(mutex_);
+  if (!capture_ || !group_) return nullptr;
+  std::lock_guard model_lock(capture_->mutex);
+  capture_->groups.push_back(group_);
+  return std::move(group_);
+}
+
+bool Stream::begin_update(std::shared_ptr<TaskGroup> group) {
+  std::lock_guard lock(mutex_);
+  if (capture_ || updating_) return false;
+  updating_ = std::move(group);
+  return true;
+}
+
+std::pair<std::shared_ptr<TaskGroup>, std::vector<std::shared_ptr<Task>>> Stream::end_update() {
+  std::lock_guard lock(mutex_);
+  return {std::move(updating_), std::move(updates_)};
 }
 
 int Stream::synchronize(int64_t timeout_ms) {

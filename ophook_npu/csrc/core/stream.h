@@ -41,12 +41,23 @@ struct Recording {
 
 struct Stream;
 
+struct Model;
+
+// Tasks of a model that can be replaced by others after the capture: those that one stream launched meanwhile.
+struct TaskGroup {
+  std::weak_ptr<Model> model;
+  std::vector<size_t> positions;  // among the model's tasks
+};
+
 // Where both are locked, a stream's mutex is locked before its model's.
 struct Model {
+  ~Model();
+
   uint32_t id = 0;
   const Stream* origin = nullptr;  // compared, never followed
   std::mutex mutex;
-  std::vector<std::shared_ptr<Task>> tasks;    // in capture order, which is an order of execution; fixed once it ended
+  std::vector<std::shared_ptr<Task>> tasks;  // in capture order, which is an order of execution
+  std::vector<std::shared_ptr<TaskGroup>> groups;
   std::vector<std::weak_ptr<Stream>> members;  // the origin first, then those that joined by waiting on an event
   std::atomic<bool> ended{false};              // written with the mutex held
 };
@@ -68,6 +79,15 @@ struct Stream : std::enable_shared_from_this<Stream> {
   bool join(const std::shared_ptr<Model>& model);
   void leave(const std::shared_ptr<Model>& model);
 
+  // Between these two, what is launched while the stream is captured belongs to the group as well; false if it is not
+  // captured or there is a group already. Null where there is none.
+  bool begin_group();
+  std::shared_ptr<TaskGroup> end_group();
+  // Between these two, what is launched is kept and not run; false if the stream is captured or updates already.
+  bool begin_update(std::shared_ptr<TaskGroup> group);
+  // The group and what was launched; a null group where nothing was begun.
+  std::pair<std::shared_ptr<TaskGroup>, std::vector<std::shared_ptr<Task>>> end_update();
+
   const int device;
   const int32_t id;
   std::atomic<bool> stop_on_failure{false};
@@ -85,6 +105,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   int failure_ = 0;  // the first since the last synchronization
   std::string failure_text_;
   std::shared_ptr<Model> capture_;
+  std::shared_ptr<TaskGroup> group_, updating_;
+  std::vector<std::shared_ptr<Task>> updates_;
   std::thread thread_;
 };
 
@@ -92,6 +114,11 @@ struct Event {
   std::mutex mutex;
   std::shared_ptr<Recording> newest;  // null: never recorded, counts as complete
   std::weak_ptr<Model> model;         // the capture that the newest recording belongs to
+
+  // One that is waited for, and reset, from inside a model: every replay waits anew for a recording outside.
+  bool external = false;
+  bool set = false;
+  std::condition_variable changed;
 };
 
 // The stream behind a handle (NULL: the current device's default stream), or a failure naming `caller`.

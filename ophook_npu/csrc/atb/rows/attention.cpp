@@ -93,6 +93,18 @@ static void lengths_fit(Ints counts, const char* name, int64_t tokens) {
             " tokens");
 }
 
+// The same where a page may be (rows, heads * depth), and the query has its heads in one dimension or two.
+static void paged_prefix(Arguments& a, int64_t key_heads) {
+  for (size_t i : {1, 2})
+    ATB_CHECK(a.rank(i) == 3 || a.rank(i) == 4, ERROR_INVALID_TENSOR_DIM_NUM, "input ", i, " has ", a.rank(i),
+              " dimensions; allowed: 3 or 4");
+  ATB_CHECK(a.rank(0) == 2 || a.rank(0) == 3, ERROR_INVALID_TENSOR_DIM_NUM, "query has ", a.rank(0),
+            " dimensions; allowed: 2 or 3");
+  for (size_t i : {1, 2})
+    ATB_CHECK(a.rank(i) == 4 ? a.size(i, 2) == key_heads : a.size(i, 2) % key_heads == 0, ERROR_INVALID_TENSOR_DIM,
+              "input ", i, " has no ", key_heads, " heads");
+}
+
 // No sequence is longer than its pages.
 static void pages_fit(Arguments& a, Ints keys, size_t pages) {
   ATB_CHECK(a.rank(pages) == 2 && a.size(pages, 0) >= int64_t(keys->values.size()), ERROR_INVALID_TENSOR_DIM,
@@ -252,7 +264,7 @@ struct SelfAttentionRules {
     ATB_CHECK(queries->values.size() == keys->values.size(), ERROR_INVALID_TENSOR_DIM, queries->values.size(),
               " lengths of queries, ", keys->values.size(), " of keys");
     if (prefix) {
-      paged(a, key_heads, true);
+      paged_prefix(a, key_heads);
       pages_fit(a, keys, 3);
     } else {
       for (size_t i : {0, 1, 2})
