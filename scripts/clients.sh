@@ -4,7 +4,7 @@
 # usage: scripts/clients.sh [OPTION…] NAME…     or --all, or --list
 #   --list         the names, and what each is
 #   --all          every project
-#   --case TEXT    only the cases whose name has TEXT in it; such a run cannot go into a page
+#   --case TEXT    only the cases whose name has TEXT in it; the others keep what WORK has of an earlier run, as recorded
 #   --take FILE    a result that another script wrote: {"project", "versions": […], "rows": [{"ran", "equal", "stops"}]}
 #   --into PAGE    put the rows between PAGE's markers, where nothing got worse; rows of other projects stay
 #   --device D     auto (the default), sim or npu

@@ -38,6 +38,9 @@ PROGRAMS = HERE.parents[1] / "examples" / "clients"
 _KEYS = {"name", "ran", "command", "cpu", "devices", "within", "says", "stops", "cause", "limit", "note"}
 
 
+_OWN = "its own checks pass"
+
+
 @dataclass
 class Case:
     name: str
@@ -55,6 +58,16 @@ class Case:
     @property
     def compared(self) -> bool:
         return self.within is not None
+
+    @property
+    def bound(self) -> str:
+        return f"within {self.within:.0e}".replace("e-0", "e-")
+
+    def earlier(self, rows: list[dict[str, str]]) -> dict[str, str] | None:
+        """What an earlier run gave, where it was what is recorded now."""
+        equal = f"yes, {self.bound}" if self.compared else "–" if self.stops else _OWN
+        wanted = {"ran": self.ran, "equal": equal, "stops": self.cause or self.note or "–"}
+        return wanted if wanted in rows else None
 
 
 def cases(file: Path) -> tuple[dict[str, Any], list[Case]]:
@@ -112,7 +125,6 @@ class Outcome:
 
 def judge(case: Case, status: int | None, output: str, got: Any, wanted: Any) -> Outcome:
     """What a case's run means. ``wanted`` is the CPU's, None where there is nothing to compare."""
-    bound = f"within {case.within:.0e}".replace("e-0", "e-") if case.within is not None else ""
     row = {"ran": case.ran, "equal": "–", "stops": case.note or "–"}
     if case.stops:
         row["stops"] = case.cause
@@ -128,15 +140,16 @@ def judge(case: Case, status: int | None, output: str, got: Any, wanted: Any) ->
             return Outcome(row, worse=f"no {case.says!r} in its output")
         row["ran"] = case.ran.format(*found.groups())
     if not case.compared:
-        row["equal"] = "its own checks pass"
+        row["equal"] = _OWN
         return Outcome(row)
     if not got or not wanted:
         return Outcome(row, worse="it gave no results to compare")
     far, where = difference(got, wanted)
-    row["equal"] = f"yes, {bound}"
     measured = f"{far:.1e} at {where}" if far else "to the last digit"
     assert case.within is not None
-    return Outcome(row, worse="" if far <= case.within else f"differs by {measured}, not {bound}", measured=measured)
+    good = far <= case.within
+    row["equal"] = f"yes, {case.bound}" if good else f"no, not {case.bound}"
+    return Outcome(row, worse="" if good else f"differs by {measured}, not {case.bound}", measured=measured)
 
 
 def _load(file: Path) -> Any:
@@ -187,8 +200,14 @@ def run_project(name: str, arguments: argparse.Namespace, view: Path) -> tuple[d
     result: dict[str, Any] = {"project": told["project"], "rows": []}
     result["versions"] = env.versions(venv, [*told.get("shown", shown), "torch", "torch_npu"])
     bad = 0
+    kept = arguments.work / f"{name}.json"
+    before = table.read(kept)["rows"] if arguments.case and kept.is_file() else []
     for case in found:
         if arguments.case and arguments.case not in case.name:
+            row = case.earlier(before)
+            bad |= row is None
+            print(f"{name} {case.name}: {'as an earlier run found' if row else 'not run yet'}")
+            result["rows"] += [row] if row else []
             continue
         outcome = run_case(case, venv, arguments.work, view, arguments.device, sources)
         result["rows"].append(outcome.row)
@@ -212,8 +231,6 @@ def main() -> int:
     parser.add_argument("--throw-away", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    if arguments.into and arguments.case:
-        parser.error("--into wants whole projects, and --case leaves some of them out")
     try:
         results = [table.read(file) for file in arguments.take]
         status = 0

@@ -109,10 +109,21 @@ def test_what_a_run_means(script: ModuleType) -> None:
     assert "7" not in script.judge(case, 0, "", [1.0], [1.0]).row["ran"] and script.judge(case, 0, "", [1], [1]).worse
     assert script.judge(case, 1, "7 passed", [1.0], [1.0]).worse == "exit status 1"
     assert script.judge(case, None, "", None, None).worse == "no end in time"
+    assert script.judge(case, 0, "7 passed", [1.1], [1.0]).row["equal"] == "no, not within 1e-2"
     stopping = script.Case("a", "a", "c", stops="not there", cause="theirs")
     assert script.judge(stopping, 1, "it is not there", None, None).row["stops"] == "theirs"
     assert script.judge(stopping, 1, "something else", None, None).worse
     assert script.judge(stopping, 0, "", None, None).better and not script.judge(stopping, 0, "", None, None).worse
+
+
+def test_a_case_that_is_not_run_again_keeps_only_what_is_recorded_now(script: ModuleType) -> None:
+    case = script.Case("a", "a", "c", within=1e-2)
+    rows = [script.judge(case, 0, "", [1.0], [1.0]).row]
+    assert case.earlier(rows) == rows[0] and case.earlier([]) is None
+    assert script.Case("a", "a", "c", within=1e-3).earlier(rows) is None
+    assert case.earlier([script.judge(case, 0, "", [2.0], [1.0]).row]) is None
+    stopping = script.Case("a", "a", "c", stops="x", cause="theirs")
+    assert stopping.earlier([script.judge(stopping, 1, "x", None, None).row]) and not stopping.earlier(rows)
 
 
 def test_a_program_that_does_not_end_is_ended(script: ModuleType, tmp_path: Path) -> None:
