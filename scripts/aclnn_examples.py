@@ -5,8 +5,9 @@ usage: scripts/aclnn_examples.py TREE… [--product Ascend910B] [--match WORD] [
 
 Each TREE is a checkout of one of CANN's repositories of operators; those of its `examples/**/test_aclnn_*.cpp` are run
 that are for the product: those of another are in a folder `arch35`, or call a function whose page says that the product
-has it not. Nothing of them is kept. A program counts if it compiles, links and ends with 0; what its results are worth,
-only its own checks say.
+has it not. Files without a `main`, and those of operator projects (`examples/NAME/examples`), whose operator has to be
+built and installed first, are left out and named. Nothing of them is kept. A program counts if it compiles, links and
+ends with 0; what its results are worth, only its own checks say.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ophook_npu.sim import rules
 
 SOCS = {"Ascend910B": "Ascend910B4", "Ascend910_93": "Ascend910_9392", "Ascend950": "Ascend950PR_9589"}
 _FIRST_PHASE = re.compile(r"\b(acl(?:nn)?[A-Z]\w*)GetWorkspaceSize\s*\(")
+_MAIN = re.compile(r"\bmain\s*\(")
 _LIBRARIES = ("-lopapi_nn", "-lopapi_math", "-lopapi_transformer", "-lhccl", "-lascendcl", "-lnnopbase", "-lpthread")
 
 
@@ -39,15 +41,20 @@ class Outcome:
     detail: str = ""
 
 
-def programs(tree: Path, product: str) -> Iterator[Path]:
-    """The example programs that are for the product."""
+def programs(tree: Path, product: str, left_out: list[Path]) -> Iterator[Path]:
+    """The example programs that are for the product; to `left_out` go those that no toolkit could run."""
     table = rules.table()
     for path in sorted(tree.rglob("test_aclnn_*.cpp")):
         below = path.relative_to(tree).parts
         if "examples" not in below or "experimental" in below or ("arch35" in below) != (product == "Ascend950"):
             continue
-        called = set(_FIRST_PHASE.findall(path.read_text(errors="replace")))
-        if not any(name in table and product in table[name].absent for name in called):
+        text = path.read_text(errors="replace")
+        called = set(_FIRST_PHASE.findall(text))
+        if any(name in table and product in table[name].absent for name in called):
+            continue
+        if below.count("examples") > 1 or not _MAIN.search(text):
+            left_out.append(path)
+        else:
             yield path
 
 
@@ -133,7 +140,9 @@ def main() -> None:
     parser.add_argument("--timeout", type=int, default=120, help="seconds for a program")
     options = parser.parse_args()
 
-    chosen = [path for tree in options.trees for path in programs(tree, options.product) if options.match in path.name]
+    left_out: list[Path] = []
+    found = [path for tree in options.trees for path in programs(tree, options.product, left_out)]
+    chosen = [path for path in found if options.match in path.name]
     if options.limit:
         chosen = chosen[:: max(1, len(chosen) // options.limit)]
     root = sim.build()
@@ -144,6 +153,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         header = precompiled(root, Path(folder))
         report(list(pool.map(lambda path: compile_and_run(path, root, header, environment, options.timeout), chosen)))
+    for path in left_out:
+        print(f"left out: {path}")
 
 
 if __name__ == "__main__":
