@@ -211,6 +211,7 @@ def differences(section: str, rows: dict[str, Row], product: str) -> None:
                 r"当|如果|若|时|场景|转换|一致|cubeMathType|[=＝]|仅支持该产品", sentence
             ):
                 continue
+            sentence = re.split(r"[，,]且与", sentence)[0]  # what follows compares with another parameter
             named = [
                 name for name in rows if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", sentence)
             ]
