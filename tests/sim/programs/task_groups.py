@@ -1,4 +1,4 @@
-"""A captured operator whose lengths are read on the host gets new ones before each replay."""
+"""A captured operator whose lengths are read on the host gets new ones for each replay."""
 
 import torch
 import torch_npu
@@ -31,9 +31,12 @@ def update(lengths):
         event.record(updates)
 
 
-for lengths in ([7, 5], [2, 8], [6, 1]):
-    update(lengths)
+for lengths, late in (([7, 5], False), ([2, 8], True), ([6, 1], True)):
+    if not late:
+        update(lengths)
     graph.replay()
+    if late:  # the replay is under way, and waits
+        update(lengths)
     torch.npu.synchronize()
     attend(lengths, eager)
     print(lengths, bool((captured == eager).all()))
