@@ -59,7 +59,7 @@ install() {
     SOC_VERSION=ascend910b1 COMPILE_CUSTOM_KERNELS=0 pip install --no-deps --no-build-isolation --no-binary vllm-ascend \
         vllm-ascend==0.23.0.post1
     pip install --no-deps torch-npu==2.10.0.post4
-    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest
+    pip install -c "$work/constraints.txt" numba msgpack pandas quart pytest pytest-xdist
     pip install -c "$work/constraints.txt" --no-build-isolation -e "${root}[npu-needs]"
     printf '%s\n' "$made_for" >"$complete"
 }
