@@ -362,6 +362,16 @@ def test_numbers_of_4_bits_in_tiles() -> None:
     tiled.close()
 
 
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float16, 5e-3), (torch.float32, 1e-4)])
+def test_qr_of_half_numbers(dtype: torch.dtype, tolerance: float) -> None:
+    x = real(5, 3, dtype=dtype)
+    q, r = torch.zeros(5, 3, dtype=dtype), torch.zeros(3, 3, dtype=dtype)
+    aclnn("aclnnLinalgQr", x, 0, q, r)
+    close(q.double() @ r.double(), x, tolerance)
+    close(q.double().T @ q.double(), torch.eye(3), tolerance)
+    assert not r.tril(-1).any()
+
+
 def test_a_row_of_4_bits_that_ends_within_a_word_is_refused_by_name() -> None:
     odd = Int4(3, 6)
     with pytest.raises(Refused, match=r"a tensor of INT4 \[3, 6\].* is not simulated"):

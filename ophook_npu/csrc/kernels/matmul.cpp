@@ -31,7 +31,7 @@ at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::
 
 Qr qr(const at::Tensor& x, int64_t mode) {
   static constexpr const char* kModes[] = {"reduced", "complete", "r"};
-  auto [q, r] = at::linalg_qr(x, kModes[mode]);
+  auto [q, r] = at::linalg_qr(wide(x), kModes[mode]);
   return {mode == 2 ? at::Tensor() : q, r};
 }
 
