@@ -41,6 +41,7 @@ CASES = [
         ("eager", EAGER, "", 1),
         ("eager", EAGER, "", 2),
         ("captured graphs", GRAPHS, ASKED, 1),
+        ("captured graphs", GRAPHS, ASKED, 2),
     )
     for kind in ("Llama", "Qwen2")
 ]
