@@ -55,7 +55,8 @@ install() {
     # What the two are built with, since both look at the torch that is installed here.
     pip install -c "$work/constraints.txt" 'setuptools>=77' setuptools-scm setuptools-rust wheel packaging cmake ninja jinja2 \
         attrs decorator pyyaml psutil pybind11 numpy scipy
-    VLLM_TARGET_DEVICE=empty pip install -c "$work/constraints.txt" --no-build-isolation --no-binary vllm vllm==0.23.0
+    # Built for no device it calls itself 0.23.0+empty, which pip does not take for 0.23.0.
+    VLLM_VERSION_OVERRIDE=0.23.0 VLLM_TARGET_DEVICE=empty pip install -c "$work/constraints.txt" --no-build-isolation --no-binary vllm vllm==0.23.0
     SOC_VERSION=ascend910b1 COMPILE_CUSTOM_KERNELS=0 pip install --no-deps --no-build-isolation --no-binary vllm-ascend \
         vllm-ascend==0.23.0.post1
     pip install --no-deps torch-npu==2.10.0.post4
