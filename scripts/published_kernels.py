@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import marked
 from published import arrays, caches, lora
 from published.case import SGL, VLLM, Case
 
@@ -131,10 +132,11 @@ def main() -> int:
 
 def write(path: Path, rows: list[str]) -> None:
     head = ["| repository | source | kernel | run | result | findings |", "|---|---|---|---|---|---|"]
-    begin, end = "<!-- published -->\n", "<!-- end of published -->"
-    before, rest = path.read_text().split(begin)
-    commits = "\n".join(f"- {name} at `{commit}`" for name, commit in COMMITS.items())
-    path.write_text(before + begin + commits + "\n\n" + "\n".join([*head, *rows]) + "\n" + end + rest.split(end)[1])
+    commits = [f"- {name} at `{commit}`" for name, commit in COMMITS.items()]
+    try:
+        marked.replace(path, "<!-- published -->", "<!-- end of published -->", "\n".join([*commits, "", *head, *rows]))
+    except marked.NoMarks as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

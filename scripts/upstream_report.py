@@ -11,6 +11,8 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import marked
+
 # What a failure's text says, and what that means. The first that matches counts. The text behind the last bar of a
 # meaning is what is counted where the pattern has no group.
 REASONS = [
@@ -111,10 +113,10 @@ def table(folder: Path) -> str:
 def put_into(page: Path, folder: Path, text: str) -> None:
     """Replace what stands between `<!-- NAME -->` and `<!-- end -->`, NAME being what the folder of tests is called."""
     name = next(folder.glob("test_*.*")).name.split(".")[0]
-    before, marker, rest = page.read_text().partition(f"<!-- {name} -->\n")
-    if not marker:
-        sys.exit(f"{page} has no line <!-- {name} -->")
-    page.write_text(before + marker + text + "\n" + rest[rest.index("<!-- end -->") :])
+    try:
+        marked.replace(page, f"<!-- {name} -->", "<!-- end -->", text)
+    except marked.NoMarks as error:
+        sys.exit(str(error))
 
 
 def main(folder: str, into: str = "", page: str = "") -> None:

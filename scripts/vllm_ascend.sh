@@ -66,7 +66,7 @@ install() {
 }
 
 mkdir -p "$work"
-if [ "$(head -n 1 "$complete" 2>/dev/null)" != "$made_for" ]; then
+if [ ! -f "$complete" ] || [ "$(<"$complete")" != "$made_for" ]; then
     echo "making $env (log: $work/install.log)"
     # Not `if install` or `install ||`: in a condition bash goes on after a command that failed.
     (set -e; install) >"$work/install.log" 2>&1 &

@@ -6,10 +6,14 @@ A result is what one project gave: {"project": str, "versions": [str], "rows": [
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- clients -->\n", "<!-- end of clients -->"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import marked
+
+BEGIN, END = "<!-- clients -->", "<!-- end of clients -->"
 HEAD = ["| project | ran | equal to the CPU | stops, and whose limit it is |", "|---|---|---|---|"]
 _CELLS = ("ran", "equal", "stops")
 
@@ -78,12 +82,7 @@ def put_into(page: Path, results: list[dict[str, Any]]) -> None:
         Unusable: the page or its markers are not there.
     """
     try:
-        text = page.read_text(encoding="utf-8")
-    except OSError as error:
+        _, old, _ = marked.between(page, BEGIN, END)
+        marked.replace(page, BEGIN, END, "\n".join([*HEAD, *merged(old.splitlines(), results)]))
+    except marked.NoMarks as error:
         raise Unusable(str(error)) from None
-    before, begin, rest = text.partition(BEGIN)
-    inside, end, after = rest.partition(END)
-    if not begin or not end:
-        raise Unusable(f"{page} has no line {BEGIN.strip()} with {END} after it")
-    table = "\n".join([*HEAD, *merged(inside.splitlines(), results)])
-    page.write_text(f"{before}{BEGIN}{table}\n{END}{after}", encoding="utf-8")

@@ -14,6 +14,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import marked
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 VERSIONS = ("vllm", "vllm-ascend", "torch", "torch-npu", "transformers", "triton")
@@ -122,10 +125,10 @@ def versions(environment: Path) -> list[str]:
 
 def put_into(page: Path, what: str, text: str) -> None:
     """Put text between the page's lines `<!-- WHAT -->` and `<!-- end of WHAT -->`."""
-    whole, start, end = page.read_text(), f"<!-- {what} -->\n", f"<!-- end of {what} -->"
-    if whole.count(start) != 1 or whole.count(end) != 1:
-        raise SystemExit(f"{page}: {start.strip()} and {end} have to be there once")
-    page.write_text(f"{whole.split(start)[0]}{start}{text}\n{end}{whole.split(end)[1]}")
+    try:
+        marked.replace(page, f"<!-- {what} -->", f"<!-- end of {what} -->", text)
+    except marked.NoMarks as error:
+        raise SystemExit(str(error)) from None
 
 
 def main() -> int:
