@@ -39,7 +39,8 @@ if "RANK" in os.environ:
     dist.destroy_process_group()
 loss = torch.nn.Linear(4, 1).npu()(torch.ones(2, 4).npu()).sum()
 loss.backward()
-print("trained", torch.npu.get_device_name(), *sys.argv[1:])
+# One write: torchrun starts its ranks with -u, where print() writes each word by itself and two ranks' words mix.
+sys.stdout.write(" ".join(["trained", torch.npu.get_device_name(), *sys.argv[1:]]) + "\\n")
 """,
     "tests/test_program.py": "import torch\n\ndef test_npu(): assert (torch.ones(2).npu() + 1).tolist() == [2, 2]\n",
 }
