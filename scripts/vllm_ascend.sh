@@ -9,7 +9,7 @@
 #   --json FILE    write the rows for scripts/clients.sh --take
 #   --install-only make the environment and stop
 # The environment: versions that fit each other, vllm built for no device, vllm-ascend without compiled kernels. PyPI's
-# torch for x86-64 links CUDA's libraries, and 8 GB are needed; with PIP_EXTRA_INDEX_URL at PyTorch's index of CPU builds, 4.
+# torch for x86-64 links CUDA's libraries; 8.4 GB in all.
 # Left out of what vllm-ascend asks for, since no case here uses it: torchaudio, arctic-inference, and triton-ascend 3.2.2,
 # which PyPI does not have (upstream Triton's interpreter takes its place, docs/triton.md).
 # Exit status: 0 all equal, 1 some not, 2 the environment could not be made.

@@ -97,7 +97,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libascendcl.so",
             (
-                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "operator_description"),
+                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "values"),
+                *sources("acl", "operator_description"),
                 *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,

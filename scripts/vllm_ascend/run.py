@@ -26,7 +26,7 @@ GRAPHS = {
     "enforce_eager": False,
     "compilation_config": {"cudagraph_mode": "PIECEWISE", "cudagraph_capture_sizes": [1, 2, 4]},
 }
-ASKED = "enable_custom_op() of vllm-ascend is called once before, see below"
+ASKED = "enable_custom_op() of vllm-ascend is called first"
 
 
 @dataclass

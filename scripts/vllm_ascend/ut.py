@@ -39,7 +39,7 @@ CAUSES = (
     (r"'function' object is not subscriptable", "calls a Triton kernel, which needs triton-ascend"),
     (r"Invalid version: 'not known'", "reads a version that is 'not known'; not explained"),
     (r"'_C_ascend' object has no attribute", "asks for vllm-ascend's own kernels, which are not compiled"),
-    (r"ACL stream synchronize failed", "an operator failed on the simulator (QR of float16)"),
+    (r"ACL stream synchronize failed", "an operator failed on the simulator"),
     (r"AssertionError", "a result or a call differs"),
 )
 

@@ -34,3 +34,9 @@ def unpacked(words: torch.Tensor) -> torch.Tensor:
     """Numbers of 4 bits, the first in the lowest."""
     nibbles = (words.long().unsqueeze(-1) >> torch.arange(0, 32, 4)) & 15
     return ((nibbles ^ 8) - 8).flatten(-2)
+
+
+def situ(x: torch.Tensor, *, linear: float, left: bool) -> torch.Tensor:
+    gate, up = x.chunk(2, -1) if left else x.chunk(2, -1)[::-1]
+    up = linear * torch.tanh(up / linear) if linear > 0 else up
+    return 1.5 * torch.tanh(gate / 1.5) * torch.sigmoid(gate) * up

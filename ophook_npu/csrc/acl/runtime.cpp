@@ -4,11 +4,6 @@
 // reason for aclGetRecentErrMsg in the calling thread (sim_fail); it writes no output then. 107000 is a wrong argument,
 // 107017 a handle that is none, 200001 what is not simulated, with its name. What fails on a stream is returned by the
 // next synchronization with it, once. A function that makes something returns null instead of a code.
-#include <chrono>
-#include <condition_variable>
-#include <cstring>
-#include <mutex>
-
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -312,66 +307,6 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
   if (int code = sim_event_query(event, &done)) return code;
   *status = done ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
   return ACL_SUCCESS;
-}
-
-// ---- values in device memory that one stream writes and another waits for ----
-namespace {
-
-struct Value {
-  void* address;
-  uint64_t value;
-  uint32_t mode;
-};
-
-std::mutex value_mutex;
-std::condition_variable value_written;
-
-int bad_value(const char* caller, void* address) {
-  return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", caller, sim_memory_problem("the value", address, 8));
-}
-
-int write_value(void* argument) {
-  const auto* task = static_cast<Value*>(argument);
-  if (!sim_memory_reach(task->address, 8)) return bad_value("aclrtValueWrite", task->address);
-  {
-    std::lock_guard lock(value_mutex);
-    std::memcpy(task->address, &task->value, 8);
-  }
-  value_written.notify_all();
-  return 0;
-}
-
-int wait_value(void* argument) {
-  const auto* task = static_cast<Value*>(argument);
-  if (!sim_memory_reach(task->address, 8)) return bad_value("aclrtValueWait", task->address);
-  std::unique_lock lock(value_mutex);
-  auto reached = [task] {
-    uint64_t now;
-    std::memcpy(&now, task->address, 8);
-    if (task->mode == 0) return now >= task->value;
-    if (task->mode == 1) return now == task->value;
-    return task->mode == 2 ? (now & task->value) != 0 : (~(now | task->value)) != 0;
-  };
-  // Other things than aclrtValueWrite write memory, too: a copy, a kernel.
-  while (!reached()) value_written.wait_for(lock, std::chrono::milliseconds(5));
-  return 0;
-}
-
-int launch_value(const char* name, sim_run run, void* address, uint64_t value, uint32_t mode, void* stream) {
-  if (!address) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the address is null", name);
-  return sim_launch(stream, name, run, new Value{address, value, mode},
-                    [](void* argument) { delete static_cast<Value*>(argument); });
-}
-
-}  // namespace
-
-SIM_API aclError aclrtValueWrite(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
-  if (flag) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWrite: flag %u; allowed: 0", flag);
-  return launch_value("aclrtValueWrite", write_value, address, value, 0, stream);
-}
-SIM_API aclError aclrtValueWait(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
-  if (flag > 3) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWait: flag %u; allowed: 0 to 3", flag);
-  return launch_value("aclrtValueWait", wait_value, address, value, flag, stream);
 }
 
 // ---- captured models ----

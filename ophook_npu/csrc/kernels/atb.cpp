@@ -2,13 +2,6 @@
 
 namespace sim::kernels {
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& added, bool transpose_x,
-                  bool transpose_weight) {
-  auto left = transpose_x ? x.transpose(-1, -2) : x, right = transpose_weight ? weight.transpose(-1, -2) : weight;
-  auto product = at::matmul(wide(left), wide(right));
-  return added.defined() ? product.add_(wide(added)) : product;
-}
-
 void rotate_heads(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t pieces,
                   const at::Tensor& out) {
   const int64_t tokens = cos.size(0), depth = cos.size(1);
@@ -40,21 +33,6 @@ std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const at::Tens
   auto token = at::arange(x.size(0), at::kLong).unsqueeze(1);
   auto turn = at::remainder(token, copies.to(at::kLong).clamp_min(1).index({chosen}));
   return {own, table.to(at::kLong).index({chosen, turn})};
-}
-
-static at::Tensor to_int8(const at::Tensor& x) { return x.clamp(-128, 127).to(at::kChar); }
-
-at::Tensor quant_per_channel(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset) {
-  auto rounded = at::round(at::div(wide(x), wide(scale)));
-  return to_int8(offset.numel() ? at::add(rounded, wide(offset)) : rounded);
-}
-
-at::Tensor quant_rms_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, const at::Tensor& scale,
-                          const at::Tensor& offset, double eps) {
-  auto full = wide(x);
-  auto factor = at::rsqrt(at::add(at::mul(full, full).mean(-1, true), eps));
-  auto normed = at::add(at::mul(at::mul(full, factor), wide(gamma)), wide(beta));
-  return to_int8(at::round(at::add(at::div(normed, wide(scale)), wide(offset))));
 }
 
 }  // namespace sim::kernels

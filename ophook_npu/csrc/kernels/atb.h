@@ -5,9 +5,6 @@
 
 namespace sim::kernels {
 
-// x weight + added, in float; added may be undefined.
-SIM_API at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& added, bool transpose_x,
-                          bool transpose_weight);
 // x: (tokens, heads * depth), or with the tokens or the heads in two dimensions; cos and sin: (tokens, depth). A head
 // is cut into pieces, and each two of them turn: (a, b) becomes (-b, a).
 SIM_API void rotate_heads(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t pieces,
@@ -21,10 +18,5 @@ SIM_API std::tuple<at::Tensor, at::Tensor> add_top_k(const at::Tensor& x, const 
                                                      const at::Tensor& copies, const at::Tensor& table, int64_t groups,
                                                      int64_t groups_kept, int64_t n, int64_t k, bool norm,
                                                      double factor);
-// int8: x / scale, rounded to the nearest even, then shifted by offset, which may be empty.
-SIM_API at::Tensor quant_per_channel(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset);
-// int8: the norm / scale + offset, then rounded.
-SIM_API at::Tensor quant_rms_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta,
-                                  const at::Tensor& scale, const at::Tensor& offset, double eps);
 
 }  // namespace sim::kernels

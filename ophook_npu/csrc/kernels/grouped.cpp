@@ -215,24 +215,31 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
 
 at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
 
+static void one_product(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight) {
+  matrix(out, x, weight);
+  SIM_CHECK(out.dim() == 2, "matrices of ", x.sizes(), " and ", weight.sizes(), "; allowed: two dimensions");
+}
+
 constexpr int64_t kBlock = 128;
 
-bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
+static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
   return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
 }
 
-void blocks_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale) {
-  of_dtype("x1", x, {at::kChar});
+void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                            const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
+                            bool transpose_weight, const at::Tensor& out) {
+  quantized_matmul_like(x, weight, x_offset, out_scale);
+  if (!by_blocks(x, row_scale)) return;
   of_dtype("x2", weight, {at::kChar});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(0), "x1 ", x.sizes(), " and x2 ",
-            weight.sizes(), " have no product");
+  one_product(out, x, weight);
   const int64_t blocks = divided(x.size(1) + kBlock - 1, kBlock);
   shape(row_scale, {x.size(0), blocks});
-  shape(scale, {blocks, divided(weight.size(1) + kBlock - 1, kBlock)});
+  shape(turned(scale, transpose_weight), {blocks, divided(weight.size(1) + kBlock - 1, kBlock)});
 }
 
-void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& out) {
+static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                              const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& out) {
   auto total = at::zeros({x.size(0), weight.size(1)});
   const auto columns = scale.repeat_interleave(kBlock, 1).narrow(1, 0, weight.size(1));
   for (int64_t block = 0; block < scale.size(0); ++block) {
@@ -243,14 +250,20 @@ void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::
   write(out, (bias.defined() ? total.add(wide(bias)) : total).to(out.scalar_type()));
 }
 
+void product_by_scales(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                       const at::Tensor& bias, bool transpose_weight, const at::Tensor& out) {
+  if (by_blocks(x, row_scale))
+    return product_by_blocks(x, weight, row_scale, turned(scale, transpose_weight), bias, out);
+  quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out);
+}
+
 // (x2 + offset) * scale: of up to 64 rows with the offsets and scales that the caller made for a matrix unit, of more
 // with its own.
 void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
                            const at::Tensor& deq_scale, const at::Tensor& out) {
   of_dtype("out", out, {at::kHalf});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(1) == weight.size(0), "x1 ", x.sizes(), " and x2 ",
-            weight.sizes(), " have no product");
-  shape(out, {x.size(0), weight.size(1)});
+  one_product(out, x, weight);
   SIM_CHECK(x.size(0) > 64 || (deq_offset.defined() && deq_scale.defined()), "deqOffset and deqScale are null for ",
             x.size(0), " rows; up to 64 need them");
 }

@@ -51,11 +51,13 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
                       const at::Tensor& bias, const at::Tensor& out);
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
-// With a scale for each row and 128 columns of x, and for each 128 x 128 of the weight.
-bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale);
-void blocks_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale);
-void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& out);
+// The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight.
+void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                            const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
+                            bool transpose_weight, const at::Tensor& out);
+void product_by_scales(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                       const at::Tensor& bias, bool transpose_weight, const at::Tensor& out);
 // The first form of weight quantization.
 void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
                            const at::Tensor& deq_scale, const at::Tensor& out);

@@ -10,8 +10,8 @@ at::Tensor product_of(const at::Tensor& x, const at::Tensor& y, const at::Tensor
 // A batch of one goes with any batch.
 at::Tensor batch_product(const at::Tensor& x, const at::Tensor& y);
 // alpha a b + beta c
-at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, double alpha, double beta,
-                           bool turn_a, bool turn_b);
+SIM_API at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, double alpha,
+                                   double beta, bool turn_a, bool turn_b);
 // Of batches whose dimensions are reordered before and after.
 at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, at::IntArrayRef perm_x,
                             at::IntArrayRef perm_y, at::IntArrayRef perm_out);

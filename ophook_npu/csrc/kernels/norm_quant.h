@@ -19,11 +19,11 @@ void ada_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor&
 void write_rows_quantized(const at::Tensor& out, const at::Tensor& scale, const at::Tensor& value);
 void dynamic_mode(const std::string& mode);
 at::Tensor smooth(const at::Tensor& value, const at::Tensor& scales);
-at::Tensor rms_normal(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
+SIM_API at::Tensor rms_normal(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 at::Tensor layer_normal(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 void over_the_last(const at::Tensor& x, const at::Tensor& gamma);
 void static_mode(int64_t mode);
-at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::Tensor& zero, bool divide);
+SIM_API at::Tensor steps_of(const at::Tensor& value, const at::Tensor& scale, const at::Tensor& zero, bool divide);
 void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
                          bool divide, const at::Tensor& scale1, const at::Tensor& scale2, const at::Tensor& out);
 void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,

@@ -138,8 +138,8 @@ void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Ten
   parameter.copy_(after), average.copy_(m), square.copy_(v);
 }
 
-void quantized_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
-                    const QuantizedMoment& square, int64_t block) {
+void quantized_moments_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
+                            const QuantizedMoment& square, int64_t block) {
   SIM_CHECK(block == 256, "blockSize ", block, "; allowed: 256");
   like(grad, parameter);
   for (const QuantizedMoment* each : {&average, &square}) {

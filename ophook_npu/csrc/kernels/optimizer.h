@@ -42,8 +42,8 @@ void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Ten
 struct QuantizedMoment {
   at::Tensor index, map, scale;
 };
-void quantized_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
-                    const QuantizedMoment& square, int64_t block);
+void quantized_moments_like(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
+                            const QuantizedMoment& square, int64_t block);
 // The step is the `count`-th; the gradient is multiplied by `grad_scale` first.
 void adamw_quantized(const at::Tensor& parameter, const at::Tensor& grad, const QuantizedMoment& average,
                      const QuantizedMoment& square, const at::Tensor& count, AdamW how, double grad_scale,

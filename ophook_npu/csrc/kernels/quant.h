@@ -16,7 +16,7 @@ at::Tensor whole_numbers(const at::Tensor& matrix);
 void quantized_like(const at::Tensor& out, const at::Tensor& value);  // the shape of a quantized `value`, packed or not
 double largest(const at::Tensor& out);                                // 127 or 7
 // Rounds half to even and saturates. No number becomes 0, as in the device's cast: rows of zeros have the scale 0.
-at::Tensor saturated(const at::Tensor& value, const at::Tensor& out);
+SIM_API at::Tensor saturated(const at::Tensor& value, const at::Tensor& out);
 inline void write_quantized(const at::Tensor& out, const at::Tensor& value) { write(out, saturated(value, out)); }
 
 // The scale of each row, and the row over it. With an offset the range from the least to the largest is used in full.
@@ -46,9 +46,8 @@ enum GroupList : int64_t { kEnds = 0, kCounts = 1, kPairs = 2 };  // kPairs: an 
 std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows);
 std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows);
 
-// ---- by a scale for all, or one for each index of the dimension
-// ------------------------------------------------------
-at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,
-                     at::ScalarType result);
+// ---- by a scale for all, or one for each index of the dimension ----------------------------------------------------
+SIM_API at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,
+                             at::ScalarType result);
 
 }  // namespace sim::quant

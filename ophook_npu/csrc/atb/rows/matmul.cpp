@@ -1,12 +1,13 @@
 // Products of matrices.
 #include "atb/operation.h"
-#include "kernels/atb.h"
+#include "kernels/matmul.h"
 
 using namespace sim::atblib;
 
 ATB_ROW(Linear, "LinearOperation",
         (In, x, In, weight, In, added, bool, transpose_x, bool, transpose_weight, Cube, cube, Out, out), when_run(),
-        write(out, kernels::linear(x, weight, added, transpose_x, transpose_weight)))
+        write(out,
+              kernels::general_product(x, weight, added, 1, added.defined() ? 1 : 0, transpose_x, transpose_weight)))
 
 struct LinearRules {
   using Param = infer::LinearParam;

@@ -1,13 +1,15 @@
 // Quantization, and normalization with it.
 #include "atb/operation.h"
-#include "kernels/atb.h"
+#include "kernels/norm_quant.h"
 
 using namespace sim::atblib;
 
 ATB_ROW(QuantPerChannel, "ElewiseOperation", (In, x, In, scale, In, offset, Out, out), when_run(),
-        write(out, kernels::quant_per_channel(x, scale, offset)))
+        write(out, sim::quant::quantized(x, scale, offset.numel() ? offset : at::Tensor(), -1, at::kChar)))
 ATB_ROW(QuantRmsNorm, "RmsNormOperation", (In, x, In, gamma, In, beta, In, scale, In, offset, double, eps, Out, out),
-        when_run(), write(out, kernels::quant_rms_norm(x, gamma, beta, scale, offset, eps)))
+        when_run(),
+        sim::quant::write_quantized(out, sim::quant::steps_of(sim::quant::rms_normal(x, gamma, beta, eps), scale,
+                                                              offset, true)))
 
 struct QuantPerChannelRules {
   using Param = infer::ElewiseParam;

@@ -39,14 +39,10 @@ ACLNN(FFNV2,
 ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
-      (quantized_matmul_like(x, weight, x_offset, out_scale),
-       by_blocks(x, row_scale) ? blocks_like(turned(x, transpose_x), turned(weight, transpose_weight), row_scale,
-                                             turned(scale, transpose_weight))
-                               : void()),
-      by_blocks(x, row_scale) ? product_by_blocks(turned(x, transpose_x), turned(weight, transpose_weight), row_scale,
-                                                  turned(scale, transpose_weight), bias, out)
-                              : quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale,
-                                                 scale, offset, out_offset, bias, out))
+      product_by_scales_like(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, x_offset,
+                             out_scale, transpose_weight, out),
+      product_by_scales(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                        bias, transpose_weight, out))
 ACLNN(QuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
