@@ -136,11 +136,13 @@ def run_python(programs: Programs):
 
 @pytest.fixture
 def launch(run_python):
-    """Run a program of the folder programs/ in as many processes, each with a simulated NPU: ``launch("x.py", 2)``."""
+    """Run a program of the folder programs/ in as many processes, each with a simulated NPU:
+    ``launch("x.py", 2, "--soc", "Ascend910B4")``.
+    """
 
-    def run(program: str, ranks: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(program: str, ranks: int, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         arguments = (str(PROGRAMS / "ranks.py"), str(PROGRAMS / program), str(ranks))
-        options = ("--devices", str(ranks))
+        options = ("--devices", str(ranks), *options)
         return run_python(*arguments, options=options, timeout=280, OMP_NUM_THREADS="1", **environment)
 
     return run

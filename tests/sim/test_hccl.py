@@ -19,6 +19,24 @@ def test_collectives(launch: Launch, ranks: int) -> None:
             assert f"rank {rank}: {part} passed" in done.stdout
 
 
+def fused(launch: Launch, ranks: int, soc: str, *parts: str) -> None:
+    done = launch("fused_collectives.py", ranks, "--soc", soc)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(ranks):
+        for part in parts:
+            assert f"rank {rank}: {part} passed" in done.stdout
+
+
+def test_products_and_experts_over_devices(launch: Launch) -> None:
+    fused(launch, 2, "Ascend910B4", "products", "quantized_products", "mistakes", "experts")
+    fused(launch, 2, "Ascend910_9391", "rows_and_columns", "shared_expert")
+
+
+@pytest.mark.slow
+def test_grouped_products_over_the_eight_devices_that_they_ask_for(launch: Launch) -> None:
+    fused(launch, 8, "Ascend910_9391", "grouped_products")
+
+
 def test_collectives_in_torchairs_graphs(launch: Launch) -> None:
     done = launch("compiled_collectives.py", 2)
     assert done.returncode == 0, done.stdout + done.stderr

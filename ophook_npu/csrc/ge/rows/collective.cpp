@@ -1,26 +1,10 @@
 // Collectives inside a graph. The graph's own thread runs them, over the communicators that torch_npu's process group
 // made; a group is named as HcclGetCommName names it.
 #include "ge/rows/rows.h"
-#include "hccl/here.h"
+#include "opapi/devices.h"
 
 namespace sim::ge_table {
 namespace {
-
-HcclDataType hccl_dtype(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kFloat: return HCCL_DATA_TYPE_FP32;
-    case at::kHalf: return HCCL_DATA_TYPE_FP16;
-    case at::kBFloat16: return HCCL_DATA_TYPE_BFP16;
-    case at::kDouble: return HCCL_DATA_TYPE_FP64;
-    case at::kChar: return HCCL_DATA_TYPE_INT8;
-    case at::kShort: return HCCL_DATA_TYPE_INT16;
-    case at::kInt: return HCCL_DATA_TYPE_INT32;
-    case at::kLong: return HCCL_DATA_TYPE_INT64;
-    case at::kByte:
-    case at::kBool: return HCCL_DATA_TYPE_UINT8;
-    default: throw Refused(c10::str("HCCL has no data type ", dtype));
-  }
-}
 
 HcclReduceOp reduction(const Args& a) {
   const std::string name = a.text("reduction");
@@ -35,13 +19,7 @@ HcclReduceOp reduction(const Args& a) {
 template <typename F>
 void in_group(const Args& a, F call) {
   const sim::hccl::Here here;
-  const std::string group = a.text("group");
-  HcclComm comm = ophook_hccl_find(group.c_str());
-  if (!comm) throw Refused("there is no group '" + group + "' in this process");
-  if (call(comm) != HCCL_SUCCESS) {
-    const char* reason = sim_error_message();
-    throw Refused(reason ? reason : "the collective failed");
-  }
+  sim::done(call(sim::communicator(a.text("group"))));
 }
 
 at::Tensor all_reduce(const Args& a) {

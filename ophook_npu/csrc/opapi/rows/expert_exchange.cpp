@@ -1,0 +1,79 @@
+// Tokens to the devices of their experts, and the results back. What is reserved or belongs to a second group (TP) has
+// one allowed value each.
+
+#include "kernels/expert_exchange.h"
+
+#include "opapi/aclnn.h"
+#include "opapi/devices.h"
+
+using namespace sim::aclnn;
+namespace experts = sim::expert_exchange;
+
+static void reserved(const char* name, const at::Tensor& tensor) {
+  SIM_CHECK(!tensor.defined() || tensor.numel() == 0, name, " is not simulated");
+}
+
+static void reserved(const char* name, int64_t value) {
+  SIM_CHECK(value == 0, name, " ", value, " is not simulated; allowed: 0");
+}
+
+static void come_back(const at::Tensor& tp, const at::Tensor& x_scale, const at::Tensor& w_scale,
+                      const at::Tensor& list, int64_t tp_ranks, int64_t dtype, int64_t list_type) {
+  SIM_CHECK(tp_ranks == 0 || tp_ranks == 1, "tpWorldSize ", tp_ranks, " is not simulated; allowed: 0, 1");
+  SIM_CHECK(!tp.defined() || tp.numel() <= 1, "tpSendCounts of ", tp.numel(), " devices are not simulated");
+  reserved("activationScale", x_scale);
+  reserved("weightScale", w_scale);
+  reserved("groupList", list);
+  reserved("outDtype", dtype);
+  reserved("groupListType", list_type);
+}
+
+#define TOKENS In, x, In, ids, In, scales, In, mask, In, weights
+#define PLACES                                                                                                     \
+  Text, ep, int64_t, ranks, int64_t, rank, int64_t, count, Text, tp, int64_t, tp_ranks, int64_t, tp_rank, int64_t, \
+      shard, int64_t, shared, int64_t, shared_ranks
+#define RECEIVED Out, rows, Out, row_scale, Out, sources, Out, counts, Out, ends, Out, tp_ends, Out, row_weights
+#define DISPATCH(name, layout, by_row, algorithm, more_checks, ...)                                                 \
+  ACLNN(name, (__VA_ARGS__),                                                                                        \
+        (more_checks, experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),               \
+         experts::tokens_like(layout, {x, ids, mask}, algorithm),                                                   \
+         experts::dispatch_like(layout, {x, ids, mask}, scales, weights, quantization, global_tokens, kind, by_row, \
+                                {rows, row_scale, sources, counts, ends, row_weights})),                            \
+        sim::HcclDevices devices(ep);                                                                               \
+        experts::dispatch(devices, layout, {x, ids, mask}, scales, weights, quantization, kind, by_row,             \
+                          {rows, row_scale, sources, counts, ends, row_weights}))
+#define ROUTED (experts::Layout{ranks, rank, count, shared, shared_ranks})
+#define ROUTED_AND_SPECIAL (experts::Layout{ranks, rank, count, shared, shared_ranks, zeros, copies, constants})
+
+// ---- there ---------------------------------------------------------------------------------------------------------
+DISPATCH(MoeDistributeDispatch, ROUTED, false, "", when_run(), TOKENS, PLACES, int64_t, quantization, int64_t,
+         global_tokens, int64_t, kind, RECEIVED)
+DISPATCH(MoeDistributeDispatchV2, ROUTED, true, algorithm, when_run(), TOKENS, PLACES, int64_t, quantization, int64_t,
+         global_tokens, int64_t, kind, Text, algorithm, RECEIVED)
+DISPATCH(MoeDistributeDispatchV3, ROUTED_AND_SPECIAL, true, algorithm, reserved("elasticInfo", elastic), TOKENS, In,
+         elastic, PLACES, int64_t, quantization, int64_t, global_tokens, int64_t, kind, Text, algorithm, int64_t, zeros,
+         int64_t, copies, int64_t, constants, RECEIVED)
+
+// ---- and back ------------------------------------------------------------------------------------------------------
+#define RETURNED                                                                                                       \
+  In, x, In, ids, In, sources, In, ends, In, weights, In, tp_counts, In, mask, In, x_scale, In, w_scale, In, list, In, \
+      row_weights
+#define RETURNED_TO int64_t, global_tokens, int64_t, dtype, int64_t, quantization, int64_t, list_type
+#define COMBINE(name, layout, by_row, algorithm, shared_x, special, more_checks, ...)                           \
+  ACLNN(name, (__VA_ARGS__),                                                                                    \
+        (more_checks, come_back(tp_counts, x_scale, w_scale, list, tp_ranks, dtype, list_type),                 \
+         experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),                        \
+         experts::combine_like(layout, {x, ids, mask}, sources, ends, weights, shared_x, special, quantization, \
+                               by_row, out)),                                                                   \
+        sim::HcclDevices devices(ep);                                                                           \
+        write(out,                                                                                              \
+              experts::combine(devices, layout, {x, ids, mask}, sources, ends, weights, shared_x, special, by_row)))
+#define NO_SPECIAL (experts::Special{})
+#define SPECIAL (experts::Special{tokens, alpha, beta, value})
+COMBINE(MoeDistributeCombine, ROUTED, false, "", at::Tensor(), NO_SPECIAL, reserved("xActiveMask", mask), RETURNED,
+        PLACES, RETURNED_TO, Out, out)
+COMBINE(MoeDistributeCombineV2, ROUTED, true, algorithm, shared_x, NO_SPECIAL, when_run(), RETURNED, In, shared_x,
+        PLACES, RETURNED_TO, Text, algorithm, Out, out)
+COMBINE(MoeDistributeCombineV3, ROUTED_AND_SPECIAL, true, algorithm, shared_x, SPECIAL,
+        reserved("elasticInfo", elastic), RETURNED, In, shared_x, In, elastic, In, tokens, In, alpha, In, beta, In,
+        value, PLACES, RETURNED_TO, Text, algorithm, int64_t, zeros, int64_t, copies, int64_t, constants, Out, out)
