@@ -7,7 +7,8 @@ The result is a folder laid out like a CANN installation::
         include/      CANN's headers, and those of aclnn functions (`ophook_npu.sim.headers`)
         python/site-packages/  acl (pyACL), and plugins that other projects look for (`ophook_npu.sim.plugins`)
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
-        bin/npu-smi   set_env.sh
+        bin/npu-smi   bin/msprof   set_env.sh
+        tools/profiler/  msprof, where CANN has it (`ophook_npu.sim.msprof`)
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
 
 It is published by one rename: it is there as a whole, or not at all.
@@ -41,6 +42,7 @@ VENDOR = "ophook"
 _INFO = "ophook-sim.json"
 _PYACL = Path(__file__).parent / "pyacl"
 _PLUGINS = Path(plugins.__file__).parent
+_MSPROF = Path(__file__).parent / "msprof"
 _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
@@ -94,6 +96,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     engine = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     return [
         Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
+        Library("libmsprofiler.so", every("msprof"), exported, (core,), here, unit=_UNIT),
         Library(
             "libascendcl.so",
             (
@@ -102,7 +105,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
                 *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,
-            (core,),
+            (core, "libmsprofiler.so"),  # where torch_npu looks for half of the profiler's functions, too
             here,
             unit=_UNIT,
             needs=(acl_header,),
@@ -186,7 +189,7 @@ def recipe() -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
-    modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.glob("*.py"))]
+    modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.glob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     data = [*own_headers, *modules, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
 
@@ -329,6 +332,7 @@ def _lay_out(root: Path) -> None:
     site = root / SEARCHED["PYTHONPATH"]
     shutil.copytree(_PYACL / "acl", site / "acl", ignore=ignored)
     _lay_out_plugins(site)
+    _lay_out_msprof(root)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
 
@@ -340,6 +344,20 @@ def _lay_out_plugins(site: Path) -> None:
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugins.DISTRIBUTION}\nVersion: {__version__}\n")
     (about / "entry_points.txt").write_text(plugins.ENTRY_POINTS)
+
+
+def _lay_out_msprof(root: Path) -> None:
+    """Where CANN has it: torch_npu asks for msprof on PATH, and for its Python in the folder above ``tools``."""
+    profiler = root / "tools" / "profiler"
+    modules = profiler / "profiler_tool" / "analysis" / "msprof"
+    modules.mkdir(parents=True)
+    for module in _MSPROF.glob("*.py"):
+        shutil.copy(module, modules)
+    program = profiler / "bin" / "msprof"
+    program.parent.mkdir()
+    shutil.copy(_MSPROF / "msprof.sh", program)
+    program.chmod(0o755)
+    (root / "bin" / "msprof").symlink_to(Path("../tools/profiler/bin/msprof"))
 
 
 def _lay_out_headers(include: Path) -> None:

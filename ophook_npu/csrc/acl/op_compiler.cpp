@@ -61,6 +61,14 @@ struct Call {
   }
 };
 
+void tell(const void* self, sim_listener* listener) {
+  const auto* call = static_cast<const Call*>(self);
+  listener->type(listener, call->type.c_str());
+  ge_tell(listener, false, call->inputs.data(), call->inputs.size());
+  ge_tell(listener, true, call->outputs.data(), call->outputs.size());
+}
+constexpr sim_about kCall{sim_task_operator, tell};
+
 int refuse(const Call& call, const std::string& why) {
   return sim_fail(ACL_ERROR_INVALID_PARAM, "aclop operator %s: %s", call.type.c_str(), why.c_str());
 }
@@ -170,8 +178,8 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
       return refuse(*call,
                     "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
   }
-  return sim_launch(stream, "aclop operator", run_call, call.release(),
-                    [](void* pointer) { delete static_cast<Call*>(pointer); });
+  return sim_launch_about(stream, "aclop operator", &kCall, run_call, call.release(),
+                          [](void* pointer) { delete static_cast<Call*>(pointer); });
 }
 
 }  // namespace

@@ -21,9 +21,11 @@ struct ReplayTask final : Task {
         if (i >= model->tasks.size()) return kOk;
         task = model->tasks[i];
       }
-      if (int code = task->run()) return code;
+      if (int code = observer() ? run_observed(*task, launched, model->id, run) : task->run()) return code;
     }
   }
+  static int run(Task& task) { return task.run(); }
+  bool runs_others() const override { return true; }
   std::shared_ptr<Model> model;
 };
 

@@ -106,6 +106,55 @@ typedef int (*sim_run)(void* argument);
 typedef void (*sim_drop)(void* argument);
 SIM_API int sim_launch(void* stream, const char* name, sim_run run, void* argument, sim_drop drop);
 
+// ---- what ran, and when ----------------------------------------------------------------------------------------
+// One observer (libmsprofiler) is told of each task that ran on a stream, by the stream's own thread, and of calls of
+// the host. Times are nanoseconds of CLOCK_MONOTONIC_RAW. A task that was launched before, or still runs when nobody
+// observes any more, is not told of as a whole.
+typedef enum sim_task_kind { sim_task_other, sim_task_operator, sim_task_communication } sim_task_kind;
+// Takes what a task says of itself. Strings and dims are valid during the call; dtype is an aclDataType.
+typedef struct sim_listener {
+  void (*type)(struct sim_listener* self, const char* type);  // the operator's; else it is the task's name
+  void (*node)(struct sim_listener* self, const char* name);  // in a graph, or the communicator's name
+  void (*tensor)(struct sim_listener* self, int is_output, int dtype, const int64_t* dims, size_t rank);
+} sim_listener;
+typedef struct sim_about {
+  sim_task_kind kind;
+  void (*tell)(const void* argument, sim_listener* listener);  // of the launch's argument; NULL: nothing to tell
+} sim_about;
+// As sim_launch; `about` must live for ever.
+SIM_API int sim_launch_about(void* stream, const char* name, const sim_about* about, sim_run run, void* argument,
+                             sim_drop drop);
+
+typedef struct sim_task_run {
+  const char* name;
+  sim_task_kind kind;
+  int device;
+  int32_t stream;
+  uint32_t number;      // on its stream
+  uint32_t model;       // the captured model that was replayed; UINT32_MAX: none
+  uint64_t connection;  // of the launch; 0: nobody observed then
+  uint64_t launched_ns, begin_ns, end_ns;
+  uint32_t thread;  // that launched it
+  int failed;
+} sim_task_run;
+typedef enum sim_call_level { sim_level_acl, sim_level_node } sim_call_level;
+typedef struct sim_call_made {
+  const char* name;
+  sim_call_level level;
+  uint64_t connection;  // of the launch that a call of sim_level_node is
+  uint64_t begin_ns, end_ns;
+  uint32_t thread;
+} sim_call_made;
+typedef struct sim_observer {
+  void (*task)(const sim_task_run* run, const void* task);  // sim_task_tell(task, …) within it
+  void (*call)(const sim_call_made* call);
+} sim_observer;
+SIM_API void sim_observe(const sim_observer* who);  // never freed: threads may be within a call; NULL: nobody
+SIM_API void sim_task_tell(const void* task, sim_listener* listener);
+// Around a call of the host, for the observer: 0, and nothing, where there is none.
+SIM_API uint64_t sim_call_begin(void);
+SIM_API void sim_call_end(const char* name, uint64_t begin);
+
 // ---- events ----------------------------------------------------------------------------------------------------
 SIM_API int sim_event_create(void** out);
 // One that captured streams wait for and reset in every replay: it is recorded outside the model.

@@ -60,8 +60,8 @@ void close(const std::shared_ptr<Stream>& stream) {
 }
 
 struct CallTask final : Task {
-  CallTask(const char* task_name, sim_run run_, void* argument_, sim_drop drop_)
-      : Task(task_name), run_function(run_), argument(argument_), drop(drop_) {}
+  CallTask(const char* task_name, const sim_about* about_, sim_run run_, void* argument_, sim_drop drop_)
+      : Task(task_name), about(about_), run_function(run_), argument(argument_), drop(drop_) {}
   ~CallTask() override {
     if (drop) drop(argument);
   }
@@ -69,6 +69,11 @@ struct CallTask final : Task {
     const MemoryUse use;
     return run_function(argument);
   }
+  sim_task_kind task_kind() const override { return about ? about->kind : sim_task_other; }
+  void tell(sim_listener* listener) const override {
+    if (about && about->tell) about->tell(argument, listener);
+  }
+  const sim_about* about;
   sim_run run_function;
   void* argument;
   sim_drop drop;
@@ -93,6 +98,8 @@ void Stream::finish() {
 
 bool Stream::runs_here() const { return running == this; }
 
+const Stream* Stream::here() { return running; }
+
 void Stream::work() {
   pthread_setname_np(pthread_self(), ("npu-stream-" + std::to_string(id)).substr(0, 15).c_str());
   sim_set_device(device);
@@ -114,7 +121,9 @@ void Stream::work() {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
         const bool skip = failed_before && !task->runs_after_failure();
-        const int code = skip ? int(kOk) : run_safely(*task);
+        const int code = skip         ? int(kOk)
+                         : observer() ? run_observed(*task, task->launched, kNoModel, run_safely)
+                                      : run_safely(*task);
         if (!skip) count_task(code != kOk);
         if (code != kOk) {
           const char* reason = sim_error_message();
@@ -133,6 +142,20 @@ void Stream::work() {
 }
 
 int Stream::launch(std::shared_ptr<Task> task) {
+  bool queued = false;
+  int code;
+  if (observer()) [[unlikely]] {
+    const std::shared_ptr<Task> told = task;
+    told->launched = launch_now();
+    code = put(std::move(task), &queued);
+    tell_launched(*told);
+  } else {
+    code = put(std::move(task), &queued);
+  }
+  return queued && synchronous() ? synchronize(-1) : code;
+}
+
+int Stream::put(std::shared_ptr<Task> task, bool* queued) {
   bool wake;
   {
     std::lock_guard lock(mutex_);
@@ -155,7 +178,8 @@ int Stream::launch(std::shared_ptr<Task> task) {
     wake = sleeping_;
   }
   if (wake) work_arrived_.notify_one();
-  return synchronous() ? synchronize(-1) : int(kOk);
+  *queued = true;
+  return kOk;
 }
 
 bool Stream::begin_group() {
@@ -356,10 +380,15 @@ int sim_stream_device(void* handle, int* device) {
 }
 
 int sim_launch(void* handle, const char* name, sim_run run, void* argument, sim_drop drop) {
+  return sim_launch_about(handle, name, nullptr, run, argument, drop);
+}
+
+int sim_launch_about(void* handle, const char* name, const sim_about* about, sim_run run, void* argument,
+                     sim_drop drop) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve(name, handle, &stream)) {
     if (drop) drop(argument);
     return code;
   }
-  return stream->launch(std::make_shared<CallTask>(name, run, argument, drop));
+  return stream->launch(std::make_shared<CallTask>(name, about, run, argument, drop));
 }

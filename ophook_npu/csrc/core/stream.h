@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "handles.h"
+#include "observe.h"
 #include "state.h"
 
 namespace sim {
@@ -20,7 +21,13 @@ struct Task {
   virtual ~Task() = default;
   virtual int run() = 0;
   virtual bool runs_after_failure() const { return false; }  // event records do: others may wait for them
-  const char* name;                                          // a literal, or owned by what the task owns
+  // For an observer.
+  virtual bool runs_others() const { return false; }  // those are told of, and it is not
+  virtual sim_task_kind task_kind() const { return sim_task_other; }
+  virtual void tell(sim_listener*) const {}
+
+  const char* name;  // a literal, or owned by what the task owns
+  Launch launched;
 };
 
 // One record of an event: done when the stream got there. A new record makes a new one, so a waiter keeps its own.
@@ -71,7 +78,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   int launch(std::shared_ptr<Task> task);
   int synchronize(int64_t timeout_ms);
   bool idle();
-  bool runs_here() const;  // the calling thread is the stream's own
+  bool runs_here() const;       // the calling thread is the stream's own
+  static const Stream* here();  // the stream whose thread is calling, or null
 
   // Null where it is not being captured.
   std::shared_ptr<Model> capturing();
@@ -95,6 +103,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
  private:
   void work();
+  int put(std::shared_ptr<Task> task, bool* queued);
 
   std::mutex mutex_;
   std::condition_variable work_arrived_, work_done_;

@@ -72,6 +72,14 @@ struct KernelTask {
     return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);
   }
   static void drop(void* self) { delete static_cast<KernelTask*>(self); }
+
+  static void tell(const void* self, sim_listener* listener) {
+    const auto* task = static_cast<const KernelTask*>(self);
+    listener->node(listener, task->graph->graph.nodes[task->node].name.c_str());
+    ge_tell(listener, false, task->inputs.data(), task->inputs.size());
+    ge_tell(listener, true, task->outputs.data(), task->outputs.size());
+  }
+  static constexpr sim_about kAbout{sim_task_operator, tell};
 };
 
 struct Copy {
@@ -238,7 +246,9 @@ class Run {
         !out.empty() && std::all_of(out.begin(), out.end(), [](const ge_tensor& t) { return element_count(t) == 0; });
     if (empty && !alias) return "";
     auto* task = new KernelTask{graph_, index, std::move(in), std::move(out), std::move(on_device), std::move(keep)};
-    return sim_launch(stream_, node.type.c_str(), KernelTask::run, task, KernelTask::drop) ? last_error() : "";
+    return sim_launch_about(stream_, node.type.c_str(), &KernelTask::kAbout, KernelTask::run, task, KernelTask::drop)
+               ? last_error()
+               : "";
   }
 
   static ge_tensor absent() {

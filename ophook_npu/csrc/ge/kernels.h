@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/sim.h"
+
 #define GE_KERNELS_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -27,6 +29,13 @@ typedef struct ge_tensor {
   int64_t dims[ge_max_rank];
   void* data;  // contiguous, row-major; NULL in `infer` where the value is not known
 } ge_tensor;
+
+// Tells an observer of tasks these inputs or outputs.
+static inline void ge_tell(sim_listener* listener, int is_output, const ge_tensor* tensors, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (tensors[i].dtype != ge_absent && tensors[i].rank >= 0)
+      listener->tensor(listener, is_output, tensors[i].dtype, tensors[i].dims, (size_t)tensors[i].rank);
+}
 
 typedef enum ge_attr_kind {
   ge_attr_int,

@@ -50,6 +50,10 @@ struct Job {
   Body body;
 };
 
+constexpr sim_about kJob{sim_task_communication, [](const void* job, sim_listener* listener) {
+                           listener->node(listener, static_cast<const Job*>(job)->comm->name.c_str());
+                         }};
+
 int run(void* argument) {
   auto job = static_cast<Job*>(argument);
   std::lock_guard lock(job->comm->mutex);
@@ -83,7 +87,8 @@ HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Body b
     return run(&job) ? HCCL_E_RUNTIME : HCCL_SUCCESS;
   }
   auto* job = new Job{comm, name, std::move(body)};
-  const int code = sim_launch(stream, name, run, job, [](void* argument) { delete static_cast<Job*>(argument); });
+  const int code =
+      sim_launch_about(stream, name, &kJob, run, job, [](void* argument) { delete static_cast<Job*>(argument); });
   return code ? HCCL_E_RUNTIME : HCCL_SUCCESS;
 }
 

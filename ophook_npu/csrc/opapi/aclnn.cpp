@@ -55,6 +55,26 @@ struct Launched {
   ~Launched() { release(call); }
 };
 
+constexpr sim_about kCall{sim_task_operator, [](const void* pointer, sim_listener* listener) {
+                            static_cast<const PendingCall*>(pointer)->tell(listener);
+                          }};
+constexpr sim_about kLaunched{sim_task_operator, [](const void* pointer, sim_listener* listener) {
+                                static_cast<const Launched*>(pointer)->call->tell(listener);
+                              }};
+
+void tell_tensor(sim_listener* listener, bool output, const at::Tensor& tensor) {
+  if (!tensor.defined()) return;
+  const auto sizes = tensor.sizes();
+  listener->tensor(listener, output, int(to_acl_dtype(tensor.scalar_type())), sizes.data(), sizes.size());
+}
+
+// Around a second phase, for the observer.
+struct Told {
+  const char* name;
+  const uint64_t begin = sim_call_begin();
+  ~Told() { sim_call_end(name, begin); }
+};
+
 }  // namespace
 
 at::ScalarType to_scalar_type(aclDataType dtype) {
@@ -238,6 +258,16 @@ struct RowCall final : PendingCall {
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
     row.body(copied.data(), Phase::second);
   }
+  // What the caller passed may be gone by now: what is held says the rest.
+  void tell(sim_listener* listener) const override {
+    for (size_t i = 0; i < given.size(); ++i) {
+      const bool output = std::holds_alternative<Out>(given[i]) || std::holds_alternative<Resized>(given[i]);
+      if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, output, *tensor);
+      else if (const auto* space = std::get_if<Space>(&held[i])) tell_tensor(listener, output, space->memory);
+      else if (const auto* tensors = std::get_if<Tensors>(&held[i]))
+        for (const at::Tensor& each : *tensors) tell_tensor(listener, false, each);
+    }
+  }
   // Reads what the caller passed as `object` once more; whether there was any.
   bool reread(const void* object) {
     bool found = false;
@@ -378,6 +408,7 @@ static PendingCall* take_call(aclOpExecutor* executor) {
 }
 
 int launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
+  const Told told{name};
   if (!executor) return sim_fail(kNullPointer, "%s: no executor; its first phase was not called", name);
   PendingCall* call = take_call(executor);
   if (!call)
@@ -393,14 +424,14 @@ int launch(const char* name, void* workspace, uint64_t size, aclOpExecutor* exec
                     (unsigned long long)size, (unsigned long long)call->workspace_size);
   // The stream owns the launch from here: it may be captured, and run again after the caller has forgotten it.
   if (!call->workspace_size) {
-    return sim_launch(
-        stream, name, [](void* pointer) { return run_call(*static_cast<PendingCall*>(pointer), nullptr); },
+    return sim_launch_about(
+        stream, name, &kCall, [](void* pointer) { return run_call(*static_cast<PendingCall*>(pointer), nullptr); },
         owned.release(), release);
   }
   auto launched = std::make_unique<Launched>(call, workspace);
   owned.release();
-  return sim_launch(
-      stream, name,
+  return sim_launch_about(
+      stream, name, &kLaunched,
       [](void* pointer) {
         const auto launch = static_cast<Launched*>(pointer);
         if (const char* problem = sim_memory_problem("workspace", launch->workspace, launch->call->workspace_size))

@@ -43,6 +43,7 @@ struct PendingCall {
   virtual ~PendingCall() = default;
   virtual int ready() { return 0; }  // an error code, with its message set, where the first phase refused
   virtual void run(void* workspace) = 0;
+  virtual void tell(sim_listener*) const {}  // its tensors, to an observer
   const char* name;
   uint64_t workspace_size = 0;  // what the first phase answered
   std::atomic<int> owners{1};   // the executor, and each launch of it

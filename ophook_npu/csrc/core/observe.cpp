@@ -1,0 +1,70 @@
+#include "observe.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "stream.h"
+
+namespace sim {
+
+std::atomic<const sim_observer*> watching{nullptr};
+
+namespace {
+std::atomic<uint64_t> next_connection{1};
+
+uint32_t this_thread() {
+  thread_local const auto id = uint32_t(syscall(SYS_gettid));
+  return id;
+}
+}  // namespace
+
+Launch launch_now() { return {next_connection.fetch_add(1, std::memory_order_relaxed), raw_ns(), this_thread()}; }
+
+void tell_launched(const Task& task) {
+  const sim_observer* told = observer();
+  if (!told) return;
+  const Launch& launch = task.launched;
+  const sim_call_made call{"launch", sim_level_node, launch.connection, launch.ns, raw_ns(), launch.thread};
+  told->call(&call);
+}
+
+int run_observed(Task& task, const Launch& launch, uint32_t model, int (*run)(Task&)) {
+  if (task.runs_others()) return run(task);
+  thread_local uint32_t number = 0;  // of the stream, whose one thread this is
+  const Stream* stream = Stream::here();
+  sim_task_run ran{};
+  ran.begin_ns = raw_ns();
+  const int code = run(task);
+  ran.end_ns = raw_ns();
+  const sim_observer* told = observer();
+  if (!told || !stream) return code;
+  ran.name = task.name;
+  ran.kind = task.task_kind();
+  ran.device = stream->device;
+  ran.stream = stream->id;
+  ran.number = ++number;
+  ran.model = model;
+  ran.connection = launch.connection;
+  ran.launched_ns = launch.ns;
+  ran.thread = launch.thread;
+  ran.failed = code != kOk;
+  told->task(&ran, &task);
+  return code;
+}
+
+}  // namespace sim
+
+using namespace sim;
+
+void sim_observe(const sim_observer* who) { watching = who; }
+
+void sim_task_tell(const void* task, sim_listener* listener) { static_cast<const Task*>(task)->tell(listener); }
+
+uint64_t sim_call_begin(void) { return observer() ? raw_ns() : 0; }
+
+void sim_call_end(const char* name, uint64_t begin) {
+  const sim_observer* told = begin ? observer() : nullptr;
+  if (!told) return;
+  const sim_call_made call{name, sim_level_acl, 0, begin, raw_ns(), this_thread()};
+  told->call(&call);
+}
