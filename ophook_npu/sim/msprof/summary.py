@@ -8,10 +8,10 @@ from collections import defaultdict
 from .records import ABSENT, Recording, Task
 from .timeline import duration, microseconds
 
-Table = tuple[list[str], list[list[object]]]
+SummaryTable = tuple[list[str], list[list[object]]]
 
 
-def tables(recording: Recording) -> dict[str, Table]:
+def tables(recording: Recording) -> dict[str, SummaryTable]:
     """Name of a file, without the time in it -> header and rows. Those without rows are not there."""
     found = {
         "op_summary": _operators(recording),
@@ -23,7 +23,7 @@ def tables(recording: Recording) -> dict[str, Table]:
     return {name: table for name, table in found.items() if table[1]}
 
 
-def _operators(recording: Recording) -> Table:
+def _operators(recording: Recording) -> SummaryTable:
     header = ["Device_id", "Model ID", "Task ID", "Stream ID", "Op Name", "OP Type", "OP State", "Task Type"]
     header += ["Task Start Time(us)", "Task Duration(us)", "Task Wait Time(us)", "Block Num", "Mix Block Num"]
     header += ["HF32 Eligible", "Input Shapes", "Input Data Types", "Input Formats"]
@@ -48,7 +48,7 @@ def _tensors(recording: Recording, task: Task, side: int) -> list[str]:
     return [task.shapes[side], task.dtypes[side], ABSENT] if recording.detailed else [ABSENT, ABSENT, ABSENT]
 
 
-def _tasks(recording: Recording) -> Table:
+def _tasks(recording: Recording) -> SummaryTable:
     header = ["Device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "task_time(us)", "task_start(us)"]
     rows: list[list[object]] = []
     for task in recording.tasks:
@@ -58,7 +58,7 @@ def _tasks(recording: Recording) -> Table:
     return [*header, "task_stop(us)"], rows
 
 
-def _statistic(recording: Recording, tasks: list[Task], core: bool = False) -> Table:
+def _statistic(recording: Recording, tasks: list[Task], core: bool = False) -> SummaryTable:
     header = ["Device_id", "OP Type", *(["Core Type"] if core else []), "Count", "Total Time(us)", "Min Time(us)"]
     times: dict[tuple[int, str], list[float]] = defaultdict(list)
     if recording.detailed or not core:
@@ -72,7 +72,7 @@ def _statistic(recording: Recording, tasks: list[Task], core: bool = False) -> T
     return [*header, "Avg Time(us)", "Max Time(us)", "Ratio(%)"], rows
 
 
-def _calls(recording: Recording) -> Table:
+def _calls(recording: Recording) -> SummaryTable:
     header = ["Device_id", "Level", "API Name", "Time(us)", "Count", "Avg(us)", "Min(us)", "Max(us)", "Variance"]
     times: dict[tuple[str, str], list[float]] = defaultdict(list)
     for call in recording.calls:

@@ -8,7 +8,7 @@ from typing import Any
 from .records import Recording, Task
 
 Event = dict[str, Any]
-Span = tuple[int, int]
+Interval = tuple[int, int]
 _HOST = 31  # where a device's number is in an identifier of a process
 # Identifier of a process's row -> its name and what labels it.
 _CANN, _HARDWARE, _COMMUNICATION, _OVERLAP = 7, 13, 14, 20
@@ -141,9 +141,9 @@ def _overlap(recording: Recording, device: int, tasks: list[Task]) -> list[Event
     return found
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged(spans: Iterable[Interval]) -> list[Interval]:
     """The spans in order, those that touch as one."""
-    found: list[Span] = []
+    found: list[Interval] = []
     for begin, end in sorted(spans):
         if found and begin <= found[-1][1]:
             found[-1] = found[-1][0], max(end, found[-1][1])
@@ -152,9 +152,9 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def without(spans: list[Span], taken: list[Span]) -> list[Span]:
+def without(spans: list[Interval], taken: list[Interval]) -> list[Interval]:
     """What is in ``spans`` and not in ``taken``; both are merged."""
-    found: list[Span] = []
+    found: list[Interval] = []
     for begin, end in spans:
         for off, on in taken:
             if on <= begin or off >= end:
