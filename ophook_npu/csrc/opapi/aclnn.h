@@ -256,4 +256,9 @@ SIM_API int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t*
   extern "C" SIM_API int function(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) { \
     return sim::aclnn::launch(#function, workspace, size, executor, stream); \
   }
+// What a captured call needs for whatever lengths its updates bring. It takes the same and answers the same, since a
+// row's workspace does not depend on values.
+#define MAX_WORKSPACE(function) \
+  extern "C" SIM_API decltype(function##GetWorkspaceSize) function##GetMaxWorkspaceSize \
+      [[gnu::alias(#function "GetWorkspaceSize")]];
 // clang-format on

@@ -43,6 +43,7 @@ ACLNN(FusedInferAttentionScoreV3,
                        INFERENCE)),
       attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
                        pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor()))
+MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
 ACLNN(FusedInferAttentionScoreV4,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In,
        c, In, d, In, e, In, f, In, g, In, pages, In, query_padding, In, key_padding, In, h, In, i, In, j, In, k, In,
@@ -57,6 +58,7 @@ ACLNN(FusedInferAttentionScoreV4,
                        INFERENCE)),
       attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
                        pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor()))
+MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
 ACLNN(ScatterPaKvCache,
       (In, key, Ref, key_cache, In, slots, In, value, Ref, value_cache, In, lengths, In, offsets, In, sequence_lengths,
        Text, mode, Text, scatter_mode, Ints, strides, Ints, starts),
