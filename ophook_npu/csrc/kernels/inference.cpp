@@ -67,6 +67,10 @@ static void check_band(const at::Tensor& mask, int64_t queries, int64_t keys, co
             " in sparse mode 0 with a mask, of ", queries, " queries and ", keys, " keys, are not simulated");
 }
 
+void log_sum_like(const at::Tensor& log_sum, bool asked) {
+  if (asked) of_dtype("softmaxLse", log_sum, {at::kFloat});
+}
+
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
                      const at::Tensor& mask, int64_t heads, int64_t key_heads, const Settings& how) {

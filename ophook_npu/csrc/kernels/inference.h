@@ -6,6 +6,8 @@
 
 namespace sim::inference {
 
+// The logarithms of sums are float where they are asked for; nothing reads or writes them else, whatever they are.
+void log_sum_like(const at::Tensor& log_sum, bool asked);
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
                      const at::Tensor& mask, int64_t heads, int64_t key_heads, const attention::Settings& how);
