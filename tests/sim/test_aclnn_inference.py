@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch_npu
+from conftest import PROGRAMS
 
 HEADS, KEY_HEADS, DEPTH, SCALE = 4, 2, 8, 0.3
 QUERIES, KEYS = [3, 1, 4], [5, 7, 4]  # of three sequences
@@ -232,3 +235,14 @@ def test_likely_tokens(dtype: torch.dtype, given: str) -> None:
         want = torch.full((20,), float("-inf")).to(dtype)
         want[kept] = logits[row, kept]
         assert torch.equal(got[row], want)
+
+
+def test_captured_attention_gets_the_lengths_of_each_replay(run_sim: Callable) -> None:
+    """In a process of its own: a replay that nobody lets go on waits for ever."""
+    result = run_sim((PROGRAMS / "attention_updates.py").read_text(), timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "[7, 200] True True",
+        "[130, 8] True True",
+        "[simulated Ascend] aclnnFusedInferAttentionScoreV3: softmaxLse has dtype Half; allowed: Float",
+    ]
