@@ -22,11 +22,14 @@ EXAMPLES = ROOT / "examples"
 VERSIONS = ("vllm", "vllm-ascend", "torch", "torch-npu", "transformers", "triton")
 LIMIT = 1500  # seconds a case may take: on two busy cores a run takes minutes
 EAGER = {"enforce_eager": True}
-GRAPHS = {
-    "enforce_eager": False,
-    "compilation_config": {"cudagraph_mode": "PIECEWISE", "cudagraph_capture_sizes": [1, 2, 4]},
-}
 ASKED = "enable_custom_op() of vllm-ascend is called first"
+
+
+def graphs(mode: str) -> dict[str, object]:
+    return {
+        "enforce_eager": False,
+        "compilation_config": {"cudagraph_mode": mode, "cudagraph_capture_sizes": [1, 2, 4]},
+    }
 
 
 @dataclass
@@ -43,8 +46,10 @@ CASES = [
     for how, arguments, needs, devices in (
         ("eager", EAGER, "", 1),
         ("eager", EAGER, "", 2),
-        ("captured graphs", GRAPHS, ASKED, 1),
-        ("captured graphs", GRAPHS, ASKED, 2),
+        ("captured graphs", graphs("PIECEWISE"), ASKED, 1),
+        ("captured graphs", graphs("PIECEWISE"), ASKED, 2),
+        ("full captured graphs", graphs("FULL_DECODE_ONLY"), ASKED, 1),
+        ("full captured graphs", graphs("FULL_DECODE_ONLY"), ASKED, 2),
     )
     for kind in ("Llama", "Qwen2")
 ]
