@@ -12,14 +12,14 @@ log_sum = torch.empty(1, dtype=torch.float16).npu()  # not asked for
 
 
 def asked(lengths):
-    return dict(
-        query=query, key=keys, value=values, block_table=table, input_layout="TND", block_size=BLOCK, sparse_mode=0,
-        actual_seq_lengths=[1, 2], actual_seq_lengths_kv=lengths, num_key_value_heads=2, num_heads=4, scale=0.3,
-    )  # fmt: skip
+    lie = {"query": query, "key": keys, "value": values, "block_table": table, "block_size": BLOCK}
+    heads = {"num_heads": 4, "num_key_value_heads": 2, "scale": 0.3, "input_layout": "TND", "sparse_mode": 0}
+    return {**lie, **heads, "actual_seq_lengths": [1, 2], "actual_seq_lengths_kv": lengths}
 
 
-def attend(lengths, out, workspace):
-    torch_npu.npu_fused_infer_attention_score.out(**asked(lengths), workspace=workspace, out=[out, log_sum])
+def attend(lengths, out, workspace, **more):
+    given = asked(lengths) | more
+    torch_npu.npu_fused_infer_attention_score.out(**given, workspace=workspace, out=[out, log_sum])
 
 
 graph, event, updates = torch.npu.NPUGraph(), torch.npu.ExternalEvent(), torch.npu.Stream()
@@ -44,7 +44,6 @@ for lengths in ([7, 200], [130, 8]):
     print(lengths, bool((captured == eager).all()), bool(eager.isfinite().all()))
 
 try:
-    sums = dict(softmax_lse_flag=True, workspace=room, out=[eager, log_sum])
-    torch_npu.npu_fused_infer_attention_score.out(**asked([3, 3]), **sums)
+    attend([3, 3], eager, room, softmax_lse_flag=True)
 except RuntimeError as error:
     print(next(line for line in str(error).splitlines() if "simulated" in line))
