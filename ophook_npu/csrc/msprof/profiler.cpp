@@ -83,13 +83,31 @@ void say_what_is_left_out(const Asked& asked) {
       {ACL_PROF_L2CACHE, "hits of the level 2 cache"},
       {ACL_PROF_AICPU, "details of AI CPU operators"},
       {ACL_PROF_MSPROFTX, "marks and ranges (mstx, msprof_tx)"},
-      {ACL_PROF_TASK_MEMORY, "use of device memory by CANN's components"},
+      {ACL_PROF_TASK_MEMORY, "allocations of CANN's own components"},
       {ACL_PROF_OP_ATTR, "attributes of operators"},
   };
   if (asked.data & ACL_PROF_AICORE_METRICS && asked.metrics != ACL_AICORE_NONE)
     say_once("a simulated device has no AI core counters: the columns of aic_metrics are left out");
   for (const auto& [bit, what] : kLeftOut)
     if (asked.data & bit) say_once(std::string(what) + " are not simulated, and left out");
+}
+
+const char* setting(aclprofConfigType type) {
+  switch (type) {
+#define SETTING(name) \
+  case name: return #name;
+    SETTING(ACL_PROF_STORAGE_LIMIT)
+    SETTING(ACL_PROF_SYS_HARDWARE_MEM_FREQ)
+    SETTING(ACL_PROF_LLC_MODE)
+    SETTING(ACL_PROF_SYS_IO_FREQ)
+    SETTING(ACL_PROF_SYS_INTERCONNECTION_FREQ)
+    SETTING(ACL_PROF_DVPP_FREQ)
+    SETTING(ACL_PROF_HOST_SYS)
+    SETTING(ACL_PROF_HOST_SYS_USAGE)
+    SETTING(ACL_PROF_HOST_SYS_USAGE_FREQ)
+#undef SETTING
+    default: return "this setting of aclprofSetConfig";
+  }
 }
 
 // A folder that can be written to, made if need be with those above it; else the reason.
@@ -226,8 +244,7 @@ aclError aclprofSetConfig(aclprofConfigType type, const char* value, size_t leng
   if (!value || length > kLongest || strlen(value) != length)
     return invalid("aclprofSetConfig", "the value is null, too long, or not as long as told");
   std::lock_guard lock(profiler().mutex);
-  const std::string what = "aclprofSetConfig(" + std::to_string(int(type)) + ", \"" + value +
-                           "\") asks for what a simulated device does not count (aclprofConfigType in acl_prof.h)";
+  const std::string what = std::string(setting(type)) + " (" + value + ") is not simulated, and left out";
   say_once(what);
   return sim_fail(ACL_ERROR_PROF_MODULES_UNSUPPORTED, "%s", what.c_str());
 }

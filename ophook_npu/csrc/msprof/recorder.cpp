@@ -11,8 +11,14 @@
 #include <random>
 #include <stdexcept>
 
+#include "acl/acl_prof.h"
+
 namespace sim::prof {
 namespace {
+
+// Any of these asks for tasks.
+constexpr uint64_t kTasks =
+    ACL_PROF_TASK_TIME | ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME_L2 | ACL_PROF_TASK_TIME_L3 | ACL_PROF_OP_ATTR;
 
 uint64_t nanoseconds(clockid_t clock) {
   timespec now;
@@ -160,6 +166,7 @@ void Recorder::add(int device) {
 }
 
 void Recorder::task(const sim_task_run& run, const void* task) {
+  if (!(asked.data & kTasks)) return;
   Told told;
   told.line("name", quoted(run.name));
   sim_task_tell(task, &told);
@@ -176,6 +183,7 @@ void Recorder::task(const sim_task_run& run, const void* task) {
 }
 
 void Recorder::call(const sim_call_made& made) {
+  if (!(asked.data & ACL_PROF_ACL_API)) return;
   char numbers[256];
   snprintf(numbers, sizeof numbers,
            "{\"level\":\"%s\",\"connection\":%llu,\"begin\":%llu,\"end\":%llu,\"thread\":%u,\"name\":",
