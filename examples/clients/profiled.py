@@ -31,8 +31,8 @@ with torch_npu.profiler.profile(
         torch.npu.synchronize()
         profiler.step()
 
-output = next(Path("trace").rglob("ASCEND_PROFILER_OUTPUT"), None)
-if output is None or not (output / "trace_view.json").is_file():
+output = max(Path("trace").rglob("ASCEND_PROFILER_OUTPUT"), key=lambda path: path.stat().st_mtime, default=Path())
+if not (output / "trace_view.json").is_file():
     sys.exit("no trace was written")
 events = json.loads((output / "trace_view.json").read_text())
 whole = [event for event in events if event["ph"] == "X"]
