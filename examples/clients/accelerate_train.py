@@ -11,7 +11,9 @@ from torch.utils.data import DataLoader, TensorDataset
 precision, out = sys.argv[1:]
 accelerator = Accelerator(mixed_precision=precision, gradient_accumulation_steps=2)
 set_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.GELU(), torch.nn.LayerNorm(64), torch.nn.Linear(64, 4))
+model = torch.nn.Sequential(
+    torch.nn.Linear(16, 64), torch.nn.GELU(approximate="tanh"), torch.nn.LayerNorm(64), torch.nn.Linear(64, 4)
+)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 x = torch.randn(96, 16)
 data = TensorDataset(x, (x[:, :4] + x[:, 4:8]).argmax(1))

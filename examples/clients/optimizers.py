@@ -42,7 +42,9 @@ if case.startswith("npu-fused"):
             optimizer.zero_grad()
         results[f"step {step + 1}"] = [p.detach().flatten().tolist() for p in model.parameters()]
 else:
-    # AdamW(fused=True) under a GradScaler: torch's own hands the scale over as attributes of the optimizer.
+    # AdamW(fused=True) under a GradScaler. torch's own hands scale and found_inf over as attributes of the optimizer,
+    # and torch_npu's kernel looks at neither: it takes the gradients as they are, 1024 times too large, and overflows
+    # too. AdamW divides by what it multiplies with, but for eps: so the CPU's AdamW is given the same gradients.
     if case == "scaler-torch-npu" and on_npu:
         from torch_npu.npu.amp import GradScaler
 
@@ -52,11 +54,19 @@ else:
 
         scaler = GradScaler(device, init_scale=1024.0)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, fused=True)
+    if case == "scaler-overflow":
+        batches[1] *= torch.inf
     for step, batch in enumerate(batches):
-        scaler.scale(loss_of(batch)).backward()
-        scaler.step(optimizer)
-        scaler.update()
+        scaled = scaler.scale(loss_of(batch))
+        scaled.backward()
+        if case == "scaler-torch" and not on_npu:
+            optimizer.step()
+        else:
+            scaler.step(optimizer)
+            scaler.update()
         optimizer.zero_grad()
         results[f"step {step + 1}"] = [p.detach().flatten().tolist() for p in model.parameters()]
+    if not all(p.isfinite().all() for p in model.parameters()):
+        sys.exit(f"weights are not finite after an overflow; the scale went to {scaler.get_scale()}")
 with open(out, "w") as file:
     json.dump(results, file)

@@ -28,7 +28,7 @@ prompts = [f"{a} plus {b} is " for a in numbers[:4] for b in numbers[:4]]
 right = [numbers[i // 4 + i % 4 + 1] for i in range(16)]
 common = {
     "output_dir": "trained", "max_steps": 4, "per_device_train_batch_size": 4, "save_strategy": "no", "bf16": False,
-    "learning_rate": 1e-3 if kind == "sft" else 1e-5, "logging_steps": 1, "report_to": [], "disable_tqdm": True,
+    "learning_rate": 1e-5 if kind == "dpo" else 1e-3, "logging_steps": 1, "report_to": [], "disable_tqdm": True,
     "gradient_checkpointing": False, "use_cpu": not (hasattr(torch, "npu") and torch.npu.is_available()),
 }  # fmt: skip
 if kind == "sft":
@@ -40,12 +40,20 @@ elif kind == "dpo":
     settings = DPOConfig(max_length=32, **common)
     trainer = DPOTrainer("tiny", args=settings, train_dataset=data, processing_class=tokenizer)
 else:
+    # Each device has random numbers of its own: the CPU draws the tokens. (With top_k=1 nothing is random, but all
+    # completions of a prompt are the same then, and the gradient is zero.)
+    draw, seed = torch.multinomial, torch.Generator().manual_seed(1)
+
+    def multinomial(probabilities: torch.Tensor, num_samples: int) -> torch.Tensor:
+        return draw(probabilities.cpu(), num_samples, generator=seed).to(probabilities.device)
+
+    torch.multinomial = multinomial
 
     def reward(completions: list[str], **_: object) -> list[float]:
-        return [len(set(text.split())) + 0.5 * (i % 4) for i, text in enumerate(completions)]
+        return [len(set(text.split())) + 0.5 * text.split().count("is") for text in completions]
 
     data = Dataset.from_dict({"prompt": prompts})
-    settings = GRPOConfig(num_generations=4, max_completion_length=6, top_k=1, beta=0.05, **common)
+    settings = GRPOConfig(num_generations=4, max_completion_length=6, beta=0.05, **common)
     trainer = GRPOTrainer("tiny", reward, args=settings, train_dataset=data, processing_class=tokenizer)
 trainer.train()
 wanted = ("loss", "grad_norm", "reward", "kl", "rewards/margins", "mean_token_accuracy", "completions/mean_length")
