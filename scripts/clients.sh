@@ -9,7 +9,7 @@
 #   --into PAGE    put the rows between PAGE's markers, where nothing got worse; rows of other projects stay
 #   --device D     auto (the default), sim or npu
 #   --venv DIR     torch, torch_npu and this package, made where it is not there: what all projects share; default WORK/base
-#   --work DIR     environments, logs and results; default build/clients (0.1 to 1 GB for each project)
+#   --work DIR     environments, logs and results; default build/clients; what each takes is printed
 #   --throw-away   remove each project's environment once it was run
 # Needs pip's index, and nothing else of a network: models are tiny, with random weights made here.
 # Exit status: 0 as recorded in scripts/clients/NAME.toml or better, 1 a case got worse, 2 it could not be tried.

@@ -47,7 +47,7 @@ IMAGES = {
 KINDS = {
     "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": 99},
     "llama": GROUPED, "qwen2": GROUPED, "gemma": GROUPED,
-    "mixtral": {**GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2},
+    "mixtral": {**GROUPED, "intermediate_size": 32, "num_local_experts": 4, "num_experts_per_tok": 2},
     "bert": ENCODER, "roberta": {**ENCODER, "pad_token_id": 1, "bos_token_id": 0},
     "t5": {
         "vocab_size": 99, "d_model": 32, "d_kv": 8, "d_ff": 37, "num_layers": 2, "num_decoder_layers": 2,

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -66,8 +67,9 @@ class Case:
     def earlier(self, rows: list[dict[str, str]]) -> dict[str, str] | None:
         """What an earlier run gave, where it was what is recorded now."""
         equal = f"yes, {self.bound}" if self.compared else "–" if self.stops else _OWN
-        wanted = {"ran": self.ran, "equal": equal, "stops": self.cause or self.note or "–"}
-        return wanted if wanted in rows else None
+        ran = re.sub(r"\\\{\d+\\\}", ".+", re.escape(self.ran))  # what `says` found takes the place of {0}
+        wanted = {"equal": equal, "stops": self.cause or self.note or "–"}
+        return next((row for row in rows if re.fullmatch(ran, row["ran"]) and {**row, **wanted} == row), None)
 
 
 def cases(file: Path) -> tuple[dict[str, Any], list[Case]]:
@@ -183,6 +185,12 @@ def run_case(case: Case, venv: Path, work: Path, view: Path, device: str, source
     return outcome
 
 
+def cpu_seconds() -> float:
+    """What this process's children that ended took of the CPU, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run_project(name: str, arguments: argparse.Namespace, view: Path) -> tuple[dict[str, Any], int]:
     """The project's result, and 0, or 1 if a case got worse, or 2 if it could not be tried."""
     told, found = cases(HERE / f"{name}.toml")
@@ -209,12 +217,16 @@ def run_project(name: str, arguments: argparse.Namespace, view: Path) -> tuple[d
             print(f"{name} {case.name}: {'as an earlier run found' if row else 'not run yet'}")
             result["rows"] += [row] if row else []
             continue
+        before_it = cpu_seconds()
         outcome = run_case(case, venv, arguments.work, view, arguments.device, sources)
         result["rows"].append(outcome.row)
         word = "WORSE" if outcome.worse else "better" if outcome.better else "as recorded"
         more = outcome.worse or outcome.better or outcome.measured
-        print(f"{name} {case.name}: {word}{': ' + more if more else ''}", flush=True)
+        took = f"{cpu_seconds() - before_it:.0f} s of CPU"
+        print(f"{name} {case.name}: {word}{': ' + more if more else ''} ({took})", flush=True)
         bad |= bool(outcome.worse)
+    told_size = subprocess.run(["du", "-sm", venv], capture_output=True, text=True, timeout=600, check=True).stdout
+    print(f"{name}: its environment takes {told_size.split()[0]} MB")
     if arguments.throw_away:
         shutil.rmtree(venv)
     return result, int(bad)

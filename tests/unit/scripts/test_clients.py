@@ -125,6 +125,9 @@ def test_a_case_that_is_not_run_again_keeps_only_what_is_recorded_now(script: Mo
     assert case.earlier([script.judge(case, 0, "", [2.0], [1.0]).row]) is None
     stopping = script.Case("a", "a", "c", stops="x", cause="theirs")
     assert stopping.earlier([script.judge(stopping, 1, "x", None, None).row]) and not stopping.earlier(rows)
+    counting = script.Case("a", "{0} pass", "c", cpu="none", says=r"(\d+) passed")
+    told = script.judge(counting, 0, "12 passed", None, None).row
+    assert told["ran"] == "12 pass" and counting.earlier([*rows, told]) == told
 
 
 def test_a_program_that_does_not_end_is_ended(script: ModuleType, tmp_path: Path) -> None:
