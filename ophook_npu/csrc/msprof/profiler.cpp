@@ -80,11 +80,9 @@ void say_what_is_left_out(const Asked& asked) {
     uint64_t bit;
     const char* what;
   } kLeftOut[] = {
-      {ACL_PROF_L2CACHE, "hits of the level 2 cache"},
-      {ACL_PROF_AICPU, "details of AI CPU operators"},
-      {ACL_PROF_MSPROFTX, "marks and ranges (mstx, msprof_tx)"},
-      {ACL_PROF_TASK_MEMORY, "allocations of CANN's own components"},
-      {ACL_PROF_OP_ATTR, "attributes of operators"},
+      {ACL_PROF_L2CACHE, "hits of the level 2 cache"},           {ACL_PROF_AICPU, "details of AI CPU operators"},
+      {ACL_PROF_MSPROFTX, "marks and ranges (mstx, msprof_tx)"}, {kTaskMemory, "allocations of CANN's own components"},
+      {kOperatorAttributes, "attributes of operators"},
   };
   if (asked.data & ACL_PROF_AICORE_METRICS && asked.metrics != ACL_AICORE_NONE)
     say_once("a simulated device has no AI core counters: the columns of aic_metrics are left out");
@@ -92,20 +90,18 @@ void say_what_is_left_out(const Asked& asked) {
     if (asked.data & bit) say_once(std::string(what) + " are not simulated, and left out");
 }
 
-const char* setting(aclprofConfigType type) {
+// Numbers: older headers do not have them all.
+const char* setting(int type) {
   switch (type) {
-#define SETTING(name) \
-  case name: return #name;
-    SETTING(ACL_PROF_STORAGE_LIMIT)
-    SETTING(ACL_PROF_SYS_HARDWARE_MEM_FREQ)
-    SETTING(ACL_PROF_LLC_MODE)
-    SETTING(ACL_PROF_SYS_IO_FREQ)
-    SETTING(ACL_PROF_SYS_INTERCONNECTION_FREQ)
-    SETTING(ACL_PROF_DVPP_FREQ)
-    SETTING(ACL_PROF_HOST_SYS)
-    SETTING(ACL_PROF_HOST_SYS_USAGE)
-    SETTING(ACL_PROF_HOST_SYS_USAGE_FREQ)
-#undef SETTING
+    case 1: return "ACL_PROF_STORAGE_LIMIT";
+    case 3: return "ACL_PROF_SYS_HARDWARE_MEM_FREQ";
+    case 4: return "ACL_PROF_LLC_MODE";
+    case 5: return "ACL_PROF_SYS_IO_FREQ";
+    case 6: return "ACL_PROF_SYS_INTERCONNECTION_FREQ";
+    case 7: return "ACL_PROF_DVPP_FREQ";
+    case 8: return "ACL_PROF_HOST_SYS";
+    case 9: return "ACL_PROF_HOST_SYS_USAGE";
+    case 10: return "ACL_PROF_HOST_SYS_USAGE_FREQ";
     default: return "this setting of aclprofSetConfig";
   }
 }
@@ -238,13 +234,13 @@ aclError aclprofStop(const aclprofConfig* config) {
   return sim_fail(ACL_ERROR_PROF_NOT_RUN, "aclprofStop: aclprofStart was not called for these devices");
 }
 
-aclError aclprofSetConfig(aclprofConfigType type, const char* value, size_t length) {
+SIM_API aclError aclprofSetConfig(aclprofConfigType type, const char* value, size_t length) {
   constexpr size_t kLongest = 256;
   if (type <= ACL_PROF_ARGS_MIN || type >= ACL_PROF_ARGS_MAX) return invalid("aclprofSetConfig", "no such setting");
   if (!value || length > kLongest || strlen(value) != length)
     return invalid("aclprofSetConfig", "the value is null, too long, or not as long as told");
   std::lock_guard lock(profiler().mutex);
-  const std::string what = std::string(setting(type)) + " (" + value + ") is not simulated, and left out";
+  const std::string what = std::string(setting(int(type))) + " (" + value + ") is not simulated, and left out";
   say_once(what);
   return sim_fail(ACL_ERROR_PROF_MODULES_UNSUPPORTED, "%s", what.c_str());
 }
@@ -265,13 +261,13 @@ SIM_API aclError aclprofRegisterDeviceCallback() {
   return ACL_SUCCESS;
 }
 
-aclError aclprofMarkEx(const char*, size_t, aclrtStream) { return sim_unimplemented("aclprofMarkEx"); }
-aclprofStepInfo* aclprofCreateStepInfo() {
+SIM_API aclError aclprofMarkEx(const char*, size_t, aclrtStream) { return sim_unimplemented("aclprofMarkEx"); }
+SIM_API aclprofStepInfo* aclprofCreateStepInfo() {
   sim_unimplemented("aclprofCreateStepInfo");
   return nullptr;
 }
-void aclprofDestroyStepInfo(aclprofStepInfo*) { sim_unimplemented("aclprofDestroyStepInfo"); }
-aclError aclprofGetStepTimestamp(aclprofStepInfo*, aclprofStepTag, aclrtStream) {
+SIM_API void aclprofDestroyStepInfo(aclprofStepInfo*) { sim_unimplemented("aclprofDestroyStepInfo"); }
+SIM_API aclError aclprofGetStepTimestamp(aclprofStepInfo*, aclprofStepTag, aclrtStream) {
   return sim_unimplemented("aclprofGetStepTimestamp");
 }
 

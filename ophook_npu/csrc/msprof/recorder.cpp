@@ -17,8 +17,7 @@ namespace sim::prof {
 namespace {
 
 // Any of these asks for tasks.
-constexpr uint64_t kTasks =
-    ACL_PROF_TASK_TIME | ACL_PROF_TASK_TIME_L0 | ACL_PROF_TASK_TIME_L2 | ACL_PROF_TASK_TIME_L3 | ACL_PROF_OP_ATTR;
+constexpr uint64_t kTasks = ACL_PROF_TASK_TIME | kTaskTimeL0 | kTaskTimeL2 | kTaskTimeL3 | kOperatorAttributes;
 
 uint64_t nanoseconds(clockid_t clock) {
   timespec now;

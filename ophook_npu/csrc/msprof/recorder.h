@@ -18,6 +18,10 @@
 
 namespace sim::prof {
 
+// Of aclprofCreateConfig's dataTypeConfig what older headers do not name.
+constexpr uint64_t kTaskTimeL0 = 0x0800, kTaskMemory = 0x1000, kTaskTimeL2 = 0x2000, kOperatorAttributes = 0x4000,
+                   kTaskTimeL3 = 0x8000;
+
 struct Asked {
   std::vector<int> devices;
   uint64_t data = 0;  // ACL_PROF_… of acl_prof.h
