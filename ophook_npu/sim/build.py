@@ -110,7 +110,9 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             unit=_UNIT,
             needs=(acl_header,),
         ),
-        Library("libacl_op_compiler.so", sources("acl", "op_compiler"), exported, (core, "libascendcl.so"), here),
+        Library(
+            "libacl_op_compiler.so", sources("acl", "op_compiler", "blocks"), exported, (core, "libascendcl.so"), here
+        ),
         Library(
             "libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
         ),

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "acl/blocks.h"
 #include "acl/operator_description.h"
 #include "core/sim.h"
 #include "ge/kernels.h"
@@ -54,6 +55,15 @@ struct Call {
   std::deque<std::vector<float>> floats;
   std::deque<std::vector<char>> host_values;
   std::vector<aclDataBuffer> on_device;
+  // Tensors that lie in blocks, and the memory in which the operator sees them without.
+  struct Apart {
+    sim::acl::Blocks blocks;
+    ge_tensor* tensor;  // of inputs or outputs
+    void* device;
+    std::vector<char> plain;
+    bool output;
+  };
+  std::deque<Apart> apart;
 
   ge_call view() {
     return {type.c_str(),   inputs.data(),     inputs.size(),    outputs.data(),
@@ -78,14 +88,26 @@ int describe(Call& call, const char* side, int index, const aclTensorDesc* desc,
              ge_tensor* out) {
   const std::string where = std::string(side) + " " + std::to_string(index);
   if (desc->dims.size() > ge_max_rank) return refuse(call, where + " has more than 16 dimensions");
-  if (desc->storage_format != desc->format && desc->storage_dims != desc->dims)
-    return refuse(
-        call, where + " has the private format " + std::to_string(desc->storage_format) + ", which is not simulated");
+  if (sim::acl::in_blocks(*desc))
+    if (const std::string problem = sim::acl::problem_of_blocks(*desc); !problem.empty())
+      return refuse(call, where + " " + problem);
   *out = {};
   out->dtype = desc->dtype == ACL_DT_UNDEFINED ? int32_t(ge_absent) : int32_t(desc->dtype);
   out->rank = int32_t(desc->dims.size());
   std::copy(desc->dims.begin(), desc->dims.end(), out->dims);
   out->data = buffer ? buffer->data : nullptr;
+  return ACL_SUCCESS;
+}
+
+// For a tensor in blocks, which the stream takes apart before the operator runs, or puts together after it.
+int keep_apart(Call& call, const char* side, const aclTensorDesc* desc, const aclDataBuffer* buffer, bool output,
+               ge_tensor* tensor) {
+  if (!sim::acl::in_blocks(*desc) || !buffer || !buffer->data) return ACL_SUCCESS;
+  const sim::acl::Blocks blocks(*desc);
+  if (buffer->size < blocks.bytes_in_blocks())
+    return refuse(call, std::string(side) + " has " + std::to_string(buffer->size) + " bytes for blocks of " +
+                            std::to_string(blocks.bytes_in_blocks()));
+  call.apart.push_back({blocks, tensor, buffer->data, {}, output});
   return ACL_SUCCESS;
 }
 
@@ -119,9 +141,19 @@ int run_call(void* pointer) {
   for (const aclDataBuffer& buffer : call->on_device)
     if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
       return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), problem);
+  for (Call::Apart& one : call->apart) {
+    one.plain.resize(one.blocks.bytes());
+    if (!one.output) one.blocks.take_apart(one.device, one.plain.data());
+    one.tensor->data = one.plain.data();
+  }
   char error[512] = "";
   const ge_call view = call->view();
-  if (table()->run(&view, error, sizeof error) == 0) return ACL_SUCCESS;
+  const int failed = table()->run(&view, error, sizeof error);
+  for (Call::Apart& one : call->apart) {
+    if (!failed && one.output) one.blocks.put_together(one.plain.data(), one.device);
+    one.plain = {};
+  }
+  if (!failed) return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), error);
 }
 
@@ -136,6 +168,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
   for (int i = 0; i < input_count; ++i) {
     ge_tensor& tensor = call->inputs[size_t(i)];
     if (int code = describe(*call, "input", i, input_desc[i], inputs[i], &tensor)) return code;
+    if (int code = keep_apart(*call, "an input", input_desc[i], inputs[i], false, &tensor)) return code;
     if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE && inputs[i]) call->on_device.push_back(*inputs[i]);
     if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE || !tensor.data) continue;
     auto bytes = static_cast<const char*>(tensor.data);
@@ -165,6 +198,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     const ge_tensor inferred = call->outputs[size_t(i)];
     ge_tensor& told = call->outputs[size_t(i)];
     if (int code = describe(*call, "output", i, output_desc[i], outputs[i], &told)) return code;
+    if (int code = keep_apart(*call, "an output", output_desc[i], outputs[i], true, &told)) return code;
     if (outputs[i]) call->on_device.push_back(*outputs[i]);
     bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
     for (int d = 0; same && d < inferred.rank; ++d)

@@ -8,6 +8,10 @@ static bool of_whole_numbers(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt;
 }
 
+static at::Tensor present(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.numel() ? tensor : at::Tensor();
+}
+
 static at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) {
   return bias.defined() ? value.add(wide(bias)) : value;
 }
@@ -128,6 +132,66 @@ void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_
         "are not simulated");
 }
 
+void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
+                int64_t group_type, int64_t kind, const at::Tensor& out) {
+  SIM_CHECK(turned && !weight_turned, "transposeX ", turned, " and transposeWeight ", weight_turned,
+            "; allowed: true and false");
+  SIM_CHECK(group_type == kInner, "groupType ", group_type, "; allowed: 2");
+  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  of_dtype("x", x, {at::kHalf, at::kBFloat16});
+  same_dtype({x, weight});
+  of_dtype("groupList", list, {at::kLong});
+  of_dtype("y", out, {at::kFloat});
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(0) == weight.size(0),
+            "x (k, m) and weight (k, n) expected, got ", x.sizes(), " and ", weight.sizes());
+  SIM_CHECK(list.dim() == 1 && list.size(0) <= 1024, "groupList of 1024 groups at most expected, got ", list.sizes());
+  shape(out, {list.size(0), x.size(1), weight.size(1)});
+}
+
+void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
+                  const at::Tensor& out) {
+  int64_t i = 0;
+  for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0)))
+    out[i++].add_(at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
+}
+
+void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
+                         std::initializer_list<at::Tensor> absent, int64_t kind, const at::Tensor& out,
+                         const at::Tensor& out_scale) {
+  of_dtype("x", x, {at::kChar});
+  SIM_CHECK(weight.size() == 1 && scale.size() == 1, "lists of ", weight.size(), " weights and ", scale.size(),
+            " scales are not simulated; allowed: 1");
+  of_dtype("weight", weight[0], {at::kChar});
+  SIM_CHECK(x.dim() == 2 && weight[0].dim() == 3 && weight[0].size(1) == x.size(1) && weight[0].size(2) % 2 == 0,
+            "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", weight[0].sizes());
+  for (const at::Tensor& each : absent)
+    SIM_CHECK(!present(each).defined(), "a bias, an offset, a matrix for 4 bits or a smoothing scale is not simulated");
+  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  const int64_t columns = weight[0].size(2);
+  SIM_CHECK(scale[0].sizes() == at::IntArrayRef({weight[0].size(0), columns}), "a weightScale (", weight[0].size(0),
+            ", ", columns, ") expected, got ", scale[0].sizes());
+  of_dtype("weightScale", scale[0], {at::kFloat, at::kHalf, at::kBFloat16});
+  of_dtype("xScale", row_scale, {at::kFloat});
+  shape(row_scale, {x.size(0)});
+  of_dtype("output", out, {at::kChar});
+  shape(out, {x.size(0), columns / 2});
+  of_dtype("outputScale", out_scale, {at::kFloat});
+  shape(out_scale, {x.size(0)});
+}
+
+void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
+                    const at::Tensor& list, int64_t kind, const at::Tensor& out, const at::Tensor& out_scale) {
+  for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0))) {
+    if (!count) continue;
+    const at::Tensor value = quantized_product(x.narrow(0, start, count), weight[0][expert],
+                                               {{}, scale[0][expert], {}, {}, {}, row_scale.narrow(0, start, count)});
+    const Tensors halves = value.chunk(2, 1);
+    const Dynamic result = symmetric(at::silu(halves[0]).mul(halves[1]), 127);
+    out.narrow(0, start, count).copy_(saturated(result.value, out));
+    out_scale.narrow(0, start, count).copy_(result.scale);
+  }
+}
+
 void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
                        const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
                        const at::Tensor& out) {
@@ -177,10 +241,6 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
 }
 
 // ---- one quantized product -----------------------------------------------------------------------------------------
-static at::Tensor present(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.numel() ? tensor : at::Tensor();
-}
-
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
                            const at::Tensor& out_scale) {
   of_dtype("x1", x, {at::kChar, at::kInt});

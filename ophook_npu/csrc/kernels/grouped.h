@@ -37,6 +37,17 @@ std::vector<quant::Group> groups_of_list(const at::Tensor& list, int64_t kind, c
 void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item);
 void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
              int64_t act_type, std::initializer_list<Tensors> absent);
+// out[i] += x' weight over the i-th group of rows of both.
+void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
+                int64_t group_type, int64_t kind, const at::Tensor& out);
+void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
+                  const at::Tensor& out);
+// Products of int8 with each expert's weight, silu of one half times the other, and this in 8 bits by rows.
+void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
+                         std::initializer_list<at::Tensor> absent, int64_t kind, const at::Tensor& out,
+                         const at::Tensor& out_scale);
+void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
+                    const at::Tensor& list, int64_t kind, const at::Tensor& out, const at::Tensor& out_scale);
 void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
                        const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
                        const at::Tensor& out);

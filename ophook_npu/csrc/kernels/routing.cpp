@@ -45,6 +45,28 @@ Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int
   return {kept.mul(factor), chosen, weights};
 }
 
+void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, int64_t renorm,
+                          int64_t norm, const at::Tensor& out) {
+  SIM_CHECK(norm == 1 && renorm == 0, "normType ", norm, " and renorm ", renorm, "; allowed: 1 (sigmoid) and 0");
+  of_dtype("xNorm", all, {at::kFloat});
+  of_dtype("expertIdx", chosen, {at::kInt});
+  SIM_CHECK(all.dim() == 2 && all.size(1) >= 2 && all.size(1) <= 2048, "xNorm (rows, 2 to 2048 experts) expected, got ",
+            all.sizes());
+  SIM_CHECK(
+      grad.dim() == 2 && grad.size(0) == all.size(0) && grad.sizes() == chosen.sizes() && grad.size(1) <= all.size(1),
+      "gradY and expertIdx (rows, k) expected, got ", grad.sizes(), " and ", chosen.sizes());
+  like(out, all);
+  same_dtype({out, grad});
+}
+
+at::Tensor gating_backward(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, double factor,
+                           double eps) {
+  const at::Tensor place = chosen.to(at::kLong), kept = all.gather(1, place), to = wide(grad).mul(factor);
+  const at::Tensor sum = kept.sum(-1, true).add(eps);
+  const at::Tensor of_kept = to.sub(to.mul(kept).sum(-1, true).div(sum)).div(sum);
+  return at::zeros_like(all).scatter_add(1, place, of_kept.mul(kept).mul(kept.neg().add(1)));
+}
+
 // A finished row goes to the expert behind the last.
 static at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& finished, int64_t experts) {
   return finished.defined() ? chosen.masked_fill(finished.unsqueeze(-1), experts) : chosen;

@@ -12,6 +12,11 @@ void gating(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t grou
 // The weights of the chosen experts, these, and the weights of all.
 Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups,
                      int64_t mode, bool sigmoid, double factor, double eps);
+// Of the choice by sigmoid, from the weights of all.
+void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, int64_t renorm,
+                          int64_t norm, const at::Tensor& out);
+at::Tensor gating_backward(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, double factor,
+                           double eps);
 void chosen_like(const at::Tensor& x, int64_t k, const at::Tensor& out);
 // The same by softmax: of all experts, or `late`, of the chosen ones. A finished row goes to the expert behind the
 // last.

@@ -117,6 +117,43 @@ struct PackNumbers final : PendingCall {
   bool tiled;
 };
 
+// Between a matrix as it is and in tiles.
+struct Recast final : PendingCall {
+  Recast(at::Tensor source, Dims tiles, at::Tensor target)
+      : PendingCall("aclnnNpuFormatCast"),
+        from(std::move(source)),
+        storage(std::move(tiles)),
+        into(std::move(target)) {}
+  void run(void*) override {
+    reachable("dstTensor", into);
+    if (!storage.empty()) return void(into.copy_(from_fractal(from, storage)));
+    reachable("srcTensor", from);
+    into.copy_(into.sizes() == from.sizes() ? from : to_fractal(from));
+  }
+  at::Tensor from;
+  Dims storage;  // of `from`, where it is in tiles
+  at::Tensor into;
+};
+
+bool is_plain(int format) {
+  return format == ACL_FORMAT_ND || format == ACL_FORMAT_NCL || format == ACL_FORMAT_NCHW || format == ACL_FORMAT_NCDHW;
+}
+
+// What a cast may be between, of what CANN has.
+void can_be_cast(const aclTensor* from, int format) {
+  for (const int each : {int(from->format), format})
+    SIM_CHECK(is_plain(each) || each == ACL_FORMAT_FRACTAL_NZ, "format ", each,
+              " is not simulated; allowed: ", int(ACL_FORMAT_ND), " (ND), ", int(ACL_FORMAT_NCL), " (NCL), ",
+              int(ACL_FORMAT_NCHW), " (NCHW), ", int(ACL_FORMAT_NCDHW), " (NCDHW), ", int(ACL_FORMAT_FRACTAL_NZ),
+              " (FRACTAL_NZ)");
+  const aclDataType type = from->dtype;
+  SIM_CHECK(type == ACL_INT8 || type == ACL_UINT8 || type == ACL_INT32 || type == ACL_FLOAT || type == ACL_FLOAT16 ||
+                type == ACL_BF16,
+            "srcTensor has data type ", int(type), "; allowed: INT8, UINT8, INT32, FLOAT, FLOAT16, BFLOAT16");
+  SIM_CHECK(from->sizes.size() >= 2 && from->sizes.size() <= 6, "srcTensor ", at::IntArrayRef(from->sizes),
+            "; 2 to 6 dimensions are allowed");
+}
+
 // What the first phases below share: null pointers, handles, the rules, and what `make` throws.
 template <typename Make>
 int first_phase(const char* name, std::initializer_list<std::pair<const char*, const aclTensor*>> tensors,
@@ -126,12 +163,13 @@ int first_phase(const char* name, std::initializer_list<std::pair<const char*, c
   std::vector<Argument> arguments;
   try {
     for (const auto& [parameter, tensor] : tensors) {
-      if (!tensor) return refuse(sim_fail(kNullPointer, "%s: %s is null", name, parameter));
       live(parameter, tensor);
       arguments.push_back({Argument::kTensor, tensor});
     }
     if (const FunctionRules* rules = rules_wanted() ? find_rules(name, arguments.data(), arguments.size()) : nullptr)
       if (const int code = apply_rules(*rules, arguments.data(), arguments.size())) return refuse(code);
+    for (const auto& [parameter, tensor] : tensors)
+      if (!tensor) return refuse(sim_fail(kNullPointer, "%s: %s is null", name, parameter));
     hand_over(make(), workspace, executor);
     return 0;
   } catch (const c10::Error& error) {
@@ -203,6 +241,62 @@ SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* 
 SIM_API const char* aclnnTransMatmulWeightParameters() { return "(Ref, mmWeightRef)"; }
 SIM_API int aclnnTransMatmulWeight(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
   return launch("aclnnTransMatmulWeight", workspace, size, executor, stream);
+}
+
+// The sizes of a cast's result, which the caller deletes, and the format that it has.
+SIM_API int aclnnNpuFormatCastCalculateSizeAndFormat(const aclTensor* from, int format, int block_type, int64_t** sizes,
+                                                     uint64_t* rank, int* actual) {
+  constexpr const char* kName = "aclnnNpuFormatCastCalculateSizeAndFormat";
+  if (!from || !sizes || !rank || !actual) return sim_fail(kNullPointer, "%s: null pointer", kName);
+  try {
+    live("srcTensor", from);
+    can_be_cast(from, format);
+    SIM_CHECK(block_type == -1 || block_type == int(from->dtype), "additionalDtype ", block_type,
+              " is not simulated; allowed: -1, ", int(from->dtype), " (the tensor's)");
+    const Dims result = format == ACL_FORMAT_FRACTAL_NZ ? fractal_sizes(from->sizes, from->dtype)
+                                                        : Dims(at::IntArrayRef(from->sizes).vec());
+    *sizes = new int64_t[result.size()];
+    std::copy(result.begin(), result.end(), *sizes);
+    *rank = result.size(), *actual = format;
+    return 0;
+  } catch (const c10::Error& error) {
+    return sim_fail(kInvalid, "%s: %s", kName, error.what_without_backtrace());
+  }
+}
+SIM_API int aclnnNpuFormatCastGetWorkspaceSize(const aclTensor* from, aclTensor* to, uint64_t* workspace,
+                                               aclOpExecutor** executor) {
+  constexpr const char* kName = "aclnnNpuFormatCast";
+  return first_phase(
+      kName, {{"srcTensor", from}, {"dstTensor", to}}, workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
+        can_be_cast(from, to->format);
+        SIM_CHECK(from->dtype == to->dtype, "srcTensor and dstTensor have data types ", int(from->dtype), " and ",
+                  int(to->dtype));
+        const auto source = convert(from), target = convert(static_cast<const aclTensor*>(to));
+        SIM_CHECK(source.is_contiguous() && target.is_contiguous(), "srcTensor and dstTensor have to be contiguous");
+        SIM_CHECK(source.numel(), "srcTensor is empty");
+        if (is_fractal(from) && is_fractal(to)) like(target, source);
+        else if (is_fractal(to))
+          SIM_CHECK(at::IntArrayRef(to->storage_sizes) == fractal_sizes(source.sizes(), from->dtype),
+                    "dstTensor lies as ", at::IntArrayRef(to->storage_sizes), ", srcTensor ", source.sizes(),
+                    " in tiles as ", at::IntArrayRef(fractal_sizes(source.sizes(), from->dtype)));
+        const Dims tiles = at::IntArrayRef(from->storage_sizes).vec();
+        if (!is_fractal(to)) {
+          if (!is_fractal(from)) like(target, source);
+          // The tensor in tiles may say its sizes as they lie: those of the result count.
+          const auto seen =
+              is_fractal(from) ? at::from_blob(source.data_ptr(), target.sizes(), source.options()) : source;
+          return std::make_unique<Recast>(seen, is_fractal(from) ? tiles : Dims{}, target);
+        }
+        const auto in_tiles = [](const at::Tensor& at, const aclTensor* told) {
+          return at::from_blob(at.data_ptr(), told->storage_sizes, at.options());
+        };
+        return std::make_unique<Recast>(is_fractal(from) ? in_tiles(source, from) : source, Dims{},
+                                        in_tiles(target, to));
+      });
+}
+SIM_API const char* aclnnNpuFormatCastParameters() { return "(In, srcTensor, Out, dstTensor)"; }
+SIM_API int aclnnNpuFormatCast(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
+  return launch("aclnnNpuFormatCast", workspace, size, executor, stream);
 }
 
 // Numbers of 4 bits that lie in 32 each, put next to each other: as INT4, or as INT32 with eight each.

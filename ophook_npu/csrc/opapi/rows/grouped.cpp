@@ -8,6 +8,16 @@ using namespace sim::aclnn;
 using namespace sim::quant;
 using namespace sim::grouped;
 
+static void whole_rows(int64_t group_size) {
+  SIM_CHECK(group_size == 0, "quantGroupSize ", group_size, " is not simulated; allowed: 0");
+}
+
+static void by_rows(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& four_bits) {
+  SIM_CHECK(dequant_mode == 0 && dequant_dtype == 0 && quant_mode == 0, "dequantMode ", dequant_mode, ", dequantDtype ",
+            dequant_dtype, " and quantMode ", quant_mode, " are not simulated; allowed: 0");
+  SIM_CHECK(four_bits.empty(), "weightAssistMatrix is not simulated");
+}
+
 ACLNN(GroupedMatmul,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
        Ints, ends, int64_t, split_item, List, out),
@@ -15,19 +25,43 @@ ACLNN(GroupedMatmul,
       grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
                       ends.empty() || x.size() > 1 ? std::vector<Group>{} : groups_of(ends, kEnds, x[0].size(0)), kRows,
                       "", out))
-#define GROUPED_MATMUL(version, ...)                                                                                  \
+#define GROUPED_MATMUL(version, more_checks, ...)                                                                     \
   ACLNN(GroupedMatmul##version,                                                                                       \
         (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, \
          List, row_scale, In, groups, List, act_input, List, act_scale, List, act_offset, int64_t, split_item,        \
          int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, act_out,   \
          List, out_scale),                                                                                            \
-        grouped(x, weight, out, split_item, group_type, act_type,                                                     \
-                {act_input, act_scale, act_offset, act_out, out_scale}),                                              \
+        (more_checks, grouped(x, weight, out, split_item, group_type, act_type,                                       \
+                              {act_input, act_scale, act_offset, act_out, out_scale})),                               \
         grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, row_scale},               \
                         groups_of_list(groups, group_list_type, x, group_type), group_type, activation_of(act_type),  \
                         out))
-GROUPED_MATMUL(V4)
-GROUPED_MATMUL(V5, Ints, tuning)
+GROUPED_MATMUL(V4, when_run())
+GROUPED_MATMUL(V5, when_run(), Ints, tuning)
+GROUPED_MATMUL(WeightNz, whole_rows(group_size), Ints, tuning, int64_t, group_size)
+ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
+      added_like(x, weight, groups, turned, weight_turned, group_type, kEnds, y),
+      add_products(x, weight, groups, kEnds, y))
+ACLNN(GroupedMatmulAddV2,
+      (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type, int64_t,
+       group_list_type),
+      added_like(x, weight, groups, turned, weight_turned, group_type, group_list_type, y),
+      add_products(x, weight, groups, group_list_type, y))
+ACLNN(GroupedMatmulSwigluQuantWeightNZ,
+      (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out,
+       out_offset),
+      swiglu_product_like(x, {weight}, {scale}, row_scale, {bias, offset}, kEnds, out, out_scale),
+      swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, out, out_scale))
+#define SWIGLU_QUANT(version)                                                                                         \
+  ACLNN(GroupedMatmulSwigluQuant##version,                                                                            \
+        (In, x, List, weight, List, scale, List, four_bits, In, bias, In, row_scale, In, smooth, In, groups, int64_t, \
+         dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
+         Out, out_scale),                                                                                             \
+        (by_rows(dequant_mode, dequant_dtype, quant_mode, four_bits),                                                 \
+         swiglu_product_like(x, weight, scale, row_scale, {bias, smooth}, group_list_type, out, out_scale)),          \
+        swiglu_product(x, weight, scale, row_scale, groups, group_list_type, out, out_scale))
+SWIGLU_QUANT(V2)
+SWIGLU_QUANT(WeightNzV2)
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,

@@ -56,6 +56,8 @@ ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), vector_product(out, self, v
 ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), one_element(out)), write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), at::addmm_out(out, self, mat1, mat2, beta, alpha))
+ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
+      (matrix(out, mat1, mat2), into(out, {self})), at::addmm_out(out, self, mat1, mat2, beta, alpha))
 ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), at::baddbmm_out(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),

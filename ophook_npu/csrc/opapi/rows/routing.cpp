@@ -12,6 +12,10 @@ ACLNN(MoeGatingTopK,
       routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm),
       write_each({out, experts, norm_asked ? norms : at::Tensor()},
                  routing::gating_top_k(x, bias, k, groups_kept, groups, mode, norm == 1, factor, eps)))
+ACLNN(MoeGatingTopKBackward,
+      (In, all, In, grad, In, chosen, int64_t, renorm, int64_t, norm, double, factor, double, eps, Out, out),
+      routing::gating_backward_like(all, grad, chosen, renorm, norm, out),
+      write(out, routing::gating_backward(all, grad, chosen, factor, eps)))
 ACLNN(MoeGatingTopKSoftmax, (In, x, In, finished, int64_t, k, Out, out, Out, experts, Out, rows),
       routing::chosen_like(x, k, out),
       (write_each({out, experts}, routing::gating_softmax(x, finished, k, false)),

@@ -1,0 +1,73 @@
+#include "kernels/delta_rule.h"
+
+namespace sim::delta_rule {
+
+static Dims values_of_list(const at::Tensor& tensor) {
+  const at::Tensor values = tensor.to(at::kLong).contiguous();
+  return Dims(at::IntArrayRef(values.const_data_ptr<int64_t>(), size_t(values.numel())).vec());
+}
+
+void tokens_like(const Tokens& in, const States& states, bool short_sequences, const at::Tensor& out) {
+  for (const auto& [name, x] :
+       {std::tuple("query", in.query), std::tuple("key", in.key), std::tuple("value", in.value)}) {
+    of_dtype(name, x, {at::kBFloat16});
+    SIM_CHECK(x.dim() == 3 && x.size(0) == in.query.size(0), name, " (tokens, heads, depth) expected, got ", x.sizes());
+  }
+  const int64_t tokens = in.value.size(0), heads = in.value.size(1), width = in.value.size(2), depth = in.key.size(2);
+  SIM_CHECK(in.query.sizes() == in.key.sizes() && remainder_of(heads, in.key.size(1)) == 0, "query ", in.query.sizes(),
+            ", key ", in.key.sizes(), " and value ", in.value.sizes(), " do not go together");
+  SIM_CHECK(heads <= 256 && in.key.size(1) <= 256 && width <= 512 && depth <= 512, "value ", in.value.sizes(),
+            " and key ", in.key.sizes(), "; allowed: 256 heads and depths of 512 at most");
+  SIM_CHECK(states.state.dim() == 4 && states.state.sizes().slice(1) == at::IntArrayRef({heads, width, depth}),
+            "a state (rows, ", heads, ", ", width, ", ", depth, ") expected, got ", states.state.sizes());
+  of_dtype("state", states.state, {at::kBFloat16});
+  of_dtype("actual_seq_lengths", in.lengths, {at::kInt});
+  SIM_CHECK(in.lengths.dim() == 1, "actual_seq_lengths (sequences) expected, got ", in.lengths.sizes());
+  SIM_CHECK(states.places.defined() || states.state.size(0) == in.lengths.size(0), "states of ", in.lengths.size(0),
+            " sequences expected, got ", states.state.sizes());
+  if (in.beta.defined()) shape(in.beta, {tokens, heads});
+  if (in.gate.defined()) of_dtype("g", in.gate, {at::kFloat}), shape(in.gate, {tokens, heads});
+  if (in.gate_of_keys.defined())
+    of_dtype("gk", in.gate_of_keys, {at::kFloat}), shape(in.gate_of_keys, {tokens, heads, depth});
+  if (states.places.defined()) shape(states.places, {tokens});
+  if (states.accepted.defined()) shape(states.accepted, {in.lengths.size(0)});
+  SIM_CHECK(!short_sequences || states.places.defined(), "ssm_state_indices are not there");
+  like(out, in.value);
+}
+
+at::Tensor run(const Tokens& in, const States& states) {
+  const int64_t heads = in.value.size(1), each = divided(heads, in.key.size(1)), tokens = in.value.size(0);
+  const at::Tensor query = wide(in.query).mul(in.scale).repeat_interleave(each, 1);
+  const at::Tensor key = wide(in.key).repeat_interleave(each, 1), value = wide(in.value);
+  const at::Tensor beta = in.beta.defined() ? wide(in.beta) : at::ones({tokens, heads});
+  at::Tensor decay = in.gate.defined() ? in.gate.exp().unsqueeze(-1) : at::ones({tokens, heads, 1});
+  if (in.gate_of_keys.defined()) decay = decay.mul(in.gate_of_keys.exp());
+  const Dims lengths = values_of_list(in.lengths),
+             rows = states.places.defined() ? values_of_list(states.places) : Dims{},
+             accepted = states.accepted.defined() ? values_of_list(states.accepted) : Dims{};
+  const int64_t available = states.state.size(0);
+  for (const int64_t row : rows) SIM_CHECK(row >= 0 && row < available, "a state ", row, " of ", available);
+
+  const at::Tensor out = at::empty(in.value.sizes(), at::kFloat);
+  int64_t token = 0;
+  for (size_t item = 0; item < lengths.size(); ++item) {
+    const int64_t end = token + lengths[item];
+    SIM_CHECK(lengths[item] >= 0 && end <= tokens, "actual_seq_lengths reach token ", end, " of ", tokens);
+    if (token == end) continue;
+    const int64_t taken = accepted.empty() ? 1 : accepted[item];
+    SIM_CHECK(taken >= 1 && taken <= lengths[item], "num_accepted_tokens ", taken, " of ", lengths[item]);
+    at::Tensor state = wide(states.state[rows.empty() ? int64_t(item) : rows[size_t(token + taken - 1)]]).clone();
+    for (; token < end; ++token) {
+      const at::Tensor k = key[token].unsqueeze(-1);
+      state = state.mul(decay[token].unsqueeze(1));
+      const at::Tensor missing = value[token].sub(at::matmul(state, k).squeeze(-1)).mul(beta[token].unsqueeze(-1));
+      state = state.add(at::matmul(missing.unsqueeze(-1), k.transpose(1, 2)));
+      out[token].copy_(at::matmul(state, query[token].unsqueeze(-1)).squeeze(-1));
+      if (!rows.empty()) states.state[rows[size_t(token)]].copy_(state);
+    }
+    if (rows.empty()) states.state[int64_t(item)].copy_(state);
+  }
+  return out;
+}
+
+}  // namespace sim::delta_rule

@@ -1,0 +1,110 @@
+"""Products of groups of rows that add up or go through SwiGLU, the choice of experts backwards: against float64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch_npu
+from interfaces import aclnn
+from values import close, gradients, real, steps_close, whole
+
+
+@pytest.fixture
+def in_blocks():
+    """Weights in FRACTAL_NZ, which torch_npu makes only where this is set."""
+    before, torch.npu.config.allow_internal_format = torch_npu._C._npu_getOption("ALLOW_INTERNAL_FORMAT"), True
+    yield lambda weight: torch_npu.npu_format_cast(weight.npu(), 29)
+    torch.npu.config.allow_internal_format = before == b"enable"
+
+
+@pytest.mark.parametrize(("dtype", "kind"), [(torch.float16, 0), (torch.bfloat16, 0), (torch.float16, 1)], ids=str)
+def test_grouped_matmul_add(dtype: torch.dtype, kind: int) -> None:
+    sizes, m, n = [3, 0, 7], 5, 4
+    x, weight, y = real(12, m, dtype=dtype), real(12, n, seed=1, dtype=dtype), real(3, m, n, seed=2)
+    counts = torch.tensor(sizes)
+    ends = [0, 3, 3, 10]
+    want = torch.stack(
+        [
+            y[i].double() + x[ends[i] : ends[i + 1]].double().t() @ weight[ends[i] : ends[i + 1]].double()
+            for i in range(3)
+        ]
+    )
+    if kind:  # torch_npu passes it on an Ascend950 only
+        aclnn("aclnnGroupedMatmulAddV2", x, weight, counts, y, True, False, 2, kind)
+        return close(y, want)
+    groups = counts.cumsum(0).npu()
+    got = torch_npu.npu_grouped_matmul_add(y.npu(), x.npu(), weight.npu(), groups)
+    close(got.cpu(), want)
+    on_npu = y.npu()
+    torch_npu.npu_grouped_matmul_add_(on_npu, x.npu(), weight.npu(), groups)
+    close(on_npu.cpu(), want)
+    with pytest.raises(RuntimeError, match="groupType 0; allowed: 2"):
+        torch_npu.npu_grouped_matmul_add(y.npu(), x.npu(), weight.npu(), groups, group_type=0)
+
+
+def swiglu_quantized(x, weight, scale, row_scale, ends):
+    """The numbers before they are rounded, and their scales, for the rows that belong to a group."""
+    rows = []
+    for expert, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        product = x[start:end].double() @ weight[expert].double() * scale[expert].double()
+        a, b = (product * row_scale[start:end].double()[:, None]).chunk(2, 1)
+        rows.append(a / (1 + (-a).exp()) * b)
+    value = torch.cat(rows)
+    largest = value.abs().amax(1) / 127
+    return value / largest[:, None], largest
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("fractal", [False, True])
+def test_grouped_matmul_swiglu_quant(kind: int, fractal: bool, in_blocks) -> None:
+    x, weight = whole(10, 32), whole(3, 32, 64, seed=1)
+    scale, row_scale = real(3, 64, seed=2).abs() * 0.1, real(10, seed=3).abs() * 0.1
+    ends = torch.tensor([4, 4, 9])
+    groups = (torch.diff(ends, prepend=torch.zeros(1, dtype=torch.long)) if kind else ends).npu()
+    value, largest = swiglu_quantized(x, weight, scale, row_scale, ends.tolist())
+    on_npu = in_blocks(weight) if fractal else weight.npu()
+    got, got_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
+        x.npu(), [on_npu], [scale.npu()], row_scale.npu(), groups, group_list_type=kind
+    )
+    steps_close(got.cpu()[:9], value)
+    close(got_scale.cpu()[:9], largest)
+    if not kind:
+        got, got_scale, _ = torch_npu.npu_grouped_matmul_swiglu_quant(
+            x.npu(), on_npu, groups, scale.npu(), row_scale.npu()
+        )
+        steps_close(got.cpu()[:9], value)
+        close(got_scale.cpu()[:9], largest)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_gating_top_k_backward(dtype: torch.dtype) -> None:
+    x, k, factor, eps = real(6, 8), 3, 2.5, 1e-20
+    chosen = x.topk(k).indices
+    grad = real(6, k, seed=1, dtype=dtype)
+
+    def forward(scores: torch.Tensor) -> torch.Tensor:
+        kept = scores.sigmoid().gather(1, chosen)
+        return kept / (kept.sum(-1, keepdim=True) + eps) * factor
+
+    (want,) = gradients(forward, x, grad=grad)
+    got = torch_npu.npu_moe_gating_top_k_backward(
+        x.sigmoid().npu(), grad.npu(), chosen.int().npu(), norm_type=1, routed_scaling_factor=factor, eps=eps
+    )
+    assert got.dtype == dtype
+    close(got.cpu(), want, 1e-5 if dtype == torch.float32 else 2e-2)
+    with pytest.raises(RuntimeError, match="normType 0"):
+        torch_npu.npu_moe_gating_top_k_backward(x.sigmoid().npu(), grad.npu(), chosen.int().npu())
+
+
+def test_products_with_weights_in_blocks(in_blocks) -> None:
+    """addmm and a grouped product, whose weight lies in FRACTAL_NZ."""
+    x, weight, bias = (real(*shape, seed=seed).half() for seed, shape in enumerate(((6, 32), (32, 48), (48,))))
+    blocks = in_blocks(weight)
+    assert torch_npu.get_npu_format(blocks) == 29
+    close(torch.addmm(bias.npu(), x.npu(), blocks).cpu(), bias.double() + x.double() @ weight.double(), 1e-2)
+    experts = real(2, 32, 48, seed=4).half()
+    blocks = in_blocks(experts)
+    groups = torch.tensor([2, 6]).npu()
+    (got,) = torch_npu.npu_grouped_matmul([x.npu()], [blocks], group_list=groups, split_item=3, group_type=0)
+    want = torch.cat([x[:2].double() @ experts[0].double(), x[2:].double() @ experts[1].double()])
+    close(got.cpu(), want, 1e-2)
