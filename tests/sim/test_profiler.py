@@ -150,6 +150,14 @@ def test_captured_graphs_and_streams(acl: ctypes.CDLL, tmp_path: Path) -> None:
     assert relus[0]["Stream ID"] != sigmoid["Stream ID"]
 
 
+def test_collectives_have_one_name_on_all_ranks(launch: Callable[..., Any], tmp_path: Path) -> None:
+    done = launch("profiled_collectives.py", 2, PROFILE=str(tmp_path))
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("collectives ")]
+    assert done.returncode == 0 and len(lines) == 2 and lines[0] == lines[1], done.stdout + done.stderr
+    _, reduce, gather = lines[0]
+    assert reduce.startswith("hcom_allReduce__") and gather.startswith("hcom_allGather__"), lines
+
+
 def test_level0_names_and_times_alone(acl: ctypes.CDLL, tmp_path: Path) -> None:
     a = torch.randn(4).npu()
     with recorded(acl, tmp_path, LEVEL0):
