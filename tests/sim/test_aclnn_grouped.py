@@ -68,6 +68,12 @@ def test_grouped_matmul_swiglu_quant(kind: int, fractal: bool, in_blocks) -> Non
     )
     steps_close(got.cpu()[:9], value)
     close(got_scale.cpu()[:9], largest)
+    if fractal:  # a view of its tiles
+        on_npu = on_npu.view(3, 2, 2, 16, 32)
+        got, _ = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
+            x.npu(), [on_npu], [scale.npu()], row_scale.npu(), groups, group_list_type=kind
+        )
+        steps_close(got.cpu()[:9], value)
     if not kind:
         got, got_scale, _ = torch_npu.npu_grouped_matmul_swiglu_quant(
             x.npu(), on_npu, groups, scale.npu(), row_scale.npu()

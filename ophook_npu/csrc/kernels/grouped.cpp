@@ -162,14 +162,18 @@ void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tenso
   SIM_CHECK(weight.size() == 1 && scale.size() == 1, "lists of ", weight.size(), " weights and ", scale.size(),
             " scales are not simulated; allowed: 1");
   of_dtype("weight", weight[0], {at::kChar});
-  SIM_CHECK(x.dim() == 2 && weight[0].dim() == 3 && weight[0].size(1) == x.size(1) && weight[0].size(2) % 2 == 0,
-            "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", weight[0].sizes());
+  // A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32).
+  const at::IntArrayRef told = weight[0].sizes();
+  const bool tiles = told.size() == 5 && told[3] == 16 && told[4] == 32;
+  const Dims sizes = tiles ? Dims{told[0], told[2] * told[3], told[1] * told[4]} : Dims(told.vec());
+  SIM_CHECK(x.dim() == 2 && sizes.size() == 3 && sizes[1] == x.size(1) && sizes[2] % 2 == 0,
+            "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", told);
   for (const at::Tensor& each : absent)
     SIM_CHECK(!present(each).defined(), "a bias, an offset, a matrix for 4 bits or a smoothing scale is not simulated");
   SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  const int64_t columns = weight[0].size(2);
-  SIM_CHECK(scale[0].sizes() == at::IntArrayRef({weight[0].size(0), columns}), "a weightScale (", weight[0].size(0),
-            ", ", columns, ") expected, got ", scale[0].sizes());
+  const int64_t columns = sizes[2];
+  SIM_CHECK(scale[0].sizes() == at::IntArrayRef({sizes[0], columns}), "a weightScale (", sizes[0], ", ", columns,
+            ") expected, got ", scale[0].sizes());
   of_dtype("weightScale", scale[0], {at::kFloat, at::kHalf, at::kBFloat16});
   of_dtype("xScale", row_scale, {at::kFloat});
   shape(row_scale, {x.size(0)});

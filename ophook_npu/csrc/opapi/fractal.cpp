@@ -38,6 +38,12 @@ Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype) {
 }
 
 at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
+  const auto sizes = matrix.sizes();
+  if (sizes.size() >= 4 && sizes == told && sizes[sizes.size() - 2] == kTileRows &&
+      sizes.back() == tile_columns(to_acl_dtype(matrix.scalar_type()))) {  // a view of the tiles themselves
+    reachable("a tensor in FRACTAL_NZ", matrix);
+    return matrix.movedim(-4, -2).flatten(-4, -3).flatten(-2).contiguous();
+  }
   auto lies = as_it_lies(matrix);
   // A storage that is told flat, or as the matrix, is what CANN's own functions make of the matrix.
   const auto own = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()));
