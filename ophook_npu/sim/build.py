@@ -369,9 +369,10 @@ def _lay_out_headers(include: Path) -> None:
     shutil.copytree(CSRC / "include", include)
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
-    found = {include / header.relative_to(top): header for top in (acl, hccl) for header in top.rglob("*.h")}
-    # hccl.h names its neighbour so.
-    found |= {include / "third_party" / header.relative_to(third_party): header for header in hccl.rglob("*.h")}
+    headers = [(top, header) for top in (acl, hccl) for header in top.rglob("*.h")]
+    found = {include / header.relative_to(top): header for top, header in headers}
+    # hccl.h names its neighbours so: another one with each torch_npu.
+    found |= {include / "third_party" / header.relative_to(third_party): header for _, header in headers}
     for link, header in found.items():
         if not link.exists():
             link.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,9 @@ aclError aclrtSetDevice(int32_t device) {
   return code;
 }
 aclError aclrtResetDevice(int32_t device) { return sim_release_device("aclrtResetDevice", device, 0); }
-aclError aclrtResetDeviceForce(int32_t device) { return sim_release_device("aclrtResetDeviceForce", device, 1); }
+SIM_API aclError aclrtResetDeviceForce(int32_t device) {
+  return sim_release_device("aclrtResetDeviceForce", device, 1);
+}
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
   if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");
@@ -66,7 +68,7 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
   return ACL_SUCCESS;
 }
 
-aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
+SIM_API aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
   if (!stream) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCtxGetCurrentDefaultStream: null pointer");
   int device = 0;
   if (int code = sim_get_device(&device)) return code;

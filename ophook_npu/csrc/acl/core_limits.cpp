@@ -69,7 +69,7 @@ aclError aclrtResetDeviceResLimit(int32_t device) {
   return ACL_SUCCESS;
 }
 
-aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
+SIM_API aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
   std::lock_guard<std::mutex> lock(limits_mutex);
   return set("aclrtSetStreamResLimit", stream_limits[stream], type, value);
 }

@@ -111,7 +111,7 @@ aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {  // o
   *major = ACL_MAJOR_VERSION, *minor = ACL_MINOR_VERSION, *patch = ACL_PATCH_VERSION;
   return ACL_SUCCESS;
 }
-aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user) {
+SIM_API aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user) {
   if (!given("aclrtGetUserDevIdByLogicDevId", user)) return ACL_ERROR_INVALID_PARAM;
   *user = logic;
   return ACL_SUCCESS;
@@ -121,7 +121,7 @@ aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* const user)
 aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy) {
   return sim::acl::take("aclrtMallocCached", __builtin_return_address(0), size, out);
 }
-aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig*) {
+SIM_API aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig*) {
   return sim::acl::take("aclrtMallocWithCfg", __builtin_return_address(0), size, out);
 }
 // Device memory is seen by both sides at once.
@@ -162,10 +162,10 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
   *status = done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
-aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
+SIM_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
   return sim_event_synchronize(event, timeout_ms);
 }
-aclError aclmdlRIExecute(aclmdlRI model, int32_t timeout_ms) {
+SIM_API aclError aclmdlRIExecute(aclmdlRI model, int32_t timeout_ms) {
   void* stream = nullptr;
   if (int code = sim_stream_create(&stream)) return code;
   int code = sim_model_execute(model, stream);

@@ -157,8 +157,8 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
 }
 aclError aclrtGetDevice(int32_t* device) { return sim_get_device(device); }
 aclError aclrtSynchronizeDevice() { return sim_synchronize_device(-1); }
-aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) { return sim_synchronize_device(timeout_ms); }
-aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
+SIM_API aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) { return sim_synchronize_device(timeout_ms); }
+SIM_API aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
   if (device < 0 || device >= sim_device_count()) return invalid("aclrtGetPrimaryCtxState", "no such device");
   if (flags) *flags = 0;
   *active = 1;
@@ -175,7 +175,7 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {
   return peer >= 0 && peer < sim_device_count() ? ACL_SUCCESS
                                                 : invalid("aclrtDeviceEnablePeerAccess", "no such device");
 }
-aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic) {
+SIM_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic) {
   *logic = user;
   return ACL_SUCCESS;
 }
@@ -265,7 +265,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   *status = done ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
-aclError aclrtStreamGetId(aclrtStream stream, int32_t* id) { return sim_stream_id(stream, id); }
+SIM_API aclError aclrtStreamGetId(aclrtStream stream, int32_t* id) { return sim_stream_id(stream, id); }
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc function, void* argument) {
   return launch(stream, "aclrtLaunchHostFunc", HostCall{function, argument}, run_host_call);
 }
@@ -293,7 +293,7 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) { return sim_event_synchronize(
 aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
   return sim_event_elapsed(start, end, ms);
 }
-aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) {
+SIM_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) {
   return sim_event_time(event, microseconds);
 }
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
@@ -333,7 +333,7 @@ aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
 }
 aclError aclmdlRIExecuteAsync(aclmdlRI model, aclrtStream stream) { return sim_model_execute(model, stream); }
 aclError aclmdlRIDestroy(aclmdlRI model) { return sim_model_destroy(model); }
-aclError aclmdlRIGetId(aclmdlRI model, uint32_t* id) { return sim_model_id(model, id); }
+SIM_API aclError aclmdlRIGetId(aclmdlRI model, uint32_t* id) { return sim_model_id(model, id); }
 aclError aclmdlRIDebugPrint(aclmdlRI model) {
   size_t tasks = 0;
   if (int code = sim_model_size(model, &tasks)) return code;

@@ -56,7 +56,7 @@ aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* ve
   return ACL_SUCCESS;
 }
 
-aclError aclsysGetVersionStr(char* package, char* version) {
+SIM_API aclError aclsysGetVersionStr(char* package, char* version) {
   const char* text = strcmp(package, "driver") == 0 ? kDriverVersion : cann_version();
   if (!text) return ACL_ERROR_INVALID_PARAM;
   strcpy(version, text);
