@@ -155,13 +155,16 @@ def merged(spans: Iterable[Interval]) -> list[Interval]:
 def without(spans: list[Interval], taken: list[Interval]) -> list[Interval]:
     """What is in ``spans`` and not in ``taken``; both are merged."""
     found: list[Interval] = []
+    first = 0  # of those taken that may still matter
     for begin, end in spans:
-        for off, on in taken:
-            if on <= begin or off >= end:
-                continue
+        while first < len(taken) and taken[first][1] <= begin:
+            first += 1
+        at = first
+        while at < len(taken) and taken[at][0] < end:
+            off, on = taken[at]
             if begin < off:
                 found.append((begin, off))
-            begin = on
+            begin, at = on, at + 1
         if begin < end:
             found.append((begin, end))
     return found
