@@ -4,16 +4,19 @@ usage: ophook-npu run -- ut.py CHECKOUT OUT [--into PAGE] [TEXT…]      in the 
 
 CHECKOUT is a checkout of vllm-ascend at the tag that is installed; nothing of it is changed or copied. Its conftest.py
 puts mocks in torch_npu's and pyACL's place unless `npu-smi info` works, and it does here: torch_npu is the real one.
-TEXT chooses files whose path has it. Folders of tests for other products than the simulated one, or for more devices,
-are left out, by their names. Without a network: what asks for a model of a hub fails at once.
+TEXT chooses files whose path has it. Each folder runs in a process of its own: when they are imported, some files put
+mocks of vllm_ascend's modules into sys.modules. Folders of tests for other products than the simulated one, or for more
+devices, are left out, by their names. Without a network: what asks for a model of a hub fails at once.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 import sys
+import sysconfig
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -44,9 +47,9 @@ CAUSES = (
 )
 
 
-def table(report: Path) -> str:
+def table(reports: list[Path]) -> str:
     counts: Counter[str] = Counter()
-    for case in ElementTree.parse(report).iter("testcase"):
+    for case in (case for report in reports for case in ElementTree.parse(report).iter("testcase")):
         outcome = next((child for child in case if child.tag in ("failure", "error", "skipped")), None)
         if outcome is None or outcome.tag == "skipped":
             counts["passed" if outcome is None else "skipped by the test itself"] += 1
@@ -59,7 +62,8 @@ def table(report: Path) -> str:
 
 def files(tests: Path, chosen: list[str]) -> list[Path]:
     """Those for one device of this product, and those that vllm-ascend runs without any."""
-    here = [file for file in sorted(tests.rglob("test_*.py")) if not ELSEWHERE & set(file.relative_to(tests).parts)]
+    every = sorted(tests.rglob("test_*.py"), key=lambda test: (test.parent, test.name))
+    here = [file for file in every if not ELSEWHERE & set(file.relative_to(tests).parts)]
     return [file for file in here if not chosen or any(text in str(file.relative_to(tests)) for text in chosen)]
 
 
@@ -68,14 +72,23 @@ def main(checkout: Path, out: Path, *rest: str) -> None:
     chosen = list(rest[2:] if page else rest)
     checkout, out = checkout.absolute(), out.absolute()
     out.mkdir(parents=True, exist_ok=True)
-    report = out / "ut.xml"
-    report.unlink(missing_ok=True)
+    for old in out.glob("*.xml"):
+        old.unlink()
     tests = files(checkout / "tests" / "ut", chosen)
-    command = [sys.executable, "-m", "pytest", *OPTIONS, "--rootdir", checkout, f"--junitxml={report}", *tests]
-    environ = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": f"{checkout}:{os.environ.get('PYTHONPATH', '')}"}
+    # The checkout is there for its tests: what they import is what is installed.
+    path = os.pathsep.join([sysconfig.get_path("purelib"), str(checkout), os.environ.get("PYTHONPATH", "")])
+    environ = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": path}
+    reports = []
     with open(out / "ut.log", "w") as log:
-        subprocess.run(command, cwd=checkout, env=environ, stdout=log, stderr=subprocess.STDOUT, timeout=4 * 3600)
-    text = f"{len(tests)} files, each test once.\n\n{table(report)}"
+        for folder, group in itertools.groupby(tests, key=lambda test: test.parent):
+            name = folder.relative_to(checkout / "tests").as_posix().replace("/", "-")
+            reports.append(out / f"{name}.xml")
+            command = [sys.executable, "-P", "-m", "pytest", *OPTIONS, "--rootdir", checkout, *group]
+            subprocess.run(
+                [*command, f"--junitxml={reports[-1]}"],
+                cwd=checkout, env=environ, stdout=log, stderr=subprocess.STDOUT, timeout=2 * 3600,
+            )  # fmt: skip
+    text = f"{len(tests)} files, each test once.\n\n{table(reports)}"
     print(text)
     if page:
         put_into(page, "tests/ut", text)
