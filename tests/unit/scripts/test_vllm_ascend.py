@@ -53,7 +53,9 @@ def test_tokens_are_counted(run, tmp_path: Path, printed: str, equal: str) -> No
 
 def test_what_stopped_is_the_first_error_of_the_log(run, tmp_path: Path) -> None:
     log = "(EngineCore pid=7) RuntimeError: aclnnNone is | not there\nvllm.EngineDeadError: see above\n"
-    row = run.generate(Runner(tmp_path, 1, "", log), run.Case("Llama", "llama", run.GRAPHS, 1, "one bypass"))
+    row = run.generate(
+        Runner(tmp_path, 1, "", log), run.Case("Llama", "llama", run.graphs("PIECEWISE"), 1, "one bypass")
+    )
     assert row == {
         "ran": "Llama (one bypass)", "equal": "no tokens", "stops": "RuntimeError: aclnnNone is / not there",
     }  # fmt: skip
@@ -66,3 +68,23 @@ def test_the_table_goes_between_the_pages_marks(run, tmp_path: Path) -> None:
     assert page.read_text() == "a\n<!-- x -->\nnew\n<!-- end of x -->\nb\n"
     with pytest.raises(SystemExit, match="have to be there once"):
         run.put_into(page, "y", "new")
+
+
+def test_tests_of_a_folder_come_together_and_those_of_other_products_are_left_out(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts" / "vllm_ascend"))
+    ut = importlib.import_module("ut")
+    for name in ("ut", "run"):
+        del sys.modules[name]
+    for name in (
+        "ops/test_b.py",
+        "ops/deep/test_a.py",
+        "ops/test_a.py",
+        "ops/a5/test_a.py",
+        "_310p/test_x.py",
+        "ops/x.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = [file.relative_to(tmp_path).as_posix() for file in ut.files(tmp_path, [])]
+    assert found == ["ops/test_a.py", "ops/test_b.py", "ops/deep/test_a.py"]
+    assert [file.name for file in ut.files(tmp_path, ["deep"])] == ["test_a.py"]
