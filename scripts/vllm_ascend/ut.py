@@ -37,10 +37,10 @@ CAUSES = (
     (r"No module named '(tools|ray|pytest_mock)", "asks for a module that is not installed"),
     (
         r"\(unknown location\)|No module named 'vllm_ascend\.|'vllm_ascend\.worker' has no attribute",
-        "does not find a module of vllm_ascend that is installed; not explained",
+        "meets a mock that another file left in place of a module of vllm_ascend",
     ),
     (r"'function' object is not subscriptable", "calls a Triton kernel, which needs triton-ascend"),
-    (r"Invalid version: 'not known'", "reads a version that is 'not known'; not explained"),
+    (r"Invalid version: 'not known'", "reads torch.version.cann, which the simulator leaves 'not known'"),
     (r"'_C_ascend' object has no attribute", "asks for vllm-ascend's own kernels, which are not compiled"),
     (r"ACL stream synchronize failed", "an operator failed on the simulator"),
     (r"AssertionError", "a result or a call differs"),
