@@ -63,3 +63,6 @@ if again.is_world_process_zero():
     print(again.args.device, results)
     with open(out, "w") as file:
         json.dump(results, file)
+if torch.distributed.is_initialized():
+    # Else gloo's threads end with the process, which now and then aborts it, on the CPU alone.
+    torch.distributed.destroy_process_group()
