@@ -18,8 +18,7 @@ static void reserved(const char* name, int64_t value) {
 }
 
 static void come_back(const at::Tensor& tp, const at::Tensor& x_scale, const at::Tensor& w_scale,
-                      const at::Tensor& list, int64_t tp_ranks, int64_t dtype, int64_t list_type) {
-  SIM_CHECK(tp_ranks == 0 || tp_ranks == 1, "tpWorldSize ", tp_ranks, " is not simulated; allowed: 0, 1");
+                      const at::Tensor& list, int64_t dtype, int64_t list_type) {
   SIM_CHECK(!tp.defined() || tp.numel() <= 1, "tpSendCounts of ", tp.numel(), " devices are not simulated");
   reserved("activationScale", x_scale);
   reserved("weightScale", w_scale);
@@ -61,7 +60,7 @@ DISPATCH(MoeDistributeDispatchV3, ROUTED_AND_SPECIAL, true, algorithm, reserved(
 #define RETURNED_TO int64_t, global_tokens, int64_t, dtype, int64_t, quantization, int64_t, list_type
 #define COMBINE(name, layout, by_row, algorithm, shared_x, special, more_checks, ...)                           \
   ACLNN(name, (__VA_ARGS__),                                                                                    \
-        (more_checks, come_back(tp_counts, x_scale, w_scale, list, tp_ranks, dtype, list_type),                 \
+        (more_checks, come_back(tp_counts, x_scale, w_scale, list, dtype, list_type),                           \
          experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),                        \
          experts::combine_like(layout, {x, ids, mask}, sources, ends, weights, shared_x, special, quantization, \
                                by_row, out)),                                                                   \
