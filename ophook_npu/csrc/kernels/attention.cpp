@@ -153,10 +153,6 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
   return result;
 }
 
-void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what) {
-  for (const at::Tensor& tensor : tensors) SIM_CHECK(!given(tensor), what, " is not simulated");
-}
-
 void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
            int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence) {
   if (by_sequence) known_layout(layout, {"TND"});

@@ -26,8 +26,6 @@ inline bool by_rows(const std::string& softmax_layout) {
   return softmax_layout == "TND" || softmax_layout == "same_as_input";
 }
 
-inline bool given(const at::Tensor& tensor) { return tensor.defined() && tensor.numel(); }
-void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what);
 void whole(const Dims& query_lengths, const Dims& key_lengths);  // no lengths of single sequences
 void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
                    int64_t heads, int64_t key_heads);

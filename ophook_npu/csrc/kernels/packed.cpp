@@ -48,7 +48,7 @@ static void attend_int8(const at::Tensor& query, const at::Tensor& key, const at
 
 void attend_packed(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const Packed& how,
                    const at::Tensor& out, const at::Tensor& log_sum) {
-  const bool paged = attention::given(how.pages), causal = how.seen >= Seen::causal;
+  const bool paged = given(how.pages), causal = how.seen >= Seen::causal;
   const int64_t sparse_mode = how.seen == Seen::from_left ? 2 : causal ? 3 : 0;
   const int64_t tokens = query.size(0), key_heads = how.key_heads ? how.key_heads : how.heads;
   auto heads = query.reshape({tokens, how.heads, -1}), result = out.view({tokens, how.heads, -1});

@@ -98,6 +98,14 @@ void not_complex(const at::Tensor& self) {
   SIM_CHECK(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported");
 }
 
+void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what) {
+  for (const at::Tensor& tensor : tensors) SIM_CHECK(!given(tensor), what, " is not simulated");
+}
+
+void refuse_unless_zero(int64_t value, const char* what) {
+  SIM_CHECK(value == 0, what, " ", value, " is not simulated; allowed: 0");
+}
+
 // An output may be narrower than the result, but not of a kind that loses what the result is.
 static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
   SIM_CHECK(out.is_complex() || !value.is_complex(), "a complex result does not fit into an output of ",

@@ -32,6 +32,10 @@ SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);
 // out has self's shape, and a data type that holds the function's result: that of whole numbers is float.
 SIM_API void function_of(const at::Tensor& out, const at::Tensor& self);
 SIM_API void not_complex(const at::Tensor& self);
+inline bool given(const at::Tensor& tensor) { return tensor.defined() && tensor.numel(); }
+// What a prototype has and no kernel computes is refused by name where a caller gives it.
+SIM_API void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what);
+SIM_API void refuse_unless_zero(int64_t value, const char* what);
 
 // ---- results -----------------------------------------------------------------------------------------------------
 // Copies a result to where the caller wants it; the shapes must agree, where [] and [1] are one. An undefined `out` was

@@ -9,22 +9,14 @@
 using namespace sim::aclnn;
 namespace experts = sim::expert_exchange;
 
-static void reserved(const char* name, const at::Tensor& tensor) {
-  SIM_CHECK(!tensor.defined() || tensor.numel() == 0, name, " is not simulated");
-}
-
-static void reserved(const char* name, int64_t value) {
-  SIM_CHECK(value == 0, name, " ", value, " is not simulated; allowed: 0");
-}
-
 static void come_back(const at::Tensor& tp, const at::Tensor& x_scale, const at::Tensor& w_scale,
                       const at::Tensor& list, int64_t dtype, int64_t list_type) {
   SIM_CHECK(!tp.defined() || tp.numel() <= 1, "tpSendCounts of ", tp.numel(), " devices are not simulated");
-  reserved("activationScale", x_scale);
-  reserved("weightScale", w_scale);
-  reserved("groupList", list);
-  reserved("outDtype", dtype);
-  reserved("groupListType", list_type);
+  refuse_if_given({x_scale}, "activationScale");
+  refuse_if_given({w_scale}, "weightScale");
+  refuse_if_given({list}, "groupList");
+  refuse_unless_zero(dtype, "outDtype");
+  refuse_unless_zero(list_type, "groupListType");
 }
 
 #define TOKENS In, x, In, ids, In, scales, In, mask, In, weights
@@ -49,9 +41,9 @@ DISPATCH(MoeDistributeDispatch, ROUTED, false, "", when_run(), TOKENS, PLACES, i
          global_tokens, int64_t, kind, RECEIVED)
 DISPATCH(MoeDistributeDispatchV2, ROUTED, true, algorithm, when_run(), TOKENS, PLACES, int64_t, quantization, int64_t,
          global_tokens, int64_t, kind, Text, algorithm, RECEIVED)
-DISPATCH(MoeDistributeDispatchV3, ROUTED_AND_SPECIAL, true, algorithm, reserved("elasticInfo", elastic), TOKENS, In,
-         elastic, PLACES, int64_t, quantization, int64_t, global_tokens, int64_t, kind, Text, algorithm, int64_t, zeros,
-         int64_t, copies, int64_t, constants, RECEIVED)
+DISPATCH(MoeDistributeDispatchV3, ROUTED_AND_SPECIAL, true, algorithm, refuse_if_given({elastic}, "elasticInfo"),
+         TOKENS, In, elastic, PLACES, int64_t, quantization, int64_t, global_tokens, int64_t, kind, Text, algorithm,
+         int64_t, zeros, int64_t, copies, int64_t, constants, RECEIVED)
 
 // ---- and back ------------------------------------------------------------------------------------------------------
 #define RETURNED                                                                                                       \
@@ -69,10 +61,10 @@ DISPATCH(MoeDistributeDispatchV3, ROUTED_AND_SPECIAL, true, algorithm, reserved(
               experts::combine(devices, layout, {x, ids, mask}, sources, ends, weights, shared_x, special, by_row)))
 #define NO_SPECIAL (experts::Special{})
 #define SPECIAL (experts::Special{tokens, alpha, beta, value})
-COMBINE(MoeDistributeCombine, ROUTED, false, "", at::Tensor(), NO_SPECIAL, reserved("xActiveMask", mask), RETURNED,
-        PLACES, RETURNED_TO, Out, out)
+COMBINE(MoeDistributeCombine, ROUTED, false, "", at::Tensor(), NO_SPECIAL, refuse_if_given({mask}, "xActiveMask"),
+        RETURNED, PLACES, RETURNED_TO, Out, out)
 COMBINE(MoeDistributeCombineV2, ROUTED, true, algorithm, shared_x, NO_SPECIAL, when_run(), RETURNED, In, shared_x,
         PLACES, RETURNED_TO, Text, algorithm, Out, out)
 COMBINE(MoeDistributeCombineV3, ROUTED_AND_SPECIAL, true, algorithm, shared_x, SPECIAL,
-        reserved("elasticInfo", elastic), RETURNED, In, shared_x, In, elastic, In, tokens, In, alpha, In, beta, In,
-        value, PLACES, RETURNED_TO, Text, algorithm, int64_t, zeros, int64_t, copies, int64_t, constants, Out, out)
+        refuse_if_given({elastic}, "elasticInfo"), RETURNED, In, shared_x, In, elastic, In, tokens, In, alpha, In, beta,
+        In, value, PLACES, RETURNED_TO, Text, algorithm, int64_t, zeros, int64_t, copies, int64_t, constants, Out, out)

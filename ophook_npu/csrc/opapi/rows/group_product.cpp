@@ -16,12 +16,6 @@ static void way(const std::string& op, int64_t turn, int64_t stream_mode) {
   SIM_CHECK(stream_mode == 1, "streamMode ", stream_mode, "; allowed: 1");
 }
 
-static void absent(const char* name, const at::Tensor& tensor) {
-  SIM_CHECK(!tensor.defined(), name, " is not simulated");
-}
-
-static void no(const char* name, int64_t value) { SIM_CHECK(value == 0, name, " ", value, " is not simulated"); }
-
 static void over_axes(const Dims& axes, const Dims& allowed) {
   SIM_CHECK(axes.empty() || axes == allowed, "alltoAllAxes ", Shape(axes), "; allowed: ", Shape(allowed), " or none");
 }
@@ -74,8 +68,9 @@ ACLNN(QuantMatmulAllReduceV3,
 ACLNN(QuantMatmulAllReduceV4,
       (In, x1, In, x2, In, bias, In, x3, In, row_scale, In, scale, In, first, In, second, Text, group, Text, op,
        int64_t, turn, int64_t, stream_mode, int64_t, group_size, int64_t, quant_mode, Out, out),
-      (way(op, turn, stream_mode), no("groupSize", group_size), no("commQuantMode", quant_mode),
-       group_product::number_like(sim::HcclDevices(group)), group_product::sent_in_8_bits(first, second, out),
+      (way(op, turn, stream_mode), refuse_unless_zero(group_size, "groupSize"),
+       refuse_unless_zero(quant_mode, "commQuantMode"), group_product::number_like(sim::HcclDevices(group)),
+       group_product::sent_in_8_bits(first, second, out),
        group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
       SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out))
 ACLNN(WeightQuantMatmulAllReduce,
@@ -97,8 +92,8 @@ ACLNN(MatmulReduceScatter,
 ACLNN(MatmulReduceScatterV2,
       (In, x1, In, x2, In, bias, In, row_scale, In, scale, In, quant_scale, int64_t, block_size, Text, group, Text, op,
        int64_t, turn, int64_t, stream_mode, int64_t, group_size, Text, mode, Out, out, Out, amax),
-      (way(op, turn, stream_mode), absent("quantScale", quant_scale), absent("amaxOut", amax),
-       no("blockSize", block_size), no("groupSize", group_size),
+      (way(op, turn, stream_mode), refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
+       refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
        group_product::number_like(sim::HcclDevices(group), 2, 32),
        group_product::inner_like({x1, x2, bias, {}, row_scale, scale}),
        group_product::product_like({x1, x2, bias, {}, row_scale, scale}, out, 1, sim::HcclDevices(group).ranks())),
@@ -109,7 +104,7 @@ ACLNN(MatmulReduceScatterV2,
 ACLNN(AllGatherMatmul,
       (In, x1, In, x2, In, bias, Text, group, int64_t, gathered, int64_t, turn, int64_t, stream_mode, Out, out, Out,
        all),
-      (way("sum", turn, stream_mode), no("gatherIndex", gathered),
+      (way("sum", turn, stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
        group_product::number_like(sim::HcclDevices(group), 2, 32), group_product::inner_like({x1, x2, bias}),
        group_product::product_like({x1, x2, bias}, out, sim::HcclDevices(group).ranks())),
       sim::HcclDevices devices(group);
@@ -117,8 +112,9 @@ ACLNN(AllGatherMatmul,
 ACLNN(AllGatherMatmulV2,
       (In, x1, In, x2, In, bias, In, row_scale, In, scale, In, quant_scale, int64_t, block_size, Text, group, int64_t,
        gathered, int64_t, turn, int64_t, stream_mode, int64_t, group_size, Text, mode, Out, out, Out, all, Out, amax),
-      (way("sum", turn, stream_mode), no("gatherIndex", gathered), absent("quantScale", quant_scale),
-       absent("amaxOut", amax), no("blockSize", block_size), no("groupSize", group_size),
+      (way("sum", turn, stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
+       refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
+       refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
        group_product::number_like(sim::HcclDevices(group), 2, 32),
        group_product::inner_like({x1, x2, bias, {}, row_scale, scale}),
        group_product::product_like({x1, x2, bias, {}, row_scale, scale}, out, sim::HcclDevices(group).ranks())),
@@ -145,7 +141,8 @@ ACLNN(AlltoAllvGroupedMatMul,
       (In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight, Text, group, int64_t,
        ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned, bool, rows_asked, Out, out, Out, shared,
        Out, rows),
-      (absent("sendCountsTensorOptional", sent_tensor), absent("recvCountsTensorOptional", received_tensor),
+      (refuse_if_given({sent_tensor}, "sendCountsTensorOptional"),
+       refuse_if_given({received_tensor}, "recvCountsTensorOptional"),
        group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out),
        group_product::shared_like(shared_x, shared_weight, shared_turned, shared), asked_for(rows_asked, rows)),
       sim::HcclDevices devices(group);
@@ -155,7 +152,8 @@ ACLNN(AlltoAllvGroupedMatMul,
 ACLNN(GroupedMatMulAlltoAllv,
       (In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight, Text, group, int64_t,
        ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned, Out, out, Out, shared),
-      (absent("sendCountsTensorOptional", sent_tensor), absent("recvCountsTensorOptional", received_tensor),
+      (refuse_if_given({sent_tensor}, "sendCountsTensorOptional"),
+       refuse_if_given({received_tensor}, "recvCountsTensorOptional"),
        group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out),
        group_product::shared_like(shared_x, shared_weight, shared_turned, shared)),
       sim::HcclDevices devices(group);
