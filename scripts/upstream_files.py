@@ -61,9 +61,25 @@ def run_forked(file: Path, tests: Path, report: Path) -> None:
         died.write_text(how + "\n")
 
 
+def configuration() -> str:
+    """The SoC and the CANN release that tests find. Asked in a fork: this process opens no device."""
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        cann = torch_npu.npu.utils.get_cann_version()
+        os.write(into, f"{torch_npu.npu.get_device_name(0)}, CANN {cann}".encode())
+        os._exit(0)
+    os.close(into)
+    with os.fdopen(out) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return text or "no device"
+
+
 def main(out: Path, tests: Path, files: list[Path]) -> None:
     (out / "work").mkdir(parents=True, exist_ok=True)
     os.chdir(out / "work")  # what tests write goes here
+    (out / "configuration").write_text(configuration() + "\n")
     commit = subprocess.run(["git", "-C", tests, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     versions = f"torch {torch.__version__}, torch_npu {torch_npu.__version__}"
     (out / "about").write_text(f"op-plugin {commit.stdout.strip() or 'of unknown commit'}, {versions}.\n")

@@ -1,6 +1,8 @@
 """Count the results of scripts/upstream_tests.sh and group the failures by reason.
 
-usage: upstream_report.py FOLDER [--into PAGE]      (a table in Markdown: printed, or put between PAGE's markers)
+usage: upstream_report.py FOLDER… [--into PAGE]      (tables in Markdown: printed, or put between PAGE's markers)
+
+A table a folder, and one with a line for each: how many tests ran on which SoC and CANN release, and passed.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import marked
@@ -44,7 +47,7 @@ REASONS = [
 ]
 
 
-SKIPPED = "skipped by the test itself"
+SKIPPED, PASSED = "skipped by the test itself", "passed"
 
 
 def reason(text: str, name: str = "") -> tuple[str, str]:
@@ -71,61 +74,101 @@ def died(report: Path) -> str:
     return f"{report.stem}: {report.read_text().strip()}" + (f" in {frame.group(1)}" if frame else "")
 
 
-def table(folder: Path) -> str:
-    counts: Counter[str] = Counter()
-    details: dict[str, Counter[str]] = defaultdict(Counter)
-    files = sorted(folder.glob("*.xml"))
-    for report in files:
+@dataclass
+class Run:
+    """The results in one folder; a fault is what a test failed by, or why it was skipped."""
+
+    name: str  # of the folder of tests
+    configuration: str
+    about: str
+    files: int
+    ends: list[str]  # of processes that left no report
+    counts: Counter[str] = field(default_factory=Counter)
+    details: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}: {self.configuration}"
+
+
+def content(path: Path) -> str:
+    return path.read_text().strip() if path.is_file() else ""
+
+
+def read(folder: Path) -> Run:
+    reports = sorted(folder.glob("*.xml"))
+    ends = [died(path) for path in sorted(folder.glob("*.died"))]
+    if not reports and not ends:
+        sys.exit(f"{folder} has no results of upstream_tests.sh: give the folder that was its --out")
+    name = next(folder.glob("test_*.*")).name.split(".")[0]
+    configuration = content(folder / "configuration") or "a configuration not recorded"
+    run = Run(name, configuration, content(folder / "about"), len(reports) + len(ends), ends)
+    for report in reports:
         for case in ElementTree.parse(report).iter("testcase"):
             outcome = next((child for child in case if child.tag in ("failure", "error", "skipped")), None)
             if outcome is None:
-                counts["passed"] += 1
+                run.counts[PASSED] += 1
                 continue
             message = outcome.get("message") or ""
             if outcome.tag == "skipped":
                 meaning, what = SKIPPED, skip_reason(message)
             else:
                 printed = "\n".join(child.text or "" for child in case if child.tag in ("system-err", "system-out"))
-                name = f"{case.get('classname', '').split('.')[-1]}.{case.get('name')}"
-                meaning, what = reason(message + "\n" + (outcome.text or "") + "\n" + printed, name)
-            counts[meaning] += 1
-            details[meaning][what] += 1
-    ends = [died(path) for path in sorted(folder.glob("*.died"))]
-    about = folder / "about"
-    lines = [about.read_text().strip(), ""] if about.is_file() else []
-    lines += [
-        f"{len(files) + len(ends)} files, {counts.total()} tests.",
-        "",
-        "| outcome | tests | of what |",
-        "|---|---:|---|",
-    ]
-    for outcome_name, number in counts.most_common():
-        most = details[outcome_name].most_common(8 if outcome_name == SKIPPED else None)
+                test = f"{case.get('classname', '').split('.')[-1]}.{case.get('name')}"
+                meaning, what = reason(message + "\n" + (outcome.text or "") + "\n" + printed, test)
+            run.counts[meaning] += 1
+            run.details[meaning][what] += 1
+    return run
+
+
+def table(run: Run) -> str:
+    lines = [run.about, ""] if run.about else []
+    lines += [f"{run.files} files, {run.counts.total()} tests.", "", "| outcome | tests | of what |", "|---|---:|---|"]
+    for outcome_name, number in run.counts.most_common():
+        most = run.details[outcome_name].most_common(8 if outcome_name == SKIPPED else None)
         listed = ", ".join(f"{name} {times}" for name, times in most)
         rest = number - sum(times for _, times in most)
         listed += f", other reasons {rest}" if most and rest else ""
         lines.append(f"| {outcome_name} | {number} | {listed.replace('|', '/')} |")
-    if ends:
-        lines.append(f"| the process ended or hung | {len(ends)} files | {', '.join(ends)} |")
+    if run.ends:
+        lines.append(f"| the process ended or hung | {len(run.ends)} files | {', '.join(run.ends)} |")
     return "\n".join(lines)
 
 
-def put_into(page: Path, folder: Path, text: str) -> None:
-    """Replace what stands between `<!-- NAME -->` and `<!-- end -->`, NAME being what the folder of tests is called."""
-    name = next(folder.glob("test_*.*")).name.split(".")[0]
+def overview(runs: list[Run]) -> str:
+    """A line for each run. A file without a report counts as one test that failed."""
+    lines = [
+        "| tests | simulated | files | tests | skipped by themselves | run | passed | of those run |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for run in runs:
+        total = run.counts.total() + len(run.ends)
+        ran, passed = total - run.counts[SKIPPED], run.counts[PASSED]
+        share = f"{passed / ran:.1%}" if ran else "-"
+        figures = " | ".join(map(str, (run.files, total, run.counts[SKIPPED], ran, passed, share)))
+        lines.append(f"| {run.name} | {run.configuration} | {figures} |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> None:
+    folders, page = arguments, None
+    if "--into" in arguments:
+        *folders, option, page = arguments
+        if option != "--into":
+            sys.exit("--into PAGE comes last")
+    if not folders:
+        sys.exit(__doc__)
+    runs = [read(Path(folder)) for folder in folders]
+    if page is None:
+        print(*[table(run) for run in runs], overview(runs), sep="\n\n")
+        return
     try:
-        marked.replace(page, f"<!-- {name} -->", "<!-- end -->", text)
+        for run in runs:
+            marked.replace(Path(page), f"<!-- {run.title} -->", "<!-- end -->", table(run))
+        marked.replace(Path(page), "<!-- by configuration -->", "<!-- end -->", overview(runs))
     except marked.NoMarks as error:
         sys.exit(str(error))
 
 
-def main(folder: str, into: str = "", page: str = "") -> None:
-    text = table(Path(folder))
-    if into == "--into":
-        put_into(Path(page), Path(folder), text)
-    else:
-        print(text)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -45,7 +45,7 @@ def detect(environ: Mapping[str, str] | None = None, dev: Path = Path("/dev"), d
     told, source = None, ""
     for variable in ("ASCEND_HOME_DIR", "ASCEND_HOME_PATH"):
         value = environ.get(variable)
-        if value and value != simulator:
+        if value and not (simulator and Path(value).is_relative_to(simulator)):
             told, source = Path(value), variable
             break
     home = told or (default if default.exists() else None)

@@ -10,6 +10,7 @@ The result is a folder laid out like a CANN installation::
         bin/npu-smi   bin/msprof   set_env.sh
         tools/profiler/  msprof, where CANN has it (`ophook_npu.sim.msprof`)
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
+        cann-8.5.0/ cann-9.0.0/  ASCEND_HOME_PATH of each release: links to these, and a file that says which it is
 
 It is published by one rename: it is there as a whole, or not at all.
 """
@@ -31,7 +32,7 @@ from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
 from ophook_npu.sim import headers, plugins, soc
 from ophook_npu.sim.operators import rows
-from ophook_npu.sim.variables import SEARCHED, set_env_script
+from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
 from ophook_npu.toolchain import Library, OnStep
 
 if TYPE_CHECKING:
@@ -337,6 +338,18 @@ def _lay_out(root: Path) -> None:
     _lay_out_msprof(root)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
+    _lay_out_releases(root)
+
+
+def _lay_out_releases(root: Path) -> None:
+    """ASCEND_HOME_PATH of each release: torch_npu reads torch.version.cann from a file below it."""
+    everything = sorted(root.iterdir())
+    for release in CANN_VERSIONS:
+        about = root / home(release) / "x86_64-linux" / "ascend_toolkit_install.info"
+        about.parent.mkdir(parents=True)
+        about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch=x86_64\nos=linux\n")
+        for entry in everything:
+            (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)
 
 
 def _lay_out_plugins(site: Path) -> None:

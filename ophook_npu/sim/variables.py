@@ -52,8 +52,11 @@ def environment(
         devices = int(given)
     if not 1 <= devices <= _MOST_DEVICES:
         raise OphookError("devices", f"{devices} devices asked for", allowed=f"1 to {_MOST_DEVICES}")
+    release = cann or os.environ.get("OPHOOK_SIM_CANN")
+    if release and release not in CANN_VERSIONS:
+        raise OphookError("cann", f"CANN {release} is not simulated", allowed=", ".join(CANN_VERSIONS))
     variables = {
-        **_places(str(root)),
+        **_places(str(root), release or CANN_VERSIONS[0]),
         "OPHOOK_SIM_SOC": socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT),
         "OPHOOK_SIM_DEVICES": str(devices),
         _INTERPRET: os.environ.get(_INTERPRET, "1"),
@@ -64,17 +67,21 @@ def environment(
         variables["OPHOOK_SIM_MEMORY"] = str(memory)
     if synchronous:
         variables["OPHOOK_SIM_SYNC"] = "1"
-    if release := cann or os.environ.get("OPHOOK_SIM_CANN"):
-        if release not in CANN_VERSIONS:
-            raise OphookError("cann", f"CANN {release} is not simulated", allowed=", ".join(CANN_VERSIONS))
+    if release:
         variables["OPHOOK_SIM_CANN"] = release
     return variables
 
 
-def _places(root: str) -> dict[str, str]:
+def home(release: str) -> str:
+    """The folder below the root that is CANN's of one release: links, and what says which release it is."""
+    return f"cann-{release}"
+
+
+def _places(root: str, release: str) -> dict[str, str]:
+    toolkit = f"{root}/{home(release)}"
     return {
-        "ASCEND_HOME_PATH": root,
-        "ASCEND_TOOLKIT_HOME": root,
+        "ASCEND_HOME_PATH": toolkit,
+        "ASCEND_TOOLKIT_HOME": toolkit,
         "ASCEND_OPP_PATH": f"{root}/opp",
         "OPHOOK_SIM_ROOT": root,
     }
@@ -100,8 +107,8 @@ def take_out(environ: MutableMapping[str, str]) -> None:
     if root is None:
         return
     _out_of_searches(environ)
-    for name, value in _places(root).items():
-        if environ.get(name) == value:
+    for name in _places(root, ""):
+        if Path(environ.get(name, "/")).is_relative_to(root):
             del environ[name]
     for name in ("OPHOOK_SIM_SOC", "OPHOOK_SIM_DEVICES", *_OPTIONAL):
         environ.pop(name, None)
@@ -144,6 +151,7 @@ def set_env_script() -> str:
     """``set_env.sh`` of a simulator's folder, for bash, zsh and sh. It finds the folder by itself (bash, zsh), or takes
     OPHOOK_SIM_ROOT (sh, which does not tell a sourced script where it is).
     """
+    release = f"${{OPHOOK_SIM_CANN:-{CANN_VERSIONS[0]}}}"
     chosen = {"OPHOOK_SIM_SOC": socs.DEFAULT, "OPHOOK_SIM_DEVICES": "1", _INTERPRET: "1"}
     lines = [
         "# source this file: what CANN's set_env.sh sets, with the simulated Ascend in CANN's place.",
@@ -151,6 +159,8 @@ def set_env_script() -> str:
         'elif [ -n "${ZSH_VERSION:-}" ]; then eval \'_ophook_self="${(%):-%x}"\'',
         'else _ophook_self="${OPHOOK_SIM_ROOT:-.}/set_env.sh"; fi',
         '_ophook_root="$(CDPATH= cd -- "$(dirname -- "$_ophook_self")" && pwd -P)" || _ophook_root=""',
+        # From the folder of a release (ASCEND_HOME_PATH), in which this file is a link.
+        'if [ -L "$_ophook_root/set_env.sh" ]; then _ophook_root="${_ophook_root%/*}"; fi',
         'if [ ! -e "$_ophook_root/lib64/libascendcl.so" ]; then',
         "    echo \"set_env.sh: no simulated Ascend at '$_ophook_root'; from sh, set OPHOOK_SIM_ROOT first\" >&2",
         "    unset _ophook_self _ophook_root; return 1",
@@ -169,7 +179,7 @@ def set_env_script() -> str:
             f'_ophook_rest="$(_ophook_without "$_ophook_root/{folder}" "$_ophook_rest")"',
             f'export {name}="$_ophook_root/{folder}${{_ophook_rest:+:$_ophook_rest}}"',
         ]
-    lines += [f'export {name}="{value}"' for name, value in _places("$_ophook_root").items()]
+    lines += [f'export {name}="{value}"' for name, value in _places("$_ophook_root", release).items()]
     lines += [f'export {name}="${{{name}:-{value}}}"' for name, value in chosen.items()]
     lines += [f"unset {autoload.VARIABLE}", "unset _ophook_self _ophook_root _ophook_rest; unset -f _ophook_without"]
     return "\n".join(lines) + "\n"

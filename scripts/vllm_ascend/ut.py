@@ -40,7 +40,7 @@ CAUSES = (
         "meets a mock that another file left in place of a module of vllm_ascend",
     ),
     (r"'function' object is not subscriptable", "calls a Triton kernel, which needs triton-ascend"),
-    (r"Invalid version: 'not known'", "reads torch.version.cann, which the simulator leaves 'not known'"),
+    (r"Invalid version: 'not known'", "reads torch.version.cann, which was 'not known'"),
     (r"'_C_ascend' object has no attribute", "asks for vllm-ascend's own kernels, which are not compiled"),
     (r"ACL stream synchronize failed", "an operator failed on the simulator"),
     (r"AssertionError", "a result or a call differs"),

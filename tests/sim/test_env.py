@@ -13,6 +13,7 @@ import pytest
 
 from ophook_npu import sim, toolchain
 from ophook_npu.npu.installed import torch_npu_wheel
+from ophook_npu.sim.variables import CANN_VERSIONS
 
 PLAIN = {name: os.environ[name] for name in ("HOME", "OPHOOK_NPU_CACHE", "CXX") if name in os.environ}
 PLAIN["PATH"] = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
@@ -92,6 +93,16 @@ def test_set_env_does_what_env_does(name: str, program: str) -> None:
     given = shell(f'source "{root}/set_env.sh"; env', name).splitlines()
     assert {line for line in given if not line.startswith("_=")} == {x for x in wanted if not x.startswith("_=")}
     assert "x: 1 of Ascend910B4" in shell(f'source "{root}/set_env.sh"; {program} x || true', name)
+    again = f'source "{root}/set_env.sh"; source "$ASCEND_HOME_PATH/set_env.sh"; env'
+    assert {x for x in shell(again, name).splitlines() if not x.startswith("_=")} == {
+        x for x in wanted if not x.startswith("_=")
+    }
+
+
+@pytest.mark.parametrize("release", CANN_VERSIONS)
+def test_torch_says_which_release_of_cann_is_simulated(release: str) -> None:
+    program = "import torch; print(torch.version.cann, torch.npu.utils.get_cann_version())"
+    assert shell(f"ophook-npu run --device sim --cann {release} -- -c '{program}'") == f"{release} {release}\n"
 
 
 def test_standard_output_is_only_exports() -> None:

@@ -160,8 +160,8 @@ def test_the_release_of_cann_is_kept_and_taken_out(tmp_path: Path, monkeypatch: 
     assert "OPHOOK_SIM_CANN" not in variables.environment(tmp_path)
     environ = dict(PLAIN)
     variables.apply(environ, variables.environment(tmp_path, cann="9.0.0"))
-    assert environ["OPHOOK_SIM_CANN"] == "9.0.0"
+    assert environ["OPHOOK_SIM_CANN"] == "9.0.0" and environ["ASCEND_HOME_PATH"] == f"{tmp_path}/cann-9.0.0"
     variables.take_out(environ)
-    assert "OPHOOK_SIM_CANN" not in environ
+    assert "OPHOOK_SIM_CANN" not in environ and "ASCEND_HOME_PATH" not in environ
     monkeypatch.setenv("OPHOOK_SIM_CANN", "9.0.0")
     assert variables.environment(tmp_path)["OPHOOK_SIM_CANN"] == "9.0.0"

@@ -68,8 +68,11 @@ def test_half_installed_is_an_error_not_a_simulator(tmp_path: Path, break_it: st
 
 
 def test_the_simulator_is_not_taken_for_cann(tmp_path: Path) -> None:
-    environ = {"ASCEND_HOME_PATH": str(tmp_path), "OPHOOK_SIM_ROOT": str(tmp_path)}
-    assert place.detect(environ, tmp_path, tmp_path / "none").home is None
+    for home in (tmp_path, tmp_path / "cann-8.5.0"):
+        environ = {"ASCEND_HOME_PATH": str(home), "OPHOOK_SIM_ROOT": str(tmp_path)}
+        assert place.detect(environ, tmp_path, tmp_path / "none").home is None
+    environ = {"ASCEND_HOME_PATH": str(tmp_path), "OPHOOK_SIM_ROOT": f"{tmp_path}/sim"}
+    assert place.detect(environ, tmp_path, tmp_path / "none").home == tmp_path
 
 
 def test_unknown_device() -> None:
