@@ -388,6 +388,130 @@ void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::T
   write_product(out, value.mul(scale_of(scale).reshape({-1})), {{}, scale, {}, {}, {}, {}});
 }
 
+// ---- quantized on the way ------------------------------------------------------------------------------------------
+void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
+                      const at::Tensor& x_scale, const at::Tensor& smooth, const std::string& mode,
+                      bool transpose_weight, const at::Tensor& out) {
+  of_dtype("x", x, {at::kHalf}), of_dtype("weight", weight, {at::kChar}), of_dtype("out", out, {at::kHalf});
+  SIM_CHECK(transpose_weight, "transposeWeight false; allowed: true");
+  SIM_CHECK(mode == "pertoken" || mode == "pertensor", "xQuantMode '", mode, "'; allowed: pertoken, pertensor");
+  const bool groups = weight.dim() == 3;
+  SIM_CHECK(groups == ends.defined(), "a weight ", weight.sizes(),
+            groups ? " needs a groupList" : " takes no groupList");
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 + groups && weight.size(-1) == x.size(1), "x (m, k) and weight ",
+            groups ? "(experts, n, k)" : "(n, k)", " expected, got ", x.sizes(), " and ", weight.sizes());
+  SIM_CHECK(weight.size(-1) % 16 == 0 && weight.size(-2) % 16 == 0, "n and k of weight ", weight.sizes(),
+            " must be multiples of 16");
+  shape(out, {x.size(0), weight.size(-2)});
+  shape(scale, weight.sizes().slice(0, size_t(weight.dim()) - 1));
+  of_dtype("weightScale", scale, {at::kFloat, at::kLong});
+  if (groups) shape(ends, {weight.size(0)}), of_dtype("groupList", ends, {at::kLong});
+  const bool scaled = present(x_scale).defined(), both = scale.scalar_type() == at::kLong;
+  SIM_CHECK(scaled || mode == "pertoken", "xQuantMode pertensor needs xScale");
+  SIM_CHECK(both == (scaled && x_scale.scalar_type() == at::kHalf), "weightScale of INT64 goes with xScale of FLOAT16");
+  SIM_CHECK(!both || mode == "pertensor", "weightScale of INT64 goes with xQuantMode pertensor");
+  if (scaled) shape(x_scale, {mode == "pertensor" ? 1 : x.size(0)});
+  if (present(smooth).defined()) shape(smooth, {x.size(1)}), of_dtype("smoothScale", smooth, {at::kHalf});
+}
+
+// A weight's scale of INT64 has the bits of a float that x's scale is a part of.
+static at::Tensor of_float_bits(const at::Tensor& scale) {
+  return scale.scalar_type() == at::kLong ? scale.to(at::kInt).view(at::kFloat) : scale;
+}
+
+// Halves are rounded to the even neighbour, as in the device's cast.
+at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
+                       const at::Tensor& x_scale, const at::Tensor& smooth) {
+  auto rows = wide(x);
+  if (present(smooth).defined()) rows = rows.mul(wide(smooth));
+  Dynamic steps;
+  if (present(x_scale).defined()) {
+    steps.scale = wide(x_scale);
+    steps.value = rows.div(steps.scale.reshape({-1, 1}));
+  } else {
+    steps = symmetric(rows, 127);
+  }
+  const at::Tensor whole = saturated(steps.value, at::empty({0}, at::kChar));
+  const auto scaled = [&](const at::Tensor& part, const at::Tensor& matrix, const at::Tensor& columns) {
+    return integer_product(part, matrix.t()).to(at::kFloat).mul(of_float_bits(columns));
+  };
+  at::Tensor value;
+  if (ends.defined()) {
+    value = at::zeros({x.size(0), weight.size(1)});
+    for (const auto& [expert, start, count] : groups_of(ends, kEnds, x.size(0)))
+      if (count)
+        value.narrow(0, start, count).copy_(scaled(whole.narrow(0, start, count), weight[expert], scale[expert]));
+  } else {
+    value = scaled(whole, weight, scale);
+  }
+  return scale.scalar_type() == at::kLong ? value : value.mul(steps.scale.reshape({-1, 1}));
+}
+
+// ---- back to the tokens --------------------------------------------------------------------------------------------
+void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
+                            int64_t kind, const Combined& how, int64_t dtype, bool turned, const at::Tensor& out) {
+  SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
+  SIM_CHECK(!turned, "transposeX1 and transposeX2 are not simulated; allowed: false");
+  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  of_dtype("x1", x, {at::kChar}), of_dtype("x2", weight, {at::kChar, at::kInt}), of_dtype("out", out, {at::kFloat});
+  const bool packed = weight.scalar_type() == at::kInt;
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 3 && weight.size(1) == x.size(1) && out.dim() == 2,
+            "x1 (m, k), x2 (experts, k, n) and out (batch, n) expected, got ", x.sizes(), ", ", weight.sizes(), " and ",
+            out.sizes());
+  const int64_t rows = x.size(0), experts = weight.size(0), columns = weight.size(2) * (packed ? 8 : 1);
+  shape(out, {out.size(0), columns});
+  SIM_CHECK(with.scale.defined() && list.defined() && how.row_index.defined(),
+            "scale, groupList and rowIndex are null");
+  SIM_CHECK(with.scale.numel() == experts * columns || (packed && with.scale.dim() == 3), "a scale for each of ",
+            experts, " x ", columns, " columns expected, got ", with.scale.sizes());
+  shape(list, {experts}), shape(how.row_index, {rows});
+  if (with.row_scale.defined()) shape(with.row_scale, {rows});
+  if (how.logit.defined()) shape(how.logit, {rows});
+  if (packed) {
+    SIM_CHECK(with.row_scale.defined() && with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
+    shape(with.bias, {experts, columns});
+    if (with.offset.defined()) like(with.offset, with.scale);
+  } else {
+    refuse_if_given({with.bias}, "bias of a product of int8");
+    refuse_if_given({with.offset}, "offset of a product of int8");
+  }
+  if (!how.shared.defined()) return;
+  SIM_CHECK(how.shared.dim() == 2 && how.shared.size(1) == columns && how.shared_offset >= 0 &&
+                how.shared_offset + how.shared.size(0) <= out.size(0),
+            "sharedInput ", how.shared.sizes(), " from row ", how.shared_offset, " on, for out ", out.sizes());
+}
+
+// offset: what a weight's zero point adds for each 1 of a group of x along k, already scaled.
+static at::Tensor with_zero_points(const at::Tensor& value, const at::Tensor& x, const at::Tensor& row_scale,
+                                   const at::Tensor& offset) {
+  if (!offset.defined()) return value;
+  auto sums = x.to(at::kFloat).unflatten(1, {offset.size(0), -1}).sum(2);
+  return value.add(at::matmul(sums, offset).mul(wide(row_scale).reshape({-1, 1})));
+}
+
+at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
+                             int64_t kind, const Combined& how, at::IntArrayRef sizes) {
+  auto total = at::zeros(sizes);
+  const at::Tensor places = how.row_index.to(at::kLong);
+  SIM_CHECK(places.ge(0).logical_and(places.lt(sizes[0])).all().item<bool>(), "rowIndex beyond ", sizes[0], " rows");
+  for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0))) {
+    if (!count) continue;
+    const auto part = [&, start = start, count = count](const at::Tensor& all) {
+      return all.defined() ? all.narrow(0, start, count) : all;
+    };
+    const auto own = [expert = expert](const at::Tensor& all) { return all.defined() ? all[expert] : all; };
+    const Extras here{own(with.bias), own(with.scale), {}, {}, {}, part(with.row_scale)};
+    auto value = product(part(x), own(weight), here);
+    value = with_zero_points(value, part(x), here.row_scale, own(with.offset));
+    if (how.logit.defined()) value = value.mul(part(how.logit).unsqueeze(1));
+    total.index_add_(0, part(places), value);
+  }
+  if (how.shared.defined())
+    total.narrow(0, how.shared_offset, how.shared.size(0)).add_(wide(how.shared), how.shared_weight);
+  return total;
+}
+
+// ---- weights of 4 or 8 bits alone ----------------------------------------------------------------------------------
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt});

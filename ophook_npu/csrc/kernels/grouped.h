@@ -90,6 +90,25 @@ at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at
 void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
                       const at::Tensor& out);
 
+// Rows of half numbers are quantized, by one scale or their own, multiplied with weights of int8, and scaled back.
+// weight: (n, k), and with groups, which end where `ends` says, (experts, n, k).
+void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
+                      const at::Tensor& x_scale, const at::Tensor& smooth, const std::string& mode,
+                      bool transpose_weight, const at::Tensor& out);
+at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
+                       const at::Tensor& x_scale, const at::Tensor& smooth);
+
+// ---- each expert's rows times a number each, added up where row_index says ------------------------------------------
+struct Combined {
+  const at::Tensor &logit, &row_index, &shared;
+  double shared_weight;
+  int64_t shared_offset;  // the row from which on the shared expert's are added
+};
+void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
+                            int64_t kind, const Combined& how, int64_t dtype, bool turned, const at::Tensor& out);
+at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
+                             int64_t kind, const Combined& how, at::IntArrayRef sizes);
+
 void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale);
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                              const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,

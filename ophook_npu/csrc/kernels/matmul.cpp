@@ -29,6 +29,70 @@ at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::
   return result.permute(perm_out);
 }
 
+void product_then_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
+                       const std::string& then, int64_t mode, const at::Tensor& out) {
+  const bool takes_third = then == "add" || then == "mul", gelu = then == "gelu_tanh" || then == "gelu_erf";
+  const bool cast = then == "16cast32";
+  SIM_CHECK(then.empty() || takes_third || gelu || cast || then == "relu", "fusedOpType '", then,
+            "'; allowed: '', 16cast32, add, mul, gelu_erf, gelu_tanh, relu");
+  const int64_t most = gelu || cast ? 2 : takes_third ? 3 : 6;
+  SIM_CHECK(x.dim() == y.dim() && x.dim() >= 2 && x.dim() <= most, "x1 ", x.sizes(), " and x2 ", y.sizes(), "; '", then,
+            "' takes 2 to ", most, " dimensions, as many of both");
+  SIM_CHECK(x.sizes().slice(0, size_t(x.dim()) - 2) == y.sizes().slice(0, size_t(y.dim()) - 2), "batches of x1 ",
+            x.sizes(), " and x2 ", y.sizes(), " differ");
+  matrix(out, x, y);
+  if (gelu || cast) of_dtype("x1", x, {at::kHalf, at::kBFloat16});
+  else SIM_CHECK(x.scalar_type() != at::kFloat || mode == 3, "cubeMathType ", mode, " for FLOAT; allowed: 3");
+  same_dtype({x, y});
+  of_dtype("y", out, {cast ? at::kFloat : x.scalar_type()});
+  if (gelu) refuse_if_given({bias}, "bias with gelu");
+  SIM_CHECK(takes_third == third.defined(), "x3 goes with add and mul, and these with x3");
+  if (!takes_third) return;
+  same_dtype({x, third});
+  broadcast(out, {out, third});
+}
+
+at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
+                        const std::string& then) {
+  auto value = at::matmul(wide(x), wide(y));
+  if (bias.defined()) value = value.add(wide(bias));
+  if (then == "add") return value.add(wide(third));
+  if (then == "mul") return value.mul(wide(third));
+  if (then == "relu") return at::relu(value);
+  if (then == "gelu_tanh") return at::gelu(value, "tanh");
+  return then == "gelu_erf" ? at::gelu(value) : value;
+}
+
+void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
+               const at::Tensor& a, int64_t layer, int64_t offset, int64_t size, const at::Tensor& out) {
+  SIM_CHECK(y.dim() == 2 && x.dim() == 2 && b.dim() == 4 && y.size(0) == x.size(0), "y (rows, all), x (rows, columns) ",
+            "and weightB (sets, layers, columns, rank) expected, got ", y.sizes(), ", ", x.sizes(), " and ", b.sizes());
+  shape(indices, {x.size(0)});
+  if (a.defined()) shape(a, {b.size(0), b.size(1), b.size(3), x.size(1)});
+  else SIM_CHECK(x.size(1) == b.size(3), "without weightA x has ", b.size(3), " columns, not ", x.size(1));
+  SIM_CHECK(layer >= 0 && layer < b.size(1), "layerIdx ", layer, " of ", b.size(1), " layers");
+  SIM_CHECK(size == b.size(2) && offset >= 0 && offset + size <= y.size(1), "ySliceSize ", size, " from yOffset ",
+            offset, " on, for ", b.size(2), " columns of weightB and ", y.size(1), " of y");
+  like(out, y);
+}
+
+// An index that is no set's, -1 or the number of sets, adds nothing: so op-plugin's test has it, the page is silent.
+// The first product stays float.
+at::Tensor with_lora(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
+                     const at::Tensor& a, int64_t layer, double scale, int64_t offset, int64_t size) {
+  auto sum = wide(y).clone();
+  const at::Tensor sets = indices.to(at::kLong);
+  SIM_CHECK(sets.ge(-1).logical_and(sets.le(b.size(0))).all().item<bool>(), "indices beyond ", b.size(0), " sets");
+  for (int64_t set = 0; set < b.size(0); ++set) {
+    const at::Tensor rows = sets.eq(set).nonzero().squeeze(1);
+    if (!rows.numel()) continue;
+    auto value = wide(x.index_select(0, rows));
+    if (a.defined()) value = at::matmul(value, wide(a[set][layer]).t());
+    sum.narrow(1, offset, size).index_add_(0, rows, at::matmul(value, wide(b[set][layer]).t()).mul(scale));
+  }
+  return sum;
+}
+
 Qr qr(const at::Tensor& x, int64_t mode) {
   static constexpr const char* kModes[] = {"reduced", "complete", "r"};
   auto [q, r] = at::linalg_qr(wide(x), kModes[mode]);

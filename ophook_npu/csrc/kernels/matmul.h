@@ -15,6 +15,19 @@ SIM_API at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, con
 // Of batches whose dimensions are reordered before and after.
 at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, at::IntArrayRef perm_x,
                             at::IntArrayRef perm_y, at::IntArrayRef perm_out);
+// An operation after x y + bias: "" and "16cast32" leave it, "add" and "mul" take a third matrix, "relu", "gelu_tanh"
+// and "gelu_erf" take nothing more. All of it is computed in float and rounded once; the page does not say where a
+// device rounds between the two.
+void product_then_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
+                       const std::string& then, int64_t mode, const at::Tensor& out);
+at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
+                        const std::string& then);
+// Each row of x times two matrices of the set that its index names, in one layer, added to `size` columns of y from
+// `offset` on. a: (sets, layers, rank, columns of x), or undefined where x has the rank; b: (sets, layers, size, rank).
+void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
+               const at::Tensor& a, int64_t layer, int64_t offset, int64_t size, const at::Tensor& out);
+at::Tensor with_lora(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
+                     const at::Tensor& a, int64_t layer, double scale, int64_t offset, int64_t size);
 struct Qr {
   at::Tensor q, r;
 };

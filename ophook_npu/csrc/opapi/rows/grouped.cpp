@@ -131,3 +131,43 @@ ACLNN(WeightQuantBatchMatmulV3,
        precise, Out, out),
       weight_quantized_like(x, weight, out_scale),
       weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+ACLNN(WeightQuantBatchMatmulNz,
+      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
+       out),
+      (refuse_if_given({out_scale, out_offset}, "quantScaleOptional and quantOffsetOptional"),
+       weight_quantized_like(x, weight, {})),
+      weight_quantized_matmul(x, weight, scale, offset, {}, bias, out))
+ACLNN(QuantMatmulDequant,
+      (In, x, In, weight, In, scale, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool,
+       transpose_weight, Out, out),
+      (refuse_if_given({bias}, "biasOptional"), refuse_if_given({x_offset}, "xOffsetOptional"),
+       requantized_like(x, weight, scale, {}, x_scale, smooth, mode, transpose_weight, out)),
+      write(out, requantized(x, weight, scale, {}, x_scale, smooth).to(out.scalar_type())))
+#define GROUPED_DEQUANT(name)                                                                                       \
+  ACLNN(name,                                                                                                       \
+        (In, x, In, weight, In, scale, In, ends, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool, \
+         transpose_weight, Out, out),                                                                               \
+        (refuse_if_given({bias}, "bias"), refuse_if_given({x_offset}, "xOffset"),                                   \
+         requantized_like(x, weight, scale, ends, x_scale, smooth, mode, transpose_weight, out)),                   \
+        write(out, requantized(x, weight, scale, ends, x_scale, smooth).to(out.scalar_type())))
+GROUPED_DEQUANT(QuantGroupedMatmulDequant)
+GROUPED_DEQUANT(QuantGroupedMatmulDequantWeightNZ)
+#define FINALIZE(name, offset, more_checks, ...)                                                                \
+  ACLNN(name, (__VA_ARGS__, Out, out),                                                                          \
+        (more_checks, finalized_product_like(x, weight, {bias, scale, offset, {}, {}, row_scale}, groups, kind, \
+                                             {logit, row_index, shared, shared_weight, shared_offset}, dtype,   \
+                                             turned || weight_turned, out)),                                    \
+        write(out, finalized_product(x, weight, {bias, scale, offset, {}, {}, row_scale}, groups, kind,         \
+                                     {logit, row_index, shared, shared_weight, shared_offset}, out.sizes())))
+#define ROUTED_BACK                                                                                               \
+  In, row_scale, In, groups, In, shared, In, logit, In, row_index, int64_t, dtype, float, shared_weight, int64_t, \
+      shared_offset, bool, turned, bool, weight_turned, int64_t, kind
+#define ZERO_POINTS In, offset, In, antiquant_scale, In, antiquant_offset
+#define NO_ANTIQUANT refuse_if_given({antiquant_scale, antiquant_offset}, "antiquantScale and antiquantOffset")
+FINALIZE(GroupedMatmulFinalizeRoutingV2, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias, ZERO_POINTS,
+         ROUTED_BACK)
+FINALIZE(GroupedMatmulFinalizeRoutingV3, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias, ZERO_POINTS,
+         ROUTED_BACK, Ints, tuning)
+FINALIZE(GroupedMatmulFinalizeRoutingWeightNz, {}, when_run(), In, x, In, weight, In, scale, In, bias, ROUTED_BACK)
+FINALIZE(GroupedMatmulFinalizeRoutingWeightNzV2, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias,
+         ZERO_POINTS, ROUTED_BACK, Ints, tuning)

@@ -81,6 +81,14 @@ ACLNN(TransposeBatchMatMulWeightNz,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int32_t, split, Out,
        out),
       plain_only(scale, split), write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
+ACLNN(FusedMatmul, (In, x, In, y, In, bias, In, third, Text, then, Cube, mode, Out, out),
+      kernels::product_then_like(x, y, bias, third, then, mode, out),
+      write(out, kernels::product_then(x, y, bias, third, then)))
+ACLNN(AddLora,
+      (In, y, In, x, In, weight_b, In, indices, In, weight_a, int64_t, layer, double, scale, int64_t, offset, int64_t,
+       size, Out, out),
+      kernels::lora_like(y, x, weight_b, indices, weight_a, layer, offset, size, out),
+      write(out, kernels::with_lora(y, x, weight_b, indices, weight_a, layer, scale, offset, size)))
 ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out), broadcast(out, {self, other}),
       at::linalg_cross_out(out, self, other, dim))
 

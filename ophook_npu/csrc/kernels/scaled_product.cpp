@@ -1,0 +1,101 @@
+#include "kernels/scaled_product.h"
+
+namespace sim::scaled {
+
+constexpr int64_t kGroup = 32;
+
+static bool by_groups(const at::Tensor& scale) { return scale.scalar_type() == at::kFloat8_e8m0fnu; }
+
+// The factor of each number of a matrix (…, k, n). A number of 8 bits times a power of two is exact in float.
+static at::Tensor factors(const at::Tensor& pairs, int64_t k) {
+  return pairs.to(at::kFloat).transpose(-1, -2).flatten(-3, -2).repeat_interleave(kGroup, -2).narrow(-2, 0, k);
+}
+
+static at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs) {
+  return numbers.to(at::kFloat).mul(factors(pairs, numbers.size(-2)));
+}
+
+// gm << 32 | gn << 16 | gk; a 0 is what the shapes say.
+static void groups_like(int64_t group_size) {
+  const int64_t m = group_size >> 32 & 0xFFFF, n = group_size >> 16 & 0xFFFF, k = group_size & 0xFFFF;
+  SIM_CHECK(m <= 1 && n <= 1 && (k == 0 || k == kGroup), "groupSize of ", m, " x ", n, " x ", k,
+            "; allowed: 0 or 1, 0 or 1, 0 or 32");
+}
+
+static void in_8_bits(const char* name, const at::Tensor& tensor) {
+  of_dtype(name, tensor, {at::kFloat8_e5m2, at::kFloat8_e4m3fn});
+}
+
+void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, int64_t dtype, int64_t group_size, at::IntArrayRef perm_x,
+                       at::IntArrayRef perm_weight, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out) {
+  in_8_bits("x1", x), in_8_bits("x2", weight);
+  SIM_CHECK(row_scale.defined() && scale.defined(), "x1Scale and x2Scale are null");
+  const bool groups = by_groups(scale), turned = perm_weight == at::IntArrayRef({0, 2, 1});
+  SIM_CHECK(perm_x == at::IntArrayRef({1, 0, 2}) && perm_out == at::IntArrayRef({1, 0, 2}), "permX1 ", perm_x,
+            " and permY ", perm_out, "; allowed: [1, 0, 2]");
+  SIM_CHECK(perm_weight == at::IntArrayRef({0, 1, 2}) || (turned && groups), "permX2 ", perm_weight,
+            "; allowed: [0, 1, 2], and with scales of groups [0, 2, 1]");
+  SIM_CHECK(split == 1, "batchSplitFactor ", split, "; allowed: 1");
+  SIM_CHECK(x.dim() == 3 && weight.dim() == 3, "x1 (m, batch, k) and x2 (batch, k, n) expected, got ", x.sizes(),
+            " and ", weight.sizes());
+  const int64_t rows = x.size(0), batch = x.size(1), k = x.size(2), n = weight.size(turned ? 1 : 2);
+  SIM_CHECK(weight.size(0) == batch && weight.size(turned ? 2 : 1) == k, "x2 (", batch, ", ", k, ", n) expected, got ",
+            weight.sizes(), turned ? ", turned" : "");
+  constexpr int64_t kHalfCode = 1, kBFloat16Code = 27;
+  SIM_CHECK(dtype == kHalfCode || dtype == kBFloat16Code, "dtype ", dtype, " is not simulated; allowed: 1, 27");
+  of_dtype("out", out, {dtype == kHalfCode ? at::kHalf : at::kBFloat16});
+  shape(out, {rows, batch, n});
+  if (groups) {
+    of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu});
+    of_dtype("x1", x, {at::kFloat8_e4m3fn}), same_dtype({x, weight});
+    groups_like(group_size);
+    SIM_CHECK(k % 64 == 0, "k of ", k, "; allowed: multiples of 64");
+    shape(row_scale, {rows, batch, k / 64, 2});
+    if (turned) shape(scale, {batch, n, k / 64, 2});
+    else shape(scale, {batch, k / 64, n, 2});
+  } else {
+    of_dtype("x1Scale", row_scale, {at::kFloat}), of_dtype("x2Scale", scale, {at::kFloat});
+    SIM_CHECK(k == 512 && n == 128, "k of ", k, " and n of ", n, "; allowed with a scale for each row: 512 and 128");
+    shape(row_scale, {rows}), shape(scale, {n});
+  }
+}
+
+at::Tensor between_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                        const at::Tensor& scale, at::IntArrayRef perm_weight) {
+  const at::Tensor left = x.transpose(0, 1), right = weight.permute(perm_weight);
+  if (!by_groups(scale)) {
+    auto value = at::bmm(left.to(at::kFloat), right.to(at::kFloat));
+    return value.mul(scale).mul(row_scale.unsqueeze(1)).transpose(0, 1);
+  }
+  // The scales of x: (m, batch, k / 64, 2), as those of its transpose, (batch, k / 64, m, 2).
+  const at::Tensor rows = times_factors(left.transpose(1, 2), row_scale.permute({1, 2, 0, 3}));
+  const bool turned = perm_weight[1] == 2;
+  const at::Tensor columns = times_factors(right, turned ? scale.transpose(1, 2) : scale);
+  return at::bmm(rows.transpose(1, 2), columns).transpose(0, 1);
+}
+
+void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
+                bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y) {
+  in_8_bits("x1", x), in_8_bits("x2", weight), of_dtype("yRef", y, {at::kFloat});
+  SIM_CHECK(row_scale.defined(), "x1Scale is null");
+  of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu}), of_dtype("x2Scale", scale, {at::kFloat8_e8m0fnu});
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2, "x1 and x2 are matrices, got ", x.sizes(), " and ", weight.sizes());
+  SIM_CHECK(!weight_turned && (turned || x.stride(0) == 1 || x.size(0) == 1), "transposeX1 ", turned,
+            " and transposeX2 ", weight_turned, "; allowed: true, or false for a transposed view, and false");
+  groups_like(group_size);
+  const int64_t k = weight.size(0), m = x.size(turned ? 1 : 0), blocks = divided(k + 63, 64);
+  SIM_CHECK(x.size(turned ? 0 : 1) == k, "k of x1 ", x.sizes(), " and x2 ", weight.sizes(), " differ");
+  shape(y, {m, weight.size(1)});
+  if (turned) shape(row_scale, {blocks, m, 2});
+  else shape(row_scale, {m, blocks, 2});
+  shape(scale, {blocks, weight.size(1), 2});
+}
+
+at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
+                 bool turned, const at::Tensor& y) {
+  const at::Tensor left = turned ? times_factors(x, row_scale) : times_factors(x.t(), row_scale.transpose(0, 1));
+  return at::addmm(y, left.t(), times_factors(weight, scale));
+}
+
+}  // namespace sim::scaled

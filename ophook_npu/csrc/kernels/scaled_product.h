@@ -1,0 +1,21 @@
+// Products of numbers of 8 bits with scales of their own: a scale for each row and column, or a power of two for each
+// 32 numbers along k, which lie in pairs: (…, k / 64, n, 2) for a matrix (…, k, n).
+#pragma once
+
+#include "kernels/tensors.h"
+
+namespace sim::scaled {
+
+// Batches that lie between the rows, (m, batch, k), times (batch, k, n): out is (m, batch, n).
+void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, int64_t dtype, int64_t group_size, at::IntArrayRef perm_x,
+                       at::IntArrayRef perm_weight, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out);
+at::Tensor between_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                        const at::Tensor& scale, at::IntArrayRef perm_weight);
+// y + x' weight, x (k, m), and its scales (k / 64, m, 2); without `turned` both come as their transposed views.
+void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
+                bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y);
+at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
+                 bool turned, const at::Tensor& y);
+
+}  // namespace sim::scaled

@@ -1,0 +1,22 @@
+// Products of numbers of 8 bits with scales of their own.
+#include "kernels/scaled_product.h"
+
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+namespace scaled_product = sim::scaled;
+
+#define BETWEEN_ROWS(name)                                                                                         \
+  ACLNN(name,                                                                                                      \
+        (In, x, In, weight, In, bias, In, row_scale, In, scale, int32_t, dtype, int64_t, group_size, Ints, perm_x, \
+         Ints, perm_weight, Ints, perm_out, int32_t, split, Out, out),                                             \
+        (refuse_if_given({bias}, "bias"),                                                                          \
+         scaled_product::between_rows_like(x, weight, row_scale, scale, dtype, group_size, perm_x, perm_weight,    \
+                                           perm_out, split, out)),                                                 \
+        write(out, scaled_product::between_rows(x, weight, row_scale, scale, perm_weight)))
+BETWEEN_ROWS(TransposeQuantBatchMatMul)
+BETWEEN_ROWS(TransposeQuantBatchMatMulWeightNz)
+ACLNN(QuantBatchMatmulInplaceAdd,
+      (In, x, In, weight, In, row_scale, In, scale, Ref, y, bool, turned, bool, weight_turned, int64_t, group_size),
+      scaled_product::added_like(x, weight, row_scale, scale, turned, weight_turned, group_size, y),
+      write(y, scaled_product::added(x, weight, row_scale, scale, turned, y)))
