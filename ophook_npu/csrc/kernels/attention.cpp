@@ -87,7 +87,7 @@ at::Tensor for_own_heads(const at::Tensor& grad, int64_t heads) {
 }
 
 struct Scores {
-  at::Tensor probability, max, sum;
+  at::Tensor probability, max, sum, lost;  // the last: what the sink gets
 };
 
 // The maximum and the sum are those of the forward, where they are given.
@@ -99,11 +99,20 @@ Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& ma
   if (given(pse) && how.pse_type == 0) scores = at::add(scores, wide(pse));
   auto out = hidden(mask, how, scores.size(0), scores.size(2), scores.size(3));
   if (out.defined()) scores = scores.masked_fill(out, -std::numeric_limits<float>::max());
+  // Nothing says whether the statistics of the device hold the sink; its backward gets those of its own forward.
+  auto sink = given(how.sink) ? wide(how.sink).reshape({1, -1, 1, 1}) : at::Tensor();
   auto max = given(known_max) ? known_max : scores.amax(-1, true);
+  if (sink.defined() && !given(known_max)) max = at::maximum(max, sink);
   auto weight = at::exp(at::sub(scores, max));
   if (out.defined()) weight = weight.masked_fill(out, 0);  // a query that sees no key gets zeros
   auto sum = given(known_sum) ? known_sum : weight.sum(-1, true);
-  return {at::div(weight, sum.masked_fill(at::eq(sum, 0), 1)), max, sum};
+  at::Tensor lost;
+  if (sink.defined()) {
+    lost = at::exp(at::sub(sink, max));
+    if (!given(known_sum)) sum = at::add(sum, lost);
+    lost = at::div(lost, sum);
+  }
+  return {at::div(weight, sum.masked_fill(at::eq(sum, 0), 1)), max, sum, lost};
 }
 
 at::Tensor kept_of(const at::Tensor& drop_mask, int64_t first, const at::Tensor& like) {
@@ -128,7 +137,7 @@ at::Tensor attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& m
 }
 
 struct Gradients {
-  at::Tensor query, key, value, pse;
+  at::Tensor query, key, value, pse, sink;
 };
 
 // What the forward gave, over (batch, heads, sequence, …).
@@ -138,17 +147,19 @@ struct Forward {
 
 Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask,
                           const at::Tensor& kept, const Settings& how, const Forward& forward) {
-  auto probability = scores_of(heads, pse, mask, how, forward.max, forward.sum).probability;
+  const auto [probability, max, sum, lost] = scores_of(heads, pse, mask, how, forward.max, forward.sum);
   const int64_t all = heads.query.size(1), own = heads.key.size(1);
   auto to_value = at::matmul(drop(probability, kept, how.keep).transpose(-1, -2), grad);
   auto to_probability = drop(at::matmul(grad, for_all_heads(heads.value, all).transpose(-1, -2)), kept, how.keep);
-  auto common = given(forward.out) ? at::mul(grad, forward.out) : at::mul(to_probability, probability);
-  auto to_scores = at::mul(probability, at::sub(to_probability, common.sum(-1, true)));
+  auto common = (given(forward.out) ? at::mul(grad, forward.out) : at::mul(to_probability, probability)).sum(-1, true);
+  auto to_scores = at::mul(probability, at::sub(to_probability, common));
   auto to_product = at::mul(to_scores, how.scale);
   Gradients result{at::matmul(to_product, for_all_heads(heads.key, all)),
                    for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own),
                    for_own_heads(to_value, own),
+                   {},
                    {}};
+  if (lost.defined()) result.sink = at::mul(lost, common).neg().sum({0, 2, 3});
   if (given(pse)) result.pse = at::sum_to(how.pse_type == 1 ? to_product : to_scores, pse.sizes());
   return result;
 }
@@ -163,6 +174,18 @@ void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& val
   SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
   SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
   if (query.sizes() == value.sizes()) like(out, query);
+  if (given(how.sink)) of_dtype("sink", how.sink, {at::kFloat}), shape(how.sink, {heads});
+  SIM_CHECK(given(how.query_rope) == given(how.key_rope), "query_rope and key_rope go together");
+  if (!given(how.query_rope)) return;
+  known_layout(layout, {"BNSD", "BSND", "TND"});
+  same_dtype({query, how.query_rope, how.key_rope});
+  const size_t rows = size_t(query.dim() - 1);
+  SIM_CHECK(how.query_rope.dim() == query.dim() && how.key_rope.dim() == key.dim() &&
+                how.query_rope.sizes().slice(0, rows) == query.sizes().slice(0, rows) &&
+                how.key_rope.sizes().slice(0, rows) == key.sizes().slice(0, rows) &&
+                how.query_rope.size(-1) == how.key_rope.size(-1),
+            "query_rope ", how.query_rope.sizes(), " and key_rope ", how.key_rope.sizes(), " for query ", query.sizes(),
+            " and key ", key.sizes());
 }
 
 void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
@@ -180,7 +203,7 @@ void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& v
 void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
               const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
               int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
-              const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+              const at::Tensor& grad_value, const at::Tensor& grad_pse, const at::Tensor& grad_sink) {
   auto split = heads_of(query, key, value, layout, heads);
   auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
   auto to = split_heads(grad, layout, divided(grad.size(-1), layout == "BSH" || layout == "SBH" ? heads : 1));
@@ -192,6 +215,7 @@ void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
   write(grad_key, join_heads(grads.key, layout));
   write(grad_value, join_heads(grads.value, layout));
   if (given(pse)) write_asked(grad_pse, grads.pse);
+  if (given(how.sink)) write_asked(grad_sink, grads.sink);
 }
 
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
@@ -251,8 +275,10 @@ void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const a
 void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const at::Tensor& grad, const at::Tensor& drop_mask, const at::Tensor& mask,
                           const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
-                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
+                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
+                          const at::Tensor& grad_sink) {
   for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
+  auto to_sink = at::zeros({heads}, at::kFloat);
   each_sequence(
       query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
         Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
@@ -270,7 +296,9 @@ void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const 
         write(grad_query.narrow(0, q, queries), as_rows(grads.query));
         write(grad_key.narrow(0, k, keys), as_rows(grads.key));
         write(grad_value.narrow(0, k, keys), as_rows(grads.value));
+        if (grads.sink.defined()) to_sink.add_(grads.sink);
       });
+  if (given(how.sink)) write_asked(grad_sink, to_sink);
 }
 
 // The newest form takes any layout, and draws the dropout mask itself where none is given.
@@ -293,10 +321,13 @@ int64_t scores_of_batch(const at::Tensor& query, const at::Tensor& key, const st
   return split.query.size(0) * heads * split.query.size(2) * split.key.size(2);
 }
 
-void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
+at::Tensor whole_depth(const at::Tensor& x, const at::Tensor& rope) { return given(rope) ? at::cat({x, rope}, -1) : x; }
+
+void forward_any(const at::Tensor& own_query, const at::Tensor& own_key, const at::Tensor& value, const at::Tensor& pse,
                  const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
                  const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
                  const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
+  const auto query = whole_depth(own_query, how.query_rope), key = whole_depth(own_key, how.key_rope);
   if (layout == "TND") {
     auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
     forward_by_sequence(query, key, value, kept, mask, query_ends, key_ends, heads, how, max, sum, out);
@@ -306,18 +337,30 @@ void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tenso
   }
 }
 
-void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-                  const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
-                  int64_t heads, const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed,
-                  int64_t offset, const at::Tensor& grad_query, const at::Tensor& grad_key,
-                  const at::Tensor& grad_value, const at::Tensor& grad_pse) {
+void backward_any(const at::Tensor& own_query, const at::Tensor& own_key, const at::Tensor& value,
+                  const at::Tensor& grad, const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask,
+                  const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
+                  const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& grad_query,
+                  const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse,
+                  const MoreGradients& more) {
+  const auto query = whole_depth(own_query, how.query_rope), key = whole_depth(own_key, how.key_rope);
+  const bool ropes = given(how.query_rope);
+  const auto to_query = ropes ? at::empty(query.sizes(), at::kFloat) : grad_query,
+             to_key = ropes ? at::empty(key.sizes(), at::kFloat) : grad_key;
   if (layout == "TND") {
     auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
-    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, grad_query, grad_key,
-                         grad_value);
+    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, to_query, to_key,
+                         grad_value, more.sink);
   } else {
     auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
-    backward(query, key, value, grad, pse, kept, mask, layout, heads, how, grad_query, grad_key, grad_value, grad_pse);
+    backward(query, key, value, grad, pse, kept, mask, layout, heads, how, to_query, to_key, grad_value, grad_pse,
+             more.sink);
+  }
+  if (!ropes) return;
+  for (const auto& [all, own, rope] :
+       {std::tuple(to_query, grad_query, more.query_rope), std::tuple(to_key, grad_key, more.key_rope)}) {
+    write(own, all.narrow(-1, 0, own.size(-1)));
+    write(rope, all.narrow(-1, own.size(-1), all.size(-1) - own.size(-1)));
   }
 }
 

@@ -19,7 +19,13 @@ struct Settings {
   int64_t pse_type = 1;  // 1: the position encoding is added before scaling, 0: after
   bool by_rows = false;  // layout TND: the statistics lie as the query does, (T, N, 8); else (N, S, 8) of one sequence
                          // behind the other
-  at::Tensor max = {}, sum = {}, out = {};  // backward: what the forward gave; computed anew where it is absent
+  at::Tensor max = {}, sum = {}, out = {};    // backward: what the forward gave; computed anew where it is absent
+  at::Tensor sink = {};                       // a score for each head that takes part in the softmax and has no value
+  at::Tensor query_rope = {}, key_rope = {};  // more of each query's and each key's depth, in layouts that end with it
+};
+// What the backward of these two writes, where it is asked for.
+struct MoreGradients {
+  at::Tensor sink = {}, query_rope = {}, key_rope = {};
 };
 
 inline bool by_rows(const std::string& softmax_layout) {
@@ -39,7 +45,7 @@ void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& v
 void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
               const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
               int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
-              const at::Tensor& grad_value, const at::Tensor& grad_pse);
+              const at::Tensor& grad_value, const at::Tensor& grad_pse, const at::Tensor& grad_sink = {});
 
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
 void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -49,7 +55,8 @@ void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const a
 void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const at::Tensor& grad, const at::Tensor& drop_mask, const at::Tensor& mask,
                           const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
-                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
+                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
+                          const at::Tensor& grad_sink = {});
 
 // Any of these layouts; the dropout mask is drawn where none is given.
 void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
@@ -62,7 +69,7 @@ void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tens
                   const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
                   int64_t heads, const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed,
                   int64_t offset, const at::Tensor& grad_query, const at::Tensor& grad_key,
-                  const at::Tensor& grad_value, const at::Tensor& grad_pse);
+                  const at::Tensor& grad_value, const at::Tensor& grad_pse, const MoreGradients& more = {});
 
 // ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys
 // -----------------

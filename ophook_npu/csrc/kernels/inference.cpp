@@ -81,6 +81,10 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   SIM_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads,
             " of keys");
   SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
+  if (given(how.sink)) {
+    of_dtype("learnable_sink", how.sink, {at::kBFloat16});
+    shape(how.sink, {heads});
+  }
   const int64_t batch = running ? int64_t(query_lengths.size()) : query.size(0);
   for (const auto* lengths : {&query_lengths, &key_lengths})
     SIM_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running),
@@ -148,6 +152,49 @@ void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tens
 
 void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
   cache.view({-1, rows.size(1), rows.size(2)}).index_copy_(0, slots.to(at::kLong), rows);
+}
+
+void check_gathering(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
+                     const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to) {
+  SIM_CHECK(mode == "Norm" || mode == "PA_NZ", "cache_mode '", mode, "'; allowed: Norm, PA_NZ");
+  SIM_CHECK(cache.dim() == 4 && to.dim() == 3, "pages of 4 dimensions and (tokens, heads, depth) expected, got ",
+            cache.sizes(), " and ", to.sizes());
+  same_dtype({cache, to});
+  const int64_t row = to.size(1) * to.size(2);
+  if (mode == "Norm") shape(cache, {cache.size(0), cache.size(1), to.size(1), to.size(2)});
+  else
+    SIM_CHECK(cache.size(1) * cache.size(3) == row, "pages (…, parts, rows, width) of ", row, " numbers expected, got ",
+              cache.sizes());
+  SIM_CHECK(pages.dim() == 2 && lengths.dim() == 1 && lengths.size(0) == pages.size(0) + running, "lengths of ",
+            pages.size(0), " sequences expected, got ", lengths.sizes());
+  for (const at::Tensor& each : {pages, lengths, offsets})
+    if (each.defined()) of_dtype("block_tables, seq_lens and seq_offset", each, {at::kInt, at::kLong});
+  if (offsets.defined()) shape(offsets, {pages.size(0)});
+}
+
+at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
+                          const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to) {
+  const at::Tensor rows = mode == "Norm" ? cache : cache.transpose(1, 2);  // (pages, rows, …)
+  const int64_t size = rows.size(1), count = rows.size(0);
+  const at::Tensor table = pages.to(at::kLong);
+  const at::Tensor many = running ? lengths.diff().to(at::kLong) : lengths.to(at::kLong);
+  at::Tensor out = wide(to).clone();
+  int64_t first = 0;
+  for (int64_t item = 0; item < table.size(0); ++item) {
+    const int64_t wanted = many[item].item<int64_t>();
+    SIM_CHECK(wanted >= 0, "a sequence of ", wanted, " tokens");
+    const int64_t own = std::min(wanted, to.size(0) - first);
+    const int64_t start = offsets.defined() ? divided(offsets[item].item<int64_t>(), size) : 0;
+    const at::Tensor token = at::arange(own, at::kLong), place = token.div(size, "floor").add(start);
+    const at::Tensor beyond = place.ge(table.size(1)).logical_or(place.lt(0));
+    const at::Tensor page = table[item].index_select(0, place.masked_fill(beyond, 0)).masked_fill(beyond, -1);
+    const at::Tensor none = page.lt(0).logical_or(page.ge(count));
+    const at::Tensor found = wide(rows).index({page.masked_fill(none, 0), token.remainder(size)});
+    out.narrow(0, first, own)
+        .copy_(found.reshape({own, to.size(1), to.size(2)}).masked_fill(none.reshape({-1, 1, 1}), 0));
+    first += own;
+  }
+  return out;
 }
 
 // ---- logits: the k largest, and of these the most probable that together reach p; the others become -inf -----------

@@ -20,6 +20,13 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::
 // ---- pages ---------------------------------------------------------------------------------------------------------
 void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode);
 void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows);
+// The rows of all sequences one behind the other, as far as `to` has place; `offsets`: from which row of its pages a
+// sequence is wanted, rounded down to a page. A row of a page that is not there is 0. Lengths may arrive as a running
+// sum from 0 on.
+void check_gathering(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
+                     const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to);
+at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
+                          const at::Tensor& offsets, const std::string& mode, bool running, const at::Tensor& to);
 
 // ---- logits: the k largest, and of these the most probable that together reach p; the others become -inf -----------
 void check_logits(const at::Tensor& logits, const at::Tensor& p, const at::Tensor& k, const at::Tensor& out);

@@ -1,10 +1,12 @@
 #include "kernels/latent_cache.h"
 
+#include <numeric>
+
 #include "kernels/rotary.h"
 
 namespace sim::latent_cache {
 
-static constexpr int64_t kNormal = 512, kRope = 64;
+static constexpr int64_t kNormal = 512, kRope = 64, kKey = 192, kValue = 128;
 
 static bool by_page(const std::string& mode) { return mode == "PA_BLK_BNSD" || mode == "PA_BLK_NZ"; }
 static bool fractal(const std::string& mode) { return mode == "PA_NZ" || mode == "PA_BLK_NZ"; }
@@ -13,15 +15,19 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
   SIM_CHECK(mode == "Norm" || mode == "PA" || mode == "PA_BNSD" || by_page(mode) || fractal(mode), "cache_mode '", mode,
             "'; allowed: Norm, PA, PA_BNSD, PA_NZ, PA_BLK_BNSD, PA_BLK_NZ");
   of_dtype("kv", in.kv, {at::kHalf, at::kBFloat16});
-  SIM_CHECK(in.kv.dim() == 4 && in.kv.size(1) == 1 && in.kv.size(3) == kNormal + kRope, "kv (sequences, 1, tokens, ",
-            kNormal + kRope, ") expected, got ", in.kv.sizes());
+  const bool values = in.value.defined();
+  const int64_t width_of_all = values ? kKey : kNormal + kRope;
+  SIM_CHECK(in.kv.dim() == 4 && in.kv.size(1) == 1 && in.kv.size(3) == width_of_all, "kv (sequences, 1, tokens, ",
+            width_of_all, ") expected, got ", in.kv.sizes());
   const int64_t sequences = in.kv.size(0), tokens = in.kv.size(2);
-  shape(in.gamma, {kNormal});
+  if (values) same_dtype({in.kv, in.value}), shape(in.value, {sequences, 1, tokens, kValue});
+  shape(in.gamma, {values ? kKey : kNormal});
   for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, {sequences, 1, tokens, kRope});
   of_dtype("index", in.index, {at::kLong});
   SIM_CHECK(!caches.rope_offset.defined() && !caches.normal_offset.defined(), "offsets of caches are not simulated");
   for (const auto& [cache, scale, width] :
-       {std::tuple(caches.rope, caches.rope_scale, kRope), std::tuple(caches.normal, caches.normal_scale, kNormal)}) {
+       {std::tuple(caches.rope, caches.rope_scale, values ? kKey : kRope),
+        std::tuple(caches.normal, caches.normal_scale, values ? kValue : kNormal)}) {
     SIM_CHECK(cache.dim() == 4 && cache.size(3) == width && cache.is_contiguous(), "a cache (…, ", width,
               ") expected, got ", cache.sizes());
     SIM_CHECK(mode == "Norm" ? cache.size(0) == sequences && cache.size(1) == 1 : cache.size(2) == 1, "a cache of ",
@@ -51,6 +57,13 @@ static at::Tensor rows_of(const Tokens& in, const at::Tensor& cache, const std::
   return at::where(start.lt(0), start, start.div(size, "floor").mul(size).add(token.remainder(size))).flatten();
 }
 
+// Numbers of a row lie side by side `width` at a time: pages (pages, parts of a row, rows, width).
+static void put_parts(const at::Tensor& pages, const at::Tensor& to, const at::Tensor& value) {
+  const int64_t rows = pages.size(2);
+  pages.transpose(1, 2).index_put_({to.div(rows, "floor"), to.remainder(rows)},
+                                   value.reshape({value.size(0), -1, pages.size(3)}));
+}
+
 static void put(const Tokens& in, const at::Tensor& cache, const at::Tensor& scale, const at::Tensor& part,
                 const std::string& mode) {
   const at::Tensor rows = rows_of(in, cache, mode), kept = rows.ge(0).nonzero().squeeze(1);
@@ -63,25 +76,85 @@ static void put(const Tokens& in, const at::Tensor& cache, const at::Tensor& sca
     return;
   }
   const int64_t wide_by = scale.defined() ? 32 : 16;  // numbers that lie side by side
-  const int64_t size = cache.size(1);
-  cache.view({cache.size(0), -1, size, wide_by})
-      .transpose(1, 2)
-      .index_put_({to.div(size, "floor"), to.remainder(size)}, value.reshape({value.size(0), -1, wide_by}));
+  put_parts(cache.view({cache.size(0), -1, cache.size(1), wide_by}), to, value);
+}
+
+static at::Tensor normalized(const at::Tensor& x, const at::Tensor& gamma, double eps) {
+  return x.mul(x.square().mean(-1, true).add(eps).rsqrt()).mul(wide(gamma));
 }
 
 Tensors cache(const Tokens& in, const Caches& caches, double eps, const std::string& mode) {
-  const at::Tensor kv = wide(in.kv), first = kv.narrow(-1, 0, kNormal);
-  const at::Tensor normal = first.mul(first.square().mean(-1, true).add(eps).rsqrt()).mul(wide(in.gamma));
-  const at::Tensor rope = attention::interleaved_rotary(kv.narrow(-1, kNormal, kRope), in.cos, in.sin);
+  const at::Tensor kv = wide(in.kv);
+  const auto turned = [&](const at::Tensor& part) { return attention::interleaved_rotary(part, in.cos, in.sin); };
+  at::Tensor rope, normal;
+  if (in.value.defined()) {
+    const at::Tensor key = normalized(kv, in.gamma, eps);
+    rope = at::cat({turned(key.narrow(-1, 0, kRope)), key.narrow(-1, kRope, kKey - kRope)}, -1);
+    normal = wide(in.value);
+  } else {
+    rope = turned(kv.narrow(-1, kNormal, kRope));
+    normal = normalized(kv.narrow(-1, 0, kNormal), in.gamma, eps);
+  }
   put(in, caches.rope, caches.rope_scale, rope, mode);
   put(in, caches.normal, caches.normal_scale, normal, mode);
   return {rope, normal};
 }
 
+// ---- queries, keys and values of one product -----------------------------------------------------------------------
+void product_like(const Product& in, const ProductCaches& caches, const std::string& mode, const at::Tensor& out) {
+  SIM_CHECK(mode == "PA_NZ", "cache_mode '", mode, "'; allowed: PA_NZ");
+  SIM_CHECK(in.sizes.size() == 4 && in.heads.size() == 3, "qkv_size of four and head_nums of three expected");
+  const int64_t tokens = in.sizes[0] * in.sizes[1], depth = in.sizes[3], queries = in.heads[0];
+  SIM_CHECK(in.sizes[2] == queries + in.heads[1] + in.heads[2], "qkv_size has ", in.sizes[2], " heads, head_nums ",
+            queries, ", ", in.heads[1], " and ", in.heads[2]);
+  of_dtype("qkv", in.all, {at::kHalf, at::kBFloat16});
+  shape(in.all, {tokens, in.sizes[2] * depth});
+  for (const at::Tensor& gamma : {in.query_gamma, in.key_gamma}) shape(gamma, {depth});
+  for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, {tokens, depth});
+  of_dtype("index", in.index, {at::kLong});
+  shape(in.index, {tokens});
+  same_dtype({in.all, in.query_gamma, in.key_gamma, in.cos, in.sin, out});
+  shape(out, {tokens, queries * depth});
+  for (const auto& [cache, scale, offset, heads] :
+       {std::tuple(caches.key, caches.key_scale, caches.key_offset, in.heads[1]),
+        std::tuple(caches.value, caches.value_scale, caches.value_offset, in.heads[2])}) {
+    SIM_CHECK(cache.dim() == 4 && cache.size(1) * cache.size(3) == heads * depth && cache.is_contiguous() &&
+                  remainder_of(depth, cache.size(3)) == 0,
+              "a cache (pages, ", heads * depth, " / width, rows, width) expected, got ", cache.sizes());
+    of_dtype("a cache", cache, {scale.defined() ? at::kChar : in.all.scalar_type()});
+    SIM_CHECK(scale.defined() || !offset.defined(), "an offset needs a scale");
+    for (const at::Tensor& each : {scale, offset})
+      if (each.defined()) of_dtype("a scale or offset", each, {at::kFloat}), shape(each, {heads, depth});
+  }
+}
+
+Tensors cache_product(const Product& in, const ProductCaches& caches, double eps) {
+  const int64_t tokens = in.all.size(0), depth = in.sizes[3];
+  const Tensors parts = wide(in.all).reshape({tokens, -1, depth}).split_with_sizes(in.heads, 1);
+  const auto turned = [&](const at::Tensor& part, const at::Tensor& gamma) {
+    return attention::rotary(normalized(part, gamma, eps), in.cos.unsqueeze(1), in.sin.unsqueeze(1), 0);
+  };
+  const Tensors made{turned(parts[0], in.query_gamma), turned(parts[1], in.key_gamma), parts[2]};
+  const at::Tensor kept = in.index.ge(0).nonzero().squeeze(1), to = in.index.index_select(0, kept);
+  for (const auto& [cache, scale, offset, part] :
+       {std::tuple(caches.key, caches.key_scale, caches.key_offset, made[1]),
+        std::tuple(caches.value, caches.value_scale, caches.value_offset, made[2])}) {
+    at::Tensor value = part.index_select(0, kept);
+    if (scale.defined()) value = value.div(scale);
+    if (offset.defined()) value = value.add(offset);
+    if (scale.defined()) value = value.round().clamp(-128, 127);
+    put_parts(cache, to, value.to(cache.scalar_type()));
+  }
+  return {made[0].flatten(1), made[1].flatten(1), made[2].flatten(1)};
+}
+
+// ---- rotation by a table -------------------------------------------------------------------------------------------
 void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
-                  int64_t depth, const at::Tensor& out) {
-  SIM_CHECK(positions.dim() == 1 || (positions.dim() == 2 && positions.size(0) == 3),
-            "positions (tokens) or (3, tokens) expected, got ", positions.sizes());
+                  int64_t depth, int64_t in_turn, const at::Tensor& out) {
+  const int64_t of_each = positions.dim() == 2 ? positions.size(0) : 1;
+  SIM_CHECK(in_turn == 0 || in_turn == 1, "cacheMode ", in_turn, "; allowed: 0, 1");
+  SIM_CHECK(positions.dim() == 1 || of_each == 3 || (of_each == 4 && !in_turn),
+            "positions (tokens), (3, tokens) or, with cacheMode 0, (4, tokens) expected, got ", positions.sizes());
   of_dtype("positions", positions, {at::kInt, at::kLong});
   of_dtype("query and key", x, {at::kFloat, at::kHalf, at::kBFloat16});
   SIM_CHECK(depth > 0 && x.dim() == 2 && x.size(0) == positions.size(-1) && remainder_of(x.size(1), depth) == 0,
@@ -91,22 +164,30 @@ void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Te
   const int64_t step = x.scalar_type() == at::kFloat ? 16 : 32;
   SIM_CHECK(cos_sin.size(1) % step == 0, "rotary_dim ", cos_sin.size(1), "; a multiple of ", step, " is allowed");
   if (positions.dim() == 2)
-    SIM_CHECK(sections.size() == 3 && 2 * (sections[0] + sections[1] + sections[2]) == cos_sin.size(1),
-              "mropeSection of three that add up to ", cos_sin.size(1) / 2, " expected");
+    SIM_CHECK(int64_t(sections.size()) == of_each &&
+                  2 * std::accumulate(sections.begin(), sections.end(), int64_t(0)) == cos_sin.size(1),
+              "mropeSection of ", of_each, " that add up to ", cos_sin.size(1) / 2, " expected");
   same_dtype({x, out, cos_sin});
   like(out, x);
 }
 
 at::Tensor rotated(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
-                   int64_t depth, bool halves) {
+                   int64_t depth, bool halves, bool in_turn) {
   const int64_t angles = cos_sin.size(1) / 2, tokens = positions.size(-1);
   const auto table = [&](int64_t start) {
     const at::Tensor all = wide(cos_sin).narrow(1, start, angles).index_select(0, positions.flatten().to(at::kLong));
     if (positions.dim() == 1) return all;
-    const at::Tensor three = all.reshape({3, tokens, angles});
-    return at::cat({three[0].narrow(1, 0, sections[0]), three[1].narrow(1, sections[0], sections[1]),
-                    three[2].narrow(1, sections[0] + sections[1], sections[2])},
-                   1);
+    const at::Tensor each = all.reshape({positions.size(0), tokens, angles});
+    if (in_turn) {
+      at::Tensor first = each[0].clone();
+      for (const int64_t other : {1, 2})
+        for (int64_t angle = other; angle < std::min(3 * sections[1], angles); angle += 3)
+          first.select(1, angle).copy_(each[other].select(1, angle));
+      return first;
+    }
+    Tensors parts = each.split_with_sizes(sections, 2);
+    for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i][int64_t(i)];
+    return at::cat(parts, 1);
   };
   const auto spread = [&](const at::Tensor& each) {
     return (halves ? at::cat({each, each}, 1) : each.repeat_interleave(2, 1)).unsqueeze(1);

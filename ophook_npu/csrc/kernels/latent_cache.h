@@ -10,20 +10,38 @@ namespace sim::latent_cache {
 
 struct Tokens {
   const at::Tensor &kv, &gamma, &cos, &sin, &index;  // kv (sequences, 1, tokens, both parts)
+  // With values, kv is a key whole, of which the first numbers carry the position; all of it is normalized before.
+  at::Tensor value{};
 };
 struct Caches {
   const at::Tensor &rope, &normal;
   const at::Tensor &rope_scale, &normal_scale, &rope_offset, &normal_offset;  // undefined: as they are
 };
 void cached_like(const Tokens& tokens, const Caches& caches, const std::string& mode);
-// Writes both caches; the parts before they were quantized: with its position, normalized.
+// Writes both caches; the parts before they were quantized: with its position (or the key whole), normalized (or the
+// values).
 Tensors cache(const Tokens& tokens, const Caches& caches, double eps, const std::string& mode);
 
+// ---- queries, keys and values of one product -----------------------------------------------------------------------
+struct Product {
+  const at::Tensor &all, &query_gamma, &key_gamma, &cos, &sin, &index;  // all (tokens, heads * depth)
+  const Dims &sizes, &heads;                                            // (sequences, tokens, heads, depth); of each
+};
+struct ProductCaches {
+  const at::Tensor &key, &value;                                          // (pages, heads * depth / width, rows, width)
+  const at::Tensor &key_scale, &value_scale, &key_offset, &value_offset;  // undefined: as they are
+};
+void product_like(const Product& product, const ProductCaches& caches, const std::string& mode, const at::Tensor& out);
+// Writes both caches; query, key and value before they were quantized, (tokens, heads * depth).
+Tensors cache_product(const Product& product, const ProductCaches& caches, double eps);
+
+// ---- rotation by a table -------------------------------------------------------------------------------------------
 // x (tokens, heads * depth); cos_sin (positions, cosines and then sines of half the rotated numbers each). With
-// positions (3, tokens) the sections of the angles have one of the three each.
+// positions (3, tokens) or (4, tokens) the sections of the angles have one of them each, one section after the other;
+// or, with three of them in turn, each third angle has the second's and the third's as long as there are some of them.
 void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
-                  int64_t depth, const at::Tensor& out);
+                  int64_t depth, int64_t in_turn, const at::Tensor& out);
 at::Tensor rotated(const at::Tensor& positions, const at::Tensor& x, const at::Tensor& cos_sin, const Dims& sections,
-                   int64_t depth, bool halves);
+                   int64_t depth, bool halves, bool in_turn);
 
 }  // namespace sim::latent_cache

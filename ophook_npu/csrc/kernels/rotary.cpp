@@ -24,6 +24,12 @@ at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& 
   return at::add(at::mul(wide(x), wide(cos)), at::mul(rotated(wide(x), mode), wide(sin)));
 }
 
+at::Tensor rotary_by(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode,
+                     const at::Tensor& turn) {
+  if (!turn.defined()) return rotary(x, cos, sin, mode);
+  return at::add(at::mul(wide(x), wide(cos)), at::mul(at::matmul(wide(x), wide(turn)), wide(sin)));
+}
+
 // Neighbours become halves, which then turn.
 at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
   return rotary(x.unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2), cos, sin, 0);

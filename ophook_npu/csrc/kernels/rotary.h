@@ -9,6 +9,9 @@ namespace sim::attention {
 
 void rotary_mode(int64_t mode);
 at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode);
+// With a matrix that turns x in place of the mode.
+at::Tensor rotary_by(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode,
+                     const at::Tensor& turn);
 at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin);
 void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
                      int64_t mode, const at::Tensor& grad_x, const at::Tensor& grad_cos, const at::Tensor& grad_sin);

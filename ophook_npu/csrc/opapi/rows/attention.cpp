@@ -11,8 +11,16 @@ using namespace sim::attention;
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
 #define SETTINGS_V2 \
   Settings { scale, keep, before, after, sparse_mode, prefix, pse_type }
-#define SETTINGS_V4 \
-  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout) }
+#define SETTINGS_V3                                                                                               \
+  Settings {                                                                                                      \
+    .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix, \
+    .pse_type = pse_type, .sink = sink                                                                            \
+  }
+#define SETTINGS_V4                                                                                                   \
+  Settings {                                                                                                          \
+    scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), {}, {}, {}, sink, query_rope, \
+        key_rope                                                                                                      \
+  }
 #define VARLEN \
   Settings { scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout) }
 // backward, with what the forward gave
@@ -22,8 +30,21 @@ using namespace sim::attention;
   Settings { scale, keep, before, after, sparse_mode, prefix, 1, false, max, sum, out }
 #define GRAD_V2 \
   Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out }
-#define GRAD_V4 \
-  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), max, sum, out }
+#define GRAD_V3 \
+  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out, sink }
+#define GRAD_V4                                                                                              \
+  Settings {                                                                                                 \
+    scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), max, sum, out, sink, \
+        query_rope, key_rope                                                                                 \
+  }
+// Layout TND, with a part of the depth that carries positions.
+#define SETTINGS_ROPE                                                                                             \
+  Settings {                                                                                                      \
+    .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix, \
+    .pse_type = pse_type, .query_rope = query_rope, .key_rope = key_rope                                          \
+  }
+#define GRAD_ROPE \
+  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out, {}, query_rope, key_rope }
 
 ACLNN(FlashAttentionScore,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, double, scale,
@@ -37,13 +58,19 @@ ACLNN(FlashAttentionScoreV2,
        int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
       check(query, key, value, layout, heads, SETTINGS_V2, out),
       forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V2, max, sum, out))
+ACLNN(FlashAttentionScoreV3,
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, sink, Ints, prefix, Ints,
+       query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text,
+       layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
+      check(query, key, value, layout, heads, SETTINGS_V3, out),
+      forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V3, max, sum, out))
 ACLNN(FlashAttentionScoreV4,
-      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, a, In, b, In, c, In, d, In, e,
-       In, f, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double,
-       keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode,
-       int64_t, out_dtype, int64_t, pse_type, Text, softmax_layout, int64_t, seed, int64_t, offset, Out, max, Out, sum,
-       Out, softmax, Out, out),
-      (refuse_if_given({a, b, c, d, e, f}, "quantized or rotary input"),
+      (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, query_rope, In, key_rope, In,
+       a, In, b, In, c, In, sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start,
+       double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision,
+       int64_t, sparse_mode, int64_t, out_dtype, int64_t, pse_type, Text, softmax_layout, int64_t, seed, int64_t,
+       offset, Out, max, Out, sum, Out, softmax, Out, out),
+      (refuse_if_given({a, b, c}, "quantized input"),
        check_any(query, key, value, pse, layout, heads, SETTINGS_V4, out)),
       forward_any(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V4, query_ends, key_ends, seed,
                   offset, max, sum, out))
@@ -63,17 +90,25 @@ ACLNN(FlashAttentionScoreGradV2,
       check(query, key, value, layout, heads, GRAD_V2, out),
       backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V2, grad_query, grad_key, grad_value,
                grad_pse))
+ACLNN(FlashAttentionScoreGradV3,
+      (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
+       softmax, In, out, In, sink, Ints, prefix, Ints, query_start, Ints, key_start, double, scale, double, keep,
+       int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t,
+       pse_type, Out, grad_query, Out, grad_key, Out, grad_value, Out, grad_pse, Out, grad_sink),
+      check(query, key, value, layout, heads, GRAD_V3, out),
+      backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V3, grad_query, grad_key, grad_value,
+               grad_pse, grad_sink))
 ACLNN(FlashAttentionScoreGradV4,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
-       softmax, In, out, In, sink, In, a, In, b, In, c, In, d, In, e, In, f, In, g, Ints, prefix, Ints, query_ends,
-       Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after,
-       int64_t, heads, Text, layout, Text, softmax_layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type,
-       int64_t, seed, int64_t, offset, int64_t, out_dtype, Out, grad_query, Out, grad_key, Out, grad_value, Out,
-       grad_query_rope, Out, grad_key_rope, Out, grad_pse, Out, grad_sink),
-      (refuse_if_given({sink, a, b, c, d, e, f, g}, "quantized, rotary or sink input"),
+       softmax, In, out, In, sink, In, query_rope, In, key_rope, In, a, In, b, In, c, In, d, In, e, Ints, prefix, Ints,
+       query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before,
+       int64_t, after, int64_t, heads, Text, layout, Text, softmax_layout, int64_t, precision, int64_t, sparse_mode,
+       int64_t, pse_type, int64_t, seed, int64_t, offset, int64_t, out_dtype, Out, grad_query, Out, grad_key, Out,
+       grad_value, Out, grad_query_rope, Out, grad_key_rope, Out, grad_pse, Out, grad_sink),
+      (refuse_if_given({a, b, c, d, e}, "quantized input"),
        check_any(query, key, value, pse, layout, heads, GRAD_V4, out)),
       backward_any(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V4, query_ends, key_ends, seed,
-                   offset, grad_query, grad_key, grad_value, grad_pse))
+                   offset, grad_query, grad_key, grad_value, grad_pse, {grad_sink, grad_query_rope, grad_key_rope}))
 
 ACLNN(FlashAttentionVarLenScore,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
@@ -90,6 +125,15 @@ ACLNN(FlashAttentionVarLenScoreV2,
       (refuse_if_given({pse}, "a position encoding in layout TND"),
        check(query, key, value, layout, heads, SETTINGS_V2, out, true)),
       forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, SETTINGS_V2, max, sum, out))
+ACLNN(FlashAttentionVarLenScoreV3,
+      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints,
+       prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep,
+       int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t,
+       pse_type, Out, max, Out, sum, Out, softmax, Out, out),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, SETTINGS_ROPE, out, true)),
+      forward_any(query, key, value, {}, drop_mask, mask, layout, heads, SETTINGS_ROPE, query_ends, key_ends, 0, 0, max,
+                  sum, out))
 ACLNN(FlashAttentionVarLenScoreV4,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
        Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
@@ -115,6 +159,26 @@ ACLNN(FlashAttentionUnpaddingScoreGradV2,
        check(query, key, value, layout, heads, GRAD_V2, out, true)),
       backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, GRAD_V2, grad_query,
                            grad_key, grad_value))
+ACLNN(FlashAttentionVarLenScoreV5,
+      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, pse, In, drop_mask, In, padding, In, mask, In,
+       sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double,
+       keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode,
+       int64_t, pse_type, Text, softmax_layout, Out, max, Out, sum, Out, softmax, Out, out),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, SETTINGS_V4, out, true)),
+      forward_any(query, key, value, {}, drop_mask, mask, layout, heads, SETTINGS_V4, query_ends, key_ends, 0, 0, max,
+                  sum, out))
+MAX_WORKSPACE(aclnnFlashAttentionVarLenScoreV5)
+ACLNN(FlashAttentionUnpaddingScoreGradV3,
+      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, grad, In, pse, In, drop_mask, In, padding, In,
+       mask, In, max, In, sum, In, softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start,
+       Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
+       int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, grad_query, Out, grad_query_rope, Out,
+       grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, GRAD_ROPE, out, true)),
+      backward_any(query, key, value, grad, {}, drop_mask, mask, layout, heads, GRAD_ROPE, query_ends, key_ends, 0, 0,
+                   grad_query, grad_key, grad_value, {}, {{}, grad_query_rope, grad_key_rope}))
 ACLNN(FlashAttentionUnpaddingScoreGradV4,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
@@ -124,6 +188,17 @@ ACLNN(FlashAttentionUnpaddingScoreGradV4,
        check(query, key, value, layout, heads, VARLEN_GRAD, out, true)),
       backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, VARLEN_GRAD,
                            grad_query, grad_key, grad_value))
+ACLNN(FlashAttentionUnpaddingScoreGradV5,
+      (In, query, In, query_rope, In, key, In, key_rope, In, value, In, grad, In, pse, In, drop_mask, In, padding, In,
+       mask, In, max, In, sum, In, softmax, In, out, In, sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints,
+       query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text,
+       layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Text, softmax_layout, Out, grad_query, Out,
+       grad_query_rope, Out, grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse, Out, grad_sink),
+      (refuse_if_given({pse}, "a position encoding in layout TND"),
+       check(query, key, value, layout, heads, GRAD_V4, out, true)),
+      backward_any(query, key, value, grad, {}, drop_mask, mask, layout, heads, GRAD_V4, query_ends, key_ends, 0, 0,
+                   grad_query, grad_key, grad_value, {}, {grad_sink, grad_query_rope, grad_key_rope}))
+MAX_WORKSPACE(aclnnFlashAttentionUnpaddingScoreGradV5)
 
 // inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
 ACLNN(PromptFlashAttentionV3,
@@ -145,6 +220,9 @@ ACLNN(IncreFlashAttentionV4,
 
 ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (rotary_mode(mode), like(out, x)),
       write(out, rotary(x, cos, sin, mode)))
+ACLNN(RotaryPositionEmbeddingV2, (In, x, In, cos, In, sin, int64_t, mode, In, turn, Out, out),
+      (rotary_mode(mode), like(out, x), turn.defined() ? shape(turn, {x.size(-1), x.size(-1)}) : when_run()),
+      write(out, rotary_by(x, cos, sin, mode, turn)))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, grad, In, cos, In, sin, In, x, int64_t, mode, Out, out, Out, out_cos, Out, out_sin),
       (rotary_mode(mode), like(out, grad)), rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))

@@ -16,6 +16,8 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 
 #define INFERENCE \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
+#define INFERENCE_WITH_SINK \
+  Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink }
 ACLNN(FusedInferAttentionScoreV2,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In,
        c, In, d, In, e, In, f, In, g, In, pages, In, query_padding, In, key_padding, In, h, In, i, In, j, In, k, In,
@@ -53,19 +55,47 @@ ACLNN(FusedInferAttentionScoreV4,
        value_mode, int64_t, query_mode, Out, out, Out, log_sum),
       (log_sum_like(log_sum, log_sum_too),
        refuse_if_given({a, b, c, d, e, f, g, h, i, j, k, l, m}, "quantized attention"),
-       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix, sink},
-                       "pse_shift, padding on the left, a shared prefix or a sink"),
+       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
+                       "pse_shift, padding on the left or a shared prefix"),
        check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE)),
+                       INFERENCE_WITH_SINK)),
       attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
-                       pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor()))
+                       pages, heads, key_heads, INFERENCE_WITH_SINK, out, log_sum_too ? log_sum : at::Tensor()))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
+ACLNN(FusedInferAttentionScoreV5,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In,
+       c, In, d, In, e, In, f, In, g, In, pages, In, query_padding, In, key_padding, In, h, In, i, In, j, In, k, In,
+       key_prefix, In, value_prefix, Ints, prefix, In, query_rope, In, key_rope, In, l, In, m, In, sink, Ints,
+       query_start, Ints, key_start, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout,
+       int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
+       log_sum_too, int64_t, key_mode, int64_t, value_mode, int64_t, query_mode, int64_t, pse_type, Out, out, Out,
+       log_sum),
+      (log_sum_like(log_sum, log_sum_too),
+       refuse_if_given({a, b, c, d, e, f, g, h, i, j, k, l, m}, "quantized attention"),
+       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
+                       "pse_shift, padding on the left or a shared prefix"),
+       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
+                       INFERENCE_WITH_SINK)),
+      attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
+                       pages, heads, key_heads, INFERENCE_WITH_SINK, out, log_sum_too ? log_sum : at::Tensor()))
+MAX_WORKSPACE(aclnnFusedInferAttentionScoreV5)
 ACLNN(ScatterPaKvCache,
       (In, key, Ref, key_cache, In, slots, In, value, Ref, value_cache, In, lengths, In, offsets, In, sequence_lengths,
        Text, mode, Text, scatter_mode, Ints, strides, Ints, starts),
       (refuse_if_given({lengths, offsets, sequence_lengths}, "a compressed cache"),
        check_paging(key, key_cache, slots, mode), check_paging(value, value_cache, slots, mode)),
       (into_pages(key_cache, slots, key), into_pages(value_cache, slots, value)))
+ACLNN(ScatterPaCache, (In, key, Ref, key_cache, In, slots, In, lengths, In, offsets, In, sequence_lengths, Text, mode),
+      (refuse_if_given({lengths, offsets, sequence_lengths}, "a compressed cache"),
+       check_paging(key, key_cache, slots, mode)),
+      into_pages(key_cache, slots, key))
+ACLNN(GatherPaKvCache,
+      (In, key_cache, In, value_cache, In, pages, In, lengths, Ref, key, Ref, value, In, offsets, Text, mode, bool,
+       running),
+      (check_gathering(key_cache, pages, lengths, offsets, mode, running, key),
+       check_gathering(value_cache, pages, lengths, offsets, mode, running, value)),
+      (write(key, from_all_pages(key_cache, pages, lengths, offsets, mode, running, key)),
+       write(value, from_all_pages(value_cache, pages, lengths, offsets, mode, running, value))))
 ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out), like(out, x), write(out, interleaved_rotary(x, cos, sin)))
 ACLNN(ApplyTopKTopP, (In, logits, In, p, In, k, Out, out), check_logits(logits, p, k, out),
       write(out, likely(logits, p, k)))

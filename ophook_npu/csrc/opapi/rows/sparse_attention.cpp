@@ -17,6 +17,11 @@ static void write_attention(const at::Tensor& out, const at::Tensor& largest, co
   if (asked) write(largest, made.largest), write(sum, made.sum);
 }
 
+static void write_product(const at::Tensor& query, std::initializer_list<at::Tensor> kept, const Tensors& made) {
+  write(query, made[0]);
+  write_each(kept, made);
+}
+
 // ---- chosen keys ---------------------------------------------------------------------------------------------------
 #define KEYS (sparse::Layout{layout_query, layout_key, query_lengths, key_lengths, pages, mode})
 ACLNN(LightningIndexer,
@@ -70,10 +75,35 @@ ACLNN(KvRmsNormRopeCache,
       write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},
                  latent::cache({kv, gamma, cos, sin, index},
                                {rope_cache, cache, rope_scale, scale, rope_offset, offset}, eps, mode)))
+ACLNN(KvRmsNormRopeCacheV2,
+      (In, kv, In, gamma, In, cos, In, sin, In, index, Ref, rope_cache, Ref, cache, In, rope_scale, In, scale, In,
+       rope_offset, In, offset, In, value, double, eps, Text, mode, bool, kept_asked, Out, rope, Out, normal),
+      latent::cached_like({kv, gamma, cos, sin, index, value},
+                          {rope_cache, cache, rope_scale, scale, rope_offset, offset}, mode),
+      write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},
+                 latent::cache({kv, gamma, cos, sin, index, value},
+                               {rope_cache, cache, rope_scale, scale, rope_offset, offset}, eps, mode)))
+ACLNN(QkvRmsNormRopeCache,
+      (In, all, In, query_gamma, In, key_gamma, In, cos, In, sin, In, index, Ref, query, Ref, key_cache, Ref,
+       value_cache, In, key_scale, In, value_scale, In, key_offset, In, value_offset, Ints, sizes, Ints, heads, double,
+       eps, Text, mode, Out, query_kept, Out, key_kept, Out, value_kept),
+      latent::product_like({all, query_gamma, key_gamma, cos, sin, index, sizes, heads},
+                           {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset}, mode, query),
+      write_product(query, {query_kept, key_kept, value_kept},
+                    latent::cache_product({all, query_gamma, key_gamma, cos, sin, index, sizes, heads},
+                                          {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset},
+                                          eps)))
 ACLNN(RopeWithSinCosCache,
       (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, Out, query_out,
        Out, key_out),
-      (latent::rotated_like(positions, query, cos_sin, sections, depth, query_out),
-       latent::rotated_like(positions, key, cos_sin, sections, depth, key_out)),
-      write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves));
-      write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves)))
+      (latent::rotated_like(positions, query, cos_sin, sections, depth, 0, query_out),
+       latent::rotated_like(positions, key, cos_sin, sections, depth, 0, key_out)),
+      write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, false));
+      write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, false)))
+ACLNN(RopeWithSinCosCacheV2,
+      (In, positions, In, query, In, key, In, cos_sin, Ints, sections, int64_t, depth, bool, halves, int64_t, in_turn,
+       Out, query_out, Out, key_out),
+      (latent::rotated_like(positions, query, cos_sin, sections, depth, in_turn, query_out),
+       latent::rotated_like(positions, key, cos_sin, sections, depth, in_turn, key_out)),
+      write(query_out, latent::rotated(positions, query, cos_sin, sections, depth, halves, in_turn == 1));
+      write(key_out, latent::rotated(positions, key, cos_sin, sections, depth, halves, in_turn == 1)))

@@ -1,0 +1,257 @@
+"""Caches of keys and values: filled, read back, and what is rotated and normalized on the way: against the formula."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch_npu
+from interfaces import Refused, aclnn
+from values import close, real, steps_close
+
+BF16 = torch.bfloat16
+
+
+def normalized(x: torch.Tensor, gamma: torch.Tensor, eps: float) -> torch.Tensor:
+    x = x.double()
+    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * gamma.double()
+
+
+def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    first, second = x.chunk(2, -1)
+    return x * cos.double() + torch.cat([-second, first], -1) * sin.double()
+
+
+def neighbours_apart(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x[..., ::2], x[..., 1::2]], -1)
+
+
+def test_scatter_pa_cache() -> None:
+    key, slots = real(3, 2, 8), torch.tensor([5, 0, 14], dtype=torch.int32)
+    cache = torch.full((4, 4, 2, 8), 9.0)
+    on_npu = cache.npu()
+    torch_npu.npu_scatter_pa_cache(key.npu(), slots.npu(), key_cache=on_npu)
+    aclnn("aclnnScatterPaCache", key, cache, slots, None, None, None, "Norm")
+    want = torch.full((16, 2, 8), 9.0)
+    want[slots.long()] = key
+    for got in (cache, on_npu.cpu()):
+        assert torch.equal(got.reshape(16, 2, 8), want)
+    for mode, lengths, message in (("PA_NZ", None, "PA_NZ"), ("Norm", slots, "a compressed cache is not simulated")):
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnScatterPaCache", key, cache, slots, lengths, None, None, mode)
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("offsets", [None, [0, 5, 4]])
+@pytest.mark.parametrize("mode", ["Norm", "PA_NZ"])
+def test_gather_pa_kv_cache(mode: str, offsets: list[int] | None, running: bool) -> None:
+    size, heads, depths, lengths = 4, 2, (16, 8), [6, 3, 5]
+    table = torch.tensor([[2, 0, 7], [5, 1, 3], [6, -1, 4]], dtype=torch.int32)
+    rows = [real(8, size, heads, depth, seed=depth, dtype=BF16) for depth in depths]
+    given = torch.tensor([0, *torch.tensor(lengths).cumsum(0)] if running else lengths, dtype=torch.int32)
+    wants = []
+    for store in rows:
+        want = torch.zeros(15, heads, store.shape[-1])
+        place = 0
+        for item, length in enumerate(lengths):
+            first = offsets[item] // size if offsets else 0
+            for token in range(length):
+                page = table[item, first + token // size]
+                if page >= 0:
+                    want[place] = store[page, token % size].float()
+                place += 1
+        want[14] = 7  # beyond the last sequence
+        wants.append(want)
+    caches = rows
+    if mode == "PA_NZ":
+        caches = [
+            store.reshape(8, size, -1, 16).transpose(1, 2).contiguous().clone() for store in rows
+        ]  # (pages, parts of a row, rows, 16)
+    outs = [torch.full_like(want, 7, dtype=BF16) for want in wants]
+    start = None if offsets is None else torch.tensor(offsets, dtype=torch.int32)
+    aclnn("aclnnGatherPaKvCache", *caches, table, given, *outs, start, mode, running)
+    for got, want in zip(outs, wants, strict=True):
+        assert torch.equal(got.float(), want)
+    if mode == "Norm":
+        on_npu = [torch.full_like(want, 7, dtype=BF16).npu() for want in wants]
+        torch_npu.npu_gather_pa_kv_cache(
+            *(cache.npu() for cache in caches), table.npu(), given.npu(), *on_npu,
+            seq_offset=None if start is None else start.npu(), is_seq_lens_cumsum=running,
+        )  # fmt: skip
+        assert all(torch.equal(got.cpu().float(), want) for got, want in zip(on_npu, wants, strict=True))
+        with pytest.raises(Refused, match="lengths of 3 sequences expected"):
+            aclnn("aclnnGatherPaKvCache", *caches, table, given, *outs, start, mode, not running)
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_key_whole_with_its_values(quantized: bool) -> None:
+    sequences, tokens, size = 2, 5, 4
+    kv, gamma = real(sequences, 1, tokens, 192, dtype=BF16), real(192, seed=1, dtype=BF16)
+    cos, sin = (real(sequences, 1, tokens, 64, seed=seed, dtype=BF16) for seed in (2, 3))
+    value = real(sequences, 1, tokens, 128, seed=4, dtype=BF16)
+    scales = (real(192, seed=5) * 20, real(128, seed=6) * 20) if quantized else (None, None)
+    dtype = torch.int8 if quantized else BF16
+    caches = [torch.full((6, size, 1, width), 9, dtype=dtype) for width in (192, 128)]
+    index = torch.tensor([3, 0, 8, 4, 5, 11, 12, -1, 16, 10])
+    on_npu = [cache.npu() for cache in caches]
+    given = {"k_rope_scale": scales[0].npu(), "c_kv_scale": scales[1].npu()} if quantized else {}
+    _, _, key_kept, value_kept = torch_npu.npu_kv_rmsnorm_rope_cache(
+        kv.npu(), gamma.npu(), cos.npu(), sin.npu(), index.npu(), *on_npu, v=value.npu(), epsilon=1e-5,
+        cache_mode="PA_BNSD", is_output_kv=True, **given,
+    )  # fmt: skip
+    key = normalized(kv, gamma, 1e-5)
+    key = torch.cat([turned(neighbours_apart(key[..., :64]), cos, sin), key[..., 64:]], -1)
+    close(key_kept.cpu(), key, 2e-2)
+    close(value_kept.cpu(), value)
+    for cache, want, scale in zip(on_npu, (key, value.double()), scales, strict=True):
+        got = cache.cpu().reshape(-1, want.shape[-1])
+        for row, one in zip(index.tolist(), want.reshape(-1, want.shape[-1]), strict=True):
+            if row >= 0 and quantized:
+                steps_close(got[row], one * scale.double())
+            elif row >= 0:
+                close(got[row], one, 2e-2)
+        assert (got[[row for row in range(24) if row not in index.tolist()]] == 9).all()
+
+
+@pytest.mark.parametrize("quantized", [False, True])
+def test_qkv_rms_norm_rope_cache(quantized: bool) -> None:
+    sequences, tokens, heads, depth, size = 2, 3, [4, 2, 1], 128, 4
+    dtype, side = (torch.int8, 32) if quantized else (torch.float16, 16)
+    total = sequences * tokens
+    qkv = real(total, sum(heads) * depth, dtype=torch.float16)
+    gammas = [real(depth, seed=seed, dtype=torch.float16) for seed in (1, 2)]
+    cos, sin = (real(total, depth, seed=seed, dtype=torch.float16) for seed in (3, 4))
+    index = torch.tensor([3, 0, -1, 9, 5, 11])
+    out = torch.zeros(total, heads[0] * depth, dtype=torch.float16).npu()
+    caches = [torch.full((3, count * depth // side, size, side), 9, dtype=dtype).npu() for count in heads[1:]]
+    scales = [real(count, depth, seed=6 + count).abs() / 20 + 0.02 for count in heads[1:]]
+    offsets = [real(count, depth, seed=16 + count) for count in heads[1:]]
+    given = {}
+    if quantized:
+        for name, scale, offset in zip("kv", scales, offsets, strict=True):
+            given |= {f"{name}_scale": scale.npu(), f"{name}_offset": offset.npu()}
+    kept = torch_npu.npu_qkv_rms_norm_rope_cache(
+        qkv.npu(), *(gamma.npu() for gamma in gammas), cos.npu(), sin.npu(), index.npu(), out, *caches,
+        [sequences, tokens, sum(heads), depth], heads, epsilon=1e-6, cache_mode="PA_NZ", is_output_qkv=True, **given,
+    )  # fmt: skip
+    parts = qkv.reshape(total, -1, depth).split(heads, 1)
+    angles = cos.unsqueeze(1), sin.unsqueeze(1)
+    wants = [turned(normalized(part, gamma, 1e-6), *angles) for part, gamma in zip(parts, gammas, strict=False)]
+    wants.append(parts[2].double())
+    close(out.cpu(), wants[0].flatten(1), 1e-2)
+    for got, want in zip(kept, wants, strict=True):
+        close(got.cpu(), want.flatten(1), 1e-2)
+    for cache, want, scale, offset in zip(caches, wants[1:], scales, offsets, strict=True):
+        rows = cache.cpu().transpose(1, 2).reshape(3 * size, *want.shape[1:])
+        for row, one in zip(index.tolist(), want, strict=True):
+            if row >= 0 and quantized:
+                steps_close(rows[row], one / scale.double() + offset.double())
+            elif row >= 0:
+                close(rows[row], one, 1e-2)
+        assert (rows[[row for row in range(12) if row not in index.tolist()]] == 9).all()
+    with pytest.raises(RuntimeError, match="cache_mode 'Norm'; allowed: PA_NZ"):
+        torch_npu.npu_qkv_rms_norm_rope_cache(
+            qkv.npu(), *(gamma.npu() for gamma in gammas), cos.npu(), sin.npu(), index.npu(), out, *caches,
+            [sequences, tokens, sum(heads), depth], heads, cache_mode="Norm", **given,
+        )  # fmt: skip
+
+
+# ---- rotation --------------------------------------------------------------------------------------------------------
+def by_table(positions, x, table, sections, depth: int, *, halves: bool, in_turn: bool) -> torch.Tensor:
+    rows = table.double()[positions]
+    cos, sin = rows.chunk(2, -1)
+    if positions.dim() == 2 and in_turn:
+        owner = torch.zeros(cos.shape[-1], dtype=torch.long)
+        for other in (1, 2):
+            owner[other : 3 * sections[1] : 3] = other
+        cos, sin = (half.gather(0, owner.expand(1, *half.shape[1:]))[0] for half in (cos, sin))
+    elif positions.dim() == 2:
+        owner = torch.arange(len(sections)).repeat_interleave(torch.tensor(sections))
+        cos, sin = (half.gather(0, owner.expand(1, *half.shape[1:]))[0] for half in (cos, sin))
+    heads = x.double().reshape(len(x), -1, depth)
+    own, rest = heads.split([2 * cos.shape[-1], depth - 2 * cos.shape[-1]], -1)
+    a, b = own.chunk(2, -1) if halves else (own[..., ::2], own[..., 1::2])
+    left, right = a * cos[:, None] - b * sin[:, None], b * cos[:, None] + a * sin[:, None]
+    both = torch.cat([left, right], -1) if halves else torch.stack([left, right], -1).flatten(-2)
+    return torch.cat([both, rest], -1).reshape(x.shape)
+
+
+@pytest.mark.parametrize("halves", [True, False])
+@pytest.mark.parametrize(
+    ("sections", "in_turn"), [([0, 0, 0], 0), ([0, 0, 0], 1), ([6, 5, 5], 0), ([6, 5, 5], 1), ([4, 4, 4, 4], 0)]
+)
+def test_rotation_by_a_table(sections: list[int], in_turn: int, halves: bool) -> None:
+    tokens, depth = 6, 48
+    positions = torch.randint(0, 20, (len(sections), tokens), generator=torch.Generator().manual_seed(0))
+    positions = positions if any(sections) else positions[0].clone()
+    query, key, table = real(tokens, 2 * depth, seed=1), real(tokens, depth, seed=2), real(20, 32, seed=3)
+    outs = [torch.zeros_like(query), torch.zeros_like(key)]
+    aclnn(
+        "aclnnRopeWithSinCosCacheV2", positions, query, key, table, sections, depth, halves, in_turn, *outs
+    )  # fmt: skip
+    for got, x in zip(outs, (query, key), strict=True):
+        close(got, by_table(positions, x, table, sections, depth, halves=halves, in_turn=bool(in_turn)), 1e-5)
+
+
+def test_mrope_in_turn_through_torch_npu() -> None:
+    tokens, depth, sections = 6, 48, [6, 5, 5]
+    positions = torch.randint(0, 20, (3, tokens), generator=torch.Generator().manual_seed(0))
+    query, key, table = real(tokens, 2 * depth, seed=1), real(tokens, depth, seed=2), real(20, 32, seed=3)
+    got = torch_npu.npu_mrope(
+        positions.npu(), query.npu(), key.npu(), table.npu(), depth, mrope_section=sections, rotary_mode="half",
+        cache_mode="interleave",
+    )  # fmt: skip
+    for mine, x in zip(got, (query, key), strict=True):
+        close(mine.cpu(), by_table(positions, x, table, sections, depth, halves=True, in_turn=True), 1e-5)
+
+
+@pytest.mark.parametrize("version", ["", "V2"])
+def test_the_limits_of_a_rotation_by_a_table(version: str) -> None:
+    tokens, depth = 4, 48
+    table, key = real(20, 32, seed=3), real(tokens, depth, seed=2)
+    flat = torch.zeros(tokens, dtype=torch.int64)
+    three = torch.zeros(3, tokens, dtype=torch.int64)
+
+    def call(positions=flat, query=key, table=table, sections=(0, 0, 0), depth=depth, in_turn=0):
+        outs = [torch.zeros_like(query), torch.zeros_like(key)]
+        more = [in_turn] if version else []
+        aclnn(
+            f"aclnnRopeWithSinCosCache{version}", positions, query, key, table, list(sections), depth, True, *more,
+            *outs,
+        )  # fmt: skip
+
+    call()
+    wrong = [
+        ({"positions": torch.zeros(2, tokens, dtype=torch.int64)}, "positions"),
+        ({"positions": torch.zeros(tokens)}, "positions"),
+        ({"query": real(tokens - 1, depth)}, "expected, got"),
+        ({"query": real(tokens, depth + 1)}, "expected, got"),
+        ({"table": real(20, 64)}, "or less"),
+        ({"table": real(20, 24)}, "rotary_dim 24; a multiple of 16 is allowed"),
+        ({"table": real(20, 32, dtype=BF16)}, "BFloat16"),
+        ({"positions": three, "sections": (6, 5, 4)}, "add up to 16"),
+        ({"positions": three, "sections": (8, 8)}, "add up to 16"),
+        ({"depth": 0}, "expected, got"),
+    ]
+    if version:
+        wrong.append(({"in_turn": 2}, "cacheMode 2; allowed: 0, 1"))
+        four = torch.zeros(4, tokens, dtype=torch.int64)
+        wrong.append(({"positions": four, "sections": (4, 4, 4, 4), "in_turn": 1}, "with cacheMode 0"))
+    for arguments, message in wrong:
+        with pytest.raises(Refused, match=message):
+            call(**arguments)
+
+
+def test_rotation_by_a_matrix() -> None:
+    x, cos, sin = real(2, 3, 4, 16), real(1, 3, 1, 16, seed=1), real(1, 3, 1, 16, seed=2)
+    matrix, out = real(16, 16, seed=3), torch.zeros(2, 3, 4, 16)
+    aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 0, matrix, out)
+    want = x.double() * cos.double() + x.double() @ matrix.double() * sin.double()
+    close(out, want)
+    close(torch_npu.npu_rotary_mul(x.npu(), cos.npu(), sin.npu(), "half", matrix.npu()).cpu(), want)
+    aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 1, None, out)
+    swapped = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+    close(out, x.double() * cos.double() + swapped.double() * sin.double())
+    with pytest.raises(Refused, match="expected"):
+        aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 0, real(8, 8), out)
+    with pytest.raises(Refused, match="rotary mode 2"):
+        aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 2, None, out)
