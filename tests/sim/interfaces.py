@@ -5,6 +5,7 @@ tells (``aclnnAddParameters``), over device memory, and types of the graph engin
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,14 @@ CODES = {
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _ABSENT, _ND = 28, 2
 _RANKS = 16
+
+
+@dataclasses.dataclass
+class Pairs:
+    """A tensor of numbers of 4 bits of which torch has no type, two in each of these bytes."""
+
+    data: torch.Tensor
+    code: int
 
 
 class Refused(Exception):
@@ -88,12 +97,19 @@ class _OnDevice:
             assert acl.aclrtFree(memory) == 0
 
 
-def _tensor(value: torch.Tensor, device: _OnDevice) -> ctypes.c_void_p:
-    rank = ctypes.c_uint64(value.dim())
+def _tensor(given: torch.Tensor | Pairs, device: _OnDevice) -> ctypes.c_void_p:
+    value = given.data if isinstance(given, Pairs) else given
+    sizes, strides, elements = (
+        [*value.shape],
+        [*value.stride()],
+        value.untyped_storage().nbytes() // value.element_size(),
+    )
+    if isinstance(given, Pairs):
+        sizes[-1], strides[:-1], elements = 2 * sizes[-1], [2 * stride for stride in strides[:-1]], 2 * elements
     return _made(
-        "aclCreateTensor", _int64s(value.shape), rank, CODES[value.dtype], _int64s(value.stride()), ctypes.c_int64(0),
-        _ND, _int64s([value.untyped_storage().nbytes() // value.element_size()]), ctypes.c_uint64(1),
-        ctypes.c_void_p(device.address(value)),
+        "aclCreateTensor", _int64s(sizes), ctypes.c_uint64(value.dim()),
+        given.code if isinstance(given, Pairs) else CODES[value.dtype], _int64s(strides), ctypes.c_int64(0),
+        _ND, _int64s([elements]), ctypes.c_uint64(1), ctypes.c_void_p(device.address(value)),
     )  # fmt: skip
 
 

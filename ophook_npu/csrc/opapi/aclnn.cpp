@@ -93,42 +93,39 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
   case at::ScalarType::aten: return acl;
 #include "opapi/dtypes.inc"
 #undef DTYPE
+    case at::ScalarType::Float4_e2m1fn_x2:
+      return ACL_FLOAT4_E2M1;  // not in the table: it is of two numbers, CANN's of one
     default: SIM_CHECK(false, "torch.", dtype, " has no ACL data type");
   }
 }
 
 aclTensor in_words(const aclTensor& numbers) {
-  constexpr int64_t kInWord = 8;
+  const int64_t in_word = numbers.dtype == ACL_INT4 ? 8 : 2;
   aclTensor words = numbers;
-  words.dtype = ACL_INT32;
+  words.dtype = numbers.dtype == ACL_INT4 ? ACL_INT32 : numbers.dtype == ACL_FLOAT4_E1M2 ? ACL_UINT8 : numbers.dtype;
   const auto in_row = std::find(words.strides.rbegin(), words.strides.rend(), 1);
   const bool found = in_row != words.strides.rend();
   const size_t row = found ? size_t(words.strides.rend() - in_row) - 1 : 0;
-  bool whole = found && words.offset % kInWord == 0;
+  bool whole = found && words.offset % in_word == 0;
   for (size_t i = 0; i < words.sizes.size(); ++i) {
     int64_t& part = i == row ? words.sizes[i] : words.strides[i];
-    whole &= part % kInWord == 0 || (i != row && words.sizes[i] == 1);
-    part /= kInWord;
+    whole &= part % in_word == 0 || (i != row && words.sizes[i] == 1);
+    part /= in_word;
   }
-  SIM_CHECK(whole, "a tensor of INT4 ", at::IntArrayRef(numbers.sizes), " with strides ",
-            at::IntArrayRef(numbers.strides), " and offset ", numbers.offset,
-            " is not simulated: eight numbers go into a word, and no row may end or begin in one");
-  words.offset /= kInWord;
-  words.storage_elements /= kInWord;
-  if (!words.storage_sizes.empty() && words.storage_sizes.back() % kInWord == 0) words.storage_sizes.back() /= kInWord;
+  SIM_CHECK(whole, "a tensor of ", numbers.dtype == ACL_INT4 ? "INT4 " : "FLOAT4 ", at::IntArrayRef(numbers.sizes),
+            " with strides ", at::IntArrayRef(numbers.strides), " and offset ", numbers.offset,
+            " is not simulated: ", in_word, " numbers go into a word, and no row may end or begin in one");
+  words.offset /= in_word;
+  words.storage_elements /= in_word;
+  if (!words.storage_sizes.empty() && words.storage_sizes.back() % in_word == 0) words.storage_sizes.back() /= in_word;
   return words;
 }
 
-at::Tensor convert(const aclTensor* tensor) {
-  if (!tensor) return {};
-  if (tensor->dtype == ACL_INT4) [[unlikely]] {
-    const aclTensor words = in_words(*tensor);
-    return convert(&words);
-  }
+static at::Tensor view_of(const aclTensor* tensor, at::ScalarType type) {
   SIM_CHECK(tensor->format != ACL_FORMAT_NC1HWC0 && tensor->format != ACL_FORMAT_FRACTAL_Z &&
                 tensor->format != ACL_FORMAT_NDC1HWC0,
             "a tensor in the private format ", int(tensor->format), " is not simulated");
-  const auto dtype = c10::scalarTypeToTypeMeta(to_scalar_type(tensor->dtype));
+  const auto dtype = c10::scalarTypeToTypeMeta(type);
   const size_t bytes = tensor->storage_elements * dtype.itemsize();
   // As at::from_blob, without its second look at sizes and strides: this is on every operator's path.
   c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(tensor->data, c10::kCPU), nullptr, false);
@@ -150,6 +147,16 @@ at::Tensor convert(const aclTensor* tensor) {
             tensor->offset, " leaves its storage of ", tensor->storage_elements, " elements");
   impl->unsafe_storage().set_nbytes(needed);
   return result;
+}
+
+at::Tensor convert(const aclTensor* tensor) {
+  if (!tensor) return {};
+  if (of_4_bits(tensor->dtype)) [[unlikely]] {
+    const aclTensor words = in_words(*tensor);
+    return view_of(&words,
+                   words.dtype == ACL_FLOAT4_E2M1 ? at::ScalarType::Float4_e2m1fn_x2 : to_scalar_type(words.dtype));
+  }
+  return view_of(tensor, to_scalar_type(tensor->dtype));
 }
 
 at::Scalar convert(const aclScalar* scalar) {
@@ -184,7 +191,7 @@ void fit(const Space& space, const at::Tensor& value) {
 
 static bool partly_same(const aclTensor* input, const aclTensor* output) {
   if (!input || !output || !input->data || !output->data) return false;
-  if (input->dtype == ACL_INT4 || output->dtype == ACL_INT4) return false;  // nothing takes it in place
+  if (of_4_bits(input->dtype) || of_4_bits(output->dtype)) return false;  // nothing takes it in place
   auto range = [](const aclTensor* tensor) {
     const auto start = reinterpret_cast<uintptr_t>(tensor->data);
     const auto size = static_cast<int64_t>(c10::elementSize(to_scalar_type(tensor->dtype)));

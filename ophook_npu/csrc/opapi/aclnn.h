@@ -130,7 +130,11 @@ using Cube = int8_t;  // cubeMathType: how a matrix unit may round its inputs; A
 SIM_API at::ScalarType to_scalar_type(aclDataType dtype);  // throws on one that ATen does not have
 SIM_API aclDataType to_acl_dtype(at::ScalarType dtype);
 
-// A tensor of INT4 as one of INT32 with eight numbers each, the first in the lowest bits: what kernels unpack. Throws
+inline bool of_4_bits(aclDataType dtype) {
+  return dtype == ACL_INT4 || dtype == ACL_FLOAT4_E2M1 || dtype == ACL_FLOAT4_E1M2;
+}
+// A tensor of numbers of 4 bits as what kernels unpack, the first number in the lowest bits: INT4 as INT32 with eight
+// each, FLOAT4_E2M1 as ATen's pairs of them, FLOAT4_E1M2, which ATen does not have, as UINT8 with two each. Throws
 // where its rows do not end with a whole one.
 aclTensor in_words(const aclTensor& numbers);
 SIM_API at::Tensor convert(const aclTensor* tensor);

@@ -76,7 +76,7 @@ std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters) {
   std::vector<Fractal> found;
   auto add = [&](size_t position, int64_t member, const aclTensor* tensor) {
     if (!is_fractal(tensor)) return;
-    const auto sizes = tensor->dtype == ACL_INT4 ? in_words(*tensor).storage_sizes : tensor->storage_sizes;
+    const auto sizes = of_4_bits(tensor->dtype) ? in_words(*tensor).storage_sizes : tensor->storage_sizes;
     found.push_back({position, member, at::IntArrayRef(sizes).vec()});
   };
   for (const Given& given : parameters) {

@@ -1,0 +1,292 @@
+#include "kernels/mx_quant.h"
+
+#include <array>
+
+namespace sim::mx {
+namespace {
+
+constexpr int64_t kBias = 127, kNoNumber = 255;  // of FLOAT8_E8M0
+constexpr int64_t kFraction = (1 << 23) - 1;     // of a float
+constexpr std::array kFormats{
+    Format{35, 2, -14, 15, 57344, 1},
+    Format{36, 3, -6, 8, 448, 1},
+    Format{40, 1, 0, 2, 6, 2},
+    Format{41, 2, 0, 0, 1.75, 2},  // its numbers below 1 have the same steps
+};
+
+at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.view(at::kByte); }
+
+// The magnitudes of a format of 4 bits, by their codes.
+at::Tensor magnitudes(const Format& format) {
+  auto codes = at::arange(8, at::kFloat);
+  if (format.mantissa == 2) return codes.div(4);
+  auto exponent = codes.div(2, "floor"), half = codes.sub(exponent.mul(2));
+  return at::where(exponent.eq(0), half.div(2), at::exp2(exponent.sub(1)).mul(half.div(2).add(1)));
+}
+
+at::Tensor nearest(const at::Tensor& steps, const std::string& mode) {
+  if (mode == "floor") return steps.floor();
+  if (mode == "round") return steps.abs().add(0.5).floor().mul(steps.sign());
+  return steps.round();
+}
+
+// What the format has for the value.
+at::Tensor rounded_to(const Format& format, const at::Tensor& value, const std::string& mode) {
+  const auto exponent = std::get<1>(at::frexp(value)).sub(1).clamp_min(format.least);
+  auto step = at::exp2(exponent.sub(format.mantissa).to(at::kFloat));
+  auto result = nearest(value.div(step), mode).mul(step).clamp(-format.largest, format.largest);
+  return at::copysign(result, value).nan_to_num(0);
+}
+
+int64_t blocks(int64_t size, int64_t block) { return divided(size + block - 1, block); }
+
+// Of each block along the dimension. A last one that is not full counts as one with zeros.
+at::Tensor largest_in(const at::Tensor& x, int64_t axis, int64_t block) {
+  auto last = x.abs().movedim(axis, -1);
+  const int64_t count = blocks(last.size(-1), block);
+  last = at::constant_pad_nd(last, {0, count * block - last.size(-1)});
+  return last.unflatten(-1, {count, block}).amax(-1).movedim(-1, axis);
+}
+
+// Values of blocks, for each of their members.
+at::Tensor spread(const at::Tensor& values, int64_t axis, int64_t block, int64_t size) {
+  return values.repeat_interleave(block, axis).narrow(axis, 0, size);
+}
+
+// The scales' exponents with their bias. A block with an infinite number, or none, has the scale that is no number.
+at::Tensor exponents(const at::Tensor& most, const Format& format, const How& how) {
+  auto clamped = how.least > 0 ? most.clamp_min(how.least) : most;
+  at::Tensor result;
+  if (how.algorithm == kFloor) {
+    result = std::get<1>(at::frexp(clamped)).sub(1 + format.most - kBias).clamp(0, kNoNumber - 1);
+    result = result.mul(clamped.ne(0));
+  } else {
+    // A division in float, as the formula has it.
+    auto bits = clamped.div(how.top > 0 ? how.top : format.largest).view(at::kInt);
+    auto exponent = bits.bitwise_right_shift(23), fraction = bits.bitwise_and(kFraction);
+    auto up = exponent.gt(0).logical_and(exponent.lt(kNoNumber - 1)).logical_and(fraction.gt(0));
+    if (how.algorithm == kCeil) up = up.logical_or(exponent.eq(0).logical_and(fraction.gt((kFraction + 1) / 2)));
+    result = exponent.add(up);
+  }
+  return at::where(most.isfinite(), result, at::full_like(result, kNoNumber)).to(at::kByte);
+}
+
+at::Tensor factors(const at::Tensor& bytes) { return bytes.view(at::kFloat8_e8m0fnu).to(at::kFloat); }
+
+// Pairs of neighbours along the dimension lie together, in a last dimension; an odd one has a 0 next to it.
+at::Tensor paired(const at::Tensor& scales, int64_t axis) {
+  auto last = scales.movedim(axis, -1);
+  last = at::constant_pad_nd(last, {0, last.size(-1) % 2});
+  return last.unflatten(-1, {-1, 2}).movedim(-2, wrap(axis, scales));
+}
+
+void write_scales(const at::Tensor& out, const at::Tensor& scales, int64_t axis) {
+  write(bytes_of(out), paired(scales, axis));
+}
+
+struct Blocks {
+  at::Tensor values, scales;
+};
+Blocks quantized(const at::Tensor& x, int64_t axis, const Format& format, const How& how) {
+  auto scales = exponents(largest_in(x, axis, how.block), format, how);
+  return {x.div(spread(factors(scales), axis, how.block, x.size(axis))), scales};
+}
+
+at::Tensor as_float(const at::Tensor& x) { return x.to(at::kFloat); }
+
+Dims scale_sizes(const at::Tensor& values, int64_t axis, int64_t block, int64_t groups) {
+  Dims sizes = values.sizes().vec();
+  int64_t& size = sizes[size_t(wrap(axis, values))];
+  size = groups ? size / (2 * block) + groups : blocks(size, 2 * block);
+  sizes.push_back(2);
+  return sizes;
+}
+
+}  // namespace
+
+// ---- small floating-point numbers ----------------------------------------------------------------------------------
+Format format_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat8_e5m2: return kFormats[0];
+    case at::kFloat8_e4m3fn: return kFormats[1];
+    case at::ScalarType::Float4_e2m1fn_x2: return kFormats[2];
+    case at::kByte: return kFormats[3];
+    default:
+      SIM_CHECK(false, "a tensor of ", tensor.scalar_type(),
+                "; allowed: FLOAT8_E5M2, FLOAT8_E4M3FN, FLOAT4_E2M1, FLOAT4_E1M2");
+  }
+}
+
+at::Tensor numbers_of(const at::Tensor& tensor) {
+  const Format format = format_of(tensor);
+  if (format.in_byte == 1) return tensor.to(at::kFloat);
+  auto bytes = bytes_of(tensor).to(at::kLong);
+  auto codes = at::stack({bytes.bitwise_and(15), bytes.bitwise_right_shift(4)}, -1).flatten(-2);
+  auto result = magnitudes(format).index({codes.bitwise_and(7)});
+  return at::where(codes.lt(8), result, result.neg());
+}
+
+void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode) {
+  const Format format = format_of(out);
+  auto result = rounded_to(format, value, mode);
+  if (format.in_byte == 1) return write(bytes_of(out), bytes_of(result.to(out.scalar_type())));
+  auto codes = at::bucketize(result.abs(), magnitudes(format)).add(result.signbit().to(at::kLong).mul(8));
+  auto pairs = codes.unflatten(-1, {-1, 2});
+  write(bytes_of(out), pairs.select(-1, 0).add(pairs.select(-1, 1).mul(16)).to(at::kByte));
+}
+
+static bool of_whole_numbers(const at::Tensor& out) {
+  return out.scalar_type() == at::kChar || out.scalar_type() == at::kInt;
+}
+double largest_of(const at::Tensor& out) {
+  return of_whole_numbers(out) ? quant::largest(out) : format_of(out).largest;
+}
+void write_8_bits(const at::Tensor& out, const at::Tensor& value) {
+  of_whole_numbers(out) ? quant::write_quantized(out, value) : write_numbers(out, value);
+}
+
+// ---- what must hold ------------------------------------------------------------------------------------------------
+void without_range(int64_t algorithm) {
+  SIM_CHECK(algorithm == kFloor || algorithm == kCeil, "scaleAlg ", algorithm, "; allowed: 0, 1");
+}
+
+void block_like(const How& how, int64_t dtype, const at::Tensor& out) {
+  const Format format = format_of(out);
+  SIM_CHECK(dtype == format.code, "dstType ", dtype, " for an output of data type ", format.code);
+  const bool small = format.in_byte == 2, ranged = format.code == 40 || (format.code == 41 && how.top > 0);
+  SIM_CHECK(how.mode.empty() || how.mode == "rint" || (small && (how.mode == "floor" || how.mode == "round")),
+            "roundMode ", how.mode, "; allowed: rint", small ? ", floor, round" : "");
+  SIM_CHECK(how.algorithm == kFloor || how.algorithm == (small ? kRange : kCeil), "scaleAlg ", how.algorithm,
+            " for data type ", format.code, "; allowed: 0, ", small ? 2 : 1);
+  SIM_CHECK(
+      how.top == 0 || (ranged && how.algorithm == kRange && how.top >= format.largest && how.top <= 2 * format.largest),
+      "dstTypeMax ", how.top, "; allowed: 0, or with scaleAlg 2 from ", format.largest, " to twice as much");
+  SIM_CHECK(how.least == 0 || (how.algorithm == kCeil && how.least > 0), "maxLowBound ", how.least,
+            "; allowed: 0, or more with scaleAlg 1");
+  SIM_CHECK(how.block > 0 && how.block % 32 == 0 && how.block <= 1024, "blocksize ", how.block,
+            "; allowed: multiples of 32 up to 1024");
+  SIM_CHECK(how.algorithm != kRange || how.block == 32, "blocksize ", how.block, "; allowed with scaleAlg 2: 32");
+}
+
+void scale_like(const at::Tensor& scale, const at::Tensor& values, int64_t axis, int64_t block, int64_t groups) {
+  of_dtype("mxscale", scale, {at::kFloat8_e8m0fnu});
+  shape(scale, scale_sizes(values, axis, block, groups));
+}
+
+void out_like(const at::Tensor& out, at::IntArrayRef values) {
+  Dims sizes = values.vec();
+  const int64_t in_byte = format_of(out).in_byte;
+  SIM_CHECK(remainder_of(sizes.back(), in_byte) == 0, "the last dimension of ", values, " is odd");
+  sizes.back() /= in_byte;
+  shape(out, sizes);
+}
+
+void quant_like(const at::Tensor& x, int64_t axis, int64_t dtype, const How& how, const at::Tensor& out,
+                const at::Tensor& scale) {
+  SIM_CHECK(x.dim() >= 1 && x.dim() <= 7, "x ", x.sizes(), "; 1 to 7 dimensions are allowed");
+  block_like(how, dtype, out), out_like(out, x.sizes()), scale_like(scale, x, axis, how.block);
+  SIM_CHECK(x.scalar_type() != at::kFloat || (how.block == 32 && x.size(axis) >= 32), "x of float ", x.sizes(),
+            " in blocks of ", how.block, "; allowed: 32, and a dimension of 32 or more");
+}
+
+// ---- what is computed ----------------------------------------------------------------------------------------------
+void quant(const at::Tensor& x, int64_t axis, const How& how, const at::Tensor& out, const at::Tensor& scale) {
+  auto [values, scales] = quantized(as_float(x), axis, format_of(out), how);
+  write_numbers(out, values, how.mode);
+  write_scales(scale, scales, axis);
+}
+
+void grouped_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out,
+                  const at::Tensor& scale) {
+  SIM_CHECK(x.dim() == 2 && ends.dim() == 1, "x with 2 dimensions and groups with 1 expected, got ", x.sizes(), " and ",
+            ends.sizes());
+  SIM_CHECK(how.block == 32, "blocksize ", how.block, "; allowed: 32");
+  block_like(how, dtype, out), out_like(out, x.sizes()), scale_like(scale, x, 0, how.block, ends.numel());
+}
+
+void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, const How& how, const at::Tensor& out,
+                   const at::Tensor& scale) {
+  bytes_of(scale).zero_();
+  for (const auto& [group, start, count] : quant::groups_of(ends, kind, x.size(0))) {
+    if (!count) continue;
+    // The pages tell the size alone. It is what a group needs that finds its place without the lengths of those before.
+    const int64_t first = start / (2 * how.block) + group;
+    quant(x.narrow(0, start, count), 0, how, out.narrow(0, start, count),
+          scale.narrow(0, first, blocks(count, 2 * how.block)));
+  }
+}
+
+void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out1,
+               const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2) {
+  SIM_CHECK(x.dim() >= 2 && x.dim() <= 7, "x ", x.sizes(), "; 2 to 7 dimensions are allowed");
+  block_like(how, dtype, out1), out_like(out1, x.sizes()), scale_like(scale1, x, -1, how.block);
+  if (ends.defined()) return grouped_like(x, ends, dtype, how, out2, scale2);
+  block_like(how, dtype, out2), out_like(out2, x.sizes()), scale_like(scale2, x, -2, how.block);
+}
+
+void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const at::Tensor& out1,
+                const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2) {
+  quant(x, -1, how, out1, scale1);
+  ends.defined() ? grouped_quant(x, ends, quant::kEnds, how, out2, scale2) : quant(x, -2, how, out2, scale2);
+}
+
+void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::Tensor& out, const at::Tensor& scale1,
+                 const at::Tensor& scale2) {
+  SIM_CHECK(x.dim() == 2 || x.dim() == 3, "x ", x.sizes(), "; 2 or 3 dimensions are allowed");
+  SIM_CHECK(how.algorithm != kCeil, "scaleAlg 1; allowed: 0, 2");
+  SIM_CHECK(how.top == 0 || how.top == 6 || how.top == 7, "dstTypeMax ", how.top, "; allowed: 0, 6, 7");
+  block_like(how, dtype, out), out_like(out, x.sizes());
+  scale_like(scale1, x, -1, how.block), scale_like(scale2, x, -2, how.block);
+}
+
+void square_quant(const at::Tensor& x, const How& how, const at::Tensor& out, const at::Tensor& scale1,
+                  const at::Tensor& scale2) {
+  auto all = as_float(x);
+  auto scales =
+      exponents(largest_in(largest_in(all, -1, how.block), -2, how.block), format_of(out), how);  // of each block
+  auto by_row = spread(scales, -2, how.block, x.size(-2));
+  write_numbers(out, all.div(spread(factors(by_row), -1, how.block, x.size(-1))), how.mode);
+  write_scales(scale1, by_row, -1);
+  write_scales(scale2, spread(scales, -1, how.block, x.size(-1)), -2);
+}
+
+void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
+                    const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1) {
+  SIM_CHECK(block0 == 512 && how.block == 32, "blocks of ", block0, " and ", how.block, "; allowed: 512 and 32");
+  quant_like(x, -1, 40, how, out, scale1);
+  Dims sizes = x.sizes().vec();
+  sizes.back() = blocks(x.size(-1), block0);
+  shape(scale0, sizes);
+  if (!smooth.defined()) return;
+  same_dtype({x, smooth});
+  shape(smooth, {x.size(-1)});
+}
+
+void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
+                     const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1) {
+  auto all = quant::smooth(as_float(x), smooth);
+  auto first = largest_in(all, -1, block0).div(format_of(out).largest);
+  // A block of zeros stays one.
+  auto divisor = spread(first.masked_fill(first.eq(0), 1), -1, block0, x.size(-1));
+  quant(all.div(divisor).to(x.scalar_type()), -1, how, out, scale1);
+  write(scale0, first);
+}
+
+void anti_like(const at::Tensor& x, const at::Tensor& scale, int64_t axis, int64_t dtype, const at::Tensor& out) {
+  out_like(x, out.sizes());
+  scale_like(scale, out, axis, 32);
+  const auto type = out.scalar_type();
+  SIM_CHECK(dtype == (type == at::kFloat  ? 0
+                      : type == at::kHalf ? 1
+                                          : 27),
+            "dstType ", dtype, " for an output of ", type);
+}
+
+at::Tensor anti_quant(const at::Tensor& x, const at::Tensor& scale, int64_t axis) {
+  auto numbers = numbers_of(x);
+  const int64_t dim = wrap(axis, x);
+  auto scales = bytes_of(scale).movedim(-1, dim + 1).flatten(dim, dim + 1);
+  return numbers.mul(spread(factors(scales.contiguous()), dim, 32, numbers.size(dim)));
+}
+
+}  // namespace sim::mx

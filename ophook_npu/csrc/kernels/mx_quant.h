@@ -1,0 +1,75 @@
+// Numbers of 8 and 4 bits in blocks that share a scale of 8 bits, a power of two (FLOAT8_E8M0): Microscaling formats.
+#pragma once
+
+#include "kernels/norm_quant.h"
+#include "kernels/quant.h"
+
+namespace sim::mx {
+
+// ---- small floating-point numbers: FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1, FLOAT4_E1M2
+// ------------------------------ A tensor of FLOAT4_E1M2 arrives as at::kByte, which nothing else here is.
+struct Format {
+  int64_t code;         // of aclDataType
+  int64_t mantissa;     // its bits
+  int64_t least, most;  // exponents of normal numbers
+  double largest;
+  int64_t in_byte;  // numbers
+};
+Format format_of(const at::Tensor& tensor);
+at::Tensor numbers_of(const at::Tensor& tensor);  // as float
+// Rounds as `mode` says (rint, or round, floor) and saturates; no number becomes 0.
+void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
+// The same, or whole numbers where `out` is of these: both kinds of 8 bits.
+void write_8_bits(const at::Tensor& out, const at::Tensor& value);
+double largest_of(const at::Tensor& out);
+
+// ---- blocks --------------------------------------------------------------------------------------------------------
+// How the scale of a block follows from its largest magnitude.
+enum Algorithm : int64_t {
+  kFloor = 0,  // the power of two at most it, over that of the format's largest number
+  kCeil = 1,   // the least power of two with which it does not exceed the format's largest number
+  kRange = 2,  // the same with `top` in the place of that number
+};
+struct How {
+  std::string mode;
+  int64_t algorithm = kFloor;
+  double top = 0;    // 0: the format's largest
+  double least = 0;  // of a block's largest magnitude
+  int64_t block = 32;
+};
+
+void without_range(int64_t algorithm);  // functions that do not take kRange
+void block_like(const How& how, int64_t dtype, const at::Tensor& out);
+void scale_like(const at::Tensor& scale, const at::Tensor& values, int64_t axis, int64_t block, int64_t groups = 0);
+void out_like(const at::Tensor& out, at::IntArrayRef values);
+void quant_like(const at::Tensor& x, int64_t axis, int64_t dtype, const How& how, const at::Tensor& out,
+                const at::Tensor& scale);
+void quant(const at::Tensor& x, int64_t axis, const How& how, const at::Tensor& out, const at::Tensor& scale);
+
+// Rows in groups: a block has rows of one group. `ends`: of each.
+void grouped_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out,
+                  const at::Tensor& scale);
+void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, const How& how, const at::Tensor& out,
+                   const at::Tensor& scale);
+
+// Along the last dimension and, anew, along the one before it; that one in groups of rows where there are `ends`.
+void dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out1,
+               const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2);
+void dual_quant(const at::Tensor& x, const at::Tensor& ends, const How& how, const at::Tensor& out1,
+                const at::Tensor& scale1, const at::Tensor& out2, const at::Tensor& scale2);
+
+// Blocks of 32 x 32, whose scale is told for each row of them and for each column.
+void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::Tensor& out, const at::Tensor& scale1,
+                 const at::Tensor& scale2);
+void square_quant(const at::Tensor& x, const How& how, const at::Tensor& out, const at::Tensor& scale1,
+                  const at::Tensor& scale2);
+
+void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
+                    const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1);
+void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
+                     const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1);
+
+void anti_like(const at::Tensor& x, const at::Tensor& scale, int64_t axis, int64_t dtype, const at::Tensor& out);
+at::Tensor anti_quant(const at::Tensor& x, const at::Tensor& scale, int64_t axis);
+
+}  // namespace sim::mx

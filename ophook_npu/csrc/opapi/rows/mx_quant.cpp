@@ -1,0 +1,50 @@
+// Numbers of 8 and 4 bits in blocks that share a scale, a power of two.
+#include "kernels/mx_quant.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+namespace mx = sim::mx;
+
+ACLNN(DynamicMxQuant,
+      (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, Out, out, Out, scale),
+      mx::without_range(algorithm);
+      mx::quant_like(self, axis, dtype, {mode, algorithm, 0, 0, block}, out, scale),
+      mx::quant(self, axis, {mode, algorithm, 0, 0, block}, out, scale))
+ACLNN(DynamicMxQuantV2,
+      (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, double, top, Out, out,
+       Out, scale),
+      mx::quant_like(self, axis, dtype, {mode, algorithm, top, 0, block}, out, scale),
+      mx::quant(self, axis, {mode, algorithm, top, 0, block}, out, scale))
+ACLNN(DynamicMxQuantV3,
+      (In, self, int64_t, axis, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, double, top, double,
+       least, Out, out, Out, scale),
+      mx::quant_like(self, axis, dtype, {mode, algorithm, top, least, block}, out, scale),
+      mx::quant(self, axis, {mode, algorithm, top, least, block}, out, scale))
+ACLNN(DynamicMxQuantWithDualAxis,
+      (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, Out, out1, Out, scale1, Out, out2, Out, scale2),
+      mx::without_range(algorithm);
+      mx::dual_like(self, {}, dtype, {mode, algorithm}, out1, scale1, out2, scale2),
+      mx::dual_quant(self, {}, {mode, algorithm}, out1, scale1, out2, scale2))
+ACLNN(DynamicMxQuantWithDualAxisV2,
+      (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out1, Out, scale1, Out, out2, Out,
+       scale2),
+      mx::dual_like(self, {}, dtype, {mode, algorithm, top}, out1, scale1, out2, scale2),
+      mx::dual_quant(self, {}, {mode, algorithm, top}, out1, scale1, out2, scale2))
+ACLNN(DynamicBlockMxQuant,
+      (In, self, Text, mode, int64_t, dtype, int64_t, algorithm, double, top, Out, out, Out, scale1, Out, scale2),
+      mx::square_like(self, dtype, {mode, algorithm, top}, out, scale1, scale2),
+      mx::square_quant(self, {mode, algorithm, top}, out, scale1, scale2))
+ACLNN(DynamicDualLevelMxQuant,
+      (In, self, In, smooth, Text, mode, int64_t, block0, int64_t, block1, Out, out, Out, scale0, Out, scale1),
+      mx::two_level_like(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, out, scale0, scale1),
+      mx::two_level_quant(self, smooth, block0, {mode, mx::kFloor, 0, 0, block1}, out, scale0, scale1))
+ACLNN(GroupedDynamicMxQuant, (In, self, In, groups, Text, mode, int64_t, dtype, int64_t, block, Out, out, Out, scale),
+      mx::grouped_like(self, groups, dtype, {mode, mx::kFloor, 0, 0, block}, out, scale),
+      mx::grouped_quant(self, groups, sim::quant::kEnds, {mode, mx::kFloor, 0, 0, block}, out, scale))
+ACLNN(GroupedDynamicMxQuantV2,
+      (In, self, In, groups, Text, mode, int64_t, dtype, int64_t, block, int64_t, algorithm, double, top, Out, out, Out,
+       scale),
+      mx::grouped_like(self, groups, dtype, {mode, algorithm, top, 0, block}, out, scale),
+      mx::grouped_quant(self, groups, sim::quant::kEnds, {mode, algorithm, top, 0, block}, out, scale))
+ACLNN(AntiMxQuant, (In, self, In, scale, int64_t, axis, int64_t, dtype, Out, out),
+      mx::anti_like(self, scale, axis, dtype, out), write(out, mx::anti_quant(self, scale, axis)))
