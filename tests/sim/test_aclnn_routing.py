@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch_npu
+from interfaces import Refused, aclnn
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
@@ -237,6 +238,104 @@ def test_results_together(dtype: torch.dtype, mode: int, full: bool) -> None:
             want = want + scales[token, choice].double() * value
         close = 1e-5 if dtype == torch.float32 else 2e-2
         torch.testing.assert_close(got[token].cpu().double(), want, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("mode", [0, 2])
+def test_results_together_without_scales(mode: int) -> None:
+    tokens, k, width = 5, 3, 8
+    torch.manual_seed(mode)
+    rows, places = torch.randn(tokens * k, width), torch.randperm(tokens * k).int()
+    place = places.reshape(tokens, k) if mode else places.reshape(k, tokens).t()
+    want = rows.double()[place.long()].sum(1)
+    got = torch_npu.npu_moe_finalize_routing(rows.npu(), None, None, None, None, places.npu(), None, mode, k)
+    torch.testing.assert_close(got.cpu().double(), want, rtol=1e-5, atol=1e-5)
+    out, nothing = torch.empty(tokens, width), [None] * 4
+    aclnn(
+        "aclnnMoeFinalizeRoutingV4",
+        rows, places, None, None, None, None, None, *nothing, mode, [], [], [], k, out,
+    )  # fmt: skip
+    torch.testing.assert_close(out.double(), want, rtol=1e-5, atol=1e-5)
+    for special, ranges, message in [
+        ([rows, None, None, None], [[], [], []], "a tensor behind expertIdx"),
+        (nothing, [[0, 1], [], []], "the size of a range of experts"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn(
+                "aclnnMoeFinalizeRoutingV4",
+                rows, places, None, None, None, None, None, *special, mode, *ranges, k, out,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("norm", ["softmax", "sigmoid"])
+def test_gating_by_a_table(dtype: torch.dtype, norm: str) -> None:
+    torch.manual_seed(0)
+    x, table = torch.randn(5, 12).to(dtype), torch.stack([torch.randperm(12)[:3] for _ in range(7)]).int()
+    numbers = torch.tensor([6, 0, 3, 3, 1])
+    weights = x.double().sigmoid() if norm == "sigmoid" else x.double().softmax(-1)
+    chosen = table[numbers].long()
+    want = weights.gather(1, chosen)
+    want = 2.5 * (want / want.sum(1, keepdim=True) if norm == "sigmoid" else want)
+    close, kind = 1e-5 if dtype == torch.float32 else 1e-2, int(norm == "sigmoid")
+    got, experts, norms = torch_npu.npu_moe_gating_top_k(
+        x.npu(), 3, input_ids=numbers.npu(), tid2eid=table.npu(), norm_type=kind, out_flag=True,
+        routed_scaling_factor=2.5,
+    )  # fmt: skip
+    assert torch.equal(experts.cpu().long(), chosen)
+    torch.testing.assert_close(got.cpu().double(), want, rtol=close, atol=close)
+    torch.testing.assert_close(norms.cpu().double(), weights, rtol=1e-5, atol=1e-5)
+    outs = torch.empty(5, 3, dtype=dtype), torch.empty(5, 3, dtype=torch.int32), torch.empty(5, 12)
+    rest = (3, 1, 1, 0, 0, kind, True, 2.5, 1e-20, *outs)
+    aclnn("aclnnMoeGatingTopKV2", x, None, numbers, table, *rest)
+    torch.testing.assert_close(outs[0].double(), want, rtol=close, atol=close)
+    aclnn("aclnnMoeGatingTopKV2", x, None, None, None, *rest)  # without them as before
+    assert torch.equal(outs[1].long(), weights.topk(3).indices)
+    for given, message in [
+        ((numbers, None), "go together"),
+        ((numbers, table[:, :2].contiguous()), "tid2eid .numbers, 3. expected"),
+        ((numbers + 1, table), "inputIds beyond 7 rows"),
+        ((numbers, table + 6), "others than 12 experts"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnMoeGatingTopKV2", x, None, *given, *rest)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize("mode", [0, 1])
+def test_copies_of_experts(dtype: torch.dtype, mode: int) -> None:
+    torch.manual_seed(mode)
+    ranks, rank, tokens, k, experts = 8, 5, 6, 3, 10
+    copies = torch.randint(1, 5, (experts, 1))
+    table = torch.cat([copies, torch.randint(0, 40, (experts, 4))], 1).int()
+    ids = torch.randint(0, experts, (tokens, k)).to(dtype)
+    scales, threshold = torch.rand(tokens, k).sort(1, descending=True).values, torch.rand(k) * 0.6
+    active = torch.arange(tokens) < 4
+    want = torch.empty(tokens, k, dtype=dtype)
+    kept = torch.zeros(tokens, k, dtype=torch.bool)
+    for token in range(tokens):
+        for choice in range(k):
+            row = table[ids[token, choice]].tolist()
+            turn = rank // -(-ranks // row[0]) if mode == 0 else token % row[0]
+            want[token, choice] = row[1 + turn]
+            kept[token, choice] = active[token] and scales[token, choice] >= threshold[choice] * scales[token].sum()
+    got, got_kept = torch_npu.npu_moe_update_expert(
+        ids.npu(), table.npu(), expert_scales=scales.npu(), pruning_threshold=threshold.npu(),
+        active_mask=active.npu(), local_rank_id=rank, world_size=ranks, balance_mode=mode,
+    )  # fmt: skip
+    assert torch.equal(got.cpu(), want) and torch.equal(got_kept.cpu(), kept)
+    out, mask = torch.empty_like(ids), torch.empty(tokens, k, dtype=torch.bool)
+    aclnn("aclnnMoeUpdateExpert", ids, table, None, None, None, rank, ranks, mode, out, mask)
+    assert torch.equal(out, want)
+    for arguments, message in [
+        ((ids, table, None, None, None, rank, ranks, 2, out, mask), "balanceMode 2"),
+        ((ids, table, scales, None, None, rank, ranks, mode, out, mask), "go together"),
+        ((ids, table, None, None, active, rank, ranks, mode, out, mask), "activeMask needs"),
+        ((ids + 10, table, None, None, None, rank, ranks, mode, out, mask), "expertIds beyond 10 experts"),
+        ((ids, table + 5, None, None, None, rank, ranks, mode, out, mask), "number of copies"),
+        ((ids, table, None, None, None, 8, 8, 0, out, mask), "localRankId 8 of worldSize 8"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnMoeUpdateExpert", *arguments)
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, torch.int8], ids=str)

@@ -28,8 +28,10 @@ def fused(launch: Launch, ranks: int, soc: str, *parts: str) -> None:
 
 
 def test_products_and_experts_over_devices(launch: Launch) -> None:
-    fused(launch, 2, "Ascend910B4", "products", "quantized_products", "mistakes", "experts")
-    fused(launch, 2, "Ascend910_9391", "rows_and_columns", "shared_expert")
+    fused(launch, 2, "Ascend910B4", "products", "quantized_products", "mistakes", "experts", "barrier")
+    fused(
+        launch, 2, "Ascend910_9391", "rows_and_columns", "quantized_rows_and_columns", "scaled_experts", "shared_expert"
+    )
 
 
 @pytest.mark.slow

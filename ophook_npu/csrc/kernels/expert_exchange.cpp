@@ -1,5 +1,6 @@
 #include "kernels/expert_exchange.h"
 
+#include "kernels/norm.h"
 #include "kernels/quant.h"
 #include "kernels/routing.h"
 
@@ -116,7 +117,9 @@ void combine_like(const Layout& layout, const Tokens& tokens, const at::Tensor& 
   if (!layout.constants) return;
   for (const at::Tensor& each : {special.alpha, special.beta, special.value}) {
     SIM_CHECK(each.defined(), "constant experts need constExpertAlpha1, constExpertAlpha2 and constExpertV");
-    shape(each, {layout.constants, width});
+    // With a norm behind it the pages have one factor an expert.
+    if (each.is_same(special.value) || each.dim() != 1) shape(each, {layout.constants, width});
+    else shape(each, {layout.constants});
     same_dtype({each, x});
   }
 }
@@ -290,5 +293,26 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Tokens& tokens,
     sum = sum.add(without_network(layout, tokens.experts.to(at::kLong), special, weights));
   return shared.defined() ? sum.add(wide(shared).reshape({count, width})) : sum;
 }
+
+void normalized_like(const at::Tensor& rest, const at::Tensor& gamma, int64_t tokens, int64_t width,
+                     const at::Tensor& out, const at::Tensor& rstd, const at::Tensor& sum) {
+  shape(rest, {tokens, 1, width}), shape(gamma, {width}), like(out, rest), like(sum, rest);
+  shape(rstd, {tokens, 1, 1});
+  of_dtype("rstdOut", rstd, {at::kFloat});
+  same_dtype({rest, gamma, out, sum});
+}
+
+Tensors normalized(const at::Tensor& combined, const at::Tensor& rest, const at::Tensor& gamma, double eps) {
+  const auto result = kernels::add_rms_norm(combined.unsqueeze(1), rest, gamma, eps);
+  return {result.y, result.rstd, result.sum};
+}
+
+// ---- none goes on before all have come -----------------------------------------------------------------------------
+void barrier_like(const Devices& devices, int64_t ranks) {
+  SIM_CHECK(ranks == devices.ranks() && ranks >= 2 && ranks <= 384, "worldSize ", ranks, " for a group of ",
+            devices.ranks(), " devices; allowed: 2 to 384");
+}
+
+void wait_for_all(Devices& devices) { devices.sum(at::zeros({1})); }
 
 }  // namespace sim::expert_exchange

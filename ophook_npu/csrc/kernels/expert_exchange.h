@@ -59,4 +59,14 @@ at::Tensor combine(Devices& devices, const Layout& layout, const Tokens& tokens,
                    const at::Tensor& ends, const at::Tensor& weights, const at::Tensor& shared, const Special& special,
                    bool by_row);
 
+// That plus another tensor, and its norm: the norm, one over the root mean square, and the sum. The sum of the experts'
+// results stays float; the page does not say where a device rounds before the norm.
+void normalized_like(const at::Tensor& rest, const at::Tensor& gamma, int64_t tokens, int64_t width,
+                     const at::Tensor& out, const at::Tensor& rstd, const at::Tensor& sum);
+Tensors normalized(const at::Tensor& combined, const at::Tensor& rest, const at::Tensor& gamma, double eps);
+
+// ---- none goes on before all have come -----------------------------------------------------------------------------
+void barrier_like(const Devices& devices, int64_t ranks);
+void wait_for_all(Devices& devices);
+
 }  // namespace sim::expert_exchange

@@ -1,6 +1,7 @@
 #include "kernels/group_product.h"
 
 #include "kernels/grouped.h"
+#include "kernels/scaled_product.h"
 
 namespace sim::group_product {
 
@@ -126,20 +127,95 @@ static Dims equal_shares(const Devices& devices, int64_t rows) {
   return shares;
 }
 
+static at::Tensor came_in_rows(Devices& devices, const at::Tensor& x) {
+  const Dims shares = equal_shares(devices, x.size(0));
+  return devices.exchange(x, shares, shares)
+      .reshape({devices.ranks(), shares[0], x.size(1)})
+      .transpose(0, 1)
+      .reshape({shares[0], -1});
+}
+
 Tensors of_own_rows(Devices& devices, const Factors& with) {
-  const Dims shares = equal_shares(devices, with.x.size(0));
-  const at::Tensor x = devices.exchange(with.x, shares, shares)
-                           .reshape({devices.ranks(), shares[0], with.x.size(1)})
-                           .transpose(0, 1)
-                           .reshape({shares[0], -1});
+  const at::Tensor x = came_in_rows(devices, with.x);
   return {product({x, with.weight, with.bias, {}, {}, {}, {}, {}}, x.scalar_type()), x};
 }
 
-at::Tensor of_own_columns(Devices& devices, const Factors& with) {
-  const at::Tensor all = product(with, with.x.scalar_type());
+// Rows to all devices, of all columns of the own part.
+static at::Tensor by_columns(Devices& devices, const at::Tensor& all) {
   const Dims shares = equal_shares(devices, all.size(0) * devices.ranks());
   const at::Tensor by_rank = all.reshape({all.size(0), devices.ranks(), -1}).transpose(0, 1).flatten(0, 1);
   return devices.exchange(by_rank, shares, shares);
+}
+
+at::Tensor of_own_columns(Devices& devices, const Factors& with) {
+  return by_columns(devices, product(with, with.x.scalar_type()));
+}
+
+// ---- of 8 bits, by rows and columns --------------------------------------------------------------------------------
+constexpr int64_t kE5m2 = 35, kE4m3 = 36;  // aclDataType
+
+static void scales_of_columns_like(const Factors& with, int64_t mode, const at::Tensor& out) {
+  constexpr int64_t kByColumn = 2;
+  SIM_CHECK(mode == kByColumn, "x2QuantMode ", mode, " is not simulated; allowed: 2 (a scale for each column)");
+  scaled::in_8_bits("x2", with.weight);
+  SIM_CHECK(with.scale.defined() && with.scale.numel() == with.weight.size(1), "an x2Scale for each of ",
+            with.weight.size(1), " columns is missing");
+  of_dtype("x2Scale", with.scale, {at::kFloat});
+  SIM_CHECK(!with.bias.defined() || with.bias.numel() == with.weight.size(1), "a bias (", with.weight.size(1),
+            ") expected");
+  of_dtype("output", out, {at::kFloat, at::kHalf, at::kBFloat16});
+}
+
+void quantized_own_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& bias, const Devices& devices, int64_t x_mode, int64_t mode,
+                             int64_t steps, const at::Tensor& out) {
+  constexpr int64_t kWhenTheyCame = 7;
+  SIM_CHECK(x_mode == kWhenTheyCame, "x1QuantMode ", x_mode, " is not simulated; allowed: 7 (each row when it came)");
+  SIM_CHECK(steps == kE5m2 || steps == kE4m3, "x1QuantDtype ", steps,
+            " is not simulated; allowed: 35 (FLOAT8_E5M2), 36 (FLOAT8_E4M3FN)");
+  SIM_CHECK(x.dim() == 2 && remainder_of(x.size(0), devices.ranks()) == 0, "rows of x1 for ", devices.ranks(),
+            " devices expected, got ", x.sizes());
+  columns_like(x.size(1) * devices.ranks(), weight);
+  of_dtype("x1", x, {at::kHalf, at::kBFloat16});
+  scales_of_columns_like({x, weight, bias, {}, {}, scale}, mode, out);
+  shape(out, {divided(x.size(0), devices.ranks()), weight.size(1)});
+}
+
+// The bias is added before the scales: so op-plugin's tests have it.
+static at::Tensor product_of_8_bits(const at::Tensor& x, const at::Tensor& row_scale, const Factors& with) {
+  auto value = at::matmul(x.to(at::kFloat), with.weight.to(at::kFloat));
+  if (with.bias.defined()) value = value.add(wide(with.bias).reshape({1, -1}));
+  return value.mul(row_scale.reshape({-1, 1})).mul(with.scale.reshape({1, -1}));
+}
+
+Tensors of_quantized_own_rows(Devices& devices, const Factors& with, int64_t steps, at::ScalarType result) {
+  const at::Tensor rows = came_in_rows(devices, with.x), values = wide(rows);
+  const auto type = steps == kE5m2 ? at::kFloat8_e5m2 : at::kFloat8_e4m3fn;
+  const double top = steps == kE5m2 ? 57344 : 448;
+  const at::Tensor largest = values.abs().amax(1, true);
+  const at::Tensor row_scale = largest.div(top).masked_fill(largest.eq(0), 1);
+  const at::Tensor quantized = values.div(row_scale).clamp(-top, top).to(type);
+  return {product_of_8_bits(quantized, row_scale, with).to(result), rows};
+}
+
+void quantized_own_columns_like(const Factors& with, const Devices& devices, int64_t x_mode, int64_t mode,
+                                const at::Tensor& out) {
+  constexpr int64_t kByRow = 3;
+  SIM_CHECK(x_mode == kByRow, "x1QuantMode ", x_mode, " is not simulated; allowed: 3 (a scale for each row)");
+  SIM_CHECK(with.x.dim() == 2, "x1 with 2 dimensions expected, got ", with.x.sizes());
+  columns_like(with.x.size(1), with.weight);
+  scaled::in_8_bits("x1", with.x);
+  scales_of_columns_like(with, mode, out);
+  SIM_CHECK(with.row_scale.defined() && with.row_scale.numel() == with.x.size(0), "an x1Scale for each of ",
+            with.x.size(0), " rows is missing");
+  of_dtype("x1Scale", with.row_scale, {at::kFloat});
+  SIM_CHECK(remainder_of(with.weight.size(1), devices.ranks()) == 0, with.weight.size(1), " columns of x2 for ",
+            devices.ranks(), " devices");
+  shape(out, {with.x.size(0) * devices.ranks(), divided(with.weight.size(1), devices.ranks())});
+}
+
+at::Tensor of_quantized_own_columns(Devices& devices, const Factors& with, at::ScalarType result) {
+  return by_columns(devices, product_of_8_bits(with.x, with.row_scale, with).to(result));
 }
 
 // ---- each expert on one device -------------------------------------------------------------------------------------
@@ -192,6 +268,15 @@ static at::Tensor each_expert(const at::Tensor& rows, const at::Tensor& weight, 
   return at::cat(parts);
 }
 
+static void counts_like(int64_t all, int64_t rows, const Dims& sent, const Dims& received) {
+  SIM_CHECK(int64_t(sent.size()) == all && int64_t(received.size()) == all, all,
+            " numbers of sent and received rows expected, got ", sent.size(), " and ", received.size());
+  SIM_CHECK(all <= 256, all, " sendCounts", "; allowed: 256 at most");
+  for (const Dims& list : {sent, received})
+    for (const int64_t count : list) SIM_CHECK(count >= 0, "a number of rows is ", count);
+  SIM_CHECK(sum_of(sent) == rows, "sendCounts have ", sum_of(sent), " rows, gmmX ", rows);
+}
+
 void experts_like(const Devices& devices, int64_t ranks, const at::Tensor& x, const at::Tensor& weight,
                   const Dims& sent, const Dims& received, bool turned, const at::Tensor& out) {
   SIM_CHECK(ranks == devices.ranks(), "epWorldSize ", ranks, ": the group has ", devices.ranks(), " devices");
@@ -202,13 +287,7 @@ void experts_like(const Devices& devices, int64_t ranks, const at::Tensor& x, co
   SIM_CHECK(x.dim() == 2 && weight.dim() == 3 && weight.size(turned ? 2 : 1) == x.size(1),
             "gmmX (rows, h) and gmmWeight (experts, h, n) expected, got ", x.sizes(), " and ", weight.sizes(),
             turned ? ", turned" : "");
-  const int64_t all = weight.size(0) * ranks;
-  SIM_CHECK(int64_t(sent.size()) == all && int64_t(received.size()) == all, all,
-            " numbers of sent and received rows expected, got ", sent.size(), " and ", received.size());
-  SIM_CHECK(all <= 256, all, " sendCounts", "; allowed: 256 at most");
-  for (const Dims& list : {sent, received})
-    for (const int64_t count : list) SIM_CHECK(count >= 0, "a number of rows is ", count);
-  SIM_CHECK(sum_of(sent) == x.size(0), "sendCounts have ", sum_of(sent), " rows, gmmX ", x.size(0));
+  counts_like(weight.size(0) * ranks, x.size(0), sent, received);
   shape(out, {sum_of(received), weight.size(turned ? 1 : 2)});
 }
 
@@ -226,6 +305,80 @@ at::Tensor back_from_experts(Devices& devices, const at::Tensor& x, const at::Te
   const at::Tensor rows = each_expert(x, weight, sent, turned);
   return devices.exchange(reordered(rows, turned_over(sent, devices.ranks()), experts), by_device(sent, experts),
                           by_device(received, experts));
+}
+
+// ---- the same of numbers with scales -------------------------------------------------------------------------------
+static void scaled_like(const Scaled& with) {
+  constexpr int64_t kByGroups = 6;
+  SIM_CHECK(with.x_mode == kByGroups && with.weight_mode == kByGroups, "quantModes ", with.x_mode, " and ",
+            with.weight_mode, " are not simulated; allowed: 6 (a scale for each 32 numbers)");
+  scaled::in_8_bits("the left matrix", with.x), scaled::in_8_bits("the weight", with.weight);
+  SIM_CHECK(with.x.dim() == 2 && with.weight.size(-2) == with.x.size(1), "matrices ", with.x.sizes(), " and ",
+            with.weight.sizes(), " do not fit");
+  SIM_CHECK(with.x_scale.defined() && with.weight_scale.defined(), "a scale is null");
+  of_dtype("the left matrix' scale", with.x_scale, {at::kFloat8_e8m0fnu});
+  of_dtype("the weight's scale", with.weight_scale, {at::kFloat8_e8m0fnu});
+  const int64_t blocks = divided(with.x.size(1) + 63, 64);
+  shape(with.x_scale, {with.x.size(0), blocks, 2});
+  Dims sizes = with.weight.sizes().vec();
+  sizes[sizes.size() - 2] = blocks;
+  sizes.push_back(2);
+  shape(with.weight_scale, sizes);
+}
+
+void scaled_experts_like(const Devices& devices, int64_t ranks, const Scaled& with, const Dims& sent,
+                         const Dims& received, int64_t group_size, const at::Tensor& out) {
+  SIM_CHECK(ranks == devices.ranks(), "epWorldSize ", ranks, ": the group has ", devices.ranks(), " devices");
+  SIM_CHECK(ranks >= 2 && ranks <= 256 && (ranks & (ranks - 1)) == 0, "epWorldSize ", ranks,
+            "; allowed: powers of two from 2 to 256");
+  SIM_CHECK(with.weight.dim() == 3, "gmmWeight (experts, h, n) expected, got ", with.weight.sizes());
+  scaled_like(with), scaled::groups_like(group_size);
+  of_dtype("gmmY", out, {at::kHalf, at::kBFloat16});
+  counts_like(with.weight.size(0) * ranks, with.x.size(0), sent, received);
+  shape(out, {sum_of(received), with.weight.size(2)});
+}
+
+static at::Tensor rows_times_factors(const at::Tensor& x, const at::Tensor& pairs) {
+  return scaled::times_factors(x.t(), pairs.transpose(0, 1)).t();
+}
+
+// HCCL sends bytes: it has no FLOAT8.
+static at::Tensor bytes_of(const at::Tensor& rows) { return rows.contiguous().view(at::kByte).flatten(1); }
+
+Tensors of_scaled_experts(Devices& devices, const Scaled& with, const Dims& sent, const Dims& received) {
+  const int64_t experts = with.weight.size(0);
+  const auto moved = [&](const at::Tensor& rows) {
+    const at::Tensor came = devices.exchange(bytes_of(rows), by_device(sent, experts), by_device(received, experts));
+    return reordered(came, received, devices.ranks()).view(rows.scalar_type());
+  };
+  const at::Tensor rows = moved(with.x), pairs = moved(with.x_scale).unflatten(1, {-1, 2});
+  return {each_expert(rows_times_factors(rows, pairs), scaled::times_factors(with.weight, with.weight_scale), received,
+                      false),
+          rows};
+}
+
+at::Tensor back_from_scaled_experts(Devices& devices, const Scaled& with, const Dims& sent, const Dims& received,
+                                    at::ScalarType result) {
+  const int64_t experts = with.weight.size(0);
+  const at::Tensor rows = each_expert(rows_times_factors(with.x, with.x_scale),
+                                      scaled::times_factors(with.weight, with.weight_scale), sent, false)
+                              .to(result);
+  return devices.exchange(reordered(rows, turned_over(sent, devices.ranks()), experts), by_device(sent, experts),
+                          by_device(received, experts));
+}
+
+void scaled_shared_like(const Scaled& with, const at::Tensor& out) {
+  SIM_CHECK(with.x.defined() == with.weight.defined() && with.x.defined() == out.defined(),
+            "mmX, mmWeight and mmY go together");
+  if (!with.x.defined()) return;
+  SIM_CHECK(with.weight.dim() == 2, "mmWeight is a matrix, got ", with.weight.sizes());
+  scaled_like(with);
+  of_dtype("mmY", out, {at::kHalf, at::kBFloat16});
+  matrix(out, with.x, with.weight);
+}
+
+at::Tensor scaled_shared(const Scaled& with) {
+  return at::matmul(rows_times_factors(with.x, with.x_scale), scaled::times_factors(with.weight, with.weight_scale));
 }
 
 void shared_like(const at::Tensor& x, const at::Tensor& weight, bool turned, const at::Tensor& out) {

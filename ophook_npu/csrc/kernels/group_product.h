@@ -42,6 +42,16 @@ Tensors of_own_rows(Devices& devices, const Factors& factors);
 // And the product back: its share of the columns of all rows.
 at::Tensor of_own_columns(Devices& devices, const Factors& factors);
 
+// The same of numbers of 8 bits. Rows of half numbers are quantized when they came, each by its largest number, to
+// `steps`; the product, and the rows as they came.
+void quantized_own_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& bias, const Devices& devices, int64_t x_mode, int64_t mode,
+                             int64_t steps, const at::Tensor& out);
+Tensors of_quantized_own_rows(Devices& devices, const Factors& factors, int64_t steps, at::ScalarType result);
+void quantized_own_columns_like(const Factors& factors, const Devices& devices, int64_t x_mode, int64_t mode,
+                                const at::Tensor& out);
+at::Tensor of_quantized_own_columns(Devices& devices, const Factors& factors, at::ScalarType result);
+
 // ---- each expert on one device: the product of rows that came from all, and of a shared expert ---------------------
 // counts: for each device its experts in turn.
 void experts_like(const Devices& devices, int64_t ranks, const at::Tensor& x, const at::Tensor& weight,
@@ -52,6 +62,18 @@ Tensors of_experts(Devices& devices, const at::Tensor& x, const at::Tensor& weig
 // Times the weights of the experts, and back to where the rows came from.
 at::Tensor back_from_experts(Devices& devices, const at::Tensor& x, const at::Tensor& weight, const Dims& sent,
                              const Dims& received, bool turned);
+// The same of FLOAT8 with a scale for each 32 numbers along k, (rows, k / 64, 2) and (experts, k / 64, n, 2).
+struct Scaled {
+  const at::Tensor &x, &weight, &x_scale, &weight_scale;
+  int64_t x_mode, weight_mode;
+};
+void scaled_experts_like(const Devices& devices, int64_t ranks, const Scaled& factors, const Dims& sent,
+                         const Dims& received, int64_t group_size, const at::Tensor& out);
+Tensors of_scaled_experts(Devices& devices, const Scaled& factors, const Dims& sent, const Dims& received);
+at::Tensor back_from_scaled_experts(Devices& devices, const Scaled& factors, const Dims& sent, const Dims& received,
+                                    at::ScalarType result);
+void scaled_shared_like(const Scaled& factors, const at::Tensor& out);
+at::Tensor scaled_shared(const Scaled& factors);
 void shared_like(const at::Tensor& x, const at::Tensor& weight, bool turned, const at::Tensor& out);
 
 }  // namespace sim::group_product

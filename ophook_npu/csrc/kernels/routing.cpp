@@ -28,9 +28,19 @@ void gating(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t grou
   SIM_CHECK(norm == 0 || norm == 1, "norm_type ", norm, "; allowed: 0 (softmax), 1 (sigmoid)");
 }
 
+static at::Tensor weights_of(const at::Tensor& x, bool sigmoid) {
+  return sigmoid ? at::sigmoid(wide(x)) : at::softmax(wide(x), -1);
+}
+
+static Tensors chosen_of(const at::Tensor& weights, const at::Tensor& chosen, bool sigmoid, double factor, double eps) {
+  auto kept = weights.gather(1, chosen);
+  if (sigmoid) kept = kept.div(kept.sum(-1, true).add(eps));
+  return {kept.mul(factor), chosen, weights};
+}
+
 Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups,
                      int64_t mode, bool sigmoid, double factor, double eps) {
-  auto weights = sigmoid ? at::sigmoid(wide(x)) : at::softmax(wide(x), -1);
+  auto weights = weights_of(x, sigmoid);
   auto rank = bias.defined() ? weights.add(wide(bias)) : weights;
   if (groups > 1) {
     auto grouped = rank.reshape({x.size(0), groups, -1});
@@ -39,10 +49,26 @@ Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int
                        .scatter_(1, first_of(score, groups_kept), false);
     rank = grouped.masked_fill(dropped.unsqueeze(-1), -std::numeric_limits<double>::infinity()).reshape(x.sizes());
   }
-  auto chosen = first_of(rank, k);
-  auto kept = weights.gather(1, chosen);
-  if (sigmoid) kept = kept.div(kept.sum(-1, true).add(eps));
-  return {kept.mul(factor), chosen, weights};
+  return chosen_of(weights, first_of(rank, k), sigmoid, factor, eps);
+}
+
+void looked_up_like(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, int64_t k) {
+  SIM_CHECK(numbers.defined() == table.defined(), "inputIds and tid2eid go together");
+  if (!numbers.defined()) return;
+  of_dtype("inputIds", numbers, {at::kInt, at::kLong}), of_dtype("tid2eid", table, {at::kInt, at::kLong});
+  shape(numbers, {x.size(0)});
+  SIM_CHECK(table.dim() == 2 && table.size(1) == k, "tid2eid (numbers, ", k, ") expected, got ", table.sizes());
+}
+
+Tensors gating_looked_up(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, bool sigmoid,
+                         double factor, double eps) {
+  const at::Tensor rows = numbers.to(at::kLong);
+  SIM_CHECK(rows.ge(0).logical_and(rows.lt(table.size(0))).all().item<bool>(), "inputIds beyond ", table.size(0),
+            " rows of tid2eid");
+  const at::Tensor chosen = table.index_select(0, rows).to(at::kLong);
+  SIM_CHECK(chosen.ge(0).logical_and(chosen.lt(x.size(1))).all().item<bool>(), "tid2eid has others than ", x.size(1),
+            " experts");
+  return chosen_of(weights_of(x, sigmoid), chosen, sigmoid, factor, eps);
 }
 
 void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, int64_t renorm,
@@ -224,16 +250,19 @@ void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at
 
 // ---- and back ------------------------------------------------------------------------------------------------------
 void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& bias, const at::Tensor& scales,
-                    const at::Tensor& experts, int64_t mode, const at::Tensor& out) {
+                    const at::Tensor& experts, int64_t mode, const at::Tensor& out, int64_t k) {
   SIM_CHECK(mode >= 0 && mode <= 3, "drop_pad_mode ", mode, "; allowed: 0 to 3");
   SIM_CHECK(!bias.defined() || experts.defined(), "a bias needs the experts of the rows");
-  const int64_t k = scales.defined() ? scales.size(1) : 1;
+  SIM_CHECK(k > 0, "k ", k, "; allowed: 1 or more");
+  if (scales.defined()) k = scales.size(1);
   shape(out, {divided(places.numel(), k), rows.size(-1)});
 }
 
 at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& skip1, const at::Tensor& skip2,
-                    const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row) {
-  const int64_t k = scales.defined() ? scales.size(1) : 1, tokens = divided(places.numel(), k);
+                    const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row,
+                    int64_t k) {
+  if (scales.defined()) k = scales.size(1);
+  const int64_t tokens = divided(places.numel(), k);
   auto place = places.to(at::kLong);
   place = by_row ? place.reshape({tokens, k}) : place.reshape({k, tokens}).t();
   auto kept = place.ge(0).unsqueeze(-1);
@@ -249,6 +278,55 @@ at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::
   for (const at::Tensor& skip : {skip1, skip2})
     if (skip.defined()) value = value.add(wide(skip));
   return value;
+}
+
+// ---- copies of experts ---------------------------------------------------------------------------------------------
+void balanced_like(const at::Tensor& experts, const at::Tensor& table, const at::Tensor& scales,
+                   const at::Tensor& threshold, const at::Tensor& active, int64_t rank, int64_t ranks, int64_t mode,
+                   const at::Tensor& out, const at::Tensor& out_active) {
+  of_dtype("expertIds", experts, {at::kInt, at::kLong}), of_dtype("eplbTable", table, {at::kInt});
+  SIM_CHECK(experts.dim() == 2 && experts.size(0) <= 512 && experts.size(1) <= 16,
+            "expertIds (up to 512 tokens, up to 16) expected, got ", experts.sizes());
+  SIM_CHECK(table.dim() == 2 && table.size(0) <= 1024 && table.size(1) >= 2,
+            "eplbTable (up to 1024 experts, 2 or more) expected, got ", table.sizes());
+  SIM_CHECK(mode == 0 || mode == 1, "balanceMode ", mode, "; allowed: 0 (by rank), 1 (by token)");
+  SIM_CHECK(mode == 1 || (ranks >= 2 && ranks <= 768 && rank >= 0 && rank < ranks), "localRankId ", rank,
+            " of worldSize ", ranks, "; allowed: 0 to below worldSize, and 2 to 768");
+  SIM_CHECK(mode == 1 || table.size(1) <= ranks + 1, "eplbTable ", table.sizes(), " for ", ranks, " devices");
+  like(out, experts), same_dtype({out, experts});
+  SIM_CHECK(scales.defined() == threshold.defined(), "expertScales and pruningThreshold go together");
+  SIM_CHECK(!active.defined() || scales.defined(), "activeMask needs expertScales and pruningThreshold");
+  if (!scales.defined()) return;
+  of_dtype("expertScales", scales, {at::kHalf, at::kBFloat16, at::kFloat}), like(scales, experts);
+  of_dtype("pruningThreshold", threshold, {at::kFloat});
+  SIM_CHECK(threshold.numel() == experts.size(1) && threshold.dim() <= 2, "pruningThreshold (", experts.size(1),
+            ") expected, got ", threshold.sizes());
+  if (active.defined()) of_dtype("activeMask", active, {at::kBool}), shape(active, {experts.size(0)});
+  SIM_CHECK(out_active.defined(), "balancedActiveMask is null");
+  of_dtype("balancedActiveMask", out_active, {at::kBool}), like(out_active, experts);
+}
+
+at::Tensor balanced(const at::Tensor& experts, const at::Tensor& table, int64_t rank, int64_t ranks, int64_t mode) {
+  const at::Tensor ids = experts.to(at::kLong);
+  SIM_CHECK(ids.ge(0).logical_and(ids.lt(table.size(0))).all().item<bool>(), "expertIds beyond ", table.size(0),
+            " experts of eplbTable");
+  const at::Tensor rows = table.index_select(0, ids.flatten()).to(at::kLong), copies = rows.select(1, 0);
+  SIM_CHECK(copies.ge(1).logical_and(copies.lt(table.size(1))).all().item<bool>(), "eplbTable ", table.sizes(),
+            " has a number of copies that it has no columns for");
+  // By rank each copy has as many devices as another, the last one fewer; by token they take turns.
+  const at::Tensor place = mode == 0
+                               ? at::full_like(copies, rank)
+                                     .div(at::full_like(copies, ranks).add(copies).sub(1).div(copies, "floor"), "floor")
+                               : at::arange(ids.size(0), at::kLong).repeat_interleave(ids.size(1)).remainder(copies);
+  return rows.gather(1, place.add(1).unsqueeze(1)).reshape(experts.sizes());
+}
+
+// What is below its part of the sum of all is left out: the page's text and op-plugin's test have it so, the page's
+// formula has the comparison turned over.
+at::Tensor kept_choices(const at::Tensor& scales, const at::Tensor& threshold, const at::Tensor& active) {
+  const at::Tensor values = wide(scales);
+  const at::Tensor kept = values.ge(values.sum(1, true).mul(threshold.reshape({1, -1})));
+  return active.defined() ? kept.logical_and(active.unsqueeze(1)) : kept;
 }
 
 // ---- from the order of the devices that sent them ------------------------------------------------------------------

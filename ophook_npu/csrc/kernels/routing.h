@@ -12,6 +12,10 @@ void gating(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t grou
 // The weights of the chosen experts, these, and the weights of all.
 Tensors gating_top_k(const at::Tensor& x, const at::Tensor& bias, int64_t k, int64_t groups_kept, int64_t groups,
                      int64_t mode, bool sigmoid, double factor, double eps);
+// The same where the table has the experts of each token number: (numbers, k).
+void looked_up_like(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, int64_t k);
+Tensors gating_looked_up(const at::Tensor& x, const at::Tensor& numbers, const at::Tensor& table, bool sigmoid,
+                         double factor, double eps);
 // Of the choice by sigmoid, from the weights of all.
 void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, int64_t renorm,
                           int64_t norm, const at::Tensor& out);
@@ -48,10 +52,20 @@ void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at
 
 // ---- and back ------------------------------------------------------------------------------------------------------
 void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& bias, const at::Tensor& scales,
-                    const at::Tensor& experts, int64_t mode, const at::Tensor& out);
-// places: of the first choice of all tokens, then of the second; or by_row of each token in turn. -1 was dropped.
+                    const at::Tensor& experts, int64_t mode, const at::Tensor& out, int64_t k = 1);
+// places: of the first choice of all tokens, then of the second; or by_row of each token in turn. -1 was dropped. k:
+// how many choices a token has, where no scales say it.
 at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& skip1, const at::Tensor& skip2,
-                    const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row);
+                    const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row,
+                    int64_t k = 1);
+
+// ---- which copy of an expert a device takes, and which choices are not worth it ------------------------------------
+// table: for each expert the number of its copies, and these.
+void balanced_like(const at::Tensor& experts, const at::Tensor& table, const at::Tensor& scales,
+                   const at::Tensor& threshold, const at::Tensor& active, int64_t rank, int64_t ranks, int64_t mode,
+                   const at::Tensor& out, const at::Tensor& out_active);
+at::Tensor balanced(const at::Tensor& experts, const at::Tensor& table, int64_t rank, int64_t ranks, int64_t mode);
+at::Tensor kept_choices(const at::Tensor& scales, const at::Tensor& threshold, const at::Tensor& active);
 
 // ---- from the order of the devices that sent them ------------------------------------------------------------------
 void re_routed(const at::Tensor& tokens, const at::Tensor& counts, int64_t kind, int64_t index_kind,

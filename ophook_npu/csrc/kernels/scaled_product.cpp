@@ -11,18 +11,17 @@ static at::Tensor factors(const at::Tensor& pairs, int64_t k) {
   return pairs.to(at::kFloat).transpose(-1, -2).flatten(-3, -2).repeat_interleave(kGroup, -2).narrow(-2, 0, k);
 }
 
-static at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs) {
+at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs) {
   return numbers.to(at::kFloat).mul(factors(pairs, numbers.size(-2)));
 }
 
-// gm << 32 | gn << 16 | gk; a 0 is what the shapes say.
-static void groups_like(int64_t group_size) {
+void groups_like(int64_t group_size) {
   const int64_t m = group_size >> 32 & 0xFFFF, n = group_size >> 16 & 0xFFFF, k = group_size & 0xFFFF;
   SIM_CHECK(m <= 1 && n <= 1 && (k == 0 || k == kGroup), "groupSize of ", m, " x ", n, " x ", k,
             "; allowed: 0 or 1, 0 or 1, 0 or 32");
 }
 
-static void in_8_bits(const char* name, const at::Tensor& tensor) {
+void in_8_bits(const char* name, const at::Tensor& tensor) {
   of_dtype(name, tensor, {at::kFloat8_e5m2, at::kFloat8_e4m3fn});
 }
 

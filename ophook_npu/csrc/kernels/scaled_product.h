@@ -6,6 +6,12 @@
 
 namespace sim::scaled {
 
+// gm << 32 | gn << 16 | gk; a 0 is what the shapes say.
+void groups_like(int64_t group_size);
+// Each number of (…, k, n) times its factor, in float.
+at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs);
+void in_8_bits(const char* name, const at::Tensor& tensor);  // of FLOAT8_E5M2 or FLOAT8_E4M3FN
+
 // Batches that lie between the rows, (m, batch, k), times (batch, k, n): out is (m, batch, n).
 void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                        const at::Tensor& scale, int64_t dtype, int64_t group_size, at::IntArrayRef perm_x,

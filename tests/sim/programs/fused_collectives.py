@@ -1,10 +1,16 @@
 """Run by test_hccl.py in each rank: products of matrices and experts over several devices, against float64."""
 
 import os
+import sys
+import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
 import torch_npu
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from interfaces import Refused, aclnn, libraries
 
 RANK = int(os.environ["RANK"])
 RANKS = int(os.environ["WORLD_SIZE"])
@@ -44,6 +50,7 @@ def products(group: str) -> None:
         own = (x[RANK].npu(), w[RANK].npu())
         part = [x[rank].double() @ w[rank].double() for rank in range(RANKS)]
         near(torch_npu.npu_mm_all_reduce_base(*own, group), sum(part))
+        near(torch_npu.npu_mm_all_reduce_base(*own, group, comm_mode="ai_cpu"), sum(part))
         with_both = sum(part) + sum(each.double() for each in bias) + sum(each.double() for each in rest)
         got = torch_npu.npu_mm_all_reduce_base(*own, group, bias=bias[RANK].npu(), x3=rest[RANK].npu())
         near(got, with_both)
@@ -69,6 +76,7 @@ def quantized_products(group: str) -> None:
     scaled = [part[rank] * row_scale[rank].double()[:, None] for rank in range(RANKS)]
     scales = {"dequant_scale": scale[RANK].npu(), "pertoken_scale": row_scale[RANK].npu()}
     near(torch_npu.npu_mm_all_reduce_base(*own, group, **scales), sum(scaled))
+    near(torch_npu.npu_mm_all_reduce_base(*own, group, **scales, comm_mode="ai_cpu"), sum(scaled))
     encoded = torch_npu.npu_trans_quant_param(scale[RANK].float().npu())
     got = torch_npu.npu_mm_all_reduce_base(*own, group, dequant_scale=encoded)
     assert got.dtype == torch.float16
@@ -89,13 +97,15 @@ def quantized_products(group: str) -> None:
     w8 = whole(INNER, COLUMNS, seed=40 + RANK)
     antiquant, offset = real(COLUMNS, seed=50).abs(), real(COLUMNS, seed=51)
     floats = [real(ROWS, INNER, seed=60 + rank) for rank in range(RANKS)]
-    got = torch_npu.npu_mm_all_reduce_base(
-        floats[RANK].npu(), w8.npu(), group, antiquant_scale=antiquant.npu(), antiquant_offset=offset.npu()
-    )
     weights = [(whole(INNER, COLUMNS, seed=40 + rank).double() + offset.double()) * antiquant.double()
                for rank in range(RANKS)]  # fmt: skip
     want = sum(floats[rank].double() @ weights[rank] for rank in range(RANKS))
-    torch.testing.assert_close(got.cpu().double(), want, rtol=1e-2, atol=0.5)
+    for mode in (None, "ccu"):
+        got = torch_npu.npu_mm_all_reduce_base(
+            floats[RANK].npu(), w8.npu(), group, antiquant_scale=antiquant.npu(), antiquant_offset=offset.npu(),
+            comm_mode=mode,
+        )  # fmt: skip
+        torch.testing.assert_close(got.cpu().double(), want, rtol=1e-2, atol=0.5)
 
     near_scales = {
         "x1_scale": row_scale[RANK].reshape(-1, 1).npu(),
@@ -117,12 +127,26 @@ def mistakes(group: str) -> None:
     short = (x[:, :128], w[:128])
     refused(lambda: torch_npu.npu_mm_reduce_scatter_base(*short, group, RANKS), "k of 128; allowed: 256 to 65534")
     refused(lambda: torch_npu.npu_mm_all_reduce_base(x, w, group, comm_turn=1), "commTurn 1; allowed: 0")
+    refused(lambda: torch_npu.npu_mm_all_reduce_base(x, w, group, comm_mode="wire"), "commMode 'wire'; allowed")
 
 
 def routing(tokens: int, k: int, experts: int, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(100 + rank)
     ids = torch.stack([torch.randperm(experts, generator=generator)[:k] for _ in range(tokens)]).int()
     return ids, torch.rand(tokens, k, generator=generator)
+
+
+def with_norm(combined: torch.Tensor, given: tuple, weights: torch.Tensor, where: dict) -> None:
+    """The same, added to a residual, and the root mean square's norm of the sum."""
+    rest, gamma = (real(*sizes, seed=60 + RANK, dtype=torch.bfloat16) for sizes in ((len(combined), 1, 1024), (1024,)))
+    got, rstd, total = torch_npu.npu_moe_distribute_combine_add_rms_norm(
+        *given, rest.npu(), gamma.npu(), expand_scales=weights, norm_eps=1e-3, **where
+    )
+    want = combined.double()[:, None] + rest.double()
+    root = (want.square().mean(-1, keepdim=True) + 1e-3).rsqrt()
+    torch.testing.assert_close(total.cpu().double(), want, rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(rstd.cpu().double(), root, rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(got.cpu().double(), want * root * gamma.double(), rtol=3e-2, atol=3e-2)
 
 
 def experts_there_and_back(group: str, *, second: bool, quantized: bool = False, shared: int = 0, masked: bool = False):
@@ -171,6 +195,8 @@ def experts_there_and_back(group: str, *, second: bool, quantized: bool = False,
     back = torch_npu.npu_moe_distribute_combine_v2 if second else torch_npu.npu_moe_distribute_combine
     given = (results, routed[RANK][0].npu(), sources, ends, routed[RANK][1].npu())
     out = back(*given, expand_scales=weights, **where, **mask).cpu()
+    if second and not shared:
+        with_norm(out, given, weights, where | mask)
     ids, shares = routed[RANK]
     product = (x[RANK][:, None] * (ids + 1)[..., None].to(torch.bfloat16)).double() * shares.double()[..., None]
     want = (product.sum(1) + (x[RANK] * 100).double() * bool(shared)) * active[RANK][:, None]
@@ -188,6 +214,21 @@ def experts(group: str) -> None:
     refused(lambda: call(x, ids, group, RANKS, RANK, 2 * RANKS, tp_world_size=2), "tpWorldSize 2 is not simulated")
     refused(lambda: call(x, ids, group, RANKS, RANK, 2 * RANKS + 1), f"moeExpertNum {2 * RANKS + 1} on")
     refused(lambda: call(x, ids, group, RANKS + 1, RANK, 2 * RANKS + 2), f"epWorldSize {RANKS + 1}")
+
+
+def barrier(group: str) -> None:
+    """What the first device did before it, the others see behind it."""
+    x, store = torch.ones(3).npu(), dist.distributed_c10d._get_default_store()
+    if RANK == 0:
+        time.sleep(0.2)
+        store.set("came", "yes")
+    torch_npu._npu_distribute_barrier(x, group, RANKS)
+    torch.npu.synchronize()
+    assert store.check(["came"])
+    assert torch.equal(x.cpu(), torch.ones(3))
+    refused(lambda: torch_npu._npu_distribute_barrier(x, group, RANKS + 1), f"worldSize {RANKS + 1} for a group of")
+    patience = torch.ones(1, dtype=torch.int32).npu()
+    refused(lambda: torch_npu._npu_distribute_barrier(x, group, RANKS, time_out=patience), "timeOut")
 
 
 def shared_expert(group: str) -> None:
@@ -208,7 +249,49 @@ def rows_and_columns(group: str) -> None:
     bias = real(COLUMNS, seed=20)
     got = torch_npu.npu_matmul_all_to_all(x[RANK].npu(), w[RANK].npu(), group, RANKS, bias=bias.npu())
     columns = slice(RANK * COLUMNS // RANKS, (RANK + 1) * COLUMNS // RANKS)
-    near(got, torch.cat([(x[rank].double() @ w[rank].double() + bias.double())[:, columns] for rank in range(RANKS)]))
+    want = torch.cat([(x[rank].double() @ w[rank].double() + bias.double())[:, columns] for rank in range(RANKS)])
+    near(got, want)
+    near(torch_npu.npu_matmul_all_to_all(x[RANK].npu(), w[RANK].npu(), group, RANKS, bias.npu(), comm_mode="ccu"), want)
+    w = real(INNER * RANKS, COLUMNS, seed=10 + RANK)
+    got, rows = torch_npu.npu_all_to_all_matmul(x[RANK].npu(), w.npu(), group, RANKS, comm_mode="ai_cpu")
+    assert torch.equal(rows.cpu(), own)
+    near(got, own.double() @ w.double())
+
+
+def quantized_rows_and_columns(group: str) -> None:
+    """FLOAT8: rows quantized when they came, and columns of a product by two scales."""
+    e4m3 = torch.float8_e4m3fn
+    x = [real(ROWS, INNER, seed=rank) for rank in range(RANKS)]
+    w, scale = real(INNER * RANKS, COLUMNS, seed=10 + RANK).to(e4m3), real(COLUMNS, seed=20, dtype=torch.float32)
+    share = slice(RANK * ROWS // RANKS, (RANK + 1) * ROWS // RANKS)
+    own, bias = torch.cat([each[share] for each in x], 1), real(COLUMNS, seed=30, dtype=torch.float32)
+    factor = own.float().abs().amax(1, keepdim=True) / 448
+    want = ((own.float() / factor).to(e4m3).double() @ w.double() + bias.double()) * factor.double() * scale.double()
+    out, rows = torch.empty(len(own), COLUMNS), torch.empty_like(own)
+    for name, engine in (("", ()), ("V2", ("ai_cpu",))):
+        rest = ([-2, -1], 7, 2, 0, -1, 36, 0, False, False, out, rows)
+        given = (x[RANK], w, bias, None, scale, None, None, None, group, *engine)
+        aclnn(f"aclnnAlltoAllQuantMatmul{name}", *given, *rest)
+        assert torch.equal(rows, own)
+        torch.testing.assert_close(out.double(), want, rtol=1e-3, atol=1e-2)
+    try:
+        aclnn("aclnnAlltoAllQuantMatmul", *given[:9], [-2, -1], 6, 2, 0, -1, 36, 0, False, False, out, rows)
+    except Refused as error:
+        assert "x1QuantMode 6 is not simulated" in str(error)
+    else:
+        raise AssertionError("x1QuantMode 6 is not refused")
+
+    x = [real(ROWS, INNER, seed=rank).to(e4m3) for rank in range(RANKS)]
+    w = [real(INNER, COLUMNS, seed=40 + rank).to(e4m3) for rank in range(RANKS)]
+    row_scale = [real(ROWS, seed=50 + rank, dtype=torch.float32) for rank in range(RANKS)]
+    columns = slice(RANK * COLUMNS // RANKS, (RANK + 1) * COLUMNS // RANKS)
+    part = [(x[rank].double() @ w[rank].double() + bias.double()) * row_scale[rank].double()[:, None] * scale.double()
+            for rank in range(RANKS)]  # fmt: skip
+    out = torch.empty(ROWS * RANKS, COLUMNS // RANKS)
+    for name, engine in (("", ()), ("V2", ("ccu",))):
+        given = (x[RANK], w[RANK], bias, row_scale[RANK], scale, None, None, None, [-1, -2], group, *engine)
+        aclnn(f"aclnnQuantMatmulAlltoAll{name}", *given, 3, 2, 0, -1, 0, False, False, out)
+        torch.testing.assert_close(out.double(), torch.cat([each[:, columns] for each in part]), rtol=1e-3, atol=1e-2)
 
 
 def grouped_products(group: str) -> None:
@@ -239,15 +322,89 @@ def grouped_products(group: str) -> None:
     want = [rows(RANK, to, expert).double() @ w[expert].double() for to in range(RANKS) for expert in range(each)]
     near(back, torch.cat(want))
 
+    got, _, permuted = torch_npu.npu_alltoallv_gmm(
+        x.npu(), w.npu(), group, RANKS, sent, received, permute_out_flag=True, comm_mode="ccu"
+    )
+    near(got, torch.cat([came[expert].double() @ w[expert].double() for expert in range(each)]))
+    back, _ = torch_npu.npu_gmm_alltoallv(permuted, w.npu(), group, RANKS, received, sent, comm_mode="ai_cpu")
+    near(back, torch.cat(want))
+
+
+def powers(*shape: int, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(124, 130, shape, generator=generator).to(torch.uint8).view(torch.float8_e8m0fnu)
+
+
+def in_full(pairs: torch.Tensor) -> torch.Tensor:
+    """A factor for each number along k, from (…, k / 64, n, 2) to (…, k, n)."""
+    both = 2 ** (pairs.view(torch.uint8).double() - 127)
+    return both.transpose(-1, -2).flatten(-3, -2).repeat_interleave(32, -2)
+
+
+def scaled_experts(group: str) -> None:
+    """FLOAT8 with a scale for each 32 numbers, there and back, and a shared expert's product."""
+    each, inner, columns, e4m3 = 2, 128, 8, torch.float8_e4m3fn
+
+    def rows(source: int, to: int, expert: int) -> tuple[torch.Tensor, torch.Tensor]:
+        count, seed = 1 + (source + to + expert) % 3, source * 100 + to * 10 + expert
+        return real(count, inner, seed=seed).to(e4m3), powers(count, inner // 64, 2, seed=seed)
+
+    def full(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return x.double() * in_full(scale.view(torch.uint8).transpose(0, 1)).t()
+
+    def all_of(pairs) -> tuple[torch.Tensor, torch.Tensor]:
+        both = [rows(*pair) for pair in pairs]
+        x, scale = (torch.cat([one[i].view(torch.uint8) for one in both]) for i in (0, 1))
+        return x.view(e4m3), scale.view(torch.float8_e8m0fnu)
+
+    def counts(pairs) -> list[int]:
+        return [len(rows(*pair)[0]) for pair in pairs]
+
+    mine = [(RANK, to, expert) for to in range(RANKS) for expert in range(each)]
+    theirs = [(source, RANK, expert) for source in range(RANKS) for expert in range(each)]
+    by_expert = [(source, RANK, expert) for expert in range(each) for source in range(RANKS)]
+    sent, received = counts(mine), counts(theirs)
+    w, w_scale = real(each, inner, columns, seed=7).to(e4m3), powers(each, inner // 64, columns, 2, seed=8)
+    weights = w.double() * in_full(w_scale)
+    (x, x_scale), (came, came_scale) = all_of(mine), all_of(by_expert)
+    shared, shared_scale = real(3, inner, seed=9).to(e4m3), powers(3, inner // 64, 2, seed=10)
+    products = torch.cat([full(*rows(*pair)) @ weights[pair[2]] for pair in by_expert])
+    shared_want = full(shared, shared_scale) @ weights[0]
+    half, permuted = torch.bfloat16, torch.empty_like(came)
+    out, shared_out = torch.empty(sum(received), columns, dtype=half), torch.empty(3, columns, dtype=half)
+    beside = (shared, w[0].clone(), shared_scale, w_scale[0].clone())
+    for name, engine in (("", ()), ("V2", ("ai_cpu",))):
+        aclnn(
+            f"aclnnAlltoAllvQuantGroupedMatMul{name}",
+            x, w, x_scale, w_scale, None, None, *beside, 6, 6, 6, 6, group, *engine, RANKS, sent, received,
+            False, False, 0, True, out, shared_out, permuted,
+        )  # fmt: skip
+        assert torch.equal(permuted.view(torch.uint8), came.view(torch.uint8))
+        near(out, products)
+        near(shared_out, shared_want)
+    back = torch.empty(sum(sent), columns, dtype=half)
+    want = torch.cat([full(*rows(*pair)) @ weights[pair[2]] for pair in mine])
+    for name, engine in (("", ()), ("V2", ("ccu",))):
+        aclnn(
+            f"aclnnQuantGroupedMatMulAlltoAllv{name}",
+            came, w, came_scale, w_scale, None, None, *beside, None, 6, 6, 6, 6, 0, -1, 0, group, *engine, RANKS,
+            received, sent, False, False, back, shared_out,
+        )  # fmt: skip
+        near(back, want)
+        near(shared_out, shared_want)
+
 
 if __name__ == "__main__":
+    libraries()[1].aclrtSetDevice(RANK)  # its own way is to device 0
     torch.npu.set_device(RANK)
     dist.init_process_group("hccl")
     name = dist.distributed_c10d._get_default_group()._get_backend(torch.device("npu")).get_hccl_comm_name(RANK)
     if os.environ["OPHOOK_SIM_SOC"].startswith("Ascend910B"):
-        parts = [products, quantized_products, mistakes, experts]
+        parts = [products, quantized_products, mistakes, experts, barrier]
+    elif RANKS == 8:
+        parts = [grouped_products]
     else:
-        parts = [grouped_products] if RANKS == 8 else [rows_and_columns, shared_expert]
+        parts = [rows_and_columns, quantized_rows_and_columns, scaled_experts, shared_expert]
     for part in parts:
         part(name)
         print(f"rank {RANK}: {part.__name__} passed", flush=True)

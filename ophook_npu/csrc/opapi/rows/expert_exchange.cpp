@@ -45,6 +45,11 @@ DISPATCH(MoeDistributeDispatchV3, ROUTED_AND_SPECIAL, true, algorithm, refuse_if
          TOKENS, In, elastic, PLACES, int64_t, quantization, int64_t, global_tokens, int64_t, kind, Text, algorithm,
          int64_t, zeros, int64_t, copies, int64_t, constants, RECEIVED)
 
+DISPATCH(MoeDistributeDispatchV4, ROUTED_AND_SPECIAL, true, algorithm,
+         (refuse_if_given({elastic}, "elasticInfo"), refuse_if_given({times}, "performanceInfo")), TOKENS, In, elastic,
+         In, times, PLACES, int64_t, quantization, int64_t, global_tokens, int64_t, kind, Text, algorithm, int64_t,
+         zeros, int64_t, copies, int64_t, constants, RECEIVED)
+
 // ---- and back ------------------------------------------------------------------------------------------------------
 #define RETURNED                                                                                                       \
   In, x, In, ids, In, sources, In, ends, In, weights, In, tp_counts, In, mask, In, x_scale, In, w_scale, In, list, In, \
@@ -68,3 +73,39 @@ COMBINE(MoeDistributeCombineV2, ROUTED, true, algorithm, shared_x, NO_SPECIAL, w
 COMBINE(MoeDistributeCombineV3, ROUTED_AND_SPECIAL, true, algorithm, shared_x, SPECIAL,
         refuse_if_given({elastic}, "elasticInfo"), RETURNED, In, shared_x, In, elastic, In, tokens, In, alpha, In, beta,
         In, value, PLACES, RETURNED_TO, Text, algorithm, int64_t, zeros, int64_t, copies, int64_t, constants, Out, out)
+COMBINE(MoeDistributeCombineV4, ROUTED_AND_SPECIAL, true, algorithm, shared_x, SPECIAL,
+        (refuse_if_given({elastic}, "elasticInfo"), refuse_if_given({times}, "performanceInfo")), RETURNED, In,
+        shared_x, In, elastic, In, tokens, In, alpha, In, beta, In, value, In, times, PLACES, RETURNED_TO, Text,
+        algorithm, int64_t, zeros, int64_t, copies, int64_t, constants, Out, out)
+
+// ---- with a norm behind it -----------------------------------------------------------------------------------------
+#define NORM_RETURNED                                                                                                \
+  In, x, In, ids, In, sources, In, ends, In, weights, In, rest, In, gamma, In, tp_counts, In, mask, In, x_scale, In, \
+      w_scale, In, list, In, row_weights, In, shared_x
+#define NORM_RESULTS Out, out, Out, rstd, Out, sum
+#define COMBINE_NORM(name, layout, special, more_checks, ...)                                                         \
+  ACLNN(name, (__VA_ARGS__),                                                                                          \
+        (more_checks, come_back(tp_counts, x_scale, w_scale, list, dtype, list_type),                                 \
+         experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),                              \
+         experts::normalized_like(rest, gamma, ids.size(0), x.size(-1), out, rstd, sum),                              \
+         experts::combine_like(layout, {x, ids, mask}, sources, ends, weights, shared_x, special, quantization, true, \
+                               sum.squeeze(1))),                                                                      \
+        sim::HcclDevices devices(ep);                                                                                 \
+        write_each({out, rstd, sum}, experts::normalized(experts::combine(devices, layout, {x, ids, mask}, sources,   \
+                                                                          ends, weights, shared_x, special, true),    \
+                                                         rest, gamma, eps)))
+COMBINE_NORM(MoeDistributeCombineAddRmsNorm, ROUTED, NO_SPECIAL, when_run(), NORM_RETURNED, PLACES, RETURNED_TO, Text,
+             algorithm, float, eps, NORM_RESULTS)
+COMBINE_NORM(MoeDistributeCombineAddRmsNormV2, ROUTED_AND_SPECIAL, SPECIAL, refuse_if_given({elastic}, "elasticInfo"),
+             NORM_RETURNED, In, elastic, In, tokens, In, alpha, In, beta, In, value, PLACES, RETURNED_TO, Text,
+             algorithm, float, eps, int64_t, zeros, int64_t, copies, int64_t, constants, NORM_RESULTS)
+
+// ---- none goes on before all have come -----------------------------------------------------------------------------
+ACLNN(DistributeBarrier, (Ref, x, Text, group, int64_t, ranks), experts::barrier_like(sim::HcclDevices(group), ranks),
+      sim::HcclDevices devices(group);
+      experts::wait_for_all(devices))
+ACLNN(DistributeBarrierV2, (In, x, In, patience, In, elastic, Text, group, int64_t, ranks),
+      (refuse_if_given({patience}, "timeOut"), refuse_if_given({elastic}, "elasticInfo"),
+       experts::barrier_like(sim::HcclDevices(group), ranks)),
+      sim::HcclDevices devices(group);
+      experts::wait_for_all(devices))

@@ -24,6 +24,12 @@ static void asked_for(bool flag, const at::Tensor& rows) {
   SIM_CHECK(!flag || rows.defined(), "permuteOutFlag needs permuteOutOptional");
 }
 
+// By which engine the devices talk: it changes no result.
+static void engine(const std::string& mode) {
+  SIM_CHECK(mode.empty() || mode == "ai_cpu" || mode == "aiv" || mode == "ccu", "commMode '", mode,
+            "'; allowed: '', ai_cpu, aiv, ccu");
+}
+
 static void not_turned(bool x1, bool x2) { SIM_CHECK(!x1 && !x2, "transposeX1 and transposeX2 are not simulated"); }
 
 // ---- the sum on all devices ----------------------------------------------------------------------------------------
@@ -80,6 +86,28 @@ ACLNN(WeightQuantMatmulAllReduce,
        group_product::product_like({x1, x2, bias, x3, {}, {}, scale, offset}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, {}, scale, offset}, out.scalar_type())))
+ACLNN(MatmulAllReduceV3,
+      (In, x1, In, x2, In, bias, In, x3, Text, group, Text, op, Text, mode, int64_t, turn, int64_t, stream_mode, Out,
+       out),
+      (engine(mode), way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+       group_product::product_like({x1, x2, bias, x3}, out)),
+      sim::HcclDevices devices(group);
+      write(out, group_product::summed(devices, {x1, x2, bias, x3}, out.scalar_type())))
+ACLNN(QuantMatmulAllReduceV5,
+      (In, x1, In, x2, In, bias, In, x3, In, row_scale, In, scale, In, first, In, second, Text, group, Text, op, Text,
+       mode, int64_t, turn, int64_t, stream_mode, int64_t, group_size, int64_t, quant_mode, Out, out),
+      (engine(mode), way(op, turn, stream_mode), refuse_unless_zero(group_size, "groupSize"),
+       refuse_unless_zero(quant_mode, "commQuantMode"), group_product::number_like(sim::HcclDevices(group)),
+       group_product::sent_in_8_bits(first, second, out),
+       group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
+      SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out))
+ACLNN(WeightQuantMatmulAllReduceV2,
+      (In, x1, In, x2, In, bias, In, scale, In, offset, In, x3, Text, group, Text, op, Text, mode, int64_t, turn,
+       int64_t, stream_mode, int64_t, group_size, Out, out),
+      (engine(mode), way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+       group_product::product_like({x1, x2, bias, x3, {}, {}, scale, offset}, out)),
+      sim::HcclDevices devices(group);
+      write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, {}, scale, offset}, out.scalar_type())))
 
 // ---- a share of the rows of it -------------------------------------------------------------------------------------
 ACLNN(MatmulReduceScatter,
@@ -122,40 +150,121 @@ ACLNN(AllGatherMatmulV2,
       write_each({out, all}, group_product::gathered(devices, {x1, x2, bias, {}, row_scale, scale}, out.scalar_type())))
 
 // ---- columns of all rows for all columns of some -------------------------------------------------------------------
-ACLNN(AlltoAllMatmul,
-      (In, x1, In, x2, In, bias, Ints, axes, Text, group, bool, turn_x1, bool, turn_x2, Out, out, Out, rows),
-      (over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),
-       group_product::number_like(sim::HcclDevices(group), 2, 16),
-       group_product::own_rows_like(x1, x2, sim::HcclDevices(group), out)),
-      sim::HcclDevices devices(group);
-      write_each({out, rows}, group_product::of_own_rows(devices, {x1, x2, bias})))
-ACLNN(MatmulAlltoAll, (In, x1, In, x2, In, bias, Ints, axes, Text, group, bool, turn_x1, bool, turn_x2, Out, out),
-      (over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),
-       group_product::number_like(sim::HcclDevices(group), 2, 16),
-       group_product::own_columns_like(x1, x2, sim::HcclDevices(group), out)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::of_own_columns(devices, {x1, x2, bias})))
+#define TO_ROWS(name, more_checks, ...)                                                                               \
+  ACLNN(name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out, Out, rows), \
+        (more_checks, over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),                                        \
+         group_product::number_like(sim::HcclDevices(group), 2, 16),                                                  \
+         group_product::own_rows_like(x1, x2, sim::HcclDevices(group), out)),                                         \
+        sim::HcclDevices devices(group);                                                                              \
+        write_each({out, rows}, group_product::of_own_rows(devices, {x1, x2, bias})))
+TO_ROWS(AlltoAllMatmul, when_run(), Text, group)
+TO_ROWS(AlltoAllMatmulV2, engine(mode), Text, group, Text, mode)
+#define TO_COLUMNS(name, more_checks, ...)                                                                 \
+  ACLNN(name, (In, x1, In, x2, In, bias, Ints, axes, __VA_ARGS__, bool, turn_x1, bool, turn_x2, Out, out), \
+        (more_checks, over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),                             \
+         group_product::number_like(sim::HcclDevices(group), 2, 16),                                       \
+         group_product::own_columns_like(x1, x2, sim::HcclDevices(group), out)),                           \
+        sim::HcclDevices devices(group);                                                                   \
+        write(out, group_product::of_own_columns(devices, {x1, x2, bias})))
+TO_COLUMNS(MatmulAlltoAll, when_run(), Text, group)
+TO_COLUMNS(MatmulAlltoAllV2, engine(mode), Text, group, Text, mode)
+
+// ---- the same of 8 bits --------------------------------------------------------------------------------------------
+static void only_scales(const at::Tensor& common, const at::Tensor& x_offset, const at::Tensor& offset,
+                        int64_t common_mode, int64_t comm_dtype, int64_t group_size) {
+  refuse_if_given({common}, "commonScale"), refuse_if_given({x_offset, offset}, "x1Offset and x2Offset");
+  refuse_unless_zero(common_mode, "commonQuantMode"), refuse_unless_zero(group_size, "groupSize");
+  SIM_CHECK(comm_dtype == -1, "commQuantDtype ", comm_dtype, " is not simulated; allowed: -1 (none)");
+}
+
+#define IN_8_BITS In, x1, In, x2, In, bias, In, row_scale, In, scale, In, common, In, x_offset, In, offset
+#define MODES int64_t, x_mode, int64_t, weight_mode, int64_t, common_mode, int64_t, comm_dtype
+#define TO_QUANTIZED_ROWS(name, more_checks, ...)                                                                      \
+  ACLNN(name,                                                                                                          \
+        (IN_8_BITS, __VA_ARGS__, Ints, axes, MODES, int64_t, steps, int64_t, group_size, bool, turn_x1, bool, turn_x2, \
+         Out, out, Out, rows),                                                                                         \
+        (more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size),                      \
+         refuse_if_given({row_scale}, "x1Scale"), over_axes(axes, {-2, -1}), not_turned(turn_x1, turn_x2),             \
+         group_product::number_like(sim::HcclDevices(group), 2, 16),                                                   \
+         group_product::quantized_own_rows_like(x1, x2, scale, bias, sim::HcclDevices(group), x_mode, weight_mode,     \
+                                                steps, out)),                                                          \
+        sim::HcclDevices devices(group);                                                                               \
+        write_each({out, rows}, group_product::of_quantized_own_rows(devices, {x1, x2, bias, {}, {}, scale}, steps,    \
+                                                                     out.scalar_type())))
+TO_QUANTIZED_ROWS(AlltoAllQuantMatmul, when_run(), Text, group)
+TO_QUANTIZED_ROWS(AlltoAllQuantMatmulV2, engine(mode), Text, group, Text, mode)
+#define TO_QUANTIZED_COLUMNS(name, more_checks, ...)                                                              \
+  ACLNN(name,                                                                                                     \
+        (IN_8_BITS, Ints, axes, __VA_ARGS__, MODES, int64_t, group_size, bool, turn_x1, bool, turn_x2, Out, out), \
+        (more_checks, only_scales(common, x_offset, offset, common_mode, comm_dtype, group_size),                 \
+         over_axes(axes, {-1, -2}), not_turned(turn_x1, turn_x2),                                                 \
+         group_product::number_like(sim::HcclDevices(group), 2, 16),                                              \
+         group_product::quantized_own_columns_like({x1, x2, bias, {}, row_scale, scale}, sim::HcclDevices(group), \
+                                                   x_mode, weight_mode, out)),                                    \
+        sim::HcclDevices devices(group);                                                                          \
+        write(out, group_product::of_quantized_own_columns(devices, {x1, x2, bias, {}, row_scale, scale},         \
+                                                           out.scalar_type())))
+TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAll, when_run(), Text, group)
+TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAllV2, engine(mode), Text, group, Text, mode)
 
 // ---- each expert on one device -------------------------------------------------------------------------------------
-ACLNN(AlltoAllvGroupedMatMul,
-      (In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight, Text, group, int64_t,
-       ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned, bool, rows_asked, Out, out, Out, shared,
-       Out, rows),
-      (refuse_if_given({sent_tensor}, "sendCountsTensorOptional"),
-       refuse_if_given({received_tensor}, "recvCountsTensorOptional"),
-       group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out),
-       group_product::shared_like(shared_x, shared_weight, shared_turned, shared), asked_for(rows_asked, rows)),
-      sim::HcclDevices devices(group);
-      write_each({out, rows_asked ? rows : at::Tensor()},
-                 group_product::of_experts(devices, x, weight, sent, received, turned));
-      if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
-ACLNN(GroupedMatMulAlltoAllv,
-      (In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight, Text, group, int64_t,
-       ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned, Out, out, Out, shared),
-      (refuse_if_given({sent_tensor}, "sendCountsTensorOptional"),
-       refuse_if_given({received_tensor}, "recvCountsTensorOptional"),
-       group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out),
-       group_product::shared_like(shared_x, shared_weight, shared_turned, shared)),
-      sim::HcclDevices devices(group);
-      write(out, group_product::back_from_experts(devices, x, weight, sent, received, turned));
-      if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
+static void counted_on_the_host(const at::Tensor& sent, const at::Tensor& received) {
+  refuse_if_given({sent}, "sendCountsTensorOptional"), refuse_if_given({received}, "recvCountsTensorOptional");
+}
+
+#define OF_EXPERTS In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight
+#define COUNTS int64_t, ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned
+#define TO_EXPERTS(name, more_checks, ...)                                                                         \
+  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, bool, rows_asked, Out, out, Out, shared, Out, rows),               \
+        (more_checks, counted_on_the_host(sent_tensor, received_tensor),                                           \
+         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out),      \
+         group_product::shared_like(shared_x, shared_weight, shared_turned, shared), asked_for(rows_asked, rows)), \
+        sim::HcclDevices devices(group);                                                                           \
+        write_each({out, rows_asked ? rows : at::Tensor()},                                                        \
+                   group_product::of_experts(devices, x, weight, sent, received, turned));                         \
+        if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
+TO_EXPERTS(AlltoAllvGroupedMatMul, when_run(), Text, group)
+TO_EXPERTS(AlltoAllvGroupedMatMulV2, engine(mode), Text, group, Text, mode)
+#define FROM_EXPERTS(name, more_checks, ...)                                                                  \
+  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, Out, out, Out, shared),                                       \
+        (more_checks, counted_on_the_host(sent_tensor, received_tensor),                                      \
+         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out), \
+         group_product::shared_like(shared_x, shared_weight, shared_turned, shared)),                         \
+        sim::HcclDevices devices(group);                                                                      \
+        write(out, group_product::back_from_experts(devices, x, weight, sent, received, turned));             \
+        if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
+FROM_EXPERTS(GroupedMatMulAlltoAllv, when_run(), Text, group)
+FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
+#define OF_SCALED_EXPERTS                                                                                   \
+  In, x, In, weight, In, x_scale, In, weight_scale, In, sent_tensor, In, received_tensor, In, shared_x, In, \
+      shared_weight, In, shared_x_scale, In, shared_weight_scale
+#define SCALED_MODES int64_t, x_mode, int64_t, weight_mode, int64_t, shared_x_mode, int64_t, shared_weight_mode
+#define SCALED (group_product::Scaled{x, weight, x_scale, weight_scale, x_mode, weight_mode})
+#define SCALED_SHARED                                                                                 \
+  (group_product::Scaled{shared_x, shared_weight, shared_x_scale, shared_weight_scale, shared_x_mode, \
+                         shared_weight_mode})
+#define SCALED_LIKE                                                                                                \
+  counted_on_the_host(sent_tensor, received_tensor), not_turned(turned, shared_turned),                            \
+      group_product::scaled_experts_like(sim::HcclDevices(group), ranks, SCALED, sent, received, group_size, out), \
+      group_product::scaled_shared_like(SCALED_SHARED, shared)
+#define TO_SCALED_EXPERTS(name, more_checks, ...)                                                                    \
+  ACLNN(name,                                                                                                        \
+        (OF_SCALED_EXPERTS, SCALED_MODES, __VA_ARGS__, COUNTS, int64_t, group_size, bool, rows_asked, Out, out, Out, \
+         shared, Out, rows),                                                                                         \
+        (more_checks, SCALED_LIKE, asked_for(rows_asked, rows)), sim::HcclDevices devices(group);                    \
+        write_each({out, rows_asked ? rows : at::Tensor()},                                                          \
+                   group_product::of_scaled_experts(devices, SCALED, sent, received));                               \
+        if (shared.defined()) write_each({shared}, {group_product::scaled_shared(SCALED_SHARED)}))
+TO_SCALED_EXPERTS(AlltoAllvQuantGroupedMatMul, when_run(), Text, group)
+TO_SCALED_EXPERTS(AlltoAllvQuantGroupedMatMulV2, engine(mode), Text, group, Text, mode)
+#define FROM_SCALED_EXPERTS(name, more_checks, ...)                                                                    \
+  ACLNN(name,                                                                                                          \
+        (OF_SCALED_EXPERTS, In, comm_scale, SCALED_MODES, int64_t, comm_mode, int64_t, comm_dtype, int64_t,            \
+         group_size, __VA_ARGS__, COUNTS, Out, out, Out, shared),                                                      \
+        (more_checks, refuse_if_given({comm_scale}, "commQuantScale"), refuse_unless_zero(comm_mode, "commQuantMode"), \
+         SCALED_LIKE),                                                                                                 \
+        sim::HcclDevices devices(group);                                                                               \
+        write(out, group_product::back_from_scaled_experts(devices, SCALED, sent, received, out.scalar_type()));       \
+        if (shared.defined()) write_each({shared}, {group_product::scaled_shared(SCALED_SHARED)}))
+FROM_SCALED_EXPERTS(QuantGroupedMatMulAlltoAllv, when_run(), Text, group)
+FROM_SCALED_EXPERTS(QuantGroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)

@@ -12,6 +12,16 @@ ACLNN(MoeGatingTopK,
       routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm),
       write_each({out, experts, norm_asked ? norms : at::Tensor()},
                  routing::gating_top_k(x, bias, k, groups_kept, groups, mode, norm == 1, factor, eps)))
+ACLNN(MoeGatingTopKV2,
+      (In, x, In, bias, In, numbers, In, table, int64_t, k, int64_t, groups_kept, int64_t, groups, int64_t, mode,
+       int64_t, renorm, int64_t, norm, bool, norm_asked, double, factor, double, eps, Out, out, Out, experts, Out,
+       norms),
+      (routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm),
+       routing::looked_up_like(x, numbers, table, k)),
+      write_each({out, experts, norm_asked ? norms : at::Tensor()},
+                 numbers.defined()
+                     ? routing::gating_looked_up(x, numbers, table, norm == 1, factor, eps)
+                     : routing::gating_top_k(x, bias, k, groups_kept, groups, mode, norm == 1, factor, eps)))
 ACLNN(MoeGatingTopKBackward,
       (In, all, In, grad, In, chosen, int64_t, renorm, int64_t, norm, double, factor, double, eps, Out, out),
       routing::gating_backward_like(all, grad, chosen, renorm, norm, out),
@@ -60,6 +70,20 @@ ACLNN(MoeFinalizeRoutingV2,
       (In, rows, In, places, In, skip1, In, skip2, In, bias, In, scales, In, experts, int64_t, mode, Out, out),
       routing::finalized_like(rows, places, bias, scales, experts, mode, out),
       write_each({out}, {routing::finalize(rows, places, skip1, skip2, bias, scales, experts, mode >= 2)}))
+// What lies between the experts and the mode is null wherever torch_npu calls it.
+ACLNN(MoeFinalizeRoutingV4,
+      (In, rows, In, places, In, skip1, In, skip2, In, bias, In, scales, In, experts, In, special1, In, special2, In,
+       special3, In, special4, int64_t, mode, Ints, range1, Ints, range2, Ints, range3, int64_t, k, Out, out),
+      (refuse_if_given({special1, special2, special3, special4}, "a tensor behind expertIdx"),
+       refuse_unless_zero(int64_t(range1.size() + range2.size() + range3.size()), "the size of a range of experts"),
+       routing::finalized_like(rows, places, bias, scales, experts, mode, out, k)),
+      write_each({out}, {routing::finalize(rows, places, skip1, skip2, bias, scales, experts, mode >= 2, k)}))
+ACLNN(MoeUpdateExpert,
+      (In, experts, In, table, In, scales, In, threshold, In, active, int64_t, rank, int64_t, ranks, int64_t, mode, Out,
+       out, Out, out_active),
+      routing::balanced_like(experts, table, scales, threshold, active, rank, ranks, mode, out, out_active),
+      write(out, routing::balanced(experts, table, rank, ranks, mode));
+      if (scales.defined()) write(out_active, routing::kept_choices(scales, threshold, active)))
 ACLNN(MoeReRouting,
       (In, tokens, In, counts, In, scales, int64_t, kind, int64_t, index_kind, Out, out, Out, out_scales, Out, indices,
        Out, totals),
