@@ -2,11 +2,86 @@
 
 namespace sim::kernels {
 
-at::Tensor sliced(const at::Tensor& x, const std::vector<Slice>& slices, const Dims& dropped) {
+static bool has(int64_t mask, size_t bit) { return bit < 64 && (mask >> bit & 1); }
+
+// One entry along a dimension of `size` elements. Going down, places are clamped to one before the first.
+static Cut cut_along(const StridedSlice& of, size_t entry, int64_t dim, int64_t size) {
+  const int64_t step = of.strides.empty() ? 1 : of.strides[entry];
+  SIM_CHECK(step != 0, "strides[", entry, "] is 0");
+  if (has(of.shrink_mask, entry)) {
+    SIM_CHECK(step > 0, "strides[", entry, "] is ", step, "; where shrinkAxisMask has a bit it is positive");
+    const int64_t place = of.begin[entry];
+    if (size < 0) return {dim, place, 1, 1, true};
+    SIM_CHECK(-size <= place && place < size, "begin[", entry, "] is ", place, " for ", size, " elements");
+    return {dim, place < 0 ? place + size : place, 1, 1, true};
+  }
+  if (size < 0) return {dim, 0, step, -1, false};
+  const int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
+  const auto clamped = [&](int64_t place) { return std::clamp(place < 0 ? place + size : place, lowest, highest); };
+  const int64_t from = has(of.begin_mask, entry) ? (step > 0 ? 0 : size - 1) : clamped(of.begin[entry]);
+  const int64_t to = has(of.end_mask, entry) ? (step > 0 ? size : -1) : clamped(of.end[entry]);
+  const int64_t way = step > 0 ? to - from + step - 1 : to - from + step + 1;
+  return {dim, from, step, std::max<int64_t>(0, way / step), false};
+}
+
+static Cut whole_dimension(int64_t dim, int64_t size) { return {dim, 0, 1, size, false}; }
+
+std::vector<Cut> cuts_of(const StridedSlice& slice, at::IntArrayRef sizes) {
+  const size_t entries = slice.begin.size(), rank = sizes.size();
+  SIM_CHECK(slice.end.size() == entries && (slice.strides.empty() || slice.strides.size() == entries), "begin has ",
+            entries, " entries, end ", slice.end.size(), ", strides ", slice.strides.size());
+  std::vector<Cut> cuts;
+  if (!slice.axes.empty()) {
+    SIM_CHECK(!slice.ellipsis_mask && !slice.new_axis_mask, "ellipsis and new axes next to axes are not simulated");
+    SIM_CHECK(slice.axes.size() == entries, "begin has ", entries, " entries, axes ", slice.axes.size());
+    for (size_t i = 0; i < rank; ++i) cuts.push_back(whole_dimension(int64_t(i), sizes[i]));
+    for (size_t i = 0; i < entries; ++i) {
+      const int64_t dim = c10::maybe_wrap_dim(slice.axes[i], int64_t(rank));
+      cuts[size_t(dim)] = cut_along(slice, i, dim, sizes[size_t(dim)]);
+    }
+    return cuts;
+  }
+  size_t named = 0, ellipses = 0;  // entries that stand for one dimension of x, and for any number
+  for (size_t i = 0; i < entries; ++i)
+    if (has(slice.ellipsis_mask, i)) ++ellipses;
+    else if (!has(slice.new_axis_mask, i)) ++named;
+  SIM_CHECK(ellipses <= 1, "ellipsisMask has ", ellipses, " bits; allowed: one");
+  SIM_CHECK(named <= rank, named, " entries for a tensor of ", rank, " dimensions");
+  size_t dim = 0;
+  const auto all_but = [&](size_t left) {
+    for (; dim + left < rank; ++dim) cuts.push_back(whole_dimension(int64_t(dim), sizes[dim]));
+  };
+  for (size_t i = 0; i < entries; ++i) {
+    if (has(slice.ellipsis_mask, i)) {
+      size_t after = 0;
+      for (size_t later = i + 1; later < entries; ++later) after += !has(slice.new_axis_mask, later);
+      all_but(after);
+    } else if (has(slice.new_axis_mask, i)) {
+      cuts.push_back({-1, 0, 1, 1, false});
+    } else {
+      cuts.push_back(cut_along(slice, i, int64_t(dim), sizes[dim])), ++dim;
+    }
+  }
+  all_but(0);
+  return cuts;
+}
+
+Dims sizes_of(const std::vector<Cut>& cuts) {
+  Dims sizes;
+  for (const Cut& one : cuts)
+    if (!one.dropped) sizes.push_back(one.count);
+  return sizes;
+}
+
+at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts) {
   at::Tensor out = x;
-  for (const Slice& one : slices) out = out.slice(one.dim, one.begin, one.end, one.step);
-  for (const int64_t dim : dropped) out = out.squeeze(dim);
-  return out;
+  for (const Cut& one : cuts) {
+    if (one.dim < 0) continue;
+    if (one.step > 0)
+      out = out.slice(one.dim, one.begin, one.count ? one.begin + (one.count - 1) * one.step + 1 : one.begin, one.step);
+    else out = out.index_select(one.dim, at::arange(one.count).mul_(one.step).add_(one.begin));
+  }
+  return out.reshape(sizes_of(cuts));
 }
 
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes) {

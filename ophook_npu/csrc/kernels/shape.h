@@ -5,11 +5,21 @@
 
 namespace sim::kernels {
 
-struct Slice {
-  int64_t dim, begin, end, step;
+// A strided slice as operators describe it: entry i of the three lists, and bit i of each mask, belong together.
+struct StridedSlice {
+  Dims begin, end, strides;  // strides may be empty: all 1
+  int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask;
+  Dims axes = {};  // empty: the entries are of the dimensions in order
 };
-// `dropped`: dimensions of one element that go, the last first.
-at::Tensor sliced(const at::Tensor& x, const std::vector<Slice>& slices, const Dims& dropped = {});
+// A dimension of the result, or one of x that is dropped.
+struct Cut {
+  int64_t dim;                 // of x; -1: a new one of size 1
+  int64_t begin, step, count;  // count -1: the dimension's size is not known, which is -1 as well
+  bool dropped;
+};
+std::vector<Cut> cuts_of(const StridedSlice& slice, at::IntArrayRef sizes);
+Dims sizes_of(const std::vector<Cut>& cuts);
+at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts);
 // Along each dimension from the place that `begin` names, as long as `sizes` says.
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes);
 Tensors split(const at::Tensor& x, at::IntArrayRef sizes, int64_t dim);

@@ -8,41 +8,18 @@ namespace sim::ge_table {
 namespace {
 
 // ---- slicing ----------------------------------------------------------------------------------------------------
-using kernels::Slice;
-
-void refuse_masks(const Call& call) {
-  for (const char* mask : {"ellipsis_mask", "new_axis_mask"})
-    if (call.integer(mask)) throw Refused(std::string(mask) + " is not simulated");
-}
-
-// The slices that begin, end, axes and strides describe; inputs axes and strides may be absent.
-std::vector<Slice> slices(const Call& call, const Dims& shape, bool with_axes) {
-  refuse_masks(call);
-  Dims begin = call.need(1), end = call.need(2), axes, steps;
-  size_t strides_at = with_axes ? 4 : 3;
-  if (with_axes && call.has(3)) axes = call.need(3);
-  if (call.has(strides_at)) steps = call.need(strides_at);
-  std::vector<Slice> out;
-  for (size_t i = 0; i < begin.size(); ++i) {
-    int64_t axis = wrap(axes.empty() ? static_cast<int64_t>(i) : axes.at(i), static_cast<int64_t>(shape.size()));
-    int64_t dim = shape[static_cast<size_t>(axis)], step = steps.empty() ? 1 : steps.at(i);
-    if (step <= 0) throw Refused("a step of " + std::to_string(step) + " is not simulated");
-    int64_t from = begin[i] < 0 ? begin[i] + dim : begin[i], to = end.at(i) < 0 ? end[i] + dim : end[i];
-    if (call.integer("shrink_axis_mask") >> i & 1) to = from + 1, step = 1;
-    if (call.integer("begin_mask") >> i & 1) from = 0;
-    if (call.integer("end_mask") >> i & 1) to = dim;
-    from = std::clamp<int64_t>(from, 0, dim);
-    out.push_back({axis, from, std::clamp<int64_t>(to, from, dim), step});
-  }
-  return out;
-}
-
-Dims shrunk(const Call& call, const std::vector<Slice>& all) {
-  Dims out;
-  for (size_t i = 0; i < all.size(); ++i)
-    if (call.integer("shrink_axis_mask") >> i & 1) out.push_back(all[i].dim);
-  std::sort(out.rbegin(), out.rend());
-  return out;
+// Inputs axes and strides may be absent.
+kernels::StridedSlice strided_slice_of(const Call& call, bool with_axes) {
+  const size_t strides = with_axes ? 4 : 3;
+  return {.begin = call.need(1),
+          .end = call.need(2),
+          .strides = call.has(strides) ? call.need(strides) : Dims{},
+          .begin_mask = call.integer("begin_mask"),
+          .end_mask = call.integer("end_mask"),
+          .ellipsis_mask = call.integer("ellipsis_mask"),
+          .new_axis_mask = call.integer("new_axis_mask"),
+          .shrink_mask = call.integer("shrink_axis_mask"),
+          .axes = with_axes && call.has(3) ? call.need(3) : Dims{}};
 }
 
 void strided(Shaper& s, bool with_axes) {
@@ -50,24 +27,17 @@ void strided(Shaper& s, bool with_axes) {
   bool known = s.values(1) && s.values(2);
   for (size_t i = 3; i < s.count(); ++i) known = known && (!s.has(i) || s.values(i));
   if (!shape || !known) {
-    s.out(s.dtype(0), s.integer("shrink_axis_mask") ? std::nullopt : all_unknown(shape));
+    const bool same_rank = !s.integer("shrink_axis_mask") && !s.integer("new_axis_mask");
+    s.out(s.dtype(0), same_rank ? all_unknown(shape) : std::nullopt);
     return;
   }
-  std::vector<Slice> all = slices(s, *shape, with_axes);
-  Dims out = *shape;
-  for (const Slice& one : all) {
-    int64_t& dim = out[static_cast<size_t>(one.dim)];
-    dim = dim < 0 ? dim : (one.end - one.begin + one.step - 1) / one.step;
-  }
-  for (int64_t axis : shrunk(s, all)) out.erase(axis);
-  s.out(s.dtype(0), out);
+  s.out(s.dtype(0), kernels::sizes_of(kernels::cuts_of(strided_slice_of(s, with_axes), *shape)));
 }
 void strided_slice(Shaper& s) { strided(s, false); }
 void strided_slice_v2(Shaper& s) { strided(s, true); }
 
-at::Tensor sliced(const Args& a, bool with_axes) {
-  const std::vector<Slice> all = slices(a, a[0].sizes().vec(), with_axes);
-  return kernels::sliced(a[0], all, shrunk(a, all));
+at::Tensor cut(const Args& a, bool with_axes) {
+  return kernels::cut(a[0], kernels::cuts_of(strided_slice_of(a, with_axes), a[0].sizes()));
 }
 
 void slice_rule(Shaper& s) {
@@ -174,8 +144,8 @@ void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.
 
 #define STRIDED_MASKS "begin_mask:Int=0 end_mask:Int=0 ellipsis_mask:Int=0 new_axis_mask:Int=0 shrink_axis_mask:Int=0"
 const Family index_rows = {
-    ROW(StridedSlice, "x begin end strides -> y | " STRIDED_MASKS, strided_slice, sliced(a, false)),
-    ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, sliced(a, true)),
+    ROW(StridedSlice, "x begin end strides -> y | " STRIDED_MASKS, strided_slice, cut(a, false)),
+    ROW(StridedSliceV2, "x begin end axes? strides? -> y | " STRIDED_MASKS, strided_slice_v2, cut(a, true)),
     ROW(Slice, "x offsets size -> y", slice_rule, kernels::cut_out(a[0], a.need(1), a.output(0).sizes())),
 
     ROW(Gather,

@@ -37,17 +37,6 @@ void write_parts(const Tensors& out, const Tensors& parts) {
   for (size_t i = 0; i < out.size(); ++i) write(out[i], parts[i]);
 }
 
-void masks_zero(std::initializer_list<int64_t> masks) {
-  for (int64_t mask : masks)
-    SIM_CHECK(mask == 0, "begin, end, ellipsis, new-axis and shrink-axis masks are not simulated");
-}
-
-std::vector<kernels::Slice> slices(const Dims& begin, const Dims& end, const Dims& strides) {
-  std::vector<kernels::Slice> all;
-  for (size_t i = 0; i < begin.size(); ++i) all.push_back({int64_t(i), begin[i], end[i], strides[i]});
-  return all;
-}
-
 }  // namespace
 
 // index, gather
@@ -162,8 +151,10 @@ ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_fi
       write(out, kernels::confusion_transposed(self, perm, sizes, transpose_first)))
 ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))
+#define STRIDED_SLICE \
+  (kernels::StridedSlice{begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask})
 ACLNN(StridedSlice,
       (In, self, Ints, begin, Ints, end, Ints, strides, int64_t, begin_mask, int64_t, end_mask, int64_t, ellipsis_mask,
        int64_t, new_axis_mask, int64_t, shrink_axis_mask, Out, out),
-      masks_zero({begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask}),
-      write(out, kernels::sliced(self, slices(begin, end, strides))))
+      shape(out, kernels::sizes_of(kernels::cuts_of(STRIDED_SLICE, self.sizes()))),
+      write(out, kernels::cut(self, kernels::cuts_of(STRIDED_SLICE, self.sizes()))))
