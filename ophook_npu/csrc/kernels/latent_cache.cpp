@@ -64,22 +64,26 @@ static void put_parts(const at::Tensor& pages, const at::Tensor& to, const at::T
                                    value.reshape({value.size(0), -1, pages.size(3)}));
 }
 
-static void put(const Tokens& in, const at::Tensor& cache, const at::Tensor& scale, const at::Tensor& part,
-                const std::string& mode) {
-  const at::Tensor rows = rows_of(in, cache, mode), kept = rows.ge(0).nonzero().squeeze(1);
-  const at::Tensor to = rows.index_select(0, kept);
-  at::Tensor value = part.reshape({-1, part.size(-1)}).index_select(0, kept);
-  if (scale.defined()) value = value.mul(scale).round().clamp(-128, 127);
+void put_rows(const at::Tensor& cache, const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& values,
+              bool parts) {
+  const at::Tensor kept = rows.ge(0).nonzero().squeeze(1), to = rows.index_select(0, kept);
+  at::Tensor value = values.reshape({-1, values.size(-1)}).index_select(0, kept);
+  if (given(scale)) value = value.mul(scale).round().clamp(-128, 127);
   value = value.to(cache.scalar_type());
-  if (!fractal(mode)) {
+  if (!parts) {
     cache.view({-1, cache.size(3)}).index_copy_(0, to, value);
     return;
   }
-  const int64_t wide_by = scale.defined() ? 32 : 16;  // numbers that lie side by side
+  const int64_t wide_by = given(scale) ? 32 : 16;  // numbers that lie side by side
   put_parts(cache.view({cache.size(0), -1, cache.size(1), wide_by}), to, value);
 }
 
-static at::Tensor normalized(const at::Tensor& x, const at::Tensor& gamma, double eps) {
+static void put(const Tokens& in, const at::Tensor& cache, const at::Tensor& scale, const at::Tensor& part,
+                const std::string& mode) {
+  put_rows(cache, rows_of(in, cache, mode), scale, part, fractal(mode));
+}
+
+at::Tensor normalized(const at::Tensor& x, const at::Tensor& gamma, double eps) {
   return x.mul(x.square().mean(-1, true).add(eps).rsqrt()).mul(wide(gamma));
 }
 

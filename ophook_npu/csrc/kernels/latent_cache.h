@@ -17,6 +17,12 @@ struct Caches {
   const at::Tensor &rope, &normal;
   const at::Tensor &rope_scale, &normal_scale, &rope_offset, &normal_offset;  // undefined: as they are
 };
+// Rows of a cache of pages (pages, rows, 1, width) or, in parts, of one where numbers of a row lie together and then
+// those of the next row; with a scale as whole numbers. A row below 0 is none.
+void put_rows(const at::Tensor& cache, const at::Tensor& rows, const at::Tensor& scale, const at::Tensor& values,
+              bool parts);
+at::Tensor normalized(const at::Tensor& x, const at::Tensor& gamma, double eps);
+
 void cached_like(const Tokens& tokens, const Caches& caches, const std::string& mode);
 // Writes both caches; the parts before they were quantized: with its position (or the key whole), normalized (or the
 // values).

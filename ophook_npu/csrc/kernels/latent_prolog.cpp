@@ -1,0 +1,122 @@
+#include "kernels/latent_prolog.h"
+
+#include "kernels/latent_cache.h"
+#include "kernels/rotary.h"
+
+namespace sim::latent_prolog {
+
+static bool whole(const at::Tensor& x) { return x.scalar_type() == at::kChar; }
+
+void check_modes(int64_t weights, int64_t keys, int64_t queries, int64_t together, int64_t scales) {
+  SIM_CHECK(weights >= 0 && weights <= 2, "weight_quant_mode ", weights, " is not simulated; allowed: 0, 1, 2");
+  SIM_CHECK(keys >= 0 && keys <= 2, "kv_cache_quant_mode ", keys, " is not simulated; allowed: 0, 1, 2");
+  SIM_CHECK(queries == 0 || queries == 1, "query_quant_mode ", queries, "; allowed: 0, 1");
+  refuse_unless_zero(together, "ckvkr_repo_mode");
+  refuse_unless_zero(scales, "quant_scale_repo_mode");
+}
+
+void check(const Inputs& in, const Settings& how, const Outputs& out) {
+  SIM_CHECK(how.mode == "PA_BSND" || how.mode == "PA_NZ", "cache_mode '", how.mode, "'; allowed: PA_BSND, PA_NZ");
+  SIM_CHECK((in.x.dim() == 2 || in.x.dim() == 3) && in.down.dim() == 2 && in.up.dim() == 2 && in.absorbed.dim() == 3 &&
+                in.key_down.dim() == 2 && in.sin.dim() == in.x.dim(),
+            "token_x (tokens, width) or (sequences, tokens, width), three weights of two dimensions and weight_uk of "
+            "three expected");
+  const int64_t width = in.x.size(-1), rank = in.down.size(1), heads = in.absorbed.size(0), depth = in.absorbed.size(1);
+  const int64_t key_rank = in.absorbed.size(2), rope = in.sin.size(-1);
+  const at::IntArrayRef lead = in.x.sizes().slice(0, size_t(in.x.dim() - 1));
+  const auto led = [&](std::initializer_list<int64_t> last) {
+    at::DimVector sizes(lead);
+    sizes.insert(sizes.end(), last.begin(), last.end());
+    return sizes;
+  };
+  shape(in.down, {width, rank});
+  shape(in.up, {rank, heads * (depth + rope)});
+  shape(in.key_down, {width, key_rank + rope});
+  shape(in.gamma, {rank});
+  shape(in.key_gamma, {key_rank});
+  for (const at::Tensor& angle : {in.sin, in.cos}) shape(angle, led({rope}));
+  shape(in.index, lead);
+  of_dtype("cache_index", in.index, {at::kLong});
+  for (const at::Tensor& each : {in.absorbed, in.gamma, in.key_gamma, in.sin, in.cos, out.rope})
+    of_dtype("weight_uk, rmsnorm_gamma, rope_sin, rope_cos and query_rope", each, {at::kBFloat16});
+  for (const at::Tensor& each : {in.x, in.down, in.up, in.key_down, in.key_cache, in.rope_cache, out.query})
+    of_dtype("token_x, the other weights, the caches and query", each, {at::kBFloat16, at::kChar});
+  same_dtype({in.x, in.down, in.key_down});
+  SIM_CHECK(!whole(in.x) || whole(in.up), "token_x of int8 goes with weight_uq_qr of int8");
+  SIM_CHECK(!whole(out.query) || (whole(in.x) && whole(in.key_cache)),
+            "a query of int8 goes with token_x and kv_cache of int8");
+  for (const auto& [name, scale, needed] : {std::tuple("dequant_scale_x", in.x_scale, whole(in.x)),
+                                            std::tuple("dequant_scale_w_dq", in.down_scale, whole(in.x)),
+                                            std::tuple("dequant_scale_w_uq_qr", in.up_scale, whole(in.up)),
+                                            std::tuple("dequant_scale_w_dkv_kr", in.key_down_scale, whole(in.x)),
+                                            std::tuple("quant_scale_ckv", in.key_scale, whole(in.key_cache)),
+                                            std::tuple("quant_scale_ckr", in.rope_scale, whole(in.rope_cache))})
+    SIM_CHECK(given(scale) == needed, name, needed ? " is needed" : " goes with tensors of int8, which are not there");
+  SIM_CHECK(whole(in.up) || !given(in.smooth), "smooth_scales_cq goes with weight_uq_qr of int8");
+  for (const auto& [cache, size] : {std::tuple(in.key_cache, key_rank), std::tuple(in.rope_cache, rope)})
+    SIM_CHECK(cache.dim() == 4 && cache.size(2) == 1 && cache.size(3) == size && cache.is_contiguous(),
+              "a cache (pages, rows, 1, ", size, ") expected, got ", cache.sizes());
+  shape(out.query, led({heads, key_rank}));
+  shape(out.rope, led({heads, rope}));
+}
+
+// A matrix unit reads bfloat16, or whole numbers, whose sums are exact.
+static at::Tensor product(const at::Tensor& x, const at::Tensor& x_scale, const at::Tensor& weight,
+                          const at::Tensor& weight_scale) {
+  if (!whole(weight)) return at::matmul(wide(x.to(at::kBFloat16)), wide(weight));
+  return at::matmul(x.to(at::kDouble), weight.to(at::kDouble))
+      .to(at::kFloat)
+      .mul(x_scale.reshape({-1, 1}))
+      .mul(weight_scale.reshape({1, -1}));
+}
+
+struct Rounded {
+  at::Tensor number, scale;
+};
+// So that the largest of each row is 127.
+static Rounded rounded_rows(const at::Tensor& x) {
+  const at::Tensor scale = x.abs().amax(-1, true).div(127);
+  return {x.div(scale).nan_to_num(0).round().clamp(-128, 127).to(at::kChar), scale};
+}
+
+void run(const Inputs& in, const Settings& how, const Outputs& out) {
+  const int64_t heads = in.absorbed.size(0), depth = in.absorbed.size(1), key_rank = in.absorbed.size(2);
+  const int64_t rope = in.sin.size(-1), width = in.x.size(-1);
+  if (!in.x.numel()) return;
+  const at::Tensor x = in.x.reshape({-1, width});
+  const at::Tensor cos = in.cos.reshape({-1, rope}), sin = in.sin.reshape({-1, rope});
+  const auto turned = [&](const at::Tensor& part) {
+    return attention::interleaved_rotary(part, cos.unsqueeze(1), sin.unsqueeze(1));
+  };
+
+  const at::Tensor low =
+      latent_cache::normalized(product(x, in.x_scale, in.down, in.down_scale), in.gamma, how.eps).mul(how.query_factor);
+  Rounded normal{low, {}};
+  if (whole(in.up)) normal = rounded_rows(given(in.smooth) ? low.mul(in.smooth) : low);
+  const at::Tensor high = product(normal.number, normal.scale, in.up, in.up_scale).reshape({-1, heads, depth + rope});
+  at::Tensor query =
+      at::matmul(wide(high.narrow(2, 0, depth).to(at::kBFloat16)).transpose(0, 1), wide(in.absorbed)).transpose(0, 1);
+  at::Tensor query_rope = turned(high.narrow(2, depth, rope));
+  if (whole(out.query)) {
+    const Rounded rounded = rounded_rows(wide(query.to(at::kBFloat16)));  // of each head
+    query = rounded.number;
+    // The attention takes both parts of a score by one scale: op-plugin's own test computes so.
+    query_rope = wide(query_rope.to(at::kBFloat16)).mul(in.key_scale.flatten().select(0, 0)).div(rounded.scale);
+    write(out.query_scale, rounded.scale.reshape(out.query_scale.sizes()));
+  }
+  write_each({out.query, out.rope, out.normal, out.normal_scale},
+             {query.reshape(out.query.sizes()), query_rope.reshape(out.rope.sizes()),
+              out.normal.defined() ? normal.number.reshape(out.normal.sizes()) : at::Tensor(),
+              out.normal_scale.defined() && normal.scale.defined() ? normal.scale.reshape(out.normal_scale.sizes())
+                                                                   : at::Tensor()});
+
+  const at::Tensor both = product(x, in.x_scale, in.key_down, in.key_down_scale), index = in.index.flatten();
+  const at::Tensor key =
+      latent_cache::normalized(both.narrow(1, 0, key_rank), in.key_gamma, how.key_eps).mul(how.key_factor);
+  const at::Tensor key_rope = turned(both.narrow(1, key_rank, rope).unsqueeze(1)).squeeze(1);
+  const bool parts = how.mode == "PA_NZ";
+  if (in.key_cache.numel()) latent_cache::put_rows(in.key_cache, index, in.key_scale, key, parts);
+  if (in.rope_cache.numel()) latent_cache::put_rows(in.rope_cache, index, in.rope_scale, key_rope, parts);
+}
+
+}  // namespace sim::latent_prolog

@@ -1,0 +1,303 @@
+#include "kernels/nsa.h"
+
+#include <limits>
+
+#include "kernels/attention.h"
+#include "kernels/sparse_attention.h"
+
+namespace sim::nsa {
+
+// ---- compression ---------------------------------------------------------------------------------------------------
+static int64_t windows_of(int64_t length, const Windows& windows) {
+  return length < windows.size ? 0 : divided(length - windows.size, windows.stride) + 1;
+}
+
+static void check_windows(const at::Tensor& x, const at::Tensor& weight, const Windows& windows, int64_t heads,
+                          const char* whole) {
+  same_dtype({x, weight});
+  SIM_CHECK(windows.size > 0 && windows.stride > 0 && windows.size % 16 == 0 && windows.stride % 16 == 0 &&
+                windows.size >= windows.stride,
+            "compressBlockSize ", windows.size, " and compressStride ", windows.stride,
+            "; allowed: multiples of 16, the second not above the first");
+  SIM_CHECK(x.size(-2) == heads && weight.dim() == 2, whole, " expected, got ", x.sizes());
+  shape(weight, {windows.size, heads});
+}
+
+void compressed_like(const at::Tensor& x, const at::Tensor& weight, const Dims& ends, const std::string& layout,
+                     const Windows& windows, int64_t kind, const at::Tensor& out) {
+  SIM_CHECK(layout == "TND", "layout '", layout, "'; allowed: TND");
+  refuse_unless_zero(kind, "actSeqLenType");
+  SIM_CHECK(x.dim() == 3 && weight.dim() == 2, "input (tokens, heads, depth) and weight expected, got ", x.sizes(),
+            " and ", weight.sizes());
+  check_windows(x, weight, windows, weight.size(1), "input (tokens, heads, depth)");
+  SIM_CHECK(!ends.empty() && ends.back() == x.size(0), "actSeqLen that ends at ", x.size(0), " expected");
+  int64_t count = 0, first = 0;
+  for (const int64_t end : ends) count += windows_of(end - first, windows), first = end;
+  shape(out, {count, x.size(1), x.size(2)});
+}
+
+// Each window of a sequence: (windows, heads, depth, size).
+static at::Tensor unfolded(const at::Tensor& x, int64_t first, int64_t count, const Windows& windows) {
+  return x.narrow(0, first, (count - 1) * windows.stride + windows.size).unfold(0, windows.size, windows.stride);
+}
+
+template <typename F>
+static void each_sequence(const Dims& ends, const Windows& windows, F run) {
+  int64_t first = 0, place = 0;
+  for (const int64_t end : ends) {
+    if (const int64_t count = windows_of(end - first, windows)) run(first, place, count), place += count;
+    first = end;
+  }
+}
+
+at::Tensor compressed(const at::Tensor& x, const at::Tensor& weight, const Dims& ends, const Windows& windows) {
+  Tensors parts{at::empty({0, x.size(1), x.size(2)}, at::kFloat)};
+  const at::Tensor factors = wide(weight).t().unsqueeze(1);  // (heads, 1, size)
+  each_sequence(ends, windows, [&](int64_t first, int64_t, int64_t count) {
+    parts.push_back(unfolded(wide(x), first, count, windows).mul(factors).sum(-1));
+  });
+  return at::cat(parts);
+}
+
+Tensors compressed_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const Dims& ends,
+                            const Windows& windows) {
+  const at::Tensor to_x = at::zeros(x.sizes(), at::kFloat), to_weight = at::zeros(weight.sizes(), at::kFloat);
+  const at::Tensor factors = wide(weight).unsqueeze(-1);  // (size, heads, 1)
+  each_sequence(ends, windows, [&](int64_t first, int64_t place, int64_t count) {
+    const at::Tensor own = wide(grad.narrow(0, place, count));
+    to_weight.add_(unfolded(wide(x), first, count, windows).mul(own.unsqueeze(-1)).sum({0, 2}).t());
+    for (int64_t i = 0; i < count; ++i)
+      to_x.narrow(0, first + i * windows.stride, windows.size).add_(factors.mul(own[i]));
+  });
+  return {to_x, to_weight};
+}
+
+void cached_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,
+                 const at::Tensor& pages, const std::string& layout, const Windows& windows, int64_t kind,
+                 const at::Tensor& cache) {
+  SIM_CHECK(pages.defined() || layout == "TND", "layout '", layout, "'; allowed: TND");
+  SIM_CHECK(kind == 1, "actSeqLenType ", kind, "; allowed: 1");
+  SIM_CHECK(cache.dim() == 3 && x.dim() == (pages.defined() ? 4 : 3), "input ", x.sizes(), " and outputCache ",
+            cache.sizes(), " do not go together");
+  check_windows(x, weight, windows, cache.size(1), "input and outputCache of as many heads");
+  same_dtype({x, cache});
+  of_dtype("slotMapping", slots, {at::kInt});
+  shape(slots, {int64_t(lengths.size())});
+  SIM_CHECK(x.size(-1) == cache.size(2) && cache.is_contiguous(), "outputCache (…, ", x.size(-1), ") expected, got ",
+            cache.sizes());
+  if (pages.defined())
+    SIM_CHECK(pages.dim() == 2 && pages.size(0) == int64_t(lengths.size()), "blockTable of ", lengths.size(),
+              " sequences expected, got ", pages.sizes());
+}
+
+void compress_into(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,
+                   const at::Tensor& pages, const Windows& windows, const at::Tensor& cache) {
+  int64_t start = 0;
+  for (size_t item = 0; item < lengths.size(); ++item) {
+    const int64_t length = lengths[item], first = length - windows.size;
+    if (first >= 0 && first % windows.stride == 0) {
+      const at::Tensor token = at::arange(first, length, at::kLong);
+      at::Tensor own;
+      if (pages.defined()) {
+        const int64_t size = x.size(1);
+        const at::Tensor page = pages[int64_t(item)].to(at::kLong).index_select(0, token.div(size, "floor"));
+        own = x.index({page, token.remainder(size)});
+      } else {
+        own = x.index_select(0, token.add(start));
+      }
+      cache[slots[int64_t(item)].item<int64_t>()].copy_(wide(own).mul(wide(weight).unsqueeze(-1)).sum(0));
+    }
+    start += length;
+  }
+}
+
+// ---- attention to what was compressed
+// --------------------------------------------------------------------------------
+static void check_choice(const Choice& choice) {
+  const auto& [windows, block, count] = choice;
+  SIM_CHECK(windows.size > 0 && windows.stride > 0 && block >= windows.size && windows.size >= windows.stride &&
+                windows.size % 16 == 0 && windows.stride % 16 == 0 && block % windows.stride == 0 && count > 0,
+            "compressBlockSize ", windows.size, ", compressStride ", windows.stride, ", selectBlockSize ", block,
+            " and selectBlockCount ", count, " do not go together");
+}
+
+void compressed_attention_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                               const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
+                               const Dims& block_ends, int64_t heads, const std::string& layout, int64_t sparse_mode,
+                               const Choice& choice, const at::Tensor& out, const at::Tensor& chosen) {
+  attention::check(query, key, value, layout, heads, {.sparse_mode = sparse_mode}, out, true);
+  SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");
+  check_choice(choice);
+  SIM_CHECK(!ends.empty() && ends.size() == key_ends.size() && ends.size() == block_ends.size(), "lengths of ",
+            ends.size(), " sequences of queries, ", key_ends.size(), " of compressed keys and ", block_ends.size(),
+            " of blocks");
+  SIM_CHECK(query.size(1) == heads && remainder_of(heads, key.size(1)) == 0, "query ", query.sizes(), " and key ",
+            key.sizes(), " for ", heads, " heads");
+  for (const at::Tensor& each : {mask, always})
+    if (given(each)) SIM_CHECK(each.dim() == 2, "a mask of two dimensions expected, got ", each.sizes());
+  shape(chosen, {query.size(0), key.size(1), choice.count});
+}
+
+// The weight of each block of keys, of (heads, queries, compressed keys). The page counts blocks from 1, as what CANN's
+// users compare with does: block j has what the windows weigh that lie in it, each as often as it covers a stride.
+static at::Tensor weights_of_blocks(const at::Tensor& probability, int64_t blocks, const Choice& choice) {
+  const int64_t strides = choice.block / choice.windows.stride, overlap = choice.windows.size / choice.windows.stride;
+  const int64_t keys = probability.size(-1);
+  const at::Tensor all = at::zeros({probability.size(0), probability.size(1), blocks}, at::kFloat);
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t m = 0; m < strides; ++m)
+      for (int64_t n = 0; n < overlap; ++n)
+        if (const int64_t at = strides * (block + 1) - m - n; at >= 0 && at < keys)
+          all.select(2, block).add_(probability.select(2, at));
+  return all;
+}
+
+static at::Tensor heaviest(const at::Tensor& weights, int64_t count) {
+  return std::get<1>(at::sort(weights, /*stable=*/true, -1, /*descending=*/true)).narrow(-1, 0, count);
+}
+
+void compressed_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
+                          const Dims& block_ends, double scale, const Choice& choice, const at::Tensor& top,
+                          const at::Tensor& sum, const at::Tensor& out, const at::Tensor& chosen) {
+  const int64_t heads = query.size(1), key_heads = key.size(1), each = divided(heads, key_heads);
+  attention::forward_by_sequence(query, key, value, {}, mask, ends, key_ends, heads, {.scale = scale}, top, sum, out);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const auto length = [&](const Dims& of) { return of[i] - (i ? of[i - 1] : 0); };
+    const int64_t queries = length(ends), keys = length(key_ends), blocks = length(block_ends);
+    if (!queries) continue;
+    SIM_CHECK(blocks >= choice.count, "selectBlockCount ", choice.count, " of ", blocks, " blocks");
+    const auto part = [&](const at::Tensor& x, const Dims& of, int64_t count) {
+      return wide(x.narrow(0, of[i] - count, count)).transpose(0, 1);
+    };
+    at::Tensor score =
+        at::matmul(part(query, ends, queries), part(key, key_ends, keys).repeat_interleave(each, 0).transpose(1, 2))
+            .mul(scale);
+    if (given(mask)) {
+      const double none = -std::numeric_limits<double>::infinity();
+      score = score.masked_fill(mask.narrow(0, 0, queries).narrow(1, 0, keys).to(at::kBool), none);
+    }
+    const at::Tensor probability = score.softmax(-1).nan_to_num(0);
+    at::Tensor weights =
+        weights_of_blocks(probability, blocks, choice).reshape({key_heads, each, queries, blocks}).sum(1);
+    if (given(always))
+      weights = weights.masked_fill(always.narrow(0, 0, queries).narrow(1, 0, blocks).to(at::kBool),
+                                    std::numeric_limits<double>::infinity());
+    chosen.narrow(0, ends[i] - queries, queries).copy_(heaviest(weights, choice.count).transpose(0, 1));
+  }
+}
+
+void one_token_like(const at::Tensor& query, const at::Tensor& pages, const Dims& query_lengths, const Dims& lengths,
+                    int64_t heads, int64_t key_heads, const std::string& layout) {
+  SIM_CHECK(layout == "TND" || layout == "BSND" || layout == "BSH", "layout '", layout, "'; allowed: TND, BSND");
+  const bool tokens = layout == "TND";
+  SIM_CHECK(query.dim() == (tokens || layout == "BSH" ? 3 : 4), "query as ", layout, " expected, got ", query.sizes());
+  SIM_CHECK(heads > 0 && key_heads > 0 && heads % key_heads == 0, heads, " heads of queries, ", key_heads, " of keys");
+  if (layout != "BSH") SIM_CHECK(query.size(-2) == heads, "query of ", heads, " heads expected, got ", query.sizes());
+  SIM_CHECK(
+      pages.defined() && pages.dim() == 2 && pages.size(0) == int64_t(lengths.size()) && pages.size(0) == query.size(0),
+      "a block table, a length of keys and a token for each of ", query.size(0), " sequences expected");
+  SIM_CHECK(tokens || query.size(1) == 1, "queries of ", query.size(1), " tokens are not simulated; allowed: 1");
+  for (size_t i = 0; i < query_lengths.size(); ++i) {
+    const int64_t own = query_lengths[i] - (tokens && i && query_lengths[i] > 1 ? query_lengths[i - 1] : 0);
+    SIM_CHECK(own == 1, "queries of ", own, " tokens are not simulated; allowed: 1");
+  }
+}
+
+static int64_t blocks_of(int64_t keys, const Choice& choice) {
+  const int64_t reach = (keys - 1) * choice.windows.stride + choice.windows.size;
+  return divided(reach + choice.block - 1, choice.block);
+}
+
+void check_choice_of_one(const at::Tensor& key, const Dims& lengths, const at::Tensor& mask, const at::Tensor& always,
+                         const Choice& choice, const at::Tensor& chosen) {
+  refuse_if_given({mask, always}, "a mask for one token");
+  check_choice(choice);
+  SIM_CHECK(key.dim() == 3, "key (pages, rows, heads * depth) expected, got ", key.sizes());
+  for (const int64_t length : lengths)
+    SIM_CHECK(length > 0 && choice.count >= 3 && choice.count <= blocks_of(length, choice), "selectBlockCount ",
+              choice.count, " of ", blocks_of(length, choice), " blocks; allowed: 3 up to all");
+  SIM_CHECK(chosen.size(-1) == choice.count, "topK (…, ", choice.count, ") expected, got ", chosen.sizes());
+}
+
+// (keys, heads, depth)
+static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, int64_t heads, int64_t count) {
+  const at::Tensor token = at::arange(count, at::kLong);
+  const at::Tensor page = pages.to(at::kLong).index_select(0, token.div(cache.size(1), "floor"));
+  return wide(cache.index({page, token.remainder(cache.size(1))})).reshape({count, heads, -1});
+}
+
+void compressed_attention_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                 const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale,
+                                 const Choice& choice, const at::Tensor& out, const at::Tensor& chosen) {
+  const int64_t count = int64_t(lengths.size());
+  const at::Tensor queries = wide(query).reshape({count, key_heads, -1, key.size(2) / key_heads});
+  const at::Tensor outs = at::empty({count, key_heads, queries.size(2), value.size(2) / key_heads}, at::kFloat);
+  const at::Tensor all_chosen = at::empty({count, key_heads, choice.count}, at::kInt);
+  for (int64_t item = 0; item < count; ++item) {
+    const int64_t keys = lengths[size_t(item)], blocks = blocks_of(keys, choice);
+    const at::Tensor k = from_pages(key, pages[item], key_heads, keys).permute({1, 2, 0});
+    const at::Tensor v = from_pages(value, pages[item], key_heads, keys).transpose(0, 1);
+    const at::Tensor probability = at::matmul(queries[item], k).mul(scale).softmax(-1);  // (key heads, each, keys)
+    outs[item].copy_(at::matmul(probability, v));
+    const at::Tensor weights = weights_of_blocks(probability, blocks, choice).sum(1);
+    // The first block and the last two are always there, in this order before the others: what op-plugin's own test
+    // compares with, as no page says it.
+    const at::Tensor middle = heaviest(weights.narrow(1, 1, blocks - 3), choice.count - 3).add(1);
+    const at::Tensor fixed = at::tensor({int64_t(0), blocks - 2, blocks - 1}, at::kLong).expand({key_heads, 3});
+    all_chosen[item].copy_(at::cat({fixed, middle}, 1));
+  }
+  write(out, outs.reshape(out.sizes()));
+  write(chosen, all_chosen.reshape(chosen.sizes()));
+}
+
+// ---- attention to blocks that were chosen
+// ----------------------------------------------------------------------------
+void backward_like(const Forward& forward, const at::Tensor& query, const at::Tensor& value) {
+  for (const at::Tensor& each : {forward.out, forward.grad}) shape(each, {query.size(0), query.size(1), value.size(2)});
+  for (const at::Tensor& each : {forward.top, forward.sum}) shape(each, {query.size(0), query.size(1), 8});
+}
+
+void attend_backward(const Forward& forward, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                     const at::Tensor& chosen, const Dims& ends, const Dims& key_ends, double scale, int64_t block_size,
+                     const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
+  const int64_t heads = key.size(1);
+  const at::Tensor head = at::arange(heads, at::kLong).unsqueeze(1), within = at::arange(block_size, at::kLong);
+  const at::Tensor to_key = at::zeros(key.sizes(), at::kFloat), to_value = at::zeros(value.sizes(), at::kFloat);
+  const auto of_heads = [&](const at::Tensor& x, int64_t token) { return wide(x[token]).unflatten(0, {heads, -1}); };
+  for (int64_t token = 0; token < query.size(0); ++token) {
+    const size_t sequence = std::upper_bound(ends.begin(), ends.end(), token) - ends.begin();
+    SIM_CHECK(sequence < ends.size(), "token ", token, " behind the last sequence");
+    const int64_t first = sequence ? key_ends[sequence - 1] : 0;
+    const at::Tensor rows = chosen[token].to(at::kLong).mul(block_size).add(first).unsqueeze(-1).add(within).flatten(1);
+    const at::Tensor k = wide(key.index({rows, head})), v = wide(value.index({rows, head}));
+    const at::Tensor q = of_heads(query, token), grad = of_heads(forward.grad, token);
+    const auto statistic = [&](const at::Tensor& x) { return of_heads(x, token).narrow(-1, 0, 1); };
+    const at::Tensor probability =
+        at::matmul(q, k.transpose(1, 2)).mul(scale).sub(statistic(forward.top)).exp().div(statistic(forward.sum));
+    const at::Tensor common = grad.mul(of_heads(forward.out, token)).sum(-1, true);
+    const at::Tensor to_score =
+        at::matmul(grad, v.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (heads, each, keys)
+    grad_query[token].copy_(at::matmul(to_score, k).flatten(0, 1));
+    to_key.index_put_({rows, head}, at::matmul(to_score.transpose(1, 2), q), /*accumulate=*/true);
+    to_value.index_put_({rows, head}, at::matmul(probability.transpose(1, 2), grad), /*accumulate=*/true);
+  }
+  write_each({grad_key, grad_value}, {to_key, to_value});
+}
+
+void attend_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,
+                   const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale, int64_t block_size,
+                   const at::Tensor& out) {
+  const int64_t count = int64_t(lengths.size());
+  const auto cache = [&](const at::Tensor& x) { return x.reshape({x.size(0), x.size(1), key_heads, -1}); };
+  const at::Tensor keys = cache(key), values = cache(value);
+  const at::Tensor own = query.reshape({count, 1, -1, keys.size(3)});
+  const at::Tensor blocks = chosen.reshape({count, 1, key_heads, -1}), nothing;
+  const at::Tensor length = at::tensor(lengths, at::kLong);
+  const std::string of_queries = "BSND", of_keys = "PA_BSND";
+  const sparse_attention::Layout layout{of_queries, of_keys, nothing, length, pages, sparse_attention::kAll};
+  write(out, sparse_attention::attend(layout, {own, keys, values, blocks, nothing, nothing}, scale, block_size)
+                 .out.reshape(out.sizes()));
+}
+
+}  // namespace sim::nsa
