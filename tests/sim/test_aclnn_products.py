@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 import torch_npu
-from interfaces import Refused, aclnn
+from ascend950 import on_ascend950
+from interfaces import Pairs, Refused, aclnn
 from values import close, real, whole
 
 E8M0 = torch.float8_e8m0fnu
@@ -292,6 +291,47 @@ def test_quant_batch_matmul_inplace_add(dtype: torch.dtype) -> None:
             aclnn("aclnnQuantBatchMatmulInplaceAdd", *arguments)
 
 
+ENDS_ALONG_K = [70, 70, 160]
+
+
+def added_by_groups(x, weight, row_scale, scale, y):
+    """The scales of a group begin at its first row by 64, and one further on for each group before it."""
+    want = y.double()
+    for group, (first, last) in enumerate(zip([0, *ENDS_ALONG_K], ENDS_ALONG_K, strict=False)):
+        begin, count = first // 64 + group, last - first
+        if count:
+            left, right = (
+                matrix[first:last].double() * in_full(scales[begin : begin + -(-count // 64)], count)
+                for matrix, scales in ((x, row_scale), (weight, scale))
+            )
+            want[group] += left.t() @ right
+    return want
+
+
+def along_k(m: int, n: int, k: int = 160):
+    x, weight = real(k, m).to(torch.float8_e4m3fn), real(k, n, seed=1).to(torch.float8_e4m3fn)
+    return x, weight, powers(k // 64 + 3, m, 2, seed=2), powers(k // 64 + 3, n, 2, seed=3), real(3, m, n, seed=4)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_quant_grouped_matmul_inplace_add(kind: int) -> None:
+    x, weight, row_scale, scale, y = along_k(6, 8)
+    want = added_by_groups(x, weight, row_scale, scale, y)
+    groups = torch.tensor([70, 0, 90] if kind else ENDS_ALONG_K)
+    for left, left_scale in ((x, row_scale), (x.t(), row_scale.transpose(0, 1))):
+        out = y.clone()
+        aclnn("aclnnQuantGroupedMatmulInplaceAdd", left, weight, left_scale, scale, groups, out, kind, 0)
+        close(out, want)
+    for arguments, message in [
+        ((x, weight, row_scale, scale, groups, out, 2, 0), "groupListType 2"),
+        ((x, weight, row_scale, scale, groups, out, kind, 32), "groupSize"),
+        ((x, weight, None, scale, groups, out, kind, 0), "x1Scale or groupList is null"),
+        ((x, weight, row_scale, scale, groups[:2], out, kind, 0), "shape"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnQuantGroupedMatmulInplaceAdd", *arguments)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_transpose_quant_batch_matmul_of_groups(turned: bool) -> None:
     m, batch, k, n = 3, 2, 128, 8
@@ -332,6 +372,67 @@ def test_transpose_quant_batch_matmul_by_rows_and_what_it_refuses() -> None:
             aclnn("aclnnTransposeQuantBatchMatMul", *arguments)
 
 
+@pytest.mark.parametrize("biased", [False, True])
+def test_grouped_matmul_finalize_routing_of_groups(biased: bool) -> None:
+    x = real(ROWS, 64).to(torch.float8_e4m3fn)
+    weight = real(3, 64, COLUMNS, seed=1).to(torch.float8_e4m3fn)
+    row_scale, scale = powers(ROWS, 1, 2, seed=2), powers(3, 1, COLUMNS, 2, seed=3)
+    bias = real(3, COLUMNS, seed=4, dtype=torch.bfloat16) if biased else None
+    logit, row_index = real(ROWS, seed=5), torch.tensor([3, 1, 3, 0, 2, 1])
+    shared, groups = real(2, COLUMNS, seed=6, dtype=torch.bfloat16), torch.tensor([2, 0, 3])
+    rows = x.double() * in_full(row_scale.transpose(0, 1), 64).t()
+    products = of_experts(rows, weight.double() * in_full(scale, 64))
+    if biased:
+        products = products + bias[[0, 0, 2, 2, 2]].double()
+    out = torch.empty(BATCH, COLUMNS)
+    given = (x, weight, scale, bias, None, None, None, row_scale, groups, shared, logit, row_index, 0, 1.0, 2)
+    aclnn("aclnnGroupedMatmulFinalizeRoutingV3", *given, False, False, 1, None, out)
+    close(out, combined(products, logit, row_index, shared, 1.0, 2), 1e-3)
+    without = (*given[:7], None, *given[8:])
+    with pytest.raises(Refused, match="FLOAT8 needs pertokenScale"):
+        aclnn("aclnnGroupedMatmulFinalizeRoutingV3", *without, False, False, 1, None, out)
+
+
+# ---- numbers of 4 bits with two scales -------------------------------------------------------------------------------
+FLOAT4 = 40
+MAGNITUDES = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.float64)
+
+
+def float4(rows: int, k: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Bytes of two numbers each, and these."""
+    codes = whole(rows, k, seed=seed, low=0, high=16, dtype=torch.uint8)
+    numbers = MAGNITUDES[(codes & 7).long()] * (1 - 2 * (codes >> 3).double())
+    return codes[:, ::2] | codes[:, 1::2] << 4, numbers
+
+
+@pytest.mark.parametrize("k", [1024, 640])
+@pytest.mark.parametrize("biased", [False, True])
+def test_dual_level_quant_matmul(k: int, biased: bool) -> None:
+    m, n, upper = 4, 8, -(-k // 512)
+    (x, left), (weight, right) = float4(m, k, 0), float4(n, k, 1)
+    row_scale0, scale0 = real(m, upper, seed=2), real(upper, n, seed=3)
+    row_scale1, scale1 = powers(m, k // 64, 2, seed=4), powers(n, k // 64, 2, seed=5)
+    left = left * in_full(row_scale1.transpose(0, 1), k).t()
+    right = right * in_full(scale1.transpose(0, 1), k).t()
+    bias = real(n, seed=6) if biased else None
+    want = torch.zeros(m, n, dtype=torch.float64) + (bias.double() if biased else 0)
+    for group in range(upper):
+        part = slice(group * 512, (group + 1) * 512)
+        want += left[:, part] @ right[:, part].t() * row_scale0[:, group, None].double() * scale0[group].double()
+    out = torch.empty(m, n, dtype=torch.bfloat16)
+    scales = (row_scale0, scale0, row_scale1, scale1)
+    for form in (Pairs(weight, FLOAT4), weight.view(torch.int8)):
+        given = (Pairs(x, FLOAT4), form, *scales, bias)
+        aclnn("aclnnDualLevelQuantMatmulWeightNz", *given, False, True, 512, 32, out)
+        torch.testing.assert_close(out.double(), want, rtol=1e-2, atol=1e-2)
+    for rest, message in [
+        ((True, True, 512, 32), "transposeX1 1 and transposeX2 1"),
+        ((False, True, 256, 32), "groups of 256 and 32"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnDualLevelQuantMatmulWeightNz", *given, *rest, out)
+
+
 # ---- a weight of 4 or 8 bits -----------------------------------------------------------------------------------------
 def test_weight_quant_batch_matmul_nz() -> None:
     x, weight = real(4, 64, dtype=torch.float16), whole(64, 32, seed=1)
@@ -345,14 +446,8 @@ def test_weight_quant_batch_matmul_nz() -> None:
 
 
 # ---- as torch_npu calls them on an Ascend950 -------------------------------------------------------------------------
-def test_as_torch_npu_calls_them_on_another_product(run_sim) -> None:
-    folder = str(Path(__file__).parent)
-    code = f"import sys; sys.path.insert(0, {folder!r}); import test_aclnn_products as t; t.on_950()"
-    done = run_sim(code, "--soc", "Ascend950PR_9589")
-    assert done.stdout.split() == ["done"], (done.stdout, done.stderr)
-
-
-def on_950() -> None:
+@on_ascend950
+def test_as_torch_npu_calls_them_there() -> None:
     k, m, n = 80, 6, 8
     x, weight = real(k, m).to(torch.float8_e4m3fn), real(k, n, seed=1).to(torch.float8_e4m3fn)
     row_scale, scale, y = powers(2, m, 2, seed=2), powers(2, n, 2, seed=3), real(m, n, seed=4)
@@ -375,4 +470,25 @@ def on_950() -> None:
         group_sizes=[0, 0, 32], perm_x1=[1, 0, 2], perm_x2=[0, 1, 2], perm_y=[1, 0, 2],
     )  # fmt: skip
     close(got.cpu(), want, 2e-2)
-    print("done")
+
+    x, weight, row_scale, scale, y = along_k(6, 8)
+    on_npu = y.npu()
+    torch_npu.npu_add_quant_gmm_(
+        on_npu, x.npu(), weight.npu(), scale.view(torch.int8).npu(), torch.tensor(ENDS_ALONG_K).npu(),
+        x1_scale=row_scale.view(torch.int8).npu(), **codes,
+    )  # fmt: skip
+    close(on_npu.cpu(), added_by_groups(x, weight, row_scale, scale, y))
+
+    (x, left), (weight, right) = float4(16, 1024, 0), float4(32, 1024, 1)
+    row_scale0, scale0 = torch.ones(16, 2), torch.ones(2, 32)
+    row_scale1, scale1 = powers(16, 16, 2, seed=4), powers(32, 16, 2, seed=5)
+    want = (
+        left * in_full(row_scale1.transpose(0, 1), 1024).t() @ (right * in_full(scale1.transpose(0, 1), 1024).t()).t()
+    )
+    torch.npu.config.allow_internal_format = True
+    blocks = torch_npu.npu_format_cast(weight.view(torch.int8).npu(), 29)
+    got = torch_npu.npu_dual_level_quant_matmul(
+        x.npu(), blocks, row_scale0.npu(), scale0.npu(), row_scale1.view(torch.uint8).npu(),
+        scale1.view(torch.uint8).npu(), output_dtype=torch.bfloat16,
+    )  # fmt: skip
+    torch.testing.assert_close(got.cpu().double(), want, rtol=1e-2, atol=1e-2)

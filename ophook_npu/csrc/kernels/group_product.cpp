@@ -338,10 +338,6 @@ void scaled_experts_like(const Devices& devices, int64_t ranks, const Scaled& wi
   shape(out, {sum_of(received), with.weight.size(2)});
 }
 
-static at::Tensor rows_times_factors(const at::Tensor& x, const at::Tensor& pairs) {
-  return scaled::times_factors(x.t(), pairs.transpose(0, 1)).t();
-}
-
 // HCCL sends bytes: it has no FLOAT8.
 static at::Tensor bytes_of(const at::Tensor& rows) { return rows.contiguous().view(at::kByte).flatten(1); }
 
@@ -352,15 +348,15 @@ Tensors of_scaled_experts(Devices& devices, const Scaled& with, const Dims& sent
     return reordered(came, received, devices.ranks()).view(rows.scalar_type());
   };
   const at::Tensor rows = moved(with.x), pairs = moved(with.x_scale).unflatten(1, {-1, 2});
-  return {each_expert(rows_times_factors(rows, pairs), scaled::times_factors(with.weight, with.weight_scale), received,
-                      false),
+  return {each_expert(scaled::rows_times_factors(rows, pairs), scaled::times_factors(with.weight, with.weight_scale),
+                      received, false),
           rows};
 }
 
 at::Tensor back_from_scaled_experts(Devices& devices, const Scaled& with, const Dims& sent, const Dims& received,
                                     at::ScalarType result) {
   const int64_t experts = with.weight.size(0);
-  const at::Tensor rows = each_expert(rows_times_factors(with.x, with.x_scale),
+  const at::Tensor rows = each_expert(scaled::rows_times_factors(with.x, with.x_scale),
                                       scaled::times_factors(with.weight, with.weight_scale), sent, false)
                               .to(result);
   return devices.exchange(reordered(rows, turned_over(sent, devices.ranks()), experts), by_device(sent, experts),
@@ -378,7 +374,8 @@ void scaled_shared_like(const Scaled& with, const at::Tensor& out) {
 }
 
 at::Tensor scaled_shared(const Scaled& with) {
-  return at::matmul(rows_times_factors(with.x, with.x_scale), scaled::times_factors(with.weight, with.weight_scale));
+  return at::matmul(scaled::rows_times_factors(with.x, with.x_scale),
+                    scaled::times_factors(with.weight, with.weight_scale));
 }
 
 void shared_like(const at::Tensor& x, const at::Tensor& weight, bool turned, const at::Tensor& out) {

@@ -1,5 +1,7 @@
 #include "kernels/grouped.h"
 
+#include "kernels/scaled_product.h"
+
 namespace sim::grouped {
 
 using namespace sim::quant;
@@ -453,8 +455,10 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
   SIM_CHECK(dtype == 0, "dtype ", dtype, "; allowed: 0 (FLOAT)");
   SIM_CHECK(!turned, "transposeX1 and transposeX2 are not simulated; allowed: false");
   SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  of_dtype("x1", x, {at::kChar}), of_dtype("x2", weight, {at::kChar, at::kInt}), of_dtype("out", out, {at::kFloat});
-  const bool packed = weight.scalar_type() == at::kInt;
+  const bool by_groups = x.scalar_type() != at::kChar, packed = weight.scalar_type() == at::kInt;
+  if (by_groups) of_dtype("x1", x, {at::kFloat8_e5m2, at::kFloat8_e4m3fn}), scaled::in_8_bits("x2", weight);
+  else of_dtype("x2", weight, {at::kChar, at::kInt});
+  of_dtype("out", out, {at::kFloat});
   SIM_CHECK(x.dim() == 2 && weight.dim() == 3 && weight.size(1) == x.size(1) && out.dim() == 2,
             "x1 (m, k), x2 (experts, k, n) and out (batch, n) expected, got ", x.sizes(), ", ", weight.sizes(), " and ",
             out.sizes());
@@ -462,12 +466,23 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
   shape(out, {out.size(0), columns});
   SIM_CHECK(with.scale.defined() && list.defined() && how.row_index.defined(),
             "scale, groupList and rowIndex are null");
-  SIM_CHECK(with.scale.numel() == experts * columns || (packed && with.scale.dim() == 3), "a scale for each of ",
-            experts, " x ", columns, " columns expected, got ", with.scale.sizes());
+  const int64_t blocks = divided(x.size(1) + 63, 64);
+  if (by_groups) shape(with.scale, {experts, blocks, columns, 2});
+  else
+    SIM_CHECK(with.scale.numel() == experts * columns || (packed && with.scale.dim() == 3), "a scale for each of ",
+              experts, " x ", columns, " columns expected, got ", with.scale.sizes());
   shape(list, {experts}), shape(how.row_index, {rows});
-  if (with.row_scale.defined()) shape(with.row_scale, {rows});
+  if (with.row_scale.defined()) {
+    if (by_groups) shape(with.row_scale, {rows, blocks, 2});
+    else shape(with.row_scale, {rows});
+  }
   if (how.logit.defined()) shape(how.logit, {rows});
-  if (packed) {
+  if (by_groups) {
+    SIM_CHECK(with.row_scale.defined(), "FLOAT8 needs pertokenScale");
+    for (const at::Tensor& scale : {with.scale, with.row_scale}) of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
+    refuse_if_given({with.offset}, "offset of a product of FLOAT8");
+    if (with.bias.defined()) shape(with.bias, {experts, columns});
+  } else if (packed) {
     SIM_CHECK(with.row_scale.defined() && with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
     shape(with.bias, {experts, columns});
     if (with.offset.defined()) like(with.offset, with.scale);
@@ -479,6 +494,13 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
   SIM_CHECK(how.shared.dim() == 2 && how.shared.size(1) == columns && how.shared_offset >= 0 &&
                 how.shared_offset + how.shared.size(0) <= out.size(0),
             "sharedInput ", how.shared.sizes(), " from row ", how.shared_offset, " on, for out ", out.sizes());
+}
+
+// Of FLOAT8 with a scale for each 32 numbers along k. No page has it: torch_npu and op-plugin's test pass it so on an
+// Ascend950, and the bias is added to the product.
+static at::Tensor scaled_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  return plus(at::matmul(scaled::rows_times_factors(x, with.row_scale), scaled::times_factors(weight, with.scale)),
+              with.bias);
 }
 
 // offset: what a weight's zero point adds for each 1 of a group of x along k, already scaled.
@@ -501,7 +523,8 @@ at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, cons
     };
     const auto own = [expert = expert](const at::Tensor& all) { return all.defined() ? all[expert] : all; };
     const Extras here{own(with.bias), own(with.scale), {}, {}, {}, part(with.row_scale)};
-    auto value = product(part(x), own(weight), here);
+    auto value =
+        x.scalar_type() == at::kChar ? product(part(x), own(weight), here) : scaled_product(part(x), own(weight), here);
     value = with_zero_points(value, part(x), here.row_scale, own(with.offset));
     if (how.logit.defined()) value = value.mul(part(how.logit).unsqueeze(1));
     total.index_add_(0, part(places), value);

@@ -204,15 +204,16 @@ void grouped_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, co
   block_like(how, dtype, out), out_like(out, x.sizes()), scale_like(scale, x, 0, how.block, ends.numel());
 }
 
+// The pages tell the size alone. It is what a group needs that finds its place without the lengths of those before.
+int64_t first_scale(int64_t group, int64_t start, int64_t block) { return start / (2 * block) + group; }
+
 void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, const How& how, const at::Tensor& out,
                    const at::Tensor& scale) {
   bytes_of(scale).zero_();
   for (const auto& [group, start, count] : quant::groups_of(ends, kind, x.size(0))) {
     if (!count) continue;
-    // The pages tell the size alone. It is what a group needs that finds its place without the lengths of those before.
-    const int64_t first = start / (2 * how.block) + group;
     quant(x.narrow(0, start, count), 0, how, out.narrow(0, start, count),
-          scale.narrow(0, first, blocks(count, 2 * how.block)));
+          scale.narrow(0, first_scale(group, start, how.block), blocks(count, 2 * how.block)));
   }
 }
 

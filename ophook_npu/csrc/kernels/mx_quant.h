@@ -49,6 +49,8 @@ void quant(const at::Tensor& x, int64_t axis, const How& how, const at::Tensor& 
 // Rows in groups: a block has rows of one group. `ends`: of each.
 void grouped_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how, const at::Tensor& out,
                   const at::Tensor& scale);
+// Where the scales of a group begin, that begins at this row.
+int64_t first_scale(int64_t group, int64_t start, int64_t block = 32);
 void grouped_quant(const at::Tensor& x, const at::Tensor& ends, int64_t kind, const How& how, const at::Tensor& out,
                    const at::Tensor& scale);
 

@@ -1,5 +1,7 @@
 #include "kernels/scaled_product.h"
 
+#include "kernels/mx_quant.h"
+
 namespace sim::scaled {
 
 constexpr int64_t kGroup = 32;
@@ -13,6 +15,10 @@ static at::Tensor factors(const at::Tensor& pairs, int64_t k) {
 
 at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs) {
   return numbers.to(at::kFloat).mul(factors(pairs, numbers.size(-2)));
+}
+
+at::Tensor rows_times_factors(const at::Tensor& rows, const at::Tensor& pairs) {
+  return times_factors(rows.t(), pairs.transpose(0, 1)).t();
 }
 
 void groups_like(int64_t group_size) {
@@ -95,6 +101,81 @@ at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
                  bool turned, const at::Tensor& y) {
   const at::Tensor left = turned ? times_factors(x, row_scale) : times_factors(x.t(), row_scale.transpose(0, 1));
   return at::addmm(y, left.t(), times_factors(weight, scale));
+}
+
+static bool transposed_view(const at::Tensor& x) { return x.stride(0) == 1 && x.stride(1) != 1; }
+
+void groups_added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, const at::Tensor& list, int64_t kind, int64_t group_size,
+                       const at::Tensor& y) {
+  in_8_bits("x1", x), in_8_bits("x2", weight), of_dtype("y", y, {at::kFloat});
+  refuse_unless_zero(group_size, "groupSize");
+  SIM_CHECK(kind == quant::kEnds || kind == quant::kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  SIM_CHECK(row_scale.defined() && list.defined(), "x1Scale or groupList is null");
+  of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu}), of_dtype("x2Scale", scale, {at::kFloat8_e8m0fnu});
+  of_dtype("groupList", list, {at::kLong});
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && row_scale.dim() == 3 && list.dim() == 1 && list.size(0) <= 1024,
+            "x1 (k, m), x2 (k, n), x1Scale with 3 dimensions and groupList of up to 1024 expected, got ", x.sizes(),
+            ", ", weight.sizes(), ", ", row_scale.sizes(), " and ", list.sizes());
+  const bool view = transposed_view(x);
+  const int64_t k = weight.size(0), m = x.size(view ? 0 : 1), groups = list.size(0), blocks = k / 64 + groups;
+  SIM_CHECK(x.size(view ? 1 : 0) == k, "k of x1 ", x.sizes(), " and x2 ", weight.sizes(), " differ");
+  shape(view ? row_scale.transpose(0, 1) : row_scale, {blocks, m, 2});
+  shape(scale, {blocks, weight.size(1), 2});
+  shape(y, {groups, m, weight.size(1)});
+}
+
+void add_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
+                const at::Tensor& list, int64_t kind, const at::Tensor& y) {
+  const bool view = transposed_view(x);
+  const at::Tensor left = view ? x.t() : x, left_scale = view ? row_scale.transpose(0, 1) : row_scale;
+  for (const auto& [group, start, count] : quant::groups_of(list, kind, weight.size(0))) {
+    if (!count) continue;
+    const int64_t first = mx::first_scale(group, start), blocks = divided(count + 63, 64);
+    const auto part = [&, start = start, count = count](const at::Tensor& matrix, const at::Tensor& scales) {
+      return times_factors(matrix.narrow(0, start, count), scales.narrow(0, first, blocks));
+    };
+    y[group].addmm_(part(left, left_scale).t(), part(weight, scale));
+  }
+}
+
+// ---- two levels ----------------------------------------------------------------------------------------------------
+constexpr int64_t kUpperGroup = 512;
+constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
+
+void two_level_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
+                    const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
+                    const at::Tensor& bias, bool turned, bool weight_turned, int64_t block0, int64_t block1,
+                    const at::Tensor& out) {
+  of_dtype("x1", x, {kFloat4}), of_dtype("x2", weight, {kFloat4, at::kChar, at::kByte});
+  SIM_CHECK(!turned && weight_turned, "transposeX1 ", turned, " and transposeX2 ", weight_turned,
+            "; allowed: false and true");
+  SIM_CHECK(block0 == kUpperGroup && block1 == kGroup, "groups of ", block0, " and ", block1, "; allowed: 512 and 32");
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && weight.size(1) == x.size(1), "x1 (m, k) and x2 (n, k) expected, got ",
+            x.sizes(), " and ", weight.sizes(), ", two numbers each");
+  const int64_t m = x.size(0), n = weight.size(0), k = 2 * x.size(1);
+  const int64_t upper = divided(k + kUpperGroup - 1, kUpperGroup), lower = divided(k + 63, 64);
+  shape(row_scale0, {m, upper}), shape(scale0, {upper, n});
+  shape(row_scale1, {m, lower, 2}), shape(scale1, {n, lower, 2});
+  for (const at::Tensor& each : {row_scale0, scale0}) of_dtype("a scale of the upper level", each, {at::kFloat});
+  for (const at::Tensor& each : {row_scale1, scale1})
+    of_dtype("a scale of the lower level", each, {at::kFloat8_e8m0fnu});
+  if (bias.defined()) shape(bias, {n}), of_dtype("bias", bias, {at::kFloat});
+  of_dtype("out", out, {at::kHalf, at::kBFloat16});
+  shape(out, {m, n});
+}
+
+at::Tensor two_level(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
+                     const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
+                     const at::Tensor& bias) {
+  const auto rows = [](const at::Tensor& pairs, const at::Tensor& lower, const at::Tensor& upper) {
+    const at::Tensor numbers = mx::numbers_of(pairs);
+    return rows_times_factors(numbers, lower)
+        .mul(upper.repeat_interleave(kUpperGroup, 1).narrow(1, 0, numbers.size(1)));
+  };
+  const at::Tensor right = weight.scalar_type() == kFloat4 ? weight : weight.view(kFloat4);
+  const at::Tensor value = at::matmul(rows(x, row_scale1, row_scale0), rows(right, scale1, scale0.t()).t());
+  return bias.defined() ? value.add(bias) : value;
 }
 
 }  // namespace sim::scaled

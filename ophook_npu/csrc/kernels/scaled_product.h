@@ -8,8 +8,9 @@ namespace sim::scaled {
 
 // gm << 32 | gn << 16 | gk; a 0 is what the shapes say.
 void groups_like(int64_t group_size);
-// Each number of (…, k, n) times its factor, in float.
+// Each number of (…, k, n) times its factor, in float; and of rows (rows, k), whose scales are (rows, k / 64, 2).
 at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs);
+at::Tensor rows_times_factors(const at::Tensor& rows, const at::Tensor& pairs);
 void in_8_bits(const char* name, const at::Tensor& tensor);  // of FLOAT8_E5M2 or FLOAT8_E4M3FN
 
 // Batches that lie between the rows, (m, batch, k), times (batch, k, n): out is (m, batch, n).
@@ -23,5 +24,22 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
                 bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y);
 at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
                  bool turned, const at::Tensor& y);
+// y[i] + x' weight over the i-th group along k, whose scales lie as quantization by groups writes them: (k / 64 +
+// groups, m, 2). x and its scales come as they are or, as torch_npu passes them, as their transposed views.
+void groups_added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, const at::Tensor& list, int64_t kind, int64_t group_size,
+                       const at::Tensor& y);
+void add_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
+                const at::Tensor& list, int64_t kind, const at::Tensor& y);
+
+// FLOAT4 with two scales: for each 32 numbers along k a power of two, for each 512 a float. x (m, k), weight (n, k), in
+// ATen's pairs or in bytes that hold them, as torch_npu passes it.
+void two_level_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
+                    const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
+                    const at::Tensor& bias, bool turned, bool weight_turned, int64_t block0, int64_t block1,
+                    const at::Tensor& out);
+at::Tensor two_level(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,
+                     const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
+                     const at::Tensor& bias);
 
 }  // namespace sim::scaled

@@ -16,7 +16,17 @@ namespace scaled_product = sim::scaled;
         write(out, scaled_product::between_rows(x, weight, row_scale, scale, perm_weight)))
 BETWEEN_ROWS(TransposeQuantBatchMatMul)
 BETWEEN_ROWS(TransposeQuantBatchMatMulWeightNz)
+ACLNN(DualLevelQuantMatmulWeightNz,
+      (In, x, In, weight, In, row_scale0, In, scale0, In, row_scale1, In, scale1, In, bias, bool, turned, bool,
+       weight_turned, int64_t, block0, int64_t, block1, Out, out),
+      scaled_product::two_level_like(x, weight, row_scale0, scale0, row_scale1, scale1, bias, turned, weight_turned,
+                                     block0, block1, out),
+      write(out, scaled_product::two_level(x, weight, row_scale0, scale0, row_scale1, scale1, bias)))
 ACLNN(QuantBatchMatmulInplaceAdd,
       (In, x, In, weight, In, row_scale, In, scale, Ref, y, bool, turned, bool, weight_turned, int64_t, group_size),
       scaled_product::added_like(x, weight, row_scale, scale, turned, weight_turned, group_size, y),
       write(y, scaled_product::added(x, weight, row_scale, scale, turned, y)))
+ACLNN(QuantGroupedMatmulInplaceAdd,
+      (In, x, In, weight, In, row_scale, In, scale, In, groups, Ref, y, int64_t, kind, int64_t, group_size),
+      scaled_product::groups_added_like(x, weight, row_scale, scale, groups, kind, group_size, y),
+      scaled_product::add_groups(x, weight, row_scale, scale, groups, kind, y))
