@@ -140,6 +140,7 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
 OTHER_PAGE = {
     "aclnnFusedInferAttentionScoreV4": "it has no learnableSink yet, which torch_npu 2.13 passes",
     "aclnnGRUBackward": "it has a list of first states, for which torch_npu 2.13 passes one tensor",
+    "aclnnMlaPrologV3WeightNz": "it has queryNormFlag, and a number where torch_npu 2.13 passes a tensor",
 }
 
 

@@ -59,9 +59,9 @@ at::Tensor run(const Tokens& in, const States& states) {
     at::Tensor state = wide(states.state[rows.empty() ? int64_t(item) : rows[size_t(token + taken - 1)]]).clone();
     for (; token < end; ++token) {
       const at::Tensor k = key[token].unsqueeze(-1);
-      state = state.mul(decay[token].unsqueeze(1));
+      state.mul_(decay[token].unsqueeze(1));
       const at::Tensor missing = value[token].sub(at::matmul(state, k).squeeze(-1)).mul(beta[token].unsqueeze(-1));
-      state = state.add(at::matmul(missing.unsqueeze(-1), k.transpose(1, 2)));
+      state.baddbmm_(missing.unsqueeze(-1), k.transpose(1, 2));
       out[token].copy_(at::matmul(state, query[token].unsqueeze(-1)).squeeze(-1));
       if (!rows.empty()) states.state[rows[size_t(token)]].copy_(state);
     }

@@ -50,19 +50,26 @@ static at::Tensor keys_of(const at::Tensor& x, const Layout& layout, const Seque
       .narrow(0, 0, one.keys);
 }
 
-void layout_like(const Layout& layout, const at::Tensor& query, const at::Tensor& key, int64_t before, int64_t after) {
+at::Tensor as_lengths(const Dims& lengths) {
+  return lengths.empty() ? at::Tensor() : at::tensor(lengths, at::kLong).to(at::kInt);
+}
+
+void layout_like(const Layout& layout, const at::Tensor& query, const at::Tensor& key, int64_t before, int64_t after,
+                 std::initializer_list<at::ScalarType> query_types, std::initializer_list<at::ScalarType> key_types,
+                 bool same_depth) {
   SIM_CHECK(layout.query == "BSND" || layout.query == "TND", "layout_query '", layout.query, "'; allowed: BSND, TND");
   SIM_CHECK(layout.key == "PA_BSND" || layout.key == layout.query, "layout of keys '", layout.key,
             "'; allowed: PA_BSND, ", layout.query);
   SIM_CHECK(layout.mode == kAll || layout.mode == kCausal, "sparse_mode ", layout.mode, "; allowed: 0, 3");
   const int64_t all = std::numeric_limits<int64_t>::max();
   SIM_CHECK(before == all && after == all, "pre_tokens ", before, " and next_tokens ", after, "; allowed: ", all);
+  of_dtype("query", query, query_types);
+  of_dtype("key", key, key_types);
   for (const auto& [name, x, of] : {std::tuple("query", query, layout.query), std::tuple("key", key, layout.key)}) {
-    of_dtype(name, x, {at::kHalf, at::kBFloat16});
     SIM_CHECK(x.dim() == (of == "TND" ? 3 : 4), name, " as ", of, " expected, got ", x.sizes());
   }
-  SIM_CHECK(query.size(-1) == key.size(-1) && remainder_of(query.size(-2), key.size(-2)) == 0, "query ", query.sizes(),
-            " does not go with key ", key.sizes());
+  SIM_CHECK((query.size(-1) == key.size(-1) || !same_depth) && remainder_of(query.size(-2), key.size(-2)) == 0,
+            "query ", query.sizes(), " does not go with key ", key.sizes());
   const bool paged = layout.key == "PA_BSND";
   SIM_CHECK(layout.query != "TND" || layout.query_lengths.defined(), "TND needs the lengths of the queries");
   SIM_CHECK(layout.key == "BSND" || layout.key_lengths.defined(), layout.key, " needs the lengths of the keys");
@@ -114,6 +121,25 @@ at::Tensor chosen_keys(const Layout& layout, const at::Tensor& query, const at::
     queries_of(out, layout, one).select(1, 0).narrow(1, 0, kept).copy_(best);
   }
   return out;
+}
+
+void scaled_like(const at::Tensor& query, const at::Tensor& key, const Scales& scales) {
+  refuse_unless_zero(scales.query_mode, "query_quant_mode");
+  refuse_unless_zero(scales.key_mode, "key_quant_mode");
+  for (const auto& [name, scale, x] :
+       {std::tuple("query_dequant_scale", scales.query, query), std::tuple("key_dequant_scale", scales.key, key)}) {
+    of_dtype(name, scale, {at::kHalf, at::kFloat});
+    shape(scale, x.sizes().slice(0, size_t(x.dim() - 1)));
+  }
+}
+
+at::Tensor chosen_scaled_keys(const Layout& layout, const at::Tensor& query, const at::Tensor& key,
+                              const at::Tensor& weights, const Scales& scales, int64_t count) {
+  // In double, where products of whole numbers are exact: near ones are told apart as the device does.
+  const auto whole = [](const at::Tensor& x, const at::Tensor& scale) {
+    return x.to(at::kDouble).mul(scale.to(at::kDouble).unsqueeze(-1));
+  };
+  return chosen_keys(layout, whole(query, scales.query), whole(key, scales.key), weights.to(at::kDouble), count);
 }
 
 // ---- attention -----------------------------------------------------------------------------------------------------
@@ -205,6 +231,273 @@ Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t b
     }
   }
   return made;
+}
+
+void packed_like(const Inputs& in, const Packing& packing, int64_t block, const at::Tensor& out) {
+  SIM_CHECK(packing.key_mode == 2 && packing.value_mode == 2 && packing.attention_mode == 2 &&
+                packing.scales_together == 1 && packing.tile == 128 && packing.rope == 64,
+            "key_quant_mode ", packing.key_mode, ", value_quant_mode ", packing.value_mode, ", attention_mode ",
+            packing.attention_mode, ", quant_scale_repo_mode ", packing.scales_together, ", tile_size ", packing.tile,
+            " and rope_head_dim ", packing.rope, "; allowed: 2, 2, 2, 1, 128, 64");
+  SIM_CHECK(block > 0, "sparse_block_size ", block);
+  SIM_CHECK(in.query.size(-1) == 576 && in.key.size(-1) == 656 && in.key.size(-2) == 1,
+            "query (…, 576) and key (…, 1, "
+            "656) expected, got ",
+            in.query.sizes(), " and ", in.key.sizes());
+  of_dtype("sparse_indices", in.chosen, {at::kInt});
+  SIM_CHECK(in.chosen.dim() == in.query.dim() && in.chosen.size(-2) == 1 &&
+                in.chosen.sizes().slice(0, size_t(in.query.dim() - 2)) ==
+                    in.query.sizes().slice(0, size_t(in.query.dim() - 2)),
+            "sparse_indices ", in.chosen.sizes(), " for query ", in.query.sizes());
+  same_dtype({in.query, out});
+  at::DimVector sizes(in.query.sizes());
+  sizes.back() = 512;
+  shape(out, sizes);
+}
+
+at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, int64_t block) {
+  const at::ScalarType dtype = in.query.scalar_type();
+  const auto part = [&](int64_t first, int64_t bytes, at::ScalarType type) {
+    return in.key.narrow(-1, first, bytes).contiguous().view(type);
+  };
+  const at::Tensor scales = part(640, 16, at::kFloat).repeat_interleave(128, -1);
+  const at::Tensor value = in.key.narrow(-1, 0, 512).to(at::kFloat).mul(scales).to(dtype);
+  const at::Tensor key = at::cat({value, part(512, 128, dtype)}, -1), none;
+  return attend(layout, {in.query, key, value, in.chosen, none, none, in.sinks}, scale, block).out;
+}
+
+// ---- backward
+// --------------------------------------------------------------------------------------------------------
+static constexpr int64_t kQueriesAtOnce = 32;
+
+// Adds rows (count, keys of each, depth) to the rows of `all` that they belong to.
+static void add_rows(const at::Tensor& all, const at::Tensor& keys, const at::Tensor& rows) {
+  all.index_add_(0, keys.flatten(), rows.flatten(0, 1));
+}
+
+Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor& grad, const at::Tensor& out,
+                        const at::Tensor& largest, const at::Tensor& sum, double scale, int64_t block) {
+  const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads), depth = in.query.size(-1);
+  const bool running = layout.query == "TND", ropes = in.query_rope.defined();
+  const auto whole = [&](const at::Tensor& x, const at::Tensor& rope) {
+    return ropes ? at::cat({wide(x), wide(rope)}, -1) : wide(x);
+  };
+  const at::Tensor all_query = whole(in.query, in.query_rope), all_key = whole(in.key, in.key_rope);
+  const at::Tensor to_query = at::zeros(all_query.sizes(), at::kFloat), to_key = at::zeros(all_key.sizes(), at::kFloat),
+                   to_value = at::zeros(in.value.sizes(), at::kFloat);
+  for (const Sequence& one : sequences_of(layout, in.query, in.key)) {
+    if (!one.keys) continue;
+    const int64_t parts = divided(one.queries + kQueriesAtOnce - 1, kQueriesAtOnce);
+    for (int64_t part = 0; part < heads * parts; ++part) {
+      const int64_t head = part / parts, first = part % parts * kQueriesAtOnce;
+      const int64_t count = std::min(kQueriesAtOnce, one.queries - first);
+      const auto own = [&](const at::Tensor& x) {
+        return queries_of(x, layout, one).narrow(0, first, count).narrow(1, head * each, each);
+      };
+      const auto of_head = [&](const at::Tensor& x) { return keys_of(x, layout, one).select(1, head); };
+      const Chosen chosen = keys_of_choices(queries_of(in.chosen, layout, one).select(1, head).narrow(0, first, count),
+                                            one, first, block, layout.mode);
+      const auto rows = [&](const at::Tensor& x) {
+        return wide(of_head(x)).index_select(0, chosen.keys.flatten()).reshape({count, -1, x.size(-1)});
+      };
+      const auto statistic = [&](const at::Tensor& x) {
+        return (running ? x[head] : x[one.item][head]).narrow(0, one.first_query + first, count).unsqueeze(-1);
+      };
+      const at::Tensor key = rows(all_key), value = rows(in.value), query = own(all_query), to = wide(own(grad));
+      const at::Tensor total = statistic(sum);
+      const at::Tensor probability = at::matmul(query, key.transpose(1, 2))
+                                         .mul(scale)
+                                         .masked_fill(chosen.none.unsqueeze(1), kNone)
+                                         .sub(statistic(largest))
+                                         .exp()
+                                         .div(total.masked_fill(total.eq(0), 1));
+      const at::Tensor common = to.mul(wide(own(out))).sum(-1, true);
+      const at::Tensor to_score =
+          at::matmul(to, value.transpose(1, 2)).sub(common).mul(probability).mul(scale);  // (count, each, keys)
+      own(to_query).copy_(at::matmul(to_score, key));
+      add_rows(of_head(to_key), chosen.keys, at::matmul(to_score.transpose(1, 2), query));
+      add_rows(of_head(to_value), chosen.keys, at::matmul(probability.transpose(1, 2), to));
+    }
+  }
+  const auto rest = [&](const at::Tensor& x) { return x.narrow(-1, depth, x.size(-1) - depth); };
+  return {to_query.narrow(-1, 0, depth), to_key.narrow(-1, 0, depth), to_value, ropes ? rest(to_query) : at::Tensor(),
+          ropes ? rest(to_key) : at::Tensor()};
+}
+
+void scores_backward_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
+                          const at::Tensor& grad, const at::Tensor& chosen) {
+  SIM_CHECK(key.size(-2) == 1, "keys of ", key.size(-2), " heads; allowed: 1");
+  shape(weights, query.sizes().slice(0, size_t(query.dim() - 1)));
+  of_dtype("sparse_indices", chosen, {at::kInt});
+  SIM_CHECK(grad.numel() == chosen.numel() && chosen.dim() == query.dim() && chosen.size(-2) == 1, "dy ", grad.sizes(),
+            " and sparse_indices ", chosen.sizes(), " for query ", query.sizes());
+}
+
+struct ScoreGradients {
+  at::Tensor query, key, weights;  // all of them, to which parts are added
+};
+
+static ScoreGradients no_gradients(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights) {
+  return {at::zeros(query.sizes(), at::kFloat), at::zeros(key.sizes(), at::kFloat),
+          at::zeros(weights.sizes(), at::kFloat)};
+}
+
+// Some queries of a sequence and the keys of each: the products, and what a gradient of the scores adds.
+struct Scored {
+  at::Tensor query, key, weights, product;  // (count, heads, depth), (count, keys, depth), (count, heads), (…, keys)
+  at::Tensor score() const { return product.relu().mul(weights.unsqueeze(-1)).sum(1); }
+};
+
+static Scored scored(const Layout& layout, const Indexer& index, const Sequence& one, int64_t first,
+                     const at::Tensor& keys) {
+  const int64_t count = keys.size(0);
+  const auto own = [&](const at::Tensor& x) { return wide(queries_of(x, layout, one).narrow(0, first, count)); };
+  const at::Tensor key = wide(keys_of(index.key, layout, one)).select(1, 0).index_select(0, keys.flatten());
+  Scored made{own(index.query), key.reshape({count, keys.size(1), -1}), own(index.weights), {}};
+  made.product = at::matmul(made.query, made.key.transpose(1, 2));
+  return made;
+}
+
+static void add_gradients(const ScoreGradients& all, const Layout& layout, const Sequence& one, int64_t first,
+                          const at::Tensor& keys, const Scored& at, const at::Tensor& grad) {
+  const int64_t count = keys.size(0);
+  const auto own = [&](const at::Tensor& x) { return queries_of(x, layout, one).narrow(0, first, count); };
+  const at::Tensor of_heads = grad.unsqueeze(1);  // (count, 1, keys)
+  const at::Tensor to_product = of_heads.mul(at.weights.unsqueeze(-1)).mul(at.product.gt(0));
+  own(all.weights).copy_(at.product.relu().mul(of_heads).sum(-1));
+  own(all.query).copy_(at::matmul(to_product, at.key));
+  add_rows(keys_of(all.key, layout, one).select(1, 0), keys, at::matmul(to_product.transpose(1, 2), at.query));
+}
+
+template <typename F>
+static void each_part(const Layout& layout, const at::Tensor& query, const at::Tensor& key, F run) {
+  for (const Sequence& one : sequences_of(layout, query, key))
+    for (int64_t first = 0; one.keys && first < one.queries; first += kQueriesAtOnce)
+      run(one, first, std::min(kQueriesAtOnce, one.queries - first));
+}
+
+Tensors scores_backward(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
+                        const at::Tensor& grad, const at::Tensor& chosen) {
+  const ScoreGradients all = no_gradients(query, key, weights);
+  const at::Tensor grads = wide(grad).reshape(chosen.sizes());
+  each_part(layout, query, key, [&](const Sequence& one, int64_t first, int64_t count) {
+    const auto own = [&](const at::Tensor& x) {
+      return queries_of(x, layout, one).narrow(0, first, count).select(1, 0);
+    };
+    const Chosen picked = keys_of_choices(own(chosen), one, first, 1, layout.mode);
+    add_gradients(all, layout, one, first, picked.keys, scored(layout, {query, key, weights}, one, first, picked.keys),
+                  own(grads).masked_fill(picked.none, 0));
+  });
+  return {all.query, all.key, all.weights};
+}
+
+// ---- the choice learns from the attention
+// ----------------------------------------------------------------------------
+void indexer_like(const Layout& layout, const Indexer& index) {
+  SIM_CHECK(layout.mode == kCausal, "sparse_mode ", layout.mode, "; allowed: 3");
+  SIM_CHECK(index.key.size(-2) == 1, "keys of ", index.key.size(-2), " heads; allowed: 1");
+  of_dtype("weights", index.weights, {at::kHalf, at::kBFloat16, at::kFloat});
+  shape(index.weights, index.query.sizes().slice(0, size_t(index.query.dim() - 1)));
+}
+
+// Every key for each query, and which are not in sight.
+static Chosen all_keys(const Sequence& one, int64_t first, int64_t count) {
+  return {at::arange(one.keys, at::kLong).expand({count, one.keys}),
+          too_late(one.queries, one.keys).narrow(0, first, count)};
+}
+
+// A number for each query: (sequences, heads, queries, …) or (heads, queries, …).
+static at::Tensor statistic_of(const at::Tensor& all, const Layout& layout, const Sequence& one, int64_t first,
+                               int64_t count) {
+  const bool running = layout.query == "TND";
+  return (running ? all : all[one.item]).narrow(1, one.first_query + first, count);
+}
+
+Tensors log_sums(const Layout& layout, const Indexer& index) {
+  const bool running = layout.query == "TND";
+  const Dims sizes = running ? Dims{1, index.query.size(0)} : Dims{index.query.size(0), 1, index.query.size(1)};
+  const at::Tensor largest = at::zeros(sizes, at::kFloat), sum = at::zeros(sizes, at::kFloat);
+  each_part(layout, index.query, index.key, [&](const Sequence& one, int64_t first, int64_t count) {
+    const Chosen keys = all_keys(one, first, count);
+    const at::Tensor score = scored(layout, index, one, first, keys.keys).score().masked_fill(keys.none, kNone);
+    const at::Tensor top = score.amax(-1);
+    statistic_of(largest, layout, one, first, count)[0].copy_(top);
+    statistic_of(sum, layout, one, first, count)[0].copy_(score.sub(top.unsqueeze(-1)).exp().sum(-1));
+  });
+  return {largest, sum};
+}
+
+void loss_like(const Layout& layout, const Indexer& index, const Attended& attended, const at::Tensor& chosen,
+               const at::Tensor& loss) {
+  indexer_like(layout, index);
+  same_dtype({attended.query, attended.key, index.query, index.key});
+  SIM_CHECK(attended.query.dim() == index.query.dim() && attended.key.dim() == index.key.dim() &&
+                remainder_of(attended.query.size(-2), attended.key.size(-2)) == 0,
+            "query ", attended.query.sizes(), " and key ", attended.key.sizes(), " for query_index ",
+            index.query.sizes());
+  SIM_CHECK(attended.query_rope.defined() == attended.key_rope.defined(), "query_rope and key_rope go together");
+  const int64_t heads = attended.key.size(-2), each = divided(attended.query.size(-2), heads);
+  const Dims sizes = layout.query == "TND" ? Dims{heads, attended.query.size(0), each}
+                                           : Dims{attended.query.size(0), heads, attended.query.size(1), each};
+  for (const at::Tensor& statistic : {attended.largest, attended.sum}) shape(statistic, sizes);
+  if (chosen.defined()) {
+    of_dtype("sparse_indices", chosen, {at::kInt});
+    SIM_CHECK(chosen.dim() == index.query.dim() && chosen.size(-2) == 1, "sparse_indices ", chosen.sizes(),
+              " for query_index ", index.query.sizes());
+  }
+  one_element(loss);
+}
+
+Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended& attended, const at::Tensor& chosen,
+                      const at::Tensor& largest, const at::Tensor& sum) {
+  const int64_t heads = attended.key.size(-2), each = divided(attended.query.size(-2), heads);
+  const auto whole = [](const at::Tensor& x, const at::Tensor& rope) {
+    return rope.defined() ? at::cat({wide(x), wide(rope)}, -1) : wide(x);
+  };
+  const at::Tensor all_query = whole(attended.query, attended.query_rope),
+                   all_key = whole(attended.key, attended.key_rope);
+  const ScoreGradients all = no_gradients(index.query, index.key, index.weights);
+  const at::Tensor loss = at::zeros({1}, at::kFloat);
+  each_part(layout, index.query, index.key, [&](const Sequence& one, int64_t first, int64_t count) {
+    const Chosen keys = chosen.defined()
+                            ? keys_of_choices(queries_of(chosen, layout, one).narrow(0, first, count).select(1, 0), one,
+                                              first, 1, layout.mode)
+                            : all_keys(one, first, count);
+    at::Tensor attention = at::zeros(keys.keys.sizes(), at::kFloat);
+    for (int64_t head = 0; head < heads; ++head) {
+      const at::Tensor query = queries_of(all_query, layout, one).narrow(0, first, count).narrow(1, head * each, each);
+      const at::Tensor key = keys_of(all_key, layout, one)
+                                 .select(1, head)
+                                 .index_select(0, keys.keys.flatten())
+                                 .reshape({count, keys.keys.size(1), -1});
+      const auto statistic = [&](const at::Tensor& x) {
+        return statistic_of(x, layout, one, first, count)[head].to(at::kFloat).unsqueeze(-1);
+      };
+      attention = attention.add(at::matmul(query, key.transpose(1, 2))
+                                    .mul(attended.scale)
+                                    .masked_fill(keys.none.unsqueeze(1), kNone)
+                                    .sub(statistic(attended.largest))
+                                    .exp()
+                                    .div(statistic(attended.sum))
+                                    .sum(1));
+    }
+    attention = attention.div(heads * each);
+    const Scored at = scored(layout, index, one, first, keys.keys);
+    const at::Tensor score = at.score().masked_fill(keys.none, kNone);
+    at::Tensor guess;
+    if (largest.defined()) {
+      const auto statistic = [&](const at::Tensor& x) {
+        return statistic_of(x, layout, one, first, count)[0].unsqueeze(-1);
+      };
+      guess = score.sub(statistic(largest)).exp().div(statistic(sum));
+    } else {
+      guess = score.softmax(-1).nan_to_num(0);
+    }
+    const double least = 1e-8;  // as op-plugin's own test has it under both logarithms
+    loss.add_(attention.clamp_min(least).log().sub(guess.clamp_min(least).log()).mul(attention).sum());
+    add_gradients(all, layout, one, first, keys.keys, at, guess.sub(attention));
+  });
+  return {all.query, all.key, all.weights, loss};
 }
 
 // ---- parts of one softmax ------------------------------------------------------------------------------------------

@@ -49,6 +49,74 @@ ACLNN(SparseFlashAttentionV2,
       write_attention(out, largest, sum, sums_asked,
                       sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope, sinks}, scale, block)))
 
+#define SCALES (sparse::Scales{query_scale, key_scale, query_mode, key_mode})
+ACLNN(QuantLightningIndexer,
+      (In, query, In, key, In, weights, In, query_scale, In, key_scale, In, query_lengths, In, key_lengths, In, pages,
+       int64_t, query_mode, int64_t, key_mode, Text, layout_query, Text, layout_key, int64_t, count, int64_t, mode,
+       int64_t, before, int64_t, after, Out, out),
+      (sparse::layout_like(KEYS, query, key, before, after, {at::kChar}, {at::kChar}),
+       sparse::scaled_like(query, key, SCALES), sparse::chosen_like(KEYS, query, key, weights, count, false, out)),
+      write(out, sparse::chosen_scaled_keys(KEYS, query, key, weights, SCALES, count)))
+#define PACKED (sparse::Packing{key_mode, value_mode, attention_mode, scales_together, tile, rope})
+ACLNN(KvQuantSparseFlashAttention,
+      (In, query, In, key, In, value, In, chosen, In, key_scale, In, value_scale, In, pages, In, query_lengths, In,
+       key_lengths, double, scale, int64_t, key_mode, int64_t, value_mode, int64_t, block, Text, layout_query, Text,
+       layout_key, int64_t, mode, int64_t, before, int64_t, after, int64_t, attention_mode, int64_t, scales_together,
+       int64_t, tile, int64_t, rope, Out, out),
+      (sparse::layout_like(KEYS, query, key, before, after, {at::kHalf, at::kBFloat16}, {at::kChar}, false),
+       sparse::packed_like({query, key, value, chosen, {}, {}}, PACKED, block, out)),
+      write(out, sparse::attend_packed(KEYS, {query, key, value, chosen, {}, {}}, scale, block)))
+
+// ---- their gradients
+// -------------------------------------------------------------------------------------------------
+#define OWN_KEYS (sparse::Layout{layout, layout, query_lengths, key_lengths, {}, mode})
+#define LISTED_KEYS \
+  (sparse::Layout{layout, layout, sparse::as_lengths(query_lengths), sparse::as_lengths(key_lengths), {}, mode})
+ACLNN(SparseFlashAttentionGrad,
+      (In, query, In, key, In, value, In, chosen, In, grad, In, out, In, largest, In, sum, In, query_lengths, In,
+       key_lengths, In, query_rope, In, key_rope, double, scale, int64_t, block, Text, layout, int64_t, mode, int64_t,
+       before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out, grad_value, Out,
+       grad_query_rope, Out, grad_key_rope),
+      (sparse::layout_like(OWN_KEYS, query, key, before, after),
+       sparse::attention_like(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, block, 0, out),
+       like(grad, out)),
+      write_each({grad_query, grad_key, grad_value, grad_query_rope, grad_key_rope},
+                 sparse::attend_backward(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, grad, out,
+                                         largest, sum, scale, block)))
+ACLNN(LightningIndexerGrad,
+      (In, query, In, key, In, grad, In, chosen, In, weights, In, query_lengths, In, key_lengths, int64_t, heads, Text,
+       layout, int64_t, mode, int64_t, before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out,
+       grad_weights),
+      (sparse::layout_like(OWN_KEYS, query, key, before, after),
+       sparse::scores_backward_like(query, key, weights, grad, chosen)),
+      write_each({grad_query, grad_key, grad_weights},
+                 sparse::scores_backward(OWN_KEYS, query, key, weights, grad, chosen)))
+ACLNN(DenseLightningIndexerSoftmaxLse,
+      (In, query, In, key, In, weights, Ints, query_lengths, Ints, key_lengths, Text, layout, int64_t, mode, int64_t,
+       before, int64_t, after, Out, largest, Out, sum),
+      (sparse::layout_like(LISTED_KEYS, query, key, before, after),
+       sparse::indexer_like(LISTED_KEYS, {query, key, weights})),
+      write_each({largest, sum}, sparse::log_sums(LISTED_KEYS, {query, key, weights})))
+#define INDEXER (sparse::Indexer{query_index, key_index, weights})
+#define ATTENDED (sparse::Attended{query, key, query_rope, key_rope, largest, sum, scale})
+ACLNN(DenseLightningIndexerGradKLLoss,
+      (In, query, In, key, In, query_index, In, key_index, In, weights, In, largest, In, sum, In, largest_index, In,
+       sum_index, In, query_rope, In, key_rope, Ints, query_lengths, Ints, key_lengths, double, scale, Text, layout,
+       int64_t, mode, int64_t, before, int64_t, after, Out, grad_query, Out, grad_key, Out, grad_weights, Out, loss),
+      (sparse::layout_like(LISTED_KEYS, query_index, key_index, before, after),
+       sparse::loss_like(LISTED_KEYS, INDEXER, ATTENDED, {}, loss)),
+      write_each({grad_query, grad_key, grad_weights, loss},
+                 sparse::loss_backward(LISTED_KEYS, INDEXER, ATTENDED, {}, largest_index, sum_index)))
+ACLNN(SparseLightningIndexerGradKLLoss,
+      (In, query, In, key, In, query_index, In, key_index, In, weights, In, chosen, In, largest, In, sum, In,
+       query_rope, In, key_rope, Ints, query_lengths, Ints, key_lengths, double, scale, Text, layout, int64_t, mode,
+       int64_t, before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out, grad_weights, Out,
+       loss),
+      (sparse::layout_like(LISTED_KEYS, query_index, key_index, before, after),
+       sparse::loss_like(LISTED_KEYS, INDEXER, ATTENDED, chosen, loss)),
+      write_each({grad_query, grad_key, grad_weights, loss},
+                 sparse::loss_backward(LISTED_KEYS, INDEXER, ATTENDED, chosen, {}, {})))
+
 // ---- parts of one softmax ------------------------------------------------------------------------------------------
 ACLNN(AttentionUpdate, (List, log_sums, List, parts, int64_t, kind, Out, out, Out, log_sum),
       sparse::parts_like(log_sums, parts, kind, out, log_sum),

@@ -1,0 +1,146 @@
+#include "kernels/block_attention.h"
+
+#include <limits>
+
+#include "kernels/attention.h"
+
+namespace sim::block_attention {
+
+// ---- a mask of blocks
+// ------------------------------------------------------------------------------------------------
+void check(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+           const std::string& key_layout, int64_t key_heads, int64_t mask_kind, const at::Tensor& out) {
+  const auto& [mask, block, lengths, key_lengths, layout, scale] = blocks;
+  const bool tokens = layout == "TND";
+  SIM_CHECK((tokens || layout == "BNSD") && key_layout == layout, "layouts ", layout, " and ", key_layout,
+            "; allowed: TND and TND, BNSD and BNSD");
+  refuse_unless_zero(mask_kind, "maskType");
+  of_dtype("query", query, {at::kHalf, at::kBFloat16});
+  same_dtype({query, key, value, out});
+  SIM_CHECK(query.dim() == (tokens ? 3 : 4) && key.dim() == query.dim() && mask.dim() == 4 && block.size() >= 2 &&
+                block[0] > 0 && block[1] > 0,
+            "query and key as ", layout, ", a mask of four dimensions and a block of two sizes expected, got ",
+            query.sizes(), ", ", key.sizes(), " and ", mask.sizes());
+  of_dtype("blockSparseMask", mask, {at::kChar});
+  SIM_CHECK(block[1] % 128 == 0, "blockShapeY ", block[1], "; allowed: multiples of 128");
+  SIM_CHECK(key.size(1) == key_heads && remainder_of(query.size(1), key_heads) == 0 && mask.size(1) == query.size(1),
+            "query ", query.sizes(), ", key ", key.sizes(), " and mask ", mask.sizes(), " for ", key_heads,
+            " heads of keys");
+  SIM_CHECK(lengths.size() == key_lengths.size() && (!tokens || !lengths.empty()),
+            "actual_seq_lengths of queries and of keys go together, and with TND");
+  SIM_CHECK(lengths.empty() || int64_t(lengths.size()) == mask.size(0), lengths.size(), " lengths for ", mask.size(0),
+            " sequences");
+  like(value, key);
+  like(out, query);
+}
+
+template <typename F>
+static void each_sequence(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, F run) {
+  int64_t first = 0, first_key = 0;
+  for (int64_t item = 0; item < blocks.mask.size(0); ++item) {
+    const int64_t queries = blocks.lengths.empty() ? query.size(2) : blocks.lengths[size_t(item)];
+    const int64_t keys = blocks.key_lengths.empty() ? key.size(2) : blocks.key_lengths[size_t(item)];
+    const auto part = [&](int64_t begin, int64_t count) {
+      return [=, tokens = blocks.layout == "TND"](const at::Tensor& x) {  // (1, heads, length, depth)
+        return (tokens ? x.narrow(0, begin, count).transpose(0, 1) : x[item].narrow(1, 0, count)).unsqueeze(0);
+      };
+    };
+    const auto spread = [](const at::Tensor& x, int64_t dim, int64_t size, int64_t count) {
+      return x.repeat_interleave(size, dim).narrow(dim, 0, count);
+    };
+    const at::Tensor hidden =
+        spread(spread(blocks.mask.narrow(0, item, 1).eq(0), 2, blocks.shape[0], queries), 3, blocks.shape[1], keys);
+    if (queries && keys) run(part(first, queries), part(first_key, keys), hidden);
+    first += queries, first_key += keys;
+  }
+}
+
+void attend(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+            const at::Tensor& out, const at::Tensor& log_sum) {
+  out.zero_();
+  if (given(log_sum)) log_sum.zero_();
+  each_sequence(blocks, query, key, [&](auto own, auto of_keys, const at::Tensor& hidden) {
+    const at::Tensor queries = own(query);
+    const at::Tensor top = at::empty({1, queries.size(1), queries.size(2), 1}, at::kFloat), sum = at::empty_like(top);
+    attention::forward(queries, of_keys(key), of_keys(value), {}, {}, hidden, "BNSD", queries.size(1),
+                       {.scale = blocks.scale}, top, sum, own(out));
+    if (given(log_sum)) own(log_sum).copy_(sum.log().add(top));
+  });
+}
+
+void backward(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+              const at::Tensor& grad, const at::Tensor& out, const at::Tensor& log_sum, const at::Tensor& grad_query,
+              const at::Tensor& grad_key, const at::Tensor& grad_value) {
+  for (const at::Tensor& each : {grad_query, grad_key, grad_value}) each.zero_();
+  each_sequence(blocks, query, key, [&](auto own, auto of_keys, const at::Tensor& hidden) {
+    const at::Tensor queries = own(query), top = own(log_sum).contiguous();
+    const attention::Settings how{.scale = blocks.scale, .max = top, .sum = at::ones_like(top), .out = own(out)};
+    attention::backward(queries, of_keys(key), of_keys(value), own(grad), {}, {}, hidden, "BNSD", queries.size(1), how,
+                        own(grad_query), of_keys(grad_key), of_keys(grad_value), {});
+  });
+}
+
+// ---- Floyd's
+// ---------------------------------------------------------------------------------------------------------
+void check(const Pairs& in, const at::Tensor& out) {
+  of_dtype("query", in.query, {at::kHalf, at::kBFloat16});
+  same_dtype({in.query, in.first_key, in.first_value, in.second_key, in.second_value, out});
+  SIM_CHECK(in.query.dim() == 5 && in.first_key.dim() == 5,
+            "query (batch, heads, i, k, depth) and key_ij expected, got ", in.query.sizes(), " and ",
+            in.first_key.sizes());
+  const int64_t batch = in.query.size(0), heads = in.query.size(1), i = in.query.size(2), k = in.query.size(3),
+                depth = in.query.size(4), j = in.first_key.size(3);
+  shape(in.first_key, {batch, heads, i, j, depth});
+  shape(in.second_key, {batch, heads, j, k, depth});
+  like(in.first_value, in.first_key);
+  like(in.second_value, in.second_key);
+  like(out, in.query);
+  if (given(in.mask)) shape(in.mask, {batch, 1, i, 1, j});
+}
+
+// Of (…, i, k, depth) and (…, j, k, depth), for each k: (…, i, k, j).
+static at::Tensor by_second(const at::Tensor& x, const at::Tensor& second) {
+  return at::matmul(x.transpose(2, 3), second.transpose(2, 3).transpose(3, 4)).transpose(2, 3);
+}
+
+static at::Tensor scores_of(const Pairs& in) {
+  const at::Tensor query = wide(in.query);
+  const at::Tensor score =
+      at::matmul(query, wide(in.first_key).transpose(3, 4)).add(by_second(query, wide(in.second_key))).mul(in.scale);
+  if (!given(in.mask)) return score;
+  return score.masked_fill(in.mask.to(at::kBool), -std::numeric_limits<double>::infinity());
+}
+
+// Sums over j of (…, i, k, j) with values of both.
+static at::Tensor weighted(const at::Tensor& weight, const at::Tensor& first, const at::Tensor& second) {
+  return at::matmul(weight, first).add(at::matmul(weight.transpose(2, 3), second.transpose(2, 3)).transpose(2, 3));
+}
+
+Tensors attend(const Pairs& in) {
+  const at::Tensor score = scores_of(in);
+  at::Tensor top = score.amax(-1, true);
+  top = top.masked_fill(top.isinf(), 0);  // a pair without any j
+  const at::Tensor weight = score.sub(top).exp(), sum = weight.sum(-1, true);
+  return {top, sum, weighted(weight.div(sum.masked_fill(sum.eq(0), 1)), wide(in.first_value), wide(in.second_value))};
+}
+
+Tensors backward(const Pairs& in, const at::Tensor& grad, const at::Tensor& top, const at::Tensor& sum,
+                 const at::Tensor& out) {
+  const auto first = [](const at::Tensor& statistic) { return statistic.narrow(-1, 0, 1); };
+  const at::Tensor whole = first(sum);
+  const at::Tensor weight = scores_of(in).sub(first(top)).exp().div(whole.masked_fill(whole.eq(0), 1));
+  const at::Tensor to = wide(grad), query = wide(in.query);
+  const at::Tensor to_weight =
+      at::matmul(to, wide(in.first_value).transpose(3, 4)).add(by_second(to, wide(in.second_value)));
+  const at::Tensor common = to.mul(wide(out)).sum(-1, true);
+  const at::Tensor to_score = to_weight.sub(common).mul(weight).mul(in.scale);
+  // (…, i, k, j) with (…, i, k, depth): summed over k for (i, j), over i for (j, k)
+  const auto to_first = [](const at::Tensor& x, const at::Tensor& y) { return at::matmul(x.transpose(3, 4), y); };
+  const auto to_second = [](const at::Tensor& x, const at::Tensor& y) {
+    return at::matmul(x.permute({0, 1, 3, 4, 2}), y.transpose(2, 3)).transpose(2, 3);
+  };
+  return {weighted(to_score, wide(in.first_key), wide(in.second_key)), to_first(to_score, query), to_first(weight, to),
+          to_second(to_score, query), to_second(weight, to)};
+}
+
+}  // namespace sim::block_attention
