@@ -4,13 +4,16 @@ tells (``aclnnAddParameters``), over device memory, and types of the graph engin
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+
+from ophook_npu.sim import rules
 
 # Host memory that was never anything else: the heap may have been given addresses at which device memory lay before,
 # and then what is said of them names that.
@@ -186,6 +189,15 @@ def aclnn(function: str, *values: Any) -> None:
     device.take_back()
     if status:
         raise Refused(f"{status}: {reason}")
+
+
+@contextlib.contextmanager
+def rules_of(family: str) -> Iterator[None]:
+    """Calls are judged by the rules of this product, such as ``Ascend950``: it has functions that others lack."""
+    choose = libraries()[0].ophook_rules_family
+    before = choose(rules.FAMILIES.index(family))
+    yield
+    choose(before)
 
 
 # ---- the graph engine's table ----------------------------------------------------------------------------------------

@@ -28,6 +28,40 @@ AdamWState adam(const AdamWState& before, const at::Tensor& grad, const AdamW& h
   return {parameter - rate * direction / (v.sqrt() + how.eps), m, v, {}};
 }
 
+static void keep(const AdamWState& state, const AdamWState& after) {
+  state.parameter.copy_(after.parameter);
+  state.average.copy_(after.average);
+  state.square.copy_(after.square);
+}
+
+void adam_like(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers) {
+  for (const at::Tensor& each : {state.average, state.square, grad}) like(each, state.parameter);
+  same_dtype({state.parameter, state.average, state.square, grad});
+  if (state.largest.defined()) like(state.largest, state.parameter);
+  for (const at::Tensor& each :
+       {numbers.rate, numbers.beta1, numbers.beta2, numbers.eps, numbers.power1, numbers.power2})
+    one_element(each);
+  if (numbers.decay.defined()) one_element(numbers.decay);
+}
+
+static AdamW told(const AdamNumbers& numbers) {
+  const auto number = [](const at::Tensor& one) { return one.defined() ? number_of(one).toDouble() : 0; };
+  return {number(numbers.rate), number(numbers.beta1),  number(numbers.beta2), number(numbers.decay),
+          number(numbers.eps),  number(numbers.power1), number(numbers.power2)};
+}
+
+void adam_step(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers, bool nesterov) {
+  keep(state, adam(state, grad, told(numbers), nesterov));
+}
+
+void adamw_step(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers, bool maximize) {
+  AdamW how = told(numbers);
+  how.power1 *= how.beta1, how.power2 *= how.beta2, how.maximize = maximize;
+  AdamWState after = adamw(state, grad, how);
+  if (after.largest.defined()) after.square = after.largest;
+  keep(state, after);
+}
+
 AdamWState bert_adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, double rate) {
   auto [parameter, m, v, none] = moments(before, wide(grad), how);
   const at::Tensor direction = m / (v.sqrt() + how.eps);
@@ -61,9 +95,7 @@ void adamw_step(const at::Tensor& parameter, const at::Tensor& average, const at
   const auto after =
       adamw({parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,
             {rate, beta1, beta2, decay, eps, std::pow(double(beta1), count), std::pow(double(beta2), count), maximize});
-  parameter.copy_(after.parameter);
-  average.copy_(after.average);
-  square.copy_(after.square);
+  keep({parameter, average, square, {}}, after);
   if (amsgrad) largest.copy_(after.largest);
 }
 
@@ -107,6 +139,23 @@ void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors&
     parameters[i].copy_(decayed.sub(step, how.rate));
     averages[i].copy_(average);
     squares[i].copy_(square);
+  }
+}
+
+void fused_adam(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
+                const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
+                const AdamW& how, bool amsgrad) {
+  if (found.defined() && found.item<double>() == 1) return;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const double count = steps[i].reshape({-1})[0].item<double>();
+    if (grad_scale.defined()) grads[i].copy_(wide(grads[i]).div(grad_scale.reshape({})));
+    const auto slope = how.maximize ? wide(grads[i]).neg() : wide(grads[i]);
+    const AdamWState state{parameters[i], averages[i], squares[i], amsgrad ? largest[i] : at::Tensor()};
+    const auto after =
+        adamw(state, slope.add(wide(parameters[i]), how.decay),
+              {how.rate, how.beta1, how.beta2, 0, how.eps, std::pow(how.beta1, count), std::pow(how.beta2, count)});
+    keep(state, after);
+    if (amsgrad) largest[i].copy_(after.largest);
   }
 }
 

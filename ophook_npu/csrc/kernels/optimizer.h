@@ -17,6 +17,15 @@ AdamWState adamw(const AdamWState& before, const at::Tensor& grad, const AdamW& 
 
 // The first form of Adam, whose bias correction is part of the rate; `power1` and `power2` as above.
 AdamWState adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, bool nesterov);
+// The numbers of a step as tensors of one element each; `decay` may be undefined.
+struct AdamNumbers {
+  at::Tensor rate, beta1, beta2, decay, eps, power1, power2;
+};
+void adam_like(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers);
+// Both write parameter, average and square. The first form's powers are those to the number of this step.
+void adam_step(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers, bool nesterov);
+// The powers are those before this step; what `largest` and the square have in common, the larger, goes to the square.
+void adamw_step(const AdamWState& state, const at::Tensor& grad, const AdamNumbers& numbers, bool maximize);
 // Without bias correction, as BERT is trained: the step at `rate`, the decay at that of `how`.
 AdamWState bert_adam(const AdamWState& before, const at::Tensor& grad, const AdamW& how, double rate);
 
@@ -32,6 +41,10 @@ void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers
 void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
                  const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
                  const AdamW& how, bool amsgrad);
+// As torch's: the decay is part of the gradient, which is divided by `grad_scale` in place.
+void fused_adam(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,
+                const Tensors& largest, const Tensors& steps, const at::Tensor& grad_scale, const at::Tensor& found,
+                const AdamW& how, bool amsgrad);
 void fused_adamw_like(const Tensors& parameters, std::initializer_list<Tensors> others, const Tensors& largest,
                       const Tensors& steps, bool amsgrad);
 void ema_adam(const at::Tensor& grad, const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,

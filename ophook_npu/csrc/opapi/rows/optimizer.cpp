@@ -30,6 +30,28 @@ ACLNN(FusedAdamw,
       kernels::fused_adamw_like(parameters, {grads, averages, squares}, largest, steps, amsgrad),
       kernels::fused_adamw(parameters, grads, averages, squares, largest, steps, grad_scale, found,
                            {rate, beta1, beta2, decay, eps, 0, 0, maximize}, amsgrad))
+// It has no page: the order of its parameters is FusedAdamw's, which torch's two operators have in common as well.
+ACLNN(FusedAdam,
+      (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,
+       found, double, rate, double, beta1, double, beta2, double, decay, double, eps, bool, amsgrad, bool, maximize),
+      kernels::fused_adamw_like(parameters, {grads, averages, squares}, largest, steps, amsgrad),
+      kernels::fused_adam(parameters, grads, averages, squares, largest, steps, grad_scale, found,
+                          {rate, beta1, beta2, decay, eps, 0, 0, maximize}, amsgrad))
+// The page has m and v as inputs; the operator's prototype says that both are updated, and torch_npu returns them.
+ACLNN(ApplyAdam,
+      (Ref, parameter, Ref, average, Ref, square, In, power1, In, power2, In, rate, In, beta1, In, beta2, In, eps, In,
+       grad, bool, locking, bool, nesterov),
+      kernels::adam_like({parameter, average, square, {}}, grad, {rate, beta1, beta2, {}, eps, power1, power2}),
+      kernels::adam_step({parameter, average, square, {}}, grad, {rate, beta1, beta2, {}, eps, power1, power2},
+                         nesterov))
+ACLNN(ApplyAdamW,
+      (Ref, parameter, Ref, average, Ref, square, In, power1, In, power2, In, rate, In, decay, In, beta1, In, beta2, In,
+       eps, In, grad, In, largest, bool, amsgrad, bool, maximize),
+      SIM_CHECK(!amsgrad || largest.defined(), "amsgrad needs maxGradNormOptional");
+      kernels::adam_like({parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,
+                         {rate, beta1, beta2, decay, eps, power1, power2}),
+      kernels::adamw_step({parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,
+                          {rate, beta1, beta2, decay, eps, power1, power2}, maximize))
 ACLNN(ApplyFusedEmaAdam,
       (In, grad, Ref, parameter, Ref, average, Ref, square, Ref, slow, In, step, double, rate, double, slow_decay,
        double, beta1, double, beta2, double, eps, int64_t, mode, bool, correct, double, decay),
