@@ -177,6 +177,28 @@ def test_deformable_convolution(dtype: torch.dtype, tolerance: float) -> None:
         aclnn("aclnnDeformableConv2d", x, weight, offset[:, 1:], bias, *how, out, samples)
 
 
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-4), (torch.float16, 2e-2)])
+def test_gradients_of_deformable_convolution(dtype: torch.dtype, tolerance: float) -> None:
+    """Against torch's gradients of bilinear sampling, which moves with the offsets."""
+    x, weight = real(2, 4, 5, 6, dtype=dtype), real(6, 2, 3, 2, seed=1, dtype=dtype)
+    height, width = (5 + 1 + 0 - 3) // 2 + 1, (6 + 2 + 1 - 3) // 1 + 1
+    offset = (real(2, 3 * 2 * 3 * 2, height, width, seed=3) * 0.7).to(dtype)
+    grad = real(2, 6, height, width, seed=4, dtype=dtype)
+    leaves = [one.double().requires_grad_() for one in (x, weight, offset)]
+    between = deformed(leaves[0], leaves[2], 3, 2, 2)
+    functional.conv2d(between, leaves[1], stride=(3, 2), groups=2).backward(grad.double())
+    outs = [torch.zeros_like(one) for one in (x, weight, offset)] + [torch.zeros(6, dtype=dtype)]
+    how = ([3, 2], [1, 1, 2, 1], [1, 0, 2, 1], [1, 1, 1, 2], 2, 2)
+    samples = between.detach().to(dtype)
+    aclnn("aclnnDeformableConv2dBackward", x, grad, samples, weight, offset, *how, True, *outs)
+    for got, want in zip(outs, [*(leaf.grad for leaf in leaves), grad.double().sum((0, 2, 3))], strict=True):
+        torch.testing.assert_close(got.double(), want, rtol=tolerance, atol=tolerance * want.abs().max().item())
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnDeformableConv2dBackward", x, grad, samples, weight, offset, *how, False, *outs)
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnDeformableConv2dBackward", x, grad, samples[:, :3], weight, offset, *how, True, *outs)
+
+
 SHAPES, STARTS = torch.tensor([[3, 4], [2, 2]]), torch.tensor([0, 12])
 
 

@@ -66,17 +66,45 @@ Region region(const at::Tensor& roi, const Regions& how, int64_t height, int64_t
 
 }  // namespace
 
-at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth) {
+static void boxes_by_rows(const at::Tensor& boxes) {
+  SIM_CHECK(boxes.dim() == 2 && boxes.size(1) == 4, "boxes ", boxes.sizes(), "; (number, 4) is expected");
+}
+
+void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, double eps, bool pairs,
+                   const at::Tensor& out) {
+  boxes_by_rows(boxes), boxes_by_rows(truths);
+  SIM_CHECK(mode == "iou" || mode == "iof", "mode ", mode, "; allowed: iou, iof");
+  SIM_CHECK(eps >= 0, "eps ", eps, " is below 0");
+  SIM_CHECK(!pairs || boxes.size(0) == truths.size(0), "aligned, and ", boxes.size(0), " boxes for ", truths.size(0));
+  shape(out, {boxes.size(0), pairs ? 1 : truths.size(0)});
+}
+
+at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth, bool pairs,
+                    bool wider) {
   at::Tensor margin = at::scalar_tensor(eps, boxes.scalar_type());
-  auto sides = [&](const at::Tensor& of) -> Tensors { return of.t().unbind(0); };
-  auto box = sides(boxes), truth = sides(truths);
+  // a column a number: of the boxes they lie along the result's rows, where each truth is a row
+  auto sides = [&](const at::Tensor& of, bool upright) -> Tensors { return (upright ? of : of.t()).split(1, upright); };
+  auto box = sides(boxes, pairs), truth = sides(truths, true);
   auto area = [&](const Tensors& of) { return (of[2] - of[0] + margin) * (of[3] - of[1] + margin); };
   auto shared = [&](size_t low, size_t high) {
-    return (at::minimum(truth[high].unsqueeze(1), box[high]) - at::maximum(truth[low].unsqueeze(1), box[low]))
-        .clamp_min(0);
+    const at::Tensor side = at::minimum(truth[high], box[high]) - at::maximum(truth[low], box[low]);
+    return (wider ? side + margin : side).clamp_min(0);
   };
-  at::Tensor common = shared(0, 2) * shared(1, 3), whole_truth = area(truth).unsqueeze(1);
+  at::Tensor common = shared(0, 2) * shared(1, 3), whole_truth = area(truth);
   return common / (of_truth ? whole_truth : area(box) + whole_truth - common);
+}
+
+// The page's limits: pairs alone, and their number is a multiple of 1024.
+void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, bool each, const std::string& mode,
+                    const at::Tensor& out, const at::Tensor& aspect) {
+  SIM_CHECK(boxes.dim() == 2 && boxes.size(0) == 4, "boxes ", boxes.sizes(), "; (4, number) is expected");
+  like(truths, boxes);
+  same_dtype({boxes, truths, out, aspect});
+  SIM_CHECK(!each, "isCross has to be false");
+  SIM_CHECK(boxes.size(1) % 1024 == 0, boxes.size(1), " boxes; a multiple of 1024 is expected");
+  SIM_CHECK(mode == "iou", "mode ", mode, " is not simulated; allowed: iou");  // of "iof" there is no formula
+  shape(out, {1, boxes.size(1)});
+  shape(aspect, {1, boxes.size(1)});
 }
 
 Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& truths, bool centred, bool each,
@@ -180,6 +208,14 @@ at::Tensor unsuppressed(const at::Tensor& all, double most) {
     kept.narrow(0, i + 1, count - i - 1).logical_and_(overlap.le(most));
   }
   return kept;
+}
+
+void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, const at::Tensor& features,
+                  const at::Tensor& pooled) {
+  SIM_CHECK(features.dim() == 4 && rois.dim() == 2 && rois.size(1) == 5, "features ", features.sizes(), " and rois ",
+            rois.sizes(), "; (N, C, H, W) and (M, 5) are expected");
+  SIM_CHECK(end_mode == 0 || end_mode == 1, "roi_end_mode ", end_mode, " is not simulated; allowed: 0, 1");
+  shape(pooled, {rois.size(0), features.size(1), how.height, how.width});
 }
 
 at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how) {

@@ -6,8 +6,12 @@
 namespace sim::kernels {
 
 // Each of `boxes` (N, 4) against each of `truths` (M, 4), as (M, N): what they share over both together or, of_truth,
-// over the truth. eps makes every box wider and higher. Every step is rounded to the boxes' type, as on the device.
-at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth);
+// over the truth; `pairs`: each box against the truth of its place, as (N, 1). eps makes every box wider and higher,
+// and with `wider` what they share as well. Every step is rounded to the boxes' type, as on the device.
+at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth, bool pairs,
+                    bool wider);
+void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, double eps, bool pairs,
+                   const at::Tensor& out);
 
 // Overlaps of boxes (4, N) and (4, M), as corners or, `centred`, as centre and size: pair by pair, or each with each.
 enum class Penalty { enclosing, distance, distance_and_aspect };
@@ -16,6 +20,8 @@ struct Generalized {
 };
 Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& truths, bool centred, bool each,
                                  Penalty penalty);
+void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, bool each, const std::string& mode,
+                    const at::Tensor& out, const at::Tensor& aspect);
 
 // ---- regression targets ------------------------------------------------------------------------------------------
 // Of boxes (N, 4) whose far edge belongs to them. means and stds have four values; limits are height and width, or
@@ -44,6 +50,8 @@ struct Regions {
   int64_t height, width, samples;  // of the result; 0 samples: as many as the region has pixels
   bool far_edge;                   // it belongs to the region
 };
+void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, const at::Tensor& features,
+                  const at::Tensor& pooled);
 at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how);
 at::Tensor roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, const Regions& how,
                               at::IntArrayRef sizes);

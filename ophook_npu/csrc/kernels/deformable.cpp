@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "kernels/conv.h"
+
 namespace sim::kernels {
 namespace {
 
@@ -98,40 +100,90 @@ void check_deformable(const at::Tensor& x, const at::Tensor& weight, const at::T
   if (samples.defined()) shape(samples, {x.size(0), x.size(1), height * rows, width * columns});
 }
 
-// The offsets' channels are three blocks: all x, all y, all masks, each (offset group, row, column of the kernel).
-Deformed deformable_convolution(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& given_offset,
-                                const at::Tensor& bias, const DeformableConvolution& how) {
-  const auto x = plain(given), offset = plain(given_offset);
-  const int64_t batches = x.size(0), channels = x.size(1), in_height = x.size(2), in_width = x.size(3);
+namespace {
+
+// A place of the kernel at one of the result's, which all channels of an offset group read alike. The offsets' channels
+// are three blocks: all x, all y, all masks, each (offset group, row, column of the kernel).
+struct Tap {
+  int64_t batch, first, last;   // which channels
+  int64_t by_x, by_y, by_mask;  // places in the offsets
+  float x, y, mask;
+  int64_t sample;  // the place in a channel's plane of samples
+};
+template <typename See>
+void each_tap(const at::Tensor& offset, int64_t channels, const DeformableConvolution& how, See see) {
   const int64_t height = offset.size(2), width = offset.size(3), rows = how.kernel[0], columns = how.kernel[1];
   const int64_t of_group = channels / how.offset_groups, taps = how.offset_groups * rows * columns;
-  auto samples = at::zeros({batches, channels, height * rows, width * columns});
-  const auto* from = x.const_data_ptr<float>();
   const auto* shift = offset.const_data_ptr<float>();
-  auto* to = samples.mutable_data_ptr<float>();
-  for (int64_t n = 0; n < batches; ++n)
+  for (int64_t n = 0; n < offset.size(0); ++n)
     for (int64_t tap = 0; tap < taps; ++tap) {
       const int64_t group = tap / (rows * columns), row = tap / columns % rows, column = tap % columns;
       for (int64_t i = 0; i < height; ++i)
         for (int64_t j = 0; j < width; ++j) {
-          const auto told = [&](int64_t block) {
-            return shift[((n * 3 * taps + block * taps + tap) * height + i) * width + j];
+          const auto place = [&](int64_t block) {
+            return ((n * 3 * taps + block * taps + tap) * height + i) * width + j;
           };
-          const float at_x = float(j * how.stride[3] + column * how.dilation[3] - how.padding[2]) + told(0);
-          const float at_y = float(i * how.stride[2] + row * how.dilation[2] - how.padding[0]) + told(1);
-          for (int64_t c = group * of_group; c < (group + 1) * of_group; ++c) {
-            const auto* plane = from + (n * channels + c) * in_height * in_width;
-            float sum = 0;
-            each_corner(at_x, at_y, in_height, in_width, [&](const Corner& corner) {
-              sum += corner.share * plane[corner.row * in_width + corner.column];
-            });
-            to[((n * channels + c) * height * rows + i * rows + row) * width * columns + j * columns + column] =
-                sum * told(2);
-          }
+          see(Tap{n, group * of_group, (group + 1) * of_group, place(0), place(1), place(2),
+                  float(j * how.stride[3] + column * how.dilation[3] - how.padding[2]) + shift[place(0)],
+                  float(i * how.stride[2] + row * how.dilation[2] - how.padding[0]) + shift[place(1)], shift[place(2)],
+                  (i * rows + row) * width * columns + j * columns + column});
         }
     }
-  return {at::conv2d(samples, plain(weight), optional(wide(bias)), how.kernel, Dims{0, 0}, Dims{1, 1}, how.groups),
-          samples};
+}
+
+// The convolution of the samples, of which each is read once.
+Convolution over_samples(const DeformableConvolution& how) {
+  return {how.kernel, {0, 0}, {1, 1}, false, {0, 0}, how.groups};
+}
+
+}  // namespace
+
+Deformed deformable_convolution(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& given_offset,
+                                const at::Tensor& bias, const DeformableConvolution& how) {
+  const auto x = plain(given), offset = plain(given_offset);
+  const int64_t channels = x.size(1), height = x.size(2), width = x.size(3);
+  auto samples = at::zeros({x.size(0), channels, offset.size(2) * how.kernel[0], offset.size(3) * how.kernel[1]});
+  const int64_t size = samples.size(2) * samples.size(3);
+  const auto* from = x.const_data_ptr<float>();
+  auto* to = samples.mutable_data_ptr<float>();
+  each_tap(offset, channels, how, [&](const Tap& tap) {
+    for (int64_t c = tap.batch * channels + tap.first; c < tap.batch * channels + tap.last; ++c) {
+      const auto* plane = from + c * height * width;
+      float sum = 0;
+      each_corner(tap.x, tap.y, height, width,
+                  [&](const Corner& corner) { sum += corner.share * plane[corner.row * width + corner.column]; });
+      to[c * size + tap.sample] = sum * tap.mask;
+    }
+  });
+  return {convolution(samples, weight, bias, over_samples(how)), samples};
+}
+
+DeformedGradients deformable_convolution_backward(const at::Tensor& given, const at::Tensor& grad,
+                                                  const at::Tensor& samples, const at::Tensor& weight,
+                                                  const at::Tensor& given_offset, const DeformableConvolution& how) {
+  const auto x = plain(given), offset = plain(given_offset);
+  const int64_t channels = x.size(1), height = x.size(2), width = x.size(3);
+  const auto of = convolution_backward(grad, samples, weight, {grad.size(1)}, over_samples(how), {true, true, true});
+  const auto slopes = of.x.contiguous();
+  const int64_t size = slopes.size(2) * slopes.size(3);
+  DeformedGradients result{at::zeros(x.sizes()), of.weight, at::zeros(offset.sizes()), of.bias};
+  const auto* from = x.const_data_ptr<float>();
+  const auto* slope = slopes.const_data_ptr<float>();
+  auto* to_x = result.x.mutable_data_ptr<float>();
+  auto* to_offset = result.offset.mutable_data_ptr<float>();
+  each_tap(offset, channels, how, [&](const Tap& tap) {
+    for (int64_t c = tap.batch * channels + tap.first; c < tap.batch * channels + tap.last; ++c) {
+      const float at_sample = slope[c * size + tap.sample];
+      each_corner(tap.x, tap.y, height, width, [&](const Corner& corner) {
+        const int64_t place = (c * height + corner.row) * width + corner.column;
+        to_x[place] += at_sample * tap.mask * corner.share;
+        to_offset[tap.by_x] += at_sample * tap.mask * corner.by_x * from[place];
+        to_offset[tap.by_y] += at_sample * tap.mask * corner.by_y * from[place];
+        to_offset[tap.by_mask] += at_sample * corner.share * from[place];
+      });
+    }
+  });
+  return result;
 }
 
 void check_deformable(const DeformableAttention& of, const at::Tensor& out) {

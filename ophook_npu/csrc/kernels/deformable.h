@@ -20,6 +20,14 @@ struct Deformed {
 Deformed deformable_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offset,
                                 const at::Tensor& bias, const DeformableConvolution& how);
 
+struct DeformedGradients {
+  at::Tensor x, weight, offset, bias;
+};
+// `samples`: what the forward gave.
+DeformedGradients deformable_convolution_backward(const at::Tensor& x, const at::Tensor& grad,
+                                                  const at::Tensor& samples, const at::Tensor& weight,
+                                                  const at::Tensor& offset, const DeformableConvolution& how);
+
 // value (n, keys, heads, channels); shapes (levels, 2): height and width; starts (levels); where (n, queries, heads,
 // levels, points, 2): x and y between 0 and 1; weight (n, queries, heads, levels, points)
 struct DeformableAttention {

@@ -5,18 +5,23 @@
 namespace sim::ge_table {
 namespace {
 
-// Each box of the one against each of the other: (M ground truths, N boxes). eps makes every box wider and higher.
+// Each box of the one against each of the other: (M ground truths, N boxes), or aligned, (N, 1). eps makes every box
+// wider and higher.
 void iou_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   Shape boxes = s.shape(0), truths = s.shape(1);
   if ((boxes && (boxes->size() != 2 || boxes->back() != 4)) || (truths && (truths->size() != 2 || truths->back() != 4)))
     throw Refused("its boxes are (N, 4), not " + s.describe(0) + " and " + s.describe(1));
-  s.out(s.dtype(0), boxes && truths ? known({(*truths)[0], (*boxes)[0]}) : std::nullopt);
+  const bool aligned = s.flag("aligned");
+  if (aligned && boxes && truths && (*boxes)[0] != (*truths)[0])
+    throw Refused("it pairs " + s.describe(0) + " with " + s.describe(1));
+  s.out(s.dtype(0),
+        boxes && truths ? aligned ? known({(*boxes)[0], 1}) : known({(*truths)[0], (*boxes)[0]}) : std::nullopt);
 }
 at::Tensor iou(const Args& a) {
   const std::string mode = a.text("mode");
   if (mode != "iou" && mode != "iof") throw Refused("mode='" + mode + "' is not simulated");
-  return kernels::overlaps(a[0], a[1], a.real("eps"), mode == "iof");
+  return kernels::overlaps(a[0], a[1], a.real("eps"), mode == "iof", a.flag("aligned"), false);
 }
 
 // ---- generalized overlaps of boxes (4, N) and (4, M) ---------------------------------------------------------------

@@ -46,6 +46,11 @@ void write_deformed(const at::Tensor& out, const at::Tensor& samples, const kern
   write_each({out, samples}, {result.out, result.samples});
 }
 
+void write_deformed_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offset,
+                              const at::Tensor& bias, const kernels::DeformedGradients& result) {
+  write_each({x, weight, offset, bias}, {result.x, result.weight, result.offset, result.bias});
+}
+
 void write_slopes(const at::Tensor& value, const at::Tensor& where, const at::Tensor& weight,
                   const kernels::DeformableGradients& result) {
   write_each({value, where, weight}, {result.value, result.where, result.weight});
@@ -109,6 +114,19 @@ ACLNN(DeformableConv2d,
       write_deformed(out, samples,
                      kernels::deformable_convolution(self, weight, offset, bias,
                                                      {kernel, stride, padding, dilation, groups, offset_groups})))
+ACLNN(DeformableConv2dBackward,
+      (In, self, In, grad, In, samples, In, weight, In, offset, Ints, kernel, Ints, stride, Ints, padding, Ints,
+       dilation, int64_t, groups, int64_t, offset_groups, bool, modulated, Out, to_x, Out, to_weight, Out, to_offset,
+       Out, to_bias),
+      SIM_CHECK(modulated, "modulated has to be true");
+      kernels::check_deformable(self, weight, offset, to_bias,
+                                {kernel, stride, padding, dilation, groups, offset_groups}, grad, samples);
+      like(to_x, self); like(to_weight, weight);
+      like(to_offset, offset),
+      write_deformed_gradients(to_x, to_weight, to_offset, to_bias,
+                               kernels::deformable_convolution_backward(self, grad, samples, weight, offset,
+                                                                        {kernel, stride, padding, dilation, groups,
+                                                                         offset_groups})))
 ACLNN(MultiScaleDeformableAttnFunction, (In, value, In, shapes, In, starts, In, where, In, weight, Out, out),
       kernels::check_deformable({value, shapes, starts, where, weight}, out),
       write(out, kernels::deformable_attention({value, shapes, starts, where, weight})))
