@@ -107,6 +107,7 @@ at::Tensor confusion_transposed(const at::Tensor& x, at::IntArrayRef perm, at::I
 }
 
 at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
+  SIM_CHECK(sizes.size() == strides.size(), "a view has ", sizes.size(), " sizes and ", strides.size(), " strides");
   int64_t last = offset;
   for (size_t i = 0; i < sizes.size(); ++i) last += (sizes[i] - 1) * strides[i];
   SIM_CHECK(!c10::multiply_integers(sizes) || (offset >= 0 && last >= 0 && last < x.numel()),
@@ -135,6 +136,50 @@ at::Tensor reflected(const at::Tensor& x, const Dims& pads) {
   Dims sizes = x.sizes().vec();
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += pads[2 * i] + pads[2 * i + 1];
   return at::pad(rows.unsqueeze(0), last_first(pads, first), "reflect").reshape(sizes);
+}
+
+// Which element of a dimension of `size` elements a padded position is a copy of; -1: of none.
+static int64_t origin(int64_t at, int64_t size, const std::string& mode) {
+  if (at >= 0 && at < size) return at;
+  if (mode == "constant") return -1;
+  if (mode == "edge") return at < 0 ? 0 : size - 1;
+  if (mode == "circular") return (at % size + size) % size;
+  SIM_CHECK(mode == "reflect" || mode == "symmetric", "mode ", mode,
+            "; allowed: constant, reflect, symmetric, edge, circular");
+  const int64_t twice = mode == "symmetric";
+  return at < 0 ? -at - twice : 2 * size - 2 - at + twice;
+}
+
+at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::string& mode) {
+  at::Tensor result = wide(grad);
+  SIM_CHECK(pads.size() == 2 * size_t(grad.dim()), pads.size(), " paddings for ", grad.dim(), " dimensions");
+  for (int64_t dim = 0; dim < grad.dim(); ++dim) {
+    const int64_t before = pads[2 * dim], after = pads[2 * dim + 1], size = grad.size(dim) - before - after;
+    SIM_CHECK(before >= 0 && after >= 0 && size > 0, "paddings ", pads, " of ", grad.sizes());
+    if (!before && !after) continue;
+    Dims from, to;
+    for (int64_t at = -before; at < size + after; ++at)
+      if (const int64_t place = origin(at, size, mode); place >= 0) {
+        SIM_CHECK(place < size, "paddings ", pads, " are too large for mode ", mode);
+        from.push_back(at + before), to.push_back(place);
+      } else {
+        SIM_CHECK(mode == "constant", "paddings ", pads, " are too large for mode ", mode);
+      }
+    Dims sizes = result.sizes().vec();
+    sizes[dim] = size;
+    result = at::zeros(sizes, result.options())
+                 .index_add_(dim, at::tensor(at::IntArrayRef(to), at::kLong),
+                             result.index_select(dim, at::tensor(at::IntArrayRef(from), at::kLong)));
+  }
+  return result;
+}
+
+at::Tensor view_replaced(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what) {
+  SIM_CHECK(where.sizes == what.sizes, "a view of sizes ", what.sizes, " for one of sizes ", where.sizes);
+  at::Tensor result = x.clone();
+  strided_view(result, where.sizes, where.strides, where.offset)
+      .copy_(strided_view(source, what.sizes, what.strides, what.offset));
+  return result;
 }
 
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {

@@ -32,6 +32,14 @@ at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& stri
 // `pads` has two numbers for each dimension, the first one first.
 at::Tensor padded(const at::Tensor& x, const Dims& pads, const at::Scalar& value);
 at::Tensor reflected(const at::Tensor& x, const Dims& pads);
+// The gradient of a padding in one of the modes "constant", "reflect", "symmetric", "edge" and "circular".
+at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::string& mode);
+// x with the elements of one view of it replaced by those of a view of `source` of the same sizes.
+struct View {
+  Dims sizes, strides;
+  int64_t offset;
+};
+at::Tensor view_replaced(const at::Tensor& x, const View& where, const at::Tensor& source, const View& what);
 at::Tensor repeat_interleave_backward(const at::Tensor& grad, const at::Tensor& repeats, int64_t dim);
 
 }  // namespace sim::kernels

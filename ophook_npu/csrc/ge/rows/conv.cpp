@@ -36,6 +36,7 @@ void forward_rule(Shaper& s) {
 template <size_t axes, size_t sizes, size_t dtype>
 void shape_is_given(Shaper& s) {
   geometry(s, axes);
+  if (s.has(4)) throw Refused("offset_w is not simulated");  // the gradients have three inputs
   s.out(s.dtype(dtype), shape_from(s, sizes));
 }
 
@@ -51,6 +52,9 @@ const Family conv_rows = {
     ROW(Conv2DTranspose,
         "input_size x filter bias? offset_w? -> y | " PLANE " output_padding:ListInt={0,0,0,0} offset_x:Int=0",
         (shape_is_given<2, 0, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 2, true))),
+    ROW(Conv3DTranspose,
+        "input_size x filter bias? offset_w? -> y | " VOLUME " output_padding:ListInt={0,0,0,0,0} offset_x:Int=0",
+        (shape_is_given<3, 0, 1>), kernels::convolution(a[1], a[2], a[3], geometry(a, 3, true))),
     ROW(Conv2DBackpropInput, "input_size filter out_backprop -> y | " PLANE, (shape_is_given<2, 0, 1>),
         kernels::convolution_backward_input(a[2], a.output(0).sizes(), a[1], geometry(a, 2))),
     ROW(Conv3DBackpropInput, "input_size filter out_backprop -> y | " VOLUME, (shape_is_given<3, 0, 1>),

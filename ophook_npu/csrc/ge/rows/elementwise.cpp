@@ -50,6 +50,14 @@ void masked(Shaper& s) {
   s.out(s.dtype(0), broadcast_shapes(s.shape(0), s.shape(1), s));
 }
 
+// The result's type is an attribute, whatever the input's precision.
+void part_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0)); }
+void complex_rule(Shaper& s) {
+  if (s.dtype(0) != kFloat && s.dtype(0) != kDouble) throw Refused("it makes no complex numbers of " + s.describe(0));
+  broadcast(s);
+  s.out(static_cast<int32_t>(s.integer("Tout")), broadcast_shapes(s.shape(0), s.shape(1), s));
+}
+
 void bitcast(Shaper& s) {
   auto type = static_cast<int32_t>(s.integer("type"));
   s.out(type, s.shape(0));
@@ -136,6 +144,9 @@ const Family elementwise_rows = {
     ROW(MaskedFill, "x mask value -> y", masked, at::masked_fill(a[0], a[1], number_of(a[2]))),
 
     ROW(Cast, "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype())),
+    ROW(Real, "input -> output | Tout:Type=0", part_rule, at::real(a[0]).to(a.out_dtype())),
+    ROW(Imag, "input -> output | Tout:Type=0", part_rule, at::imag(a[0]).to(a.out_dtype())),
+    ROW(Complex, "real imag -> out | Tout:Type=16", complex_rule, at::complex(a[0], a[1]).to(a.out_dtype())),
     ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),
     ROW(Identity, UNARY, same, a[0]),
     ROW(TensorMove, UNARY, same, a[0]),

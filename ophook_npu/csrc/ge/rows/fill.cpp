@@ -67,6 +67,24 @@ void constant_pad(Shaper& s) {
   s.only("mode", "constant");
   pad(s);
 }
+// Two numbers a dimension, in front and behind; or, not `contiguous`, all of those in front and then all behind.
+Values pairs_of(const Call& call, Values paddings) {
+  if (!paddings || call.flag("paddings_contiguous")) return paddings;
+  Dims pairs;
+  const size_t rank = paddings->size() / 2;
+  for (size_t i = 0; i < rank; ++i) pairs.insert(pairs.end(), {paddings->at(i), paddings->at(rank + i)});
+  return pairs;
+}
+void pad_grad(Shaper& s) {
+  Shape shape = s.shape(0);
+  const Values paddings = pairs_of(s, s.values(1));
+  if (!shape || !paddings) return s.out(s.dtype(0), all_unknown(shape));
+  if (paddings->size() != 2 * shape->size())
+    throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
+  for (size_t i = 0; i < shape->size(); ++i)
+    if ((*shape)[i] >= 0) (*shape)[i] -= paddings->at(2 * i) + paddings->at(2 * i + 1);
+  s.out(s.dtype(0), shape);
+}
 void mirror_pad(Shaper& s) {
   if (const std::string mode = s.text("mode"); mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
   pad(s);
@@ -102,6 +120,8 @@ const Family fill_rows = {
         kernels::range_filled(a[0], a[1], a[2], a[3], a.integer("axis"))),
     ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", constant_pad,
         kernels::padded(a[0], a.need(1), a.has(2) ? a[2].item() : at::Scalar(0))),
+    ROW(PadV3Grad, "x paddings -> y | mode:String=reflect paddings_contiguous:Bool=true", pad_grad,
+        kernels::padded_backward(a[0], *pairs_of(a, a.need(1)), a.text("mode"))),
     ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
     ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
     ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),

@@ -92,6 +92,8 @@ const Family foreach_rows = {
        return each(a, 1, [](const Operands& x, const at::Scalar& n) { return at::linalg_vector_norm(x[0], n); });
      }},
 
+    EACH(RoundOffNumber, "x* roundMode -> y*", 1, kernels::rounded(x[0], n.toLong())),
+
     EACH(Abs, "x* -> y*", 1, at::abs(x[0])),
     EACH(Neg, "x* -> y*", 1, at::neg(x[0])),
     EACH(Sqrt, "x* -> y*", 1, at::sqrt(x[0])),

@@ -133,9 +133,15 @@ void one_hot_attr(Shaper& s) { one_hot_rule(s, Dims{s.integer("depth")}, 1); }
 void strided_view_rule(Shaper& s) { s.out(s.dtype(0), shape_from(s, 1)); }
 at::Tensor strided_view(const Args& a) {
   const Dims size = a.need(1), stride = a.need(2), offset = a.need(3);
-  if (stride.size() != size.size() || offset.size() != 1)
-    throw Refused("size and stride have one length, the offset is one number");
+  if (offset.size() != 1) throw Refused("a storage offset is one number");
   return kernels::strided_view(a[0], size, stride, offset[0]);
+}
+
+// Of an input and the three behind it.
+kernels::View view_of(const Args& a, size_t of) {
+  const Dims offset = a.need(of + 3);
+  if (offset.size() != 1) throw Refused("a storage offset is one number");
+  return {a.need(of + 1), a.need(of + 2), offset[0]};
 }
 
 void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1)); }
@@ -167,6 +173,8 @@ const Family index_rows = {
     ROW(InplaceIndexAdd, "var indices updates alpha? -> var | axis:Int", same,
         at::index_add(a[0], a.integer("axis"), a[1].to(at::kLong), a[2], a.has(3) ? number_of(a[3]) : at::Scalar(1))),
     ROW(AsStrided, "x size stride storage_offset -> y", strided_view_rule, strided_view(a)),
+    ROW(ViewCopy, "dst dst_size dst_stride dst_storage_offset src src_size src_stride src_storage_offset -> dst", same,
+        kernels::view_replaced(a[0], view_of(a, 0), a[4], view_of(a, 4))),
     ROW(SearchSorted, "sorted_sequence values sorter? -> out | dtype:Type=9 right:Bool=false", search_rule,
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
     ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same,

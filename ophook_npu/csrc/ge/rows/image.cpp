@@ -1,0 +1,48 @@
+// Images sampled where a grid says.
+#include "ge/rows/rows.h"
+
+namespace sim::ge_table {
+namespace {
+
+// The number of what an attribute names, in ATen's order.
+int64_t place_of(const Call& call, const char* attr, const std::vector<std::string>& names) {
+  const std::string given = call.text(attr);
+  const auto found = std::find(names.begin(), names.end(), given);
+  if (found == names.end()) throw Refused(std::string(attr) + "='" + given + "' is not simulated");
+  return found - names.begin();
+}
+int64_t interpolation(const Call& call, size_t axes) {
+  return place_of(call, "interpolation_mode",
+                  axes == 2 ? std::vector<std::string>{"bilinear", "nearest", "bicubic"}
+                            : std::vector<std::string>{"bilinear", "nearest"});
+}
+int64_t padding(const Call& call) { return place_of(call, "padding_mode", {"zeros", "border", "reflection"}); }
+
+// x (n, c, …), grid (n, …, axes) -> (n, c, the grid's …)
+template <size_t axes>
+void sampled(Shaper& s) {
+  if (axes == 3) s.only("data_format", "NCDHW");
+  interpolation(s, axes), padding(s);
+  require_same_dtype(s, 0, 2);
+  Shape x = s.shape(0), grid = s.shape(1);
+  if ((x && x->size() != axes + 2) || (grid && (grid->size() != axes + 2 || grid->back() != int64_t(axes))))
+    throw Refused("a grid " + s.describe(1) + " does not fit " + s.describe(0));
+  if (x && grid) std::copy(grid->begin() + 1, grid->end() - 1, x->begin() + 2);
+  s.out(s.dtype(0), x && grid ? x : std::nullopt);
+}
+
+}  // namespace
+
+const Family image_rows = {
+    ROW(GridSampler2D,
+        "x grid -> y | interpolation_mode:String=bilinear padding_mode:String=zeros align_corners:Bool=false",
+        sampled<2>,
+        at::grid_sampler_2d(wide(a[0]), wide(a[1]), interpolation(a, 2), padding(a), a.flag("align_corners"))),
+    ROW(GridSampler3D,
+        "x grid -> y | interpolation_mode:String=bilinear padding_mode:String=zeros data_format:String=NCDHW "
+        "align_corners:Bool=false",
+        sampled<3>,
+        at::grid_sampler_3d(wide(a[0]), wide(a[1]), interpolation(a, 3), padding(a), a.flag("align_corners"))),
+};
+
+}  // namespace sim::ge_table
