@@ -141,3 +141,26 @@ def test_the_function_that_casts() -> None:
     assert caster.sizes(plain, FRACTAL_NZ, 2)[0] == 161002 and "additionalDtype 2" in caster.message()
     wrong = caster.tensor(blocks, [33, 50], FRACTAL_NZ, [3, 3, 16, 16])
     assert caster.cast(plain, wrong) == 161002 and "dstTensor lies as" in caster.message()
+
+
+def test_the_function_that_casts_between_plain_formats() -> None:
+    """A line of NCL (n, c, l) and a volume of NCDHW lie as ND does; in tiles they lie as their last two dimensions."""
+    ncl, ncdhw, caster = 47, 30, Caster()
+    volume = ncdhw, [1, 2, 3, 4, 20], [1, 2, 3, 2, 1, 16, 16]
+    for form, shape, tiles in ((ncl, [2, 20, 5], [2, 1, 2, 16, 16]), volume):
+        x = real(*shape).half()
+        on_npu, plain, blocks, back = x.npu(), *(torch.zeros(size).half().npu() for size in (shape, tiles, shape))
+        torch.npu.synchronize()
+        source, other = caster.tensor(on_npu, shape, form, shape), caster.tensor(plain, shape, ND, shape)
+        assert caster.sizes(source, ND) == (0, shape, ND) and caster.sizes(other, form) == (0, shape, form)
+        assert caster.sizes(source, FRACTAL_NZ) == (0, tiles, FRACTAL_NZ)
+        assert caster.cast(source, other) == 0, caster.message()
+        assert torch.equal(plain.cpu(), x)
+        tiled = caster.tensor(blocks, shape, FRACTAL_NZ, tiles)
+        assert caster.cast(source, tiled) == 0, caster.message()
+        whole_tiles = blocks.cpu().movedim(-4, -2).flatten(-2).flatten(-3, -2)
+        assert torch.equal(whole_tiles[..., : shape[-2], : shape[-1]], x)
+        assert caster.cast(tiled, caster.tensor(back, shape, form, shape)) == 0, caster.message()
+        assert torch.equal(back.cpu(), x)
+        wrong = caster.tensor(plain, shape[::-1], form, shape[::-1])
+        assert caster.cast(source, wrong) == 161002, "another shape"
