@@ -243,3 +243,17 @@ def test_the_driver_says_what_torch_npu_asks_it_for() -> None:
     assert driver.halGetDeviceInfo(0, 0, 24, ctypes.byref(value)) == 0xFFFE and value.value == 7
     assert driver.drvGetDevNum(None) == driver.halGetAPIVersion(None) == 3
     assert torch.npu._raw_device_count_ascend_hal() == torch.npu.device_count()
+
+
+def test_a_stream_sleeps() -> None:
+    import time
+
+    from interfaces import Refused, aclnn, rules_of
+
+    with rules_of("Ascend950"):
+        start = time.perf_counter()
+        aclnn("aclnnSleep", [165_000_000])  # a tenth of a second
+        assert time.perf_counter() - start >= 0.1
+        for cycles in ([], [0], [-5]):
+            with pytest.raises(Refused, match="one number above 0 is expected"):
+                aclnn("aclnnSleep", cycles)

@@ -102,4 +102,23 @@ ChamferGradients chamfer_backward(const at::Tensor& first, const at::Tensor& sec
   return {to_first, to_second};
 }
 
+void coalesced_like(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
+                    const at::Tensor& new_indices, const at::Tensor& new_values) {
+  SIM_CHECK(indices.dim() == 2 && values.dim() >= 1 && new_indices.dim() == 2 && new_values.dim() >= 1, "indices ",
+            indices.sizes(), " and values ", values.sizes());
+  shape(places, {indices.size(0)});
+  SIM_CHECK(values.size(0) == indices.size(0) && new_values.size(0) == new_indices.size(0) &&
+                indices.size(1) == new_indices.size(1) && values.sizes().slice(1) == new_values.sizes().slice(1),
+            "indices ", indices.sizes(), " and values ", values.sizes(), " become ", new_indices.sizes(), " and ",
+            new_values.sizes());
+  same_dtype({values, new_values});
+}
+
+void coalesced(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
+               const at::Tensor& new_indices, const at::Tensor& new_values) {
+  const auto at_place = places.to(at::kLong);
+  new_indices.index_copy_(0, at_place, indices.to(new_indices.scalar_type()));
+  new_values.copy_(at::zeros_like(new_values).index_add_(0, at_place, values));
+}
+
 }  // namespace sim::kernels

@@ -16,6 +16,13 @@ void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
 void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 
+// Values (n, …) at the coordinates `indices` (n, dimensions) of a sparse tensor: those of one place, as `places` (n)
+// numbers them, are added up.
+void coalesced_like(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
+                    const at::Tensor& new_indices, const at::Tensor& new_values);
+void coalesced(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
+               const at::Tensor& new_indices, const at::Tensor& new_values);
+
 // Row b of updates goes to batch b of self, along dim, from the position that indices names.
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);
 void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,

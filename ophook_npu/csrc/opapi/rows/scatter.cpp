@@ -45,6 +45,10 @@ ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), like(out, self)
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
       scatter_list_like(list, indices, updates, reduction, axis), kernels::put_rows(list, indices, updates, mask, axis))
+// No page: op-plugin passes the places in order, the number of each value's, and what it filled with zeros.
+ACLNN(CoalesceSparse, (In, unique, In, places, In, indices, In, values, Ref, new_indices, Ref, new_values),
+      kernels::coalesced_like(places, indices, values, new_indices, new_values),
+      kernels::coalesced(places, indices, values, new_indices, new_values))
 ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), when_run(), kernels::add_slices(self, indices, updates))
 ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
