@@ -48,7 +48,7 @@ at::Tensor ten_bits(const at::Tensor& values) {
 }
 
 // The factor of each row of phi.
-at::Tensor factors(const at::Tensor& alpha, int64_t n) {
+at::Tensor factor_of_rows(const at::Tensor& alpha, int64_t n) {
   Tensors each{alpha[0].expand({n}), alpha[1].expand({n})};
   if (alpha.numel() == 3) each.push_back(alpha[2].expand({n * n}));
   return at::cat(each);
@@ -78,7 +78,7 @@ void mix(const at::Tensor& x, const Mixing& by, const Mixed& out) {
   const auto scaled = by.gamma.defined() ? flat * by.gamma.flatten() : flat;
   const auto products = by.coarse ? at::matmul(ten_bits(scaled), ten_bits(by.phi).t()) : at::matmul(scaled, by.phi.t());
   const auto inverse_norm = at::rsqrt(flat.square().mean(-1, true) + by.norm_eps);
-  const auto sums = products * inverse_norm * factors(by.alpha, n) + by.bias;
+  const auto sums = products * inverse_norm * factor_of_rows(by.alpha, n) + by.bias;
   const auto weights = sums.narrow(-1, 0, n).sigmoid() + by.eps;
   write(out.in, (weights.unsqueeze(-1) * values).sum(-2));
   write(out.post, 2 * sums.narrow(-1, n, n).sigmoid());
@@ -117,7 +117,7 @@ void mixing_backward(const at::Tensor& x, const Mixing& by, const Mixed& of, con
       at::cat({(in * values).sum(-1) * open * (1 - open), wide(of.post).reshape({-1, n}) * gated * (1 - gated / 2),
                wide(of.res).reshape({-1, n * n})},
               1);
-  const auto of_normed = slopes * factors(by.alpha, n), of_products = of_normed * inverse_norm;
+  const auto of_normed = slopes * factor_of_rows(by.alpha, n), of_products = of_normed * inverse_norm;
   const auto of_scaled = at::matmul(of_products, by.phi);
   const auto gamma = by.gamma.defined() ? by.gamma.flatten() : at::ones({all});
   // through the norm, which the sum of what is under its root moves
