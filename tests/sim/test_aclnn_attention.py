@@ -117,6 +117,40 @@ def test_positions_in_a_depth_of_their_own(version: int) -> None:
         close(one, want, 5e-2)
 
 
+@pytest.mark.parametrize("layout", ["BNSD", "TND"])
+def test_the_form_of_any_layout(layout: str) -> None:
+    """A sink and positions of their own depth at once, in whole sequences and in sequences one behind the other."""
+    heads, ends = 4, [3, 8]
+    lead = (2, heads, 5) if layout == "BNSD" else (8, heads)
+    q, q_rope, grad = (real(*lead, size, seed=n, dtype=BF16) for n, size in enumerate((16, 8, 16)))
+    k, k_rope, v = (real(*lead, size, seed=5 + n, dtype=BF16) for n, size in enumerate((16, 8, 16)))
+    sink = real(heads, seed=9)
+
+    def formula(q, q_rope, k, k_rope, v, sink):
+        q, k = torch.cat([q, q_rope], -1), torch.cat([k, k_rope], -1)
+        if layout == "TND":
+            return of_sequences(q, k, v, sink, ends, ends, scale=0.2)
+        return torch.stack([attention(q[i], k[i], v[i], sink, scale=0.2) for i in range(2)])
+
+    given = ends if layout == "TND" else None
+    top, total, out = torch.zeros(*lead, 8), torch.zeros(*lead, 8), torch.zeros_like(q)
+    aclnn(
+        "aclnnFlashAttentionScoreV4", q, k, v, None, None, None, None, q_rope, k_rope, None, None, None, sink, None,
+        given, given, None, None, 0.2, 1.0, FAR, FAR, heads, layout, 0, 0, 0, 1, "", 0, 0, top, total, None, out,
+    )  # fmt: skip
+    leaves = [q, q_rope, k, k_rope, v, sink]
+    close(out, formula(*(x.double() for x in leaves)), 2e-2)
+    got, to_sink = [torch.zeros_like(x) for x in leaves[:5]], torch.zeros(heads)
+    to_q, to_q_rope, to_k, to_k_rope, to_v = got
+    aclnn(
+        "aclnnFlashAttentionScoreGradV4", q, k, v, grad, None, None, None, None, top, total, None, out, sink, q_rope,
+        k_rope, *[None] * 5, None, given, given, None, None, 0.2, 1.0, FAR, FAR, heads, layout, "", 0, 0, 1, 0, 0, 0,
+        to_q, to_k, to_v, to_q_rope, to_k_rope, None, to_sink,
+    )  # fmt: skip
+    for one, want in zip([*got, to_sink], gradients(formula, *leaves, grad=grad), strict=True):
+        close(one, want, 5e-2)
+
+
 def test_the_sink_and_the_positions_are_checked() -> None:
     q = real(4, 2, 16, dtype=BF16)
 
