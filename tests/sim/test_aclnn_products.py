@@ -32,6 +32,8 @@ def test_fused_matmul(operation: str) -> None:
     bias = None if operation.startswith("gelu") else real(8, seed=3, dtype=torch.float16)
     out = torch.empty(6, 8, dtype=torch.float32 if operation == "16cast32" else torch.float16)
     value = x.double() @ y.double() + (0 if bias is None else bias.double())
+    if operation != "16cast32":
+        value = value.half().double()
     want = then(value, operation, third)
     aclnn("aclnnFusedMatmul", x, y, bias, third, operation, 0, out)
     close(out, want, 2e-3)
@@ -471,6 +473,14 @@ def test_as_torch_npu_calls_them_there() -> None:
     )  # fmt: skip
     close(got.cpu(), want, 2e-2)
 
+    torch.npu.config.allow_internal_format = True
+    blocks = torch_npu.npu_format_cast(weight.npu(), 29)
+    got = torch_npu.npu_transpose_quant_batchmatmul(
+        x.npu(), blocks, dtype=torch.bfloat16, x1_scale=row_scale.npu(), x2_scale=scale.npu(),
+        group_sizes=[0, 0, 32], perm_x1=[1, 0, 2], perm_x2=[0, 1, 2], perm_y=[1, 0, 2],
+    )  # fmt: skip
+    close(got.cpu(), want, 2e-2)
+
     x, weight, row_scale, scale, y = along_k(6, 8)
     on_npu = y.npu()
     torch_npu.npu_add_quant_gmm_(
@@ -485,7 +495,6 @@ def test_as_torch_npu_calls_them_there() -> None:
     want = (
         left * in_full(row_scale1.transpose(0, 1), 1024).t() @ (right * in_full(scale1.transpose(0, 1), 1024).t()).t()
     )
-    torch.npu.config.allow_internal_format = True
     blocks = torch_npu.npu_format_cast(weight.view(torch.int8).npu(), 29)
     got = torch_npu.npu_dual_level_quant_matmul(
         x.npu(), blocks, row_scale0.npu(), scale0.npu(), row_scale1.view(torch.uint8).npu(),

@@ -53,9 +53,11 @@ void product_then_like(const at::Tensor& x, const at::Tensor& y, const at::Tenso
 }
 
 at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
-                        const std::string& then) {
+                        const std::string& then, int64_t mode) {
+  constexpr int64_t kInFull = 4;
   auto value = at::matmul(wide(x), wide(y));
   if (bias.defined()) value = value.add(wide(bias));
+  if (then != "16cast32" && mode != kInFull) value = wide(value.to(x.scalar_type()));
   if (then == "add") return value.add(wide(third));
   if (then == "mul") return value.mul(wide(third));
   if (then == "relu") return at::relu(value);

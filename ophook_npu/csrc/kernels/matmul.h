@@ -16,12 +16,12 @@ SIM_API at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, con
 at::Tensor permuted_product(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, at::IntArrayRef perm_x,
                             at::IntArrayRef perm_y, at::IntArrayRef perm_out);
 // An operation after x y + bias: "" and "16cast32" leave it, "add" and "mul" take a third matrix, "relu", "gelu_tanh"
-// and "gelu_erf" take nothing more. All of it is computed in float and rounded once; the page does not say where a
-// device rounds between the two.
+// and "gelu_erf" take nothing more. The product is rounded to the type of x first, as op-plugin's test has it, but for
+// a cast to float, and for cubeMathType 4.
 void product_then_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
                        const std::string& then, int64_t mode, const at::Tensor& out);
 at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, const at::Tensor& third,
-                        const std::string& then);
+                        const std::string& then, int64_t mode);
 // Each row of x times two matrices of the set that its index names, in one layer, added to `size` columns of y from
 // `offset` on. a: (sets, layers, rank, columns of x), or undefined where x has the rank; b: (sets, layers, size, rank).
 void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,

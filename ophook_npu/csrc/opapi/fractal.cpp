@@ -154,8 +154,9 @@ void can_be_cast(const aclTensor* from, int format) {
               " (FRACTAL_NZ)");
   const aclDataType type = from->dtype;
   SIM_CHECK(type == ACL_INT8 || type == ACL_UINT8 || type == ACL_INT32 || type == ACL_FLOAT || type == ACL_FLOAT16 ||
-                type == ACL_BF16,
-            "srcTensor has data type ", int(type), "; allowed: INT8, UINT8, INT32, FLOAT, FLOAT16, BFLOAT16");
+                type == ACL_BF16 || type == ACL_FLOAT8_E4M3FN,
+            "srcTensor has data type ", int(type),
+            "; allowed: INT8, UINT8, INT32, FLOAT, FLOAT16, BFLOAT16, FLOAT8_E4M3FN");
   SIM_CHECK(from->sizes.size() >= 2 && from->sizes.size() <= 6, "srcTensor ", at::IntArrayRef(from->sizes),
             "; 2 to 6 dimensions are allowed");
 }

@@ -83,7 +83,7 @@ ACLNN(TransposeBatchMatMulWeightNz,
       plain_only(scale, split), write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
 ACLNN(FusedMatmul, (In, x, In, y, In, bias, In, third, Text, then, Cube, mode, Out, out),
       kernels::product_then_like(x, y, bias, third, then, mode, out),
-      write(out, kernels::product_then(x, y, bias, third, then)))
+      write(out, kernels::product_then(x, y, bias, third, then, mode)))
 ACLNN(AddLora,
       (In, y, In, x, In, weight_b, In, indices, In, weight_a, int64_t, layer, double, scale, int64_t, offset, int64_t,
        size, Out, out),
