@@ -1,5 +1,7 @@
 #include "kernels/block_quant.h"
 
+#include "kernels/mx_quant.h"
+
 namespace sim::quant {
 
 static void write_tokens(const at::Tensor& out, const at::Tensor& scale, const at::Tensor& value,
@@ -35,11 +37,20 @@ void block_quant(const at::Tensor& self, double least, int64_t columns, const at
 }
 
 // ---- after products ------------------------------------------------------------------------------------------------
-void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& out,
-               const at::Tensor& scale) {
+// Numbers of FLOAT4 go in blocks of 32 of a token's, and are not clipped.
+static mx::How flat_blocks(double top) { return {"", top == 0 ? mx::kFloor : mx::kRange, top}; }
+
+void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, double top,
+               const at::Tensor& out, const at::Tensor& scale) {
   SIM_CHECK(self.dim() == 3, "x (tokens, rows, columns) expected, got ", self.sizes());
   shape(left, {self.size(1), self.size(1)});
-  shape(right, {self.size(2), self.size(2)});
+  const bool in_groups = out.scalar_type() == at::ScalarType::Float4_e2m1fn_x2;
+  if (!in_groups || right.numel()) shape(right, {self.size(2), self.size(2)});
+  if (in_groups) {
+    const auto value = self.flatten(1);
+    return mx::quant_like(value, -1, 40, flat_blocks(top), out, scale);
+  }
+  SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed for numbers of 4 bits that are whole: 0");
   of_dtype("out", out, {at::kInt});
   quantized_like(out, self);
   shape(scale, {self.size(0)});
@@ -48,13 +59,17 @@ void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor&
 // Each token by its largest number: 7 / clip of what is computed becomes the largest that 4 bits hold. Tokens that no
 // group has are left as they are.
 void flat_quant(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& groups,
-                int64_t kind, double clip, const at::Tensor& out, const at::Tensor& scale) {
+                int64_t kind, double clip, double top, const at::Tensor& out, const at::Tensor& scale) {
   int64_t tokens = self.size(0);
   if (groups.defined()) {
     tokens = 0;
     for (const Group& group : groups_of(groups, kind, self.size(0))) tokens = group.start + group.count;
   }
-  auto value = at::matmul(wide(left), at::matmul(wide(self.narrow(0, 0, tokens)), wide(right)));
+  auto value = wide(self.narrow(0, 0, tokens));
+  if (right.numel()) value = at::matmul(value, wide(right));
+  value = at::matmul(wide(left), value);
+  if (scale.dim() == 3)
+    return mx::quant(value.flatten(1), -1, flat_blocks(top), out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens));
   auto factor = value.abs().flatten(1).amax(-1).div(7 / clip);
   write_tokens(out.narrow(0, 0, tokens), scale.narrow(0, 0, tokens), value.div(factor.reshape({-1, 1, 1})), factor);
 }

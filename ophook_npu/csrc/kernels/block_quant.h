@@ -9,10 +9,11 @@ namespace sim::quant {
 void block_like(const at::Tensor& self, const std::string& mode, int64_t dtype, int64_t rows, int64_t columns,
                 const at::Tensor& out, const at::Tensor& scale);
 void block_quant(const at::Tensor& self, double least, int64_t columns, const at::Tensor& out, const at::Tensor& scale);
-void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& out,
-               const at::Tensor& scale);
+// top: of kernels/mx_quant.h, for an output of FLOAT4.
+void flat_like(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, double top,
+               const at::Tensor& out, const at::Tensor& scale);
 void flat_quant(const at::Tensor& self, const at::Tensor& left, const at::Tensor& right, const at::Tensor& groups,
-                int64_t kind, double clip, const at::Tensor& out, const at::Tensor& scale);
+                int64_t kind, double clip, double top, const at::Tensor& out, const at::Tensor& scale);
 void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::Tensor& alpha, int64_t axis,
                  const std::string& mode, int64_t algorithm, double top, bool transpose, const at::Tensor& out,
                  const at::Tensor& scale);

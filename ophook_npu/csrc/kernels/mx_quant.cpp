@@ -3,6 +3,25 @@
 #include <array>
 
 namespace sim::mx {
+
+static int64_t blocks(int64_t size, int64_t block) { return divided(size + block - 1, block); }
+
+// A last block that is not full counts as one with zeros.
+at::Tensor largest_in(const at::Tensor& x, int64_t axis, int64_t block) {
+  auto last = x.abs().movedim(axis, -1);
+  const int64_t count = blocks(last.size(-1), block);
+  last = at::constant_pad_nd(last, {0, count * block - last.size(-1)});
+  return last.unflatten(-1, {count, block}).amax(-1).movedim(-1, axis);
+}
+
+at::Tensor spread(const at::Tensor& values, int64_t axis, int64_t block, int64_t size) {
+  return values.repeat_interleave(block, axis).narrow(axis, 0, size);
+}
+
+at::Tensor over(const at::Tensor& value, const at::Tensor& scale) {
+  return value.div(scale.masked_fill(scale.eq(0), 1));
+}
+
 namespace {
 
 constexpr int64_t kBias = 127, kNoNumber = 255;  // of FLOAT8_E8M0
@@ -35,22 +54,7 @@ at::Tensor rounded_to(const Format& format, const at::Tensor& value, const std::
   const auto exponent = std::get<1>(at::frexp(value)).sub(1).clamp_min(format.least);
   auto step = at::exp2(exponent.sub(format.mantissa).to(at::kFloat));
   auto result = nearest(value.div(step), mode).mul(step).clamp(-format.largest, format.largest);
-  return at::copysign(result, value).nan_to_num(0);
-}
-
-int64_t blocks(int64_t size, int64_t block) { return divided(size + block - 1, block); }
-
-// Of each block along the dimension. A last one that is not full counts as one with zeros.
-at::Tensor largest_in(const at::Tensor& x, int64_t axis, int64_t block) {
-  auto last = x.abs().movedim(axis, -1);
-  const int64_t count = blocks(last.size(-1), block);
-  last = at::constant_pad_nd(last, {0, count * block - last.size(-1)});
-  return last.unflatten(-1, {count, block}).amax(-1).movedim(-1, axis);
-}
-
-// Values of blocks, for each of their members.
-at::Tensor spread(const at::Tensor& values, int64_t axis, int64_t block, int64_t size) {
-  return values.repeat_interleave(block, axis).narrow(axis, 0, size);
+  return at::copysign(result, value);
 }
 
 // The scales' exponents with their bias. A block with an infinite number, or none, has the scale that is no number.
@@ -128,7 +132,7 @@ at::Tensor numbers_of(const at::Tensor& tensor) {
 
 void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode) {
   const Format format = format_of(out);
-  auto result = rounded_to(format, value, mode);
+  auto result = rounded_to(format, value.nan_to_num(0), mode);
   if (format.in_byte == 1) return write(bytes_of(out), bytes_of(result.to(out.scalar_type())));
   auto codes = at::bucketize(result.abs(), magnitudes(format)).add(result.signbit().to(at::kLong).mul(8));
   auto pairs = codes.unflatten(-1, {-1, 2});
@@ -138,11 +142,19 @@ void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::st
 static bool of_whole_numbers(const at::Tensor& out) {
   return out.scalar_type() == at::kChar || out.scalar_type() == at::kInt;
 }
+
 double largest_of(const at::Tensor& out) {
   return of_whole_numbers(out) ? quant::largest(out) : format_of(out).largest;
 }
-void write_8_bits(const at::Tensor& out, const at::Tensor& value) {
-  of_whole_numbers(out) ? quant::write_quantized(out, value) : write_numbers(out, value);
+
+at::Tensor stepped(const at::Tensor& value, const at::Tensor& out) {
+  if (of_whole_numbers(out)) return quant::saturated(value, out);
+  return rounded_to(format_of(out), as_float(value), "rint").to(out.scalar_type());
+}
+
+void stepped_like(const at::Tensor& out, const at::Tensor& value) {
+  of_dtype("y", out, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
+  of_whole_numbers(out) ? quant::quantized_like(out, value) : like(out, value);
 }
 
 // ---- what must hold ------------------------------------------------------------------------------------------------
@@ -267,9 +279,8 @@ void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t bloc
                      const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1) {
   auto all = quant::smooth(as_float(x), smooth);
   auto first = largest_in(all, -1, block0).div(format_of(out).largest);
-  // A block of zeros stays one.
-  auto divisor = spread(first.masked_fill(first.eq(0), 1), -1, block0, x.size(-1));
-  quant(all.div(divisor).to(x.scalar_type()), -1, how, out, scale1);
+  auto value = over(all, spread(first, -1, block0, x.size(-1)));
+  quant(value.to(x.scalar_type()), -1, how, out, scale1);
   write(scale0, first);
 }
 

@@ -19,8 +19,10 @@ Format format_of(const at::Tensor& tensor);
 at::Tensor numbers_of(const at::Tensor& tensor);  // as float
 // Rounds as `mode` says (rint, or round, floor) and saturates; no number becomes 0.
 void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
-// The same, or whole numbers where `out` is of these: both kinds of 8 bits.
-void write_8_bits(const at::Tensor& out, const at::Tensor& value);
+// The same for a tensor of 8 bits, or of whole numbers as in kernels/quant.h: what is rounded, in the data type of
+// `out`.
+SIM_API at::Tensor stepped(const at::Tensor& value, const at::Tensor& out);
+void stepped_like(const at::Tensor& out, const at::Tensor& value);
 double largest_of(const at::Tensor& out);
 
 // ---- blocks --------------------------------------------------------------------------------------------------------
@@ -37,6 +39,11 @@ struct How {
   double least = 0;  // of a block's largest magnitude
   int64_t block = 32;
 };
+
+// The largest magnitude of each block along the dimension, and values of blocks for each of their members.
+at::Tensor largest_in(const at::Tensor& x, int64_t axis, int64_t block);
+at::Tensor spread(const at::Tensor& values, int64_t axis, int64_t block, int64_t size);
+at::Tensor over(const at::Tensor& value, const at::Tensor& scale);  // values with the scale 0 are 0 and stay it
 
 void without_range(int64_t algorithm);  // functions that do not take kRange
 void block_like(const How& how, int64_t dtype, const at::Tensor& out);

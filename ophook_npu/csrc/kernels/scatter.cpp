@@ -1,6 +1,6 @@
 #include "kernels/scatter.h"
 
-#include "kernels/quant.h"
+#include "kernels/mx_quant.h"
 
 namespace sim::kernels {
 namespace {
@@ -58,11 +58,13 @@ void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
 }
 
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {
-  auto starts = indices.to(at::kLong).contiguous();
+  if (!updates.size(0)) return;
+  auto places = indices.to(at::kLong).reshape({updates.size(0), -1});  // a start, or a batch of self and a start
   for (int64_t batch = 0; batch < updates.size(0); ++batch) {
     auto rows = updates.select(0, batch);
-    const int64_t along = wrap(dim, self) - 1;
-    self.select(0, batch).narrow(along, starts.reshape({-1})[batch].item<int64_t>(), rows.size(along)).copy_(rows);
+    const int64_t along = wrap(dim, self) - 1, start = places[batch][-1].item<int64_t>();
+    const int64_t to = places.size(1) == 2 ? places[batch][0].item<int64_t>() : batch;
+    self.select(0, to).narrow(along, start, rows.size(along)).copy_(rows);
   }
 }
 
@@ -70,7 +72,7 @@ void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const
                         const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim) {
   auto steps = wide(updates).div(wide(scales));
   if (zero_points.defined()) steps = steps.add(wide(zero_points));
-  put_rows(self, indices, quant::saturated(steps, self), dim);
+  put_rows(self, indices, mx::stepped(steps, self), dim);
 }
 
 void put_rows(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates, const at::Tensor& mask,

@@ -14,10 +14,12 @@ ACLNN(DynamicBlockQuantV2,
       block_like(self, mode, dtype, rows, columns, out, scale);
       SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed for int8: 0"), block_quant(self, least, columns, out, scale))
 ACLNN(FlatQuant, (In, self, In, left, In, right, double, clip, Out, out, Out, scale),
-      flat_like(self, left, right, out, scale), flat_quant(self, left, right, {}, kEnds, clip, out, scale))
+      flat_like(self, left, right, 0, out, scale), flat_quant(self, left, right, {}, kEnds, clip, 0, out, scale))
+ACLNN(FlatQuantV2, (In, self, In, left, In, right, double, clip, double, top, Out, out, Out, scale),
+      flat_like(self, left, right, top, out, scale), flat_quant(self, left, right, {}, kEnds, clip, top, out, scale))
 ACLNN(FlatQuantV3,
       (In, self, In, left, In, right, In, groups, double, clip, double, top, int64_t, kind, Out, out, Out, scale),
-      flat_like(self, left, right, out, scale), flat_quant(self, left, right, groups, kind, clip, out, scale))
+      flat_like(self, left, right, top, out, scale), flat_quant(self, left, right, groups, kind, clip, top, out, scale))
 ACLNN(RotateQuant,
       (In, self, In, rotation, In, alpha, int64_t, axis, Text, mode, int64_t, algorithm, double, top, bool, transpose,
        Out, out, Out, scale),

@@ -17,12 +17,11 @@ Tensors indices_of(Tensors given) {
 
 void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t quant_axis,
                      int64_t reduction) {
-  of_dtype("self", self, {at::kChar});
   SIM_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
   SIM_CHECK(quant_axis == -1 || quant_axis == self.dim() - 1, "quant_axis ", quant_axis,
             " is not simulated; allowed: the last");
-  SIM_CHECK(indices.dim() == 1 && indices.numel() == updates.size(0), "an index for each of ", updates.size(0),
-            " batches expected, got ", indices.sizes());
+  SIM_CHECK(indices.size(0) == updates.size(0) && (indices.dim() == 1 || (indices.dim() == 2 && indices.size(1) == 2)),
+            "an index for each of ", updates.size(0), " batches expected, or two, got ", indices.sizes());
 }
 
 // An output of the bags is filled where both the caller and ATen have it.
@@ -99,7 +98,13 @@ ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), when_run(), kernel
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),
-      quant_scattered(self, indices, updates, quant_axis, reduction),
+      (of_dtype("self", self, {at::kChar}), quant_scattered(self, indices, updates, quant_axis, reduction)),
+      kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
+ACLNN(InplaceQuantScatterV2,
+      (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
+       reduction, Text, mode),
+      quant_scattered(self, indices, updates, quant_axis, reduction);
+      SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint"),
       kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis), when_run(),
       kernels::put_rows(self, indices, updates, axis))

@@ -1,0 +1,300 @@
+#include "kernels/mx_fused.h"
+
+#include "kernels/norm.h"
+
+namespace sim::mx {
+
+// ---- after a normalization -----------------------------------------------------------------------------------------
+static Dims row_sizes(const at::Tensor& x) {
+  Dims sizes = x.sizes().vec();
+  sizes.back() = 1;
+  return sizes;
+}
+
+static void gamma_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta) {
+  quant::over_the_last(x, gamma);
+  if (beta.defined()) like(beta, gamma), same_dtype({gamma, beta});
+}
+
+void norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t dtype, const How& how,
+               const at::Tensor& out, const at::Tensor& scale, const at::Tensor& rstd) {
+  gamma_like(x, gamma, beta);
+  SIM_CHECK(gamma.scalar_type() == at::kFloat || gamma.scalar_type() == x.scalar_type(), "gamma of ",
+            gamma.scalar_type(), " for x of ", x.scalar_type());
+  without_range(how.algorithm);
+  quant_like(x, -1, dtype, how, out, scale);
+  if (rstd.defined()) shape(rstd, row_sizes(x));
+}
+
+// The normal itself is quantized, in float: the pages name no data type between.
+void norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta, double eps,
+                const How& how, const at::Tensor& out, const at::Tensor& sum, const at::Tensor& scale,
+                const at::Tensor& rstd) {
+  auto x = b.defined() ? wide(a).add(wide(b)) : wide(a);
+  if (sum.defined()) write(sum, x.to(sum.scalar_type()));
+  const auto result = kernels::rms_norm(x, wide(gamma), eps);
+  quant(beta.defined() ? result.y.add(wide(beta)) : result.y, -1, how, out, scale);
+  write_asked(rstd, result.rstd);
+}
+
+void rms_norm_like(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& out,
+                   const at::Tensor& rstd) {
+  quant::over_the_last(x, gamma);
+  SIM_CHECK(scale.numel() == 1 || scale.numel() == x.size(-1), scale.numel(), " scales for ", x.sizes());
+  stepped_like(out, x);
+  if (rstd.defined()) shape(rstd, row_sizes(x));
+}
+
+void rms_norm_quant(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero,
+                    const at::Tensor& beta, double eps, bool divide, const at::Tensor& out, const at::Tensor& rstd) {
+  const auto result = kernels::rms_norm(wide(x), wide(gamma).reshape({-1}), eps);
+  auto value = beta.defined() ? result.y.add(wide(beta).reshape({-1})) : result.y;
+  write(out, stepped(quant::steps_of(value, scale, zero, divide), out));
+  write_asked(rstd, result.rstd);
+}
+
+void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& gamma,
+                            const at::Tensor& scale, const at::Tensor& zero, const std::string& mode,
+                            const at::Tensor& out, const at::Tensor& out_gamma) {
+  SIM_CHECK(mode == "static", "quantMode ", mode, "; allowed: static");
+  like(x, grad), same_dtype({x, grad}), like(out, grad), like(out_gamma, gamma);
+  of_dtype("dxOut", out, {at::kChar});
+  one_element(scale);
+  if (zero.defined()) one_element(zero);
+}
+
+void rms_norm_backward_quant(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
+                             const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero, bool divide,
+                             const at::Tensor& out, const at::Tensor& out_gamma) {
+  const auto result = kernels::rms_norm_backward(grad, x, rstd, gamma);
+  quant::write_quantized(out, quant::steps_of(result.x, scale, zero, divide));
+  write(out_gamma, result.weight);
+}
+
+// ---- after a gated unit --------------------------------------------------------------------------------------------
+static at::Tensor half_of_x(const at::Tensor& x, int64_t dim) {
+  SIM_CHECK(x.dim() >= 2 && x.size(dim) % 2 == 0, "dimension ", dim, " of x ", x.sizes(), " has to be even");
+  return x.narrow(dim, 0, x.size(dim) / 2);
+}
+
+void swiglu_like(const at::Tensor& x, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode, double limit,
+                 int64_t kind, int64_t axis, int64_t dtype, const How& how, const at::Tensor& out,
+                 const at::Tensor& scale) {
+  const int64_t last = x.dim() - 1, unit = wrap(dim, x), along = wrap(axis, x);
+  SIM_CHECK(unit >= last - 1 && along >= last - 1, "activateDim ", dim, " and axis ", axis,
+            "; allowed: the last two dimensions");
+  SIM_CHECK(swiglu_mode == 0 || (swiglu_mode == 1 && unit == last), "swigluMode ", swiglu_mode,
+            "; allowed: 0, and 1 along the last dimension");
+  SIM_CHECK(swiglu_mode == 0 || limit > 0, "clampLimit ", limit, " is not above 0");
+  SIM_CHECK(kind == 0 || kind == 1, "groupMode ", kind, "; allowed: 0 (counts), 1 (ends)");
+  without_range(how.algorithm);
+  const at::Tensor half = half_of_x(x, unit);
+  if (!group_index.defined() || along == last) return quant_like(half, axis, dtype, how, out, scale);
+  SIM_CHECK(unit == last, "activateDim ", dim, " and axis ", axis, " with groups are not simulated");
+  grouped_like(half, group_index, dtype, how, out, scale);
+}
+
+// Behind the last group nothing is written.
+void swiglu_quant(const at::Tensor& x, const at::Tensor& group_index, int64_t dim, const quant::Swiglu& swiglu,
+                  int64_t kind, int64_t axis, const How& how, const at::Tensor& out, const at::Tensor& scale) {
+  auto value = swiglu(wide(x).movedim(dim, -1)).movedim(-1, dim);
+  if (!group_index.defined()) return quant(value, axis, how, out, scale);
+  const int64_t list = kind == 0 ? quant::kCounts : quant::kEnds;
+  if (wrap(axis, x) != x.dim() - 1) return grouped_quant(value, group_index, list, how, out, scale);
+  auto rows = [](const at::Tensor& all, int64_t own) { return all.flatten(0, all.dim() - own - 1); };
+  auto all = rows(value, 1);
+  int64_t count = 0;
+  for (const auto& group : quant::groups_of(group_index, list, all.size(0))) count = group.start + group.count;
+  quant(all.narrow(0, 0, count), -1, how, rows(out, 1).narrow(0, 0, count), rows(scale, 2).narrow(0, 0, count));
+}
+
+void swiglu_dual_like(const at::Tensor& x, const at::Tensor& ends, int64_t dtype, const How& how,
+                      const at::Tensor& out1, const at::Tensor& scale1, const at::Tensor& out2,
+                      const at::Tensor& scale2) {
+  SIM_CHECK(x.dim() == 2, "x with 2 dimensions expected, got ", x.sizes());
+  SIM_CHECK(how.top == 0, "maxDtypeValue ", how.top, "; allowed: 0");
+  without_range(how.algorithm);
+  dual_like(half_of_x(x, -1), ends, dtype, how, out1, scale1, out2, scale2);
+}
+
+at::Tensor swiglu(const at::Tensor& x, bool left) { return quant::Swiglu{left}(wide(x)); }
+
+void swiglu_backward_like(const at::Tensor& x, const at::Tensor& grad, const at::Tensor& ends, int64_t dtype,
+                          const How& how, const at::Tensor& out1, const at::Tensor& scale1, const at::Tensor& out2,
+                          const at::Tensor& scale2) {
+  SIM_CHECK(x.dim() >= 2 && x.size(-1) % 64 == 0, "the last dimension of x ", x.sizes(), " is no multiple of 64");
+  SIM_CHECK(how.algorithm == kCeil && dtype == 36 && how.top == 0, "scaleAlg ", how.algorithm, ", dstDtype ", dtype,
+            ", maxDtypeValue ", how.top, "; allowed: 1, 36, 0");
+  like(grad, half_of_x(x, -1)), same_dtype({x, grad});
+  dual_like(x, ends, dtype, how, out1, scale1, out2, scale2);
+}
+
+// Each half of the result is that half's gradient, whichever of them is activated.
+at::Tensor swiglu_backward(const at::Tensor& x, const at::Tensor& grad, bool left) {
+  auto turned = [&](const at::Tensor& all) { return left ? all : all.roll(all.size(-1) / 2, -1); };
+  return turned(kernels::swiglu_backward(grad, turned(x), -1));
+}
+
+constexpr double kLeast = 1e-4;  // of a block's largest magnitude
+constexpr int64_t kWide = 128;   // blocks with scales of float
+
+static kernels::ClippedSwiglu clipped(double limit) {
+  return {-1, 1, limit > 0 ? limit : std::numeric_limits<double>::infinity(), 0, false};
+}
+
+void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& static_scale, int64_t dtype,
+                        int64_t block, bool origin, const Tokens& how, const at::Tensor& out, const at::Tensor& scale) {
+  const bool mx = how.quant_mode == 1;
+  SIM_CHECK(mx || how.quant_mode == 0, "quantMode ", how.quant_mode, " is not simulated; allowed: 0, 1");
+  SIM_CHECK(x.dim() >= 2 && x.size(-1) >= 256 && x.size(-1) % 256 == 0, "the last dimension of x ", x.sizes(),
+            " is no multiple of 256");
+  SIM_CHECK(block == 0 || block == (mx ? 32 : kWide), "blockSize ", block, "; allowed: 0, ", mx ? 32 : kWide);
+  SIM_CHECK(how.limit == -1 || how.limit > 0, "clampLimit ", how.limit, "; allowed: -1, or more than 0");
+  SIM_CHECK(!mx || how.powers, "roundScale false with quantMode 1");
+  SIM_CHECK(!origin, "outputOrigin true with quantMode ", how.quant_mode);
+  refuse_if_given({static_scale}, "scaleOptional with this quantMode");
+  SIM_CHECK(!weight.defined() || weight.numel() * x.size(-1) == x.numel(), "weight ", weight.sizes(), " for x ",
+            x.sizes());
+  const Format format = format_of(out);
+  SIM_CHECK(dtype == format.code && (mx || format.in_byte == 1), "dstType ", dtype, " for an output of data type ",
+            format.code, " and quantMode ", how.quant_mode);
+  const at::Tensor half = half_of_x(x, -1);
+  out_like(out, half.sizes());
+  if (mx) return scale_like(scale, half, -1, 32);
+  Dims sizes = half.sizes().vec();
+  sizes.back() = divided(sizes.back(), kWide);
+  shape(scale, sizes), of_dtype("yScaleOut", scale, {at::kFloat});
+}
+
+// Behind the last group nothing is written.
+void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, const Tokens& how,
+                   const at::Tensor& out, const at::Tensor& scale) {
+  auto value = kernels::clipped_swiglu(x, group_index, clipped(how.limit));
+  const int64_t rows = value.size(0);
+  if (weight.defined()) value = value.mul(weight.reshape({-1, 1}).narrow(0, 0, rows));
+  auto own = out.flatten(0, -2).narrow(0, 0, rows);
+  if (how.quant_mode == 1)
+    return quant(value, -1, {"", kCeil, 0, kLeast}, own, scale.flatten(0, -3).narrow(0, 0, rows));
+  auto blocks = value.unflatten(-1, {-1, kWide});
+  auto most = at::where(blocks.isfinite(), blocks, at::zeros_like(blocks)).abs().amax(-1, true).clamp_min(kLeast);
+  auto factor = most.div(format_of(out).largest);
+  if (how.powers) factor = factor.log2().ceil().exp2();
+  auto scaled = blocks.div(factor);
+  write(own, stepped(at::where(scaled.isfinite(), scaled, blocks).flatten(-2), out));
+  write(scale.flatten(0, -2).narrow(0, 0, rows), factor.squeeze(-1));
+}
+
+void swiglu_tokens_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                                 const at::Tensor& origin, double limit, const at::Tensor& out,
+                                 const at::Tensor& out_weight) {
+  like(grad, half_of_x(x, -1)), same_dtype({grad, x, out}), like(out, x);
+  SIM_CHECK(limit == -1 || limit > 0, "clampLimit ", limit, "; allowed: -1, or more than 0");
+  if (origin.defined()) like(origin, grad), same_dtype({grad, origin});
+  SIM_CHECK(!weight.defined() || (origin.defined() && weight.numel() * grad.size(-1) == grad.numel()),
+            "weight needs yOrigin, and an element for each row of gradY ", grad.sizes());
+  if (weight.defined() && given(out_weight)) like(out_weight, weight);
+}
+
+void swiglu_tokens_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& origin, const at::Tensor& group_index, double limit,
+                            const at::Tensor& out, const at::Tensor& out_weight) {
+  auto slope = wide(grad).flatten(0, -2), rows = wide(x).flatten(0, -2);
+  auto weighted = weight.defined() ? slope.mul(weight.reshape({-1, 1})) : slope;
+  auto result = kernels::clipped_swiglu_backward(weighted, rows, group_index, clipped(limit));
+  if (limit > 0) {  // nothing goes back from a bound either
+    Tensors halves = rows.chunk(2, -1);
+    result = result.mul(at::cat({halves[0].lt(limit), halves[1].abs().lt(limit)}, -1));
+  }
+  write(out, result.reshape(x.sizes()));
+  if (!weight.defined() || !given(out_weight)) return;
+  auto sums = slope.mul(wide(origin).flatten(0, -2)).sum(-1);
+  if (group_index.defined()) sums = sums.mul(at::arange(sums.size(0), at::kLong).lt(group_index.sum()));
+  write(out_weight, sums.reshape(out_weight.sizes()));
+}
+
+void gelu_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& approximate,
+               const std::string& mode, const std::string& round_mode, const at::Tensor& out,
+               const at::Tensor& out_scale) {
+  SIM_CHECK(approximate == "none" || approximate == "tanh", "approximate ", approximate, "; allowed: none, tanh");
+  SIM_CHECK(mode == "static" || mode == "dynamic", "quantMode ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(round_mode == "rint", "roundMode ", round_mode, "; allowed: rint");
+  SIM_CHECK(mode == "dynamic" || scale.defined(), "static quantization needs inputScaleOptional");
+  SIM_CHECK(!scale.defined() || scale.numel() == 1 || scale.numel() == x.size(-1), "inputScaleOptional ", scale.sizes(),
+            " for ", x.sizes());
+  SIM_CHECK(scale.defined() || !offset.defined(), "inputOffsetOptional needs inputScaleOptional");
+  if (offset.defined()) like(offset, scale), same_dtype({offset, scale});
+  stepped_like(out, x);
+  if (mode == "dynamic") shape(out_scale, x.sizes().slice(0, x.dim() - 1));
+}
+
+// In the dynamic mode the formula has no offset.
+void gelu_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& offset, const std::string& approximate,
+                bool dynamic, const at::Tensor& out, const at::Tensor& out_scale) {
+  auto value = at::gelu(wide(x), approximate);
+  if (!dynamic) return write(out, stepped(quant::steps_of(value, scale, offset, false), out));
+  value = quant::smooth(value, scale);
+  auto factor = value.abs().amax(-1).div(largest_of(out));
+  write(out, stepped(over(value, factor.unsqueeze(-1)), out));
+  write(out_scale, factor);
+}
+
+// ---- with scales of float ------------------------------------------------------------------------------------------
+static void rint_alone(const std::string& mode) {
+  SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint");
+}
+
+void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const std::string& mode,
+                 const at::Tensor& out, const at::Tensor& most) {
+  const int64_t groups = ends.defined() ? ends.numel() : 1;
+  rint_alone(mode);
+  shape(scale, {groups}), shape(most, {groups}), same_dtype({x, most});
+  like(out, x), format_of(out);
+}
+
+void scaled_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const at::Tensor& out,
+                  const at::Tensor& most) {
+  auto one = [&](const at::Tensor& rows, const at::Tensor& to, int64_t group) {
+    write(to, stepped(wide(rows).mul(scale[group]), to));
+    most[group].copy_(rows.numel() ? rows.abs().max() : at::zeros({}, most.options()));
+  };
+  if (!ends.defined()) return one(x, out, 0);
+  for (const auto& [group, start, count] : quant::groups_of(ends, quant::kEnds, x.size(0)))
+    one(x.narrow(0, start, count), out.narrow(0, start, count), group);
+}
+
+void tiles_like(const at::Tensor& x, const at::Tensor& ends, const std::string& mode, int64_t kind, double top,
+                const Tiles& how, const at::Tensor& out, const at::Tensor& scale) {
+  SIM_CHECK(x.dim() == 2 || x.dim() == 3, "x ", x.sizes(), "; 2 or 3 dimensions are allowed");
+  rint_alone(mode);
+  SIM_CHECK(kind == 0, "groupListType ", kind, "; allowed: 0 (ends)");
+  SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed: 0");
+  SIM_CHECK(how.least >= 0, "minScale ", how.least, " is below 0");
+  const auto one_of = [](int64_t value, std::initializer_list<int64_t> allowed) {
+    return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+  };
+  SIM_CHECK(one_of(how.rows, {1, 128, 256, 512}) && one_of(how.columns, {64, 128, 192, 256}), "blocks of ", how.rows,
+            " x ", how.columns, "; allowed: 1, 128, 256, 512 x 64, 128, 192, 256");
+  like(out, x), format_of(out);
+  Dims sizes = x.sizes().vec();
+  sizes.back() = divided(x.size(-1) + how.columns - 1, how.columns);
+  sizes[sizes.size() - 2] = divided(x.size(-2), how.rows) + ends.numel();
+  shape(scale, sizes);
+}
+
+void tiles_quant(const at::Tensor& x, const at::Tensor& ends, const Tiles& how, const at::Tensor& out,
+                 const at::Tensor& scale) {
+  scale.zero_();
+  for (const auto& [group, start, count] : quant::groups_of(ends, quant::kEnds, x.size(-2))) {
+    if (!count) continue;
+    auto rows = wide(x.narrow(-2, start, count));
+    auto factor = largest_in(largest_in(rows, -1, how.columns), -2, how.rows).div(format_of(out).largest);
+    if (how.least > 0) factor = factor.clamp_max(1 / how.least);
+    auto each = spread(spread(factor, -2, how.rows, count), -1, how.columns, x.size(-1));
+    auto own = out.narrow(-2, start, count);
+    write(own, stepped(over(rows, each), own));
+    // As in blocks with powers of two, what a group needs that finds its place alone.
+    write(scale.narrow(-2, start / how.rows + group, factor.size(-2)), factor);
+  }
+}
+
+}  // namespace sim::mx

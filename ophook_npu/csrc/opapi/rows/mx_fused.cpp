@@ -1,0 +1,75 @@
+// What ends in small floating-point numbers: normalizations, gated units, products, by blocks or with one scale.
+#include "kernels/mx_fused.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+namespace mx = sim::mx;
+
+ACLNN(RmsNormDynamicMxQuant,
+      (In, self, In, gamma, In, beta, double, eps, int64_t, algorithm, Text, mode, int64_t, dtype, bool, with_rstd, Out,
+       out, Out, scale, Out, rstd),
+      mx::norm_like(self, gamma, beta, dtype, {mode, algorithm}, out, scale, with_rstd ? rstd : at::Tensor()),
+      mx::norm_quant(self, {}, gamma, beta, eps, {mode, algorithm}, out, {}, scale, with_rstd ? rstd : at::Tensor()))
+ACLNN(AddRmsNormDynamicMxQuant,
+      (In, a, In, b, In, gamma, In, beta, double, eps, int64_t, algorithm, Text, mode, int64_t, dtype, bool, with_rstd,
+       Out, out, Out, sum, Out, scale, Out, rstd),
+      (like(b, a), like(sum, a), same_dtype({a, b, sum}),
+       mx::norm_like(a, gamma, beta, dtype, {mode, algorithm}, out, scale, with_rstd ? rstd : at::Tensor())),
+      mx::norm_quant(a, b, gamma, beta, eps, {mode, algorithm}, out, sum, scale, with_rstd ? rstd : at::Tensor()))
+ACLNN(RmsNormQuantV3,
+      (In, self, In, gamma, In, scale, In, offset, In, beta, double, eps, bool, divide, bool, with_rstd, Out, out, Out,
+       rstd),
+      mx::rms_norm_like(self, gamma, scale, out, with_rstd ? rstd : at::Tensor()),
+      mx::rms_norm_quant(self, gamma, scale, offset, beta, eps, divide, out, with_rstd ? rstd : at::Tensor()))
+ACLNN(RmsNormGradQuant,
+      (In, grad, In, self, In, rstd, In, gamma, In, scale, In, offset, Text, mode, bool, divide, Out, out, Out,
+       out_gamma),
+      mx::rms_norm_backward_like(grad, self, gamma, scale, offset, mode, out, out_gamma),
+      mx::rms_norm_backward_quant(grad, self, rstd, gamma, scale, offset, divide, out, out_gamma))
+ACLNN(SwigluMxQuant,
+      (In, self, In, group_index, int64_t, dim, bool, left, int64_t, swiglu_mode, double, limit, double, alpha, double,
+       bias, int64_t, kind, int64_t, axis, int64_t, dtype, Text, mode, int64_t, algorithm, double, top, Out, out, Out,
+       scale),
+      mx::swiglu_like(self, group_index, dim, swiglu_mode, limit, kind, axis, dtype, {mode, algorithm}, out, scale),
+      mx::swiglu_quant(self, group_index, dim, {left, swiglu_mode == 1, limit, alpha, bias}, kind, axis,
+                       {mode, algorithm}, out, scale))
+ACLNN(SwigluMxQuantWithDualAxis,
+      (In, self, In, groups, bool, left, Text, mode, int64_t, algorithm, int64_t, dtype, double, top, Out, out1, Out,
+       scale1, Out, out2, Out, scale2),
+      mx::swiglu_dual_like(self, groups, dtype, {mode, algorithm, top}, out1, scale1, out2, scale2),
+      mx::dual_quant(mx::swiglu(self, left), groups, {mode, algorithm}, out1, scale1, out2, scale2))
+ACLNN(SwigluBackwardMxQuantWithDualAxis,
+      (In, self, In, grad, In, groups, bool, left, Text, mode, int64_t, algorithm, int64_t, dtype, double, top, Out,
+       out1, Out, scale1, Out, out2, Out, scale2),
+      mx::swiglu_backward_like(self, grad, groups, dtype, {mode, algorithm, top}, out1, scale1, out2, scale2),
+      mx::dual_quant(mx::swiglu_backward(self, grad, left), groups, {mode, algorithm}, out1, scale1, out2, scale2))
+// Its other two modes end in HIFLOAT8, which is not simulated.
+ACLNN(SwigluGroupQuant,
+      (In, self, In, weight, In, group_index, In, static_scale, int64_t, dtype, int64_t, quant_mode, int64_t, block,
+       bool, powers, double, limit, double, top, bool, with_origin, Out, out, Out, scale, Out, origin),
+      mx::swiglu_tokens_like(self, weight, static_scale, dtype, block, with_origin, {quant_mode, powers, limit}, out,
+                             scale),
+      mx::swiglu_tokens(self, weight, group_index, {quant_mode, powers, limit}, out, scale))
+ACLNN(SwigluGroupQuantGrad,
+      (In, grad, In, self, In, weight, In, origin, In, group_index, double, limit, Out, out, Out, out_weight),
+      mx::swiglu_tokens_backward_like(grad, self, weight, origin, limit, out, out_weight),
+      mx::swiglu_tokens_backward(grad, self, weight, origin, group_index, limit, out, out_weight))
+ACLNN(GeluQuant,
+      (In, self, In, scale, In, offset, Text, approximate, Text, mode, Text, round_mode, int64_t, dtype, Out, out, Out,
+       out_scale),
+      mx::gelu_like(self, scale, offset, approximate, mode, round_mode, out, out_scale),
+      mx::gelu_quant(self, scale, offset, approximate, mode == "dynamic", out, out_scale))
+ACLNN(QuantMax, (In, self, In, scale, Text, mode, int64_t, dtype, Out, out, Out, most),
+      mx::scaled_like(self, scale, {}, mode, out, most), mx::scaled_quant(self, scale, {}, out, most))
+ACLNN(GroupedQuantMax, (In, self, In, scale, In, groups, Text, mode, int64_t, dtype, Out, out, Out, most),
+      mx::scaled_like(self, scale, groups, mode, out, most), mx::scaled_quant(self, scale, groups, out, most))
+ACLNN(GroupedDynamicBlockQuant,
+      (In, self, In, groups, double, least, Text, mode, int64_t, dtype, int64_t, rows, int64_t, columns, int64_t, kind,
+       Out, out, Out, scale),
+      mx::tiles_like(self, groups, mode, kind, 0, {least, rows, columns}, out, scale),
+      mx::tiles_quant(self, groups, {least, rows, columns}, out, scale))
+ACLNN(GroupedDynamicBlockQuantV2,
+      (In, self, In, groups, double, least, Text, mode, int64_t, dtype, int64_t, rows, int64_t, columns, int64_t, kind,
+       double, top, Out, out, Out, scale),
+      mx::tiles_like(self, groups, mode, kind, top, {least, rows, columns}, out, scale),
+      mx::tiles_quant(self, groups, {least, rows, columns}, out, scale))
