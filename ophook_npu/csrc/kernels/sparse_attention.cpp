@@ -62,7 +62,12 @@ void layout_like(const Layout& layout, const at::Tensor& query, const at::Tensor
             "'; allowed: PA_BSND, ", layout.query);
   SIM_CHECK(layout.mode == kAll || layout.mode == kCausal, "sparse_mode ", layout.mode, "; allowed: 0, 3");
   const int64_t all = std::numeric_limits<int64_t>::max();
-  SIM_CHECK(before == all && after == all, "pre_tokens ", before, " and next_tokens ", after, "; allowed: ", all);
+  const auto rows_of = [](const at::Tensor& x) {
+    return x.dim() > 2 ? x.size(x.dim() - 3) : std::numeric_limits<int64_t>::max();
+  };
+  const int64_t rows = std::max(rows_of(query), rows_of(key));  // no sequence is longer: such a band is none
+  SIM_CHECK((before == all && after == all) || (layout.key != "PA_BSND" && before >= rows && after >= rows),
+            "pre_tokens ", before, " and next_tokens ", after, "; allowed: ", all);
   of_dtype("query", query, query_types);
   of_dtype("key", key, key_types);
   for (const auto& [name, x, of] : {std::tuple("query", query, layout.query), std::tuple("key", key, layout.key)}) {
