@@ -22,6 +22,14 @@ REASONS = [
     (r"the aclop operator (\w+) is not implemented", "operator by type (aclop) not simulated"),
     (r"(acl\w+) or \w+ not in libopapi", "operator (aclnn) not simulated"),
     (
+        r"dstFormat is \d+; Ascend950 allows",
+        "a format of device memory that, by its page, aclnnNpuFormatCast does not have on Ascend950|formats",
+    ),
+    (
+        r"only support aclnn operator, but current operator (\w+)",
+        "torch_npu has no aclnn operator for it, which Ascend950 needs",
+    ),
+    (
         r"the tensor has the private format|private format \d+|is FRACTAL_NZ|expectValue: *\d+, +resultValue",
         "a private format of device memory|layouts",
     ),

@@ -143,6 +143,28 @@ def test_the_function_that_casts() -> None:
     assert caster.cast(plain, wrong) == 161002 and "dstTensor lies as" in caster.message()
 
 
+def test_casts_on_ascend950(run_sim) -> None:
+    """There torch_npu casts by the function alone, and its page has ND and tiles, whose width another type gives."""
+    code = """
+import torch, torch_npu
+for dtype in (torch.float16, torch.bfloat16, torch.int8, torch.float8_e4m3fn, torch.float32, torch.int32):
+    for shape in ((33, 50), (2, 5, 40)):
+        x = torch.arange(1, 1 + torch.Size(shape).numel()).reshape(shape).remainder(100).to(dtype)
+        y = torch_npu.npu_format_cast(x.npu(), 29)
+        back = torch_npu.npu_format_cast(y, 2)
+        assert torch.equal(y.cpu().float(), x.float()) and torch.equal(back.cpu().float(), x.float()), dtype
+        assert torch_npu.get_npu_format(back) == 2
+        print(int(torch_npu.get_npu_format(y)))
+weight = torch.arange(32.0 * 48).reshape(32, 48).half() / 1000
+x = torch.ones(4, 32).half()
+assert torch.equal((x.npu() @ torch_npu.npu_format_cast(weight.npu(), 29)).cpu(), (x.npu() @ weight.npu()).cpu())
+torch_npu.npu_format_cast(torch.ones(1, 20, 3, 4).half().npu(), 3)
+"""
+    done = run_sim(code, "--soc", "Ascend950PR_9589")
+    assert done.stdout.split() == ["29"] * 8 + ["50"] * 4, done.stderr
+    assert "dstFormat is 3; Ascend950 allows 2 (ND), 29 (FRACTAL_NZ)" in done.stderr
+
+
 def test_the_function_that_casts_between_plain_formats() -> None:
     """A line of NCL (n, c, l) and a volume of NCDHW lie as ND does; in tiles they lie as their last two dimensions."""
     ncl, ncdhw, caster = 47, 30, Caster()

@@ -23,13 +23,22 @@ at::Tensor as_it_lies(const at::Tensor& matrix) {
   return lies_transposed(matrix.sizes(), matrix.strides()) ? matrix.transpose(-1, -2) : matrix;
 }
 
-int64_t tile_columns(aclDataType dtype) { return kTileBytes / int64_t(c10::elementSize(to_scalar_type(dtype))); }
+int64_t tile_columns(aclDataType dtype, int format = ACL_FORMAT_FRACTAL_NZ) {
+  switch (format) {
+    case ACL_FORMAT_FRACTAL_NZ_C0_2: return 2;
+    case ACL_FORMAT_FRACTAL_NZ_C0_4: return 4;
+    case ACL_FORMAT_FRACTAL_NZ_C0_8: return 8;
+    case ACL_FORMAT_FRACTAL_NZ_C0_16: return 16;
+    case ACL_FORMAT_FRACTAL_NZ_C0_32: return 32;
+    default: return kTileBytes / int64_t(c10::elementSize(to_scalar_type(dtype)));
+  }
+}
 
 }  // namespace
 
-Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype) {
+Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype, int format) {
   SIM_CHECK(matrix.size() >= 2, "a matrix expected, got ", matrix);
-  const int64_t width = tile_columns(dtype);
+  const int64_t width = tile_columns(dtype, format);
   Dims sizes = matrix.slice(0, matrix.size() - 2).vec();
   for (const int64_t each :
        {tiles(matrix.back(), width), tiles(matrix[matrix.size() - 2], kTileRows), kTileRows, width})
@@ -60,16 +69,18 @@ at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
   return lies.is_same(matrix) ? result : result.transpose(-1, -2);
 }
 
-at::Tensor to_fractal(const at::Tensor& matrix) {
+at::Tensor to_fractal(const at::Tensor& matrix, int format) {
   auto lies = as_it_lies(matrix);
-  const auto storage = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()));
+  const auto storage = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()), format);
+  if (lies.element_size() == 1) lies = lies.view(at::kByte);  // ATen does not pad FLOAT8
   const size_t batches = storage.size() - 4;
   const int64_t rows = storage[batches + 1] * kTileRows, columns = storage[batches] * storage.back();
   auto padded = at::constant_pad_nd(lies, {0, columns - lies.size(-1), 0, rows - lies.size(-2)});
   return padded.unflatten(-1, {storage[batches], storage.back()})
       .unflatten(-3, {storage[batches + 1], kTileRows})
       .movedim(-2, -4)
-      .contiguous();
+      .contiguous()
+      .view(matrix.scalar_type());
 }
 
 std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters) {
@@ -125,28 +136,68 @@ struct PackNumbers final : PendingCall {
 
 // Between a matrix as it is and in tiles.
 struct Recast final : PendingCall {
-  Recast(at::Tensor source, Dims tiles, at::Tensor target)
+  Recast(at::Tensor source, Dims tiles, at::Tensor target, int target_format)
       : PendingCall("aclnnNpuFormatCast"),
         from(std::move(source)),
         storage(std::move(tiles)),
-        into(std::move(target)) {}
+        into(std::move(target)),
+        format(target_format) {}
   void run(void*) override {
     reachable("dstTensor", into);
     if (!storage.empty()) return void(into.copy_(from_fractal(from, storage)));
     reachable("srcTensor", from);
-    into.copy_(into.sizes() == from.sizes() ? from : to_fractal(from));
+    into.copy_(into.sizes() == from.sizes() ? from : to_fractal(from, format));
   }
   at::Tensor from;
   Dims storage;  // of `from`, where it is in tiles
   at::Tensor into;
+  int format;  // of `into`
 };
 
 bool is_plain(int format) {
   return format == ACL_FORMAT_ND || format == ACL_FORMAT_NCL || format == ACL_FORMAT_NCHW || format == ACL_FORMAT_NCDHW;
 }
 
+constexpr const char* kCastPage = "ops-math/conversion/npu_format_cast/docs/aclnnNpuFormatCast.md";
+
+// Of ND into tiles on Ascend950: additionalDtype says for which numbers a tile is as wide as 32 bytes.
+struct TilesOnAscend950 {
+  aclDataType source, additional;
+  aclFormat actual;
+};
+constexpr TilesOnAscend950 kTilesOnAscend950[] = {
+    {ACL_INT8, ACL_INT8, ACL_FORMAT_FRACTAL_NZ},
+    {ACL_INT32, ACL_FLOAT16, ACL_FORMAT_FRACTAL_NZ_C0_16},
+    {ACL_INT32, ACL_BF16, ACL_FORMAT_FRACTAL_NZ_C0_16},
+    {ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_FRACTAL_NZ_C0_16},
+    {ACL_FLOAT, ACL_BF16, ACL_FORMAT_FRACTAL_NZ_C0_16},
+    {ACL_FLOAT, ACL_FLOAT8_E4M3FN, ACL_FORMAT_FRACTAL_NZ_C0_32},
+    {ACL_FLOAT16, ACL_FLOAT16, ACL_FORMAT_FRACTAL_NZ},
+    {ACL_BF16, ACL_BF16, ACL_FORMAT_FRACTAL_NZ},
+    {ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E4M3FN, ACL_FORMAT_FRACTAL_NZ},
+    {ACL_HIFLOAT8, ACL_HIFLOAT8, ACL_FORMAT_FRACTAL_NZ},
+};
+
+// The format that a cast really has.
+int cast_on_ascend950(const aclTensor* from, int format, int additional) {
+  SIM_CHECK(!of_4_bits(from->dtype), "a cast of numbers of 4 bits is not simulated");
+  if (format == ACL_FORMAT_ND || is_fractal(from)) return format;
+  for (const auto& each : kTilesOnAscend950)
+    if (each.source == from->dtype && (each.additional == additional || additional == -1)) return each.actual;
+  SIM_CHECK(false, "srcTensor has data type ", int(from->dtype), ", additionalDtype is ", additional,
+            "; Ascend950 has no tiles for these two (", kCastPage, ")");
+  return format;
+}
+
 // What a cast may be between, of what CANN has.
 void can_be_cast(const aclTensor* from, int format) {
+  SIM_CHECK(from->sizes.size() >= 2 && from->sizes.size() <= 6, "srcTensor ", at::IntArrayRef(from->sizes),
+            "; 2 to 6 dimensions are allowed");
+  const bool on_ascend950 = product_is("Ascend950");
+  for (const int each : {int(from->format), format})
+    SIM_CHECK(!on_ascend950 || is_plain(each) || is_fractal(each), "dstFormat is ", each, "; Ascend950 allows ",
+              int(ACL_FORMAT_ND), " (ND), ", int(ACL_FORMAT_FRACTAL_NZ), " (FRACTAL_NZ) (", kCastPage, ")");
+  if (on_ascend950) return;
   for (const int each : {int(from->format), format})
     SIM_CHECK(is_plain(each) || each == ACL_FORMAT_FRACTAL_NZ, "format ", each,
               " is not simulated; allowed: ", int(ACL_FORMAT_ND), " (ND), ", int(ACL_FORMAT_NCL), " (NCL), ",
@@ -154,11 +205,8 @@ void can_be_cast(const aclTensor* from, int format) {
               " (FRACTAL_NZ)");
   const aclDataType type = from->dtype;
   SIM_CHECK(type == ACL_INT8 || type == ACL_UINT8 || type == ACL_INT32 || type == ACL_FLOAT || type == ACL_FLOAT16 ||
-                type == ACL_BF16 || type == ACL_FLOAT8_E4M3FN,
-            "srcTensor has data type ", int(type),
-            "; allowed: INT8, UINT8, INT32, FLOAT, FLOAT16, BFLOAT16, FLOAT8_E4M3FN");
-  SIM_CHECK(from->sizes.size() >= 2 && from->sizes.size() <= 6, "srcTensor ", at::IntArrayRef(from->sizes),
-            "; 2 to 6 dimensions are allowed");
+                type == ACL_BF16,
+            "srcTensor has data type ", int(type), "; allowed: INT8, UINT8, INT32, FLOAT, FLOAT16, BFLOAT16");
 }
 
 // What the first phases below share: null pointers, handles, the rules, and what `make` throws.
@@ -258,10 +306,12 @@ SIM_API int aclnnNpuFormatCastCalculateSizeAndFormat(const aclTensor* from, int 
   try {
     live("srcTensor", from);
     can_be_cast(from, format);
-    SIM_CHECK(block_type == -1 || block_type == int(from->dtype), "additionalDtype ", block_type,
-              " is not simulated; allowed: -1, ", int(from->dtype), " (the tensor's)");
-    const Dims result = format == ACL_FORMAT_FRACTAL_NZ ? fractal_sizes(from->sizes, from->dtype)
-                                                        : Dims(at::IntArrayRef(from->sizes).vec());
+    if (product_is("Ascend950")) format = cast_on_ascend950(from, format, block_type);
+    else
+      SIM_CHECK(block_type == -1 || block_type == int(from->dtype), "additionalDtype ", block_type,
+                " is not simulated; allowed: -1, ", int(from->dtype), " (the tensor's)");
+    const Dims result =
+        is_fractal(format) ? fractal_sizes(from->sizes, from->dtype, format) : Dims(at::IntArrayRef(from->sizes).vec());
     *sizes = new int64_t[result.size()];
     std::copy(result.begin(), result.end(), *sizes);
     *rank = result.size(), *actual = format;
@@ -283,22 +333,22 @@ SIM_API int aclnnNpuFormatCastGetWorkspaceSize(const aclTensor* from, aclTensor*
         SIM_CHECK(source.numel(), "srcTensor is empty");
         if (is_fractal(from) && is_fractal(to)) like(target, source);
         else if (is_fractal(to))
-          SIM_CHECK(at::IntArrayRef(to->storage_sizes) == fractal_sizes(source.sizes(), from->dtype),
+          SIM_CHECK(at::IntArrayRef(to->storage_sizes) == fractal_sizes(source.sizes(), from->dtype, to->format),
                     "dstTensor lies as ", at::IntArrayRef(to->storage_sizes), ", srcTensor ", source.sizes(),
-                    " in tiles as ", at::IntArrayRef(fractal_sizes(source.sizes(), from->dtype)));
+                    " in tiles as ", at::IntArrayRef(fractal_sizes(source.sizes(), from->dtype, to->format)));
         const Dims tiles = at::IntArrayRef(from->storage_sizes).vec();
         if (!is_fractal(to)) {
           if (!is_fractal(from)) like(target, source);
           // The tensor in tiles may say its sizes as they lie: those of the result count.
           const auto seen =
               is_fractal(from) ? at::from_blob(source.data_ptr(), target.sizes(), source.options()) : source;
-          return std::make_unique<Recast>(seen, is_fractal(from) ? tiles : Dims{}, target);
+          return std::make_unique<Recast>(seen, is_fractal(from) ? tiles : Dims{}, target, int(to->format));
         }
         const auto in_tiles = [](const at::Tensor& at, const aclTensor* told) {
           return at::from_blob(at.data_ptr(), told->storage_sizes, at.options());
         };
         return std::make_unique<Recast>(is_fractal(from) ? in_tiles(source, from) : source, Dims{},
-                                        in_tiles(target, to));
+                                        in_tiles(target, to), int(to->format));
       });
 }
 SIM_API const char* aclnnNpuFormatCastParameters() { return "(In, srcTensor, Out, dstTensor)"; }

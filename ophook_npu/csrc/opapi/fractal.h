@@ -1,21 +1,25 @@
 // FRACTAL_NZ, the private format of weights: a matrix (rows, columns) lies as (columns / c0, rows / 16, 16, c0), cut
-// into tiles of 16 rows by 32 bytes, with zeros where the last tiles reach beyond it. Rows of functions see such a
-// tensor as the matrix that it stands for.
+// into tiles of 16 rows by 32 bytes, with zeros where the last tiles reach beyond it. FRACTAL_NZ_C0_16 and its like
+// have tiles of that many columns. Rows of functions see such a tensor as the matrix that it stands for.
 #pragma once
 
 #include "opapi/objects.h"
 
 namespace sim::aclnn {
 
-inline bool is_fractal(const aclTensor* tensor) { return tensor && tensor->format == ACL_FORMAT_FRACTAL_NZ; }
+inline bool is_fractal(int format) {
+  return format == ACL_FORMAT_FRACTAL_NZ ||
+         (format >= ACL_FORMAT_FRACTAL_NZ_C0_16 && format <= ACL_FORMAT_FRACTAL_NZ_C0_8);
+}
+inline bool is_fractal(const aclTensor* tensor) { return tensor && is_fractal(tensor->format); }
 
 // The sizes of the storage that holds matrices (…, rows, columns) of this type.
-Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype);
+Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype, int format = ACL_FORMAT_FRACTAL_NZ);
 // `matrix` has the sizes of the view, and its memory holds tiles of these sizes: the matrix itself, in memory of its
 // own.
 at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef storage);
 // The tiles of a matrix.
-at::Tensor to_fractal(const at::Tensor& matrix);
+at::Tensor to_fractal(const at::Tensor& matrix, int format = ACL_FORMAT_FRACTAL_NZ);
 
 // An input of a call that lies so: which parameter, which of its tensors if it is a list, and the sizes of the tiles.
 struct Fractal {

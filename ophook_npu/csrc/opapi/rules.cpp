@@ -48,8 +48,9 @@ int current_family() {
 }
 
 bool is_private(aclFormat format) {
-  return format == ACL_FORMAT_FRACTAL_NZ || format == ACL_FORMAT_NC1HWC0 || format == ACL_FORMAT_FRACTAL_Z ||
-         format == ACL_FORMAT_NDC1HWC0;
+  return format == ACL_FORMAT_FRACTAL_NZ ||
+         (format >= ACL_FORMAT_FRACTAL_NZ_C0_16 && format <= ACL_FORMAT_FRACTAL_NZ_C0_8) ||
+         format == ACL_FORMAT_NC1HWC0 || format == ACL_FORMAT_FRACTAL_Z || format == ACL_FORMAT_NDC1HWC0;
 }
 
 struct Verdict {
@@ -190,6 +191,11 @@ void report(const char* file, const FunctionRules& rules, size_t family, const V
 }
 
 }  // namespace
+
+bool product_is(std::string_view family) {
+  const int current = current_family();
+  return current >= 0 && kFamilies[size_t(current)] == family;
+}
 
 bool rules_wanted() { return enforced.load(std::memory_order_relaxed) || report_file() || watching(); }
 

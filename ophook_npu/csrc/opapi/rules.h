@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 namespace sim::aclnn {
 
@@ -17,6 +18,8 @@ struct Argument {
 };
 
 bool rules_wanted();
+// Whether the SoC is of this product family, "Ascend950".
+bool product_is(std::string_view family);
 // The rules of a function for the parameters that its row has, or null where there are none to apply.
 const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count);
 // 0, or the error code of the first rule that an argument breaks, with the message set.
