@@ -10,6 +10,7 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts/upstream_report.py"
 CASE = '<testcase classname="a.TestOne" name="test_{}">{}</testcase>'
+FORMAT = '<failure message="e">[simulated Ascend] aclnnX: dstFormat is 3; Ascend950 allows 2 (ND)</failure>'
 FAULT = '<failure message="RuntimeError">[simulated Ascend] aclnnCeil: INT32 is not allowed</failure>'
 
 
@@ -25,7 +26,7 @@ def run_of(folder: Path, configuration: str, *outcomes: str) -> Path:
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
     first = run_of(tmp_path / "a", "Ascend910B4, CANN 8.5.0", "", "", '<skipped message="other SoC"/>', FAULT)
-    second = run_of(tmp_path / "b", "Ascend950PR_9589, CANN 9.0.0", "", '<skipped message="s"/>', "")
+    second = run_of(tmp_path / "b", "Ascend950PR_9589, CANN 9.0.0", "", '<skipped message="s"/>', "", FORMAT)
     (second / "test_base_ops.test_two.died").write_text("SIGKILL\n")
     return [first, second]
 
@@ -36,12 +37,12 @@ def report(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_a_run_is_counted_by_outcome_and_by_configuration(runs: list[Path]) -> None:
     lines = report(*runs).stdout.splitlines()
-    assert "1 files, 4 tests." in lines and "2 files, 3 tests." in lines
+    assert "1 files, 4 tests." in lines and "2 files, 4 tests." in lines
     assert "| refused by an operator of the simulator | 1 | aclnnCeil 1 |" in lines
     assert "| the process ended or hung | 1 files | test_base_ops.test_two: SIGKILL |" in lines
     # A file whose process ended is one test that ran and did not pass.
-    assert "| test_base_ops | Ascend910B4, CANN 8.5.0 | 1 | 4 | 1 | 3 | 2 | 66.7% |" in lines
-    assert "| test_base_ops | Ascend950PR_9589, CANN 9.0.0 | 2 | 4 | 1 | 3 | 2 | 66.7% |" in lines
+    assert "| test_base_ops | Ascend910B4, CANN 8.5.0 | 1 | 4 | 1 | 3 | 2 | 66.7% | 0 | 66.7% |" in lines
+    assert "| test_base_ops | Ascend950PR_9589, CANN 9.0.0 | 2 | 5 | 1 | 4 | 2 | 50.0% | 1 | 66.7% |" in lines
 
 
 def test_each_table_goes_between_its_own_marks(runs: list[Path], tmp_path: Path) -> None:
