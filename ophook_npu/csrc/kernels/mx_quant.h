@@ -6,8 +6,9 @@
 
 namespace sim::mx {
 
-// ---- small floating-point numbers: FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1, FLOAT4_E1M2
-// ------------------------------ A tensor of FLOAT4_E1M2 arrives as at::kByte, which nothing else here is.
+// ---- small floating-point numbers ----------------------------------------------------------------------------------
+// FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1 and FLOAT4_E1M2. A tensor of the last arrives as at::kByte, which nothing
+// else here is.
 struct Format {
   int64_t code;         // of aclDataType
   int64_t mantissa;     // its bits
