@@ -12,11 +12,10 @@ torch.npu.synchronize()
 
 
 def test_operator_that_no_table_has_is_refused_by_name(run_sim) -> None:
-    inputs = "torch.zeros(64, dtype=torch.int8).npu(), x, torch.zeros(1, dtype=torch.int32).npu()"
-    call = f"torch_npu.npu_attention_worker_combine({inputs}, 8)"
+    call = "torch_npu.npu_ffn_worker_batching(torch.zeros(64, dtype=torch.int8).npu(), 1, [1, 1, 1, 8])"
     done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call))
     assert done.returncode != 0
-    assert "aclnnAttentionWorkerCombine" in done.stderr and "not in libopapi.so" in done.stderr
+    assert "aclnnFfnWorkerBatching" in done.stderr and "not in libopapi.so" in done.stderr
 
 
 def test_aclop_operator_that_is_missing_is_named(run_sim) -> None:

@@ -482,7 +482,7 @@ for call in calls:
         "aclnnMoeReRouting: expert_token_num_per_rank has 3 tokens, there are 4",
         "aclnnMoeReRouting: idx_type 1 is not simulated; allowed: 0",
         "aclnnRingAttentionUpdateV2: input_softmax_layout 'SBH' for input_layout TND is not simulated",
-        "aclnnMoeFinalizeRoutingV2: a bias needs the experts of the rows",
+        "aclnnMoeFinalizeRoutingV4: a bias needs the experts of the rows",
         "aclnnFusedInferAttentionScoreV3: pse_shift, padding on the left or a shared prefix is not simulated",
         "aclnnFusedInferAttentionScoreV3: layout BNSD_NBSD is not simulated",
         "aclnnFusedInferAttentionScoreV3: pre_tokens 3 and next_tokens 2147483647 in sparse mode 0 with a mask, of 4",

@@ -5,7 +5,7 @@ import random
 import numpy
 import pytest
 import torch
-from interfaces import Refused, aclnn
+from interfaces import Refused, aclnn, graph
 
 VALUES = numpy.arange(5 * 3 * 4 * 2).reshape(5, 3, 4, 2)
 
@@ -86,3 +86,9 @@ def test_an_ellipsis_in_the_middle_and_behind_all_dimensions() -> None:
 def test_what_names_no_slice_is_refused(arguments: tuple, why: str) -> None:
     with pytest.raises(Refused, match=f"161002: .*{why}"):
         aclnn("aclnnStridedSlice", torch.from_numpy(VALUES), *arguments, torch.zeros(9, dtype=torch.int64))
+
+
+def test_an_axis_of_a_tensor_without_dimensions_is_refused() -> None:
+    place = torch.tensor([0])
+    with pytest.raises(Refused, match="tensor has no dimensions"):
+        graph("StridedSliceV2", torch.tensor(1.0), place, place + 1, place, None)

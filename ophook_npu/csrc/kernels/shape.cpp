@@ -36,7 +36,7 @@ std::vector<Cut> cuts_of(const StridedSlice& slice, at::IntArrayRef sizes) {
     SIM_CHECK(slice.axes.size() == entries, "begin has ", entries, " entries, axes ", slice.axes.size());
     for (size_t i = 0; i < rank; ++i) cuts.push_back(whole_dimension(int64_t(i), sizes[i]));
     for (size_t i = 0; i < entries; ++i) {
-      const int64_t dim = c10::maybe_wrap_dim(slice.axes[i], int64_t(rank));
+      const int64_t dim = c10::maybe_wrap_dim(slice.axes[i], int64_t(rank), /*wrap_scalar=*/false);
       cuts[size_t(dim)] = cut_along(slice, i, dim, sizes[size_t(dim)]);
     }
     return cuts;
