@@ -7,6 +7,7 @@ import torch
 import torch_npu
 from ascend950 import on_ascend950
 from interfaces import Pairs, Refused, aclnn
+from test_aclnn_mx import E2M1, E4M3, E5M2, bytes_of, empty, in_pairs, numbers, quantized
 from values import close, real, whole
 
 E8M0 = torch.float8_e8m0fnu
@@ -391,7 +392,7 @@ def test_grouped_matmul_finalize_routing_of_groups(biased: bool) -> None:
     aclnn("aclnnGroupedMatmulFinalizeRoutingV3", *given, False, False, 1, None, out)
     close(out, combined(products, logit, row_index, shared, 1.0, 2), 1e-3)
     without = (*given[:7], None, *given[8:])
-    with pytest.raises(Refused, match="FLOAT8 needs pertokenScale"):
+    with pytest.raises(Refused, match="FLOAT8 or FLOAT4 needs pertokenScale"):
         aclnn("aclnnGroupedMatmulFinalizeRoutingV3", *without, False, False, 1, None, out)
 
 
@@ -433,6 +434,97 @@ def test_dual_level_quant_matmul(k: int, biased: bool) -> None:
     ]:
         with pytest.raises(Refused, match=message):
             aclnn("aclnnDualLevelQuantMatmulWeightNz", *given, *rest, out)
+
+
+def float4_matrices(count: int, k: int, n: int, seed: int) -> tuple[Pairs, torch.Tensor]:
+    data, values = float4(count * k, n, seed)
+    return Pairs(data.view(count, k, n // 2), FLOAT4), values.view(count, k, n)
+
+
+def test_grouped_matmul_finalize_routing_of_float4() -> None:
+    k = 128
+    (data, left), (weight, right) = float4(ROWS, k, 0), float4_matrices(3, k, COLUMNS, 1)
+    row_scale, scale = powers(ROWS, 2, 2, seed=2), powers(3, 2, COLUMNS, 2, seed=3)
+    logit, row_index = real(ROWS, seed=5), torch.tensor([3, 1, 3, 0, 2, 1])
+    products = of_experts(left * in_full(row_scale.transpose(0, 1), k).t(), right * in_full(scale, k))
+    out = torch.empty(BATCH, COLUMNS)
+    given = (Pairs(data, FLOAT4), weight, scale, None, None, None, None, row_scale, torch.tensor(ENDS))
+    rest = (None, logit, row_index, 0, 1.0, 0, False, False, 0, None, out)
+    aclnn("aclnnGroupedMatmulFinalizeRoutingV3", *given, *rest)
+    close(out, combined(products, logit, row_index, None, 1.0, 0), 1e-3)
+    eight_bits = right.to(torch.float8_e4m3fn)
+    with pytest.raises(Refused, match="x2 has dtype Float8_e4m3fn; allowed: Float4_e2m1fn_x2"):
+        aclnn("aclnnGroupedMatmulFinalizeRoutingV3", given[0], eight_bits, *given[2:], *rest)
+
+
+# ---- swiglu behind a product, quantized again ------------------------------------------------------------------------
+TOKENS = [3, 3, 7]  # where the experts' rows end; of 8 rows
+
+
+def gated(products: torch.Tensor) -> torch.Tensor:
+    a, b = products.chunk(2, 1)
+    return a / (1 + (-a).exp()) * b
+
+
+def each_expert(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    parts = enumerate(zip([0, *TOKENS], TOKENS, strict=False))
+    return torch.cat([x[first:last].double() @ weight[expert].double() for expert, (first, last) in parts])
+
+
+@pytest.mark.parametrize("dequant", [0, 1, 27])
+def test_grouped_matmul_swiglu_quant_of_8_bits_by_rows(dequant: int) -> None:
+    x, weight = real(8, 32).to(torch.float8_e4m3fn), real(3, 32, 64, seed=1).to(torch.float8_e5m2)
+    scale, row_scale = real(3, 64, seed=2).abs() * 0.1, real(8, seed=3).abs() * 0.1
+    factors = row_scale[:7, None].double() * scale.double()[[0, 0, 0, 2, 2, 2, 2]]
+    value = gated(each_expert(x, weight) * factors)
+    out, out_scale = torch.zeros(8, 32, dtype=torch.float8_e4m3fn), torch.zeros(8)
+    modes = (0, dequant, 0, 0, None)
+    given = (None, None, row_scale, None, torch.tensor(TOKENS))
+    for weights, scales in (([weight], [scale]), ([weight.transpose(1, 2).contiguous().transpose(1, 2)], [scale])):
+        out_scale.zero_()
+        aclnn("aclnnGroupedMatmulSwigluQuantV2", x, weights, scales, *given, *modes, out, out_scale)
+        close(out_scale[:7], value.abs().amax(1) / 448, 1e-4 if dequant == 0 else 2e-2)
+        want = value / out_scale[:7, None].double()  # a number of 8 bits is off by a 16th, or by half the least step
+        torch.testing.assert_close(out[:7].double(), want, rtol=0.07 if dequant == 0 else 0.1, atol=2.0)
+        assert out_scale[7] == 0
+    for other, message in [
+        ((0, 3, 0, 0, None), "dequantDtype 3; allowed: 0, 1, 27"),
+        ((1, 0, 0, 0, None), "dequantMode 1 and quantMode 0 are not simulated"),
+        ((0, 0, 0, 2, None), "groupListType 2"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnGroupedMatmulSwigluQuantV2", x, [weight], [scale], *given, *other, out, out_scale)
+    with pytest.raises(Refused, match="a bias, an offset"):
+        aclnn("aclnnGroupedMatmulSwigluQuantV2", x, [weight], [scale], None, scale, *given[2:], *modes, out, out_scale)
+
+
+@pytest.mark.parametrize(
+    ("code", "of_4_bits"), [(E4M3, False), (E5M2, False), (E4M3, True), (E5M2, True), (E2M1, True)]
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_grouped_matmul_swiglu_quant_in_blocks(code: int, of_4_bits: bool, apart: bool) -> None:
+    """A scale for each 32 numbers: the factors of the products, and those of the results."""
+    k, n = 96, 256
+    if of_4_bits:
+        (data, left), (weight, right) = float4(8, k, 0), float4_matrices(3, k, n, 1)
+        x = Pairs(data, FLOAT4)
+        each = [Pairs(one.contiguous(), FLOAT4) for one in weight.data]
+    else:
+        x, weight = real(8, k).to(torch.float8_e4m3fn), real(3, k, n, seed=1).to(torch.float8_e4m3fn)
+        left, right, each = x.double(), weight.double(), list(weight)
+    row_scale, scale = powers(8, 2, 2, seed=2), powers(3, 2, n, 2, seed=3)
+    value = gated(each_expert(left * in_full(row_scale.transpose(0, 1), k).t(), right * in_full(scale, k)))
+    weights, scales = (each, [one.contiguous() for one in scale]) if apart else ([weight], [scale])
+    out, out_scale = empty(code, 8, n // 2), torch.zeros(8, 2, 2, dtype=torch.uint8).view(E8M0)
+    given = (None, None, row_scale, None, torch.tensor(TOKENS), 2, 0, 2, 0, None)
+    aclnn("aclnnGroupedMatmulSwigluQuantV2", x, weights, scales, *given, out, out_scale)
+    want, exponents = quantized(value, code, -1)
+    assert torch.equal(bytes_of(out_scale)[:7], in_pairs(exponents, -1))
+    got = numbers(out)
+    assert (got[:7] != want).double().mean() < 0.01 and not got[7].any()
+    wrong = torch.zeros(8, 1, 2, dtype=torch.uint8).view(E8M0)
+    with pytest.raises(Refused, match=r"the output has shape \[8, 1, 2\], expected \[8, 2, 2\]"):
+        aclnn("aclnnGroupedMatmulSwigluQuantV2", x, weights, scales, *given, out, wrong)
 
 
 # ---- a weight of 4 or 8 bits -----------------------------------------------------------------------------------------
@@ -501,3 +593,23 @@ def test_as_torch_npu_calls_them_there() -> None:
         scale1.view(torch.uint8).npu(), output_dtype=torch.bfloat16,
     )  # fmt: skip
     torch.testing.assert_close(got.cpu().double(), want, rtol=1e-2, atol=1e-2)
+
+    x, weight, scale = whole(16, 320), whole(320, 64, seed=1), real(1, seed=2)
+    want = x.double() @ weight.double() * scale.double()
+    blocks = torch_npu.npu_format_cast(weight.npu(), 29)  # with it comes an empty offset of the output's data type
+    got = torch_npu.npu_quant_matmul(x.npu(), blocks, scale.npu(), output_dtype=torch.bfloat16)
+    torch.testing.assert_close(got.cpu().double(), want, rtol=1e-2, atol=1e-2)
+
+    x, weight = real(8, 96).to(torch.float8_e4m3fn), real(3, 96, 256, seed=1).to(torch.float8_e4m3fn)
+    row_scale, scale = powers(8, 2, 2, seed=2), powers(3, 2, 256, 2, seed=3)
+    left, right = x.double() * in_full(row_scale.transpose(0, 1), 96).t(), weight.double() * in_full(scale, 96)
+    want, exponents = quantized(gated(each_expert(left, right)), E4M3, -1)
+    codes = {"weight_scale_dtype": torch_npu.float8_e8m0fnu, "x_scale_dtype": torch_npu.float8_e8m0fnu}
+    modes = {"dequant_mode": 2, "quant_mode": 2, "dequant_dtype": torch.float32, "quant_dtype": torch.float8_e4m3fn}
+    for on_npu in (weight.npu(), torch_npu.npu_format_cast(weight.npu(), 29)):
+        got, got_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
+            x.npu(), [on_npu], [scale.view(torch.uint8).npu()], row_scale.view(torch.uint8).npu(),
+            torch.tensor(TOKENS).npu(), **modes, **codes,
+        )  # fmt: skip
+        assert torch.equal(got_scale.cpu().view(torch.uint8)[:7], in_pairs(exponents, -1))
+        assert (got.cpu()[:7].double() != want).double().mean() < 0.01

@@ -1,5 +1,6 @@
 #include "kernels/grouped.h"
 
+#include "kernels/mx_quant.h"
 #include "kernels/scaled_product.h"
 
 namespace sim::grouped {
@@ -49,6 +50,14 @@ static at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const E
   if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
   SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
   return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
+}
+
+// With a scale for each 32 numbers along k. No page has it: torch_npu and op-plugin's tests pass it so on an Ascend950,
+// and the bias is added to the product.
+static at::Tensor scaled_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  return plus(at::matmul(scaled::rows_times_factors(mx::numbers_of(x), with.row_scale),
+                         scaled::times_factors(mx::numbers_of(weight), with.scale)),
+              with.bias);
 }
 
 static void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) {
@@ -157,44 +166,113 @@ void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
     out[i++].add_(at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
 }
 
-void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                         std::initializer_list<at::Tensor> absent, int64_t kind, const at::Tensor& out,
-                         const at::Tensor& out_scale) {
-  of_dtype("x", x, {at::kChar});
-  SIM_CHECK(weight.size() == 1 && scale.size() == 1, "lists of ", weight.size(), " weights and ", scale.size(),
-            " scales are not simulated; allowed: 1");
-  of_dtype("weight", weight[0], {at::kChar});
-  // A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32).
-  const at::IntArrayRef told = weight[0].sizes();
+// A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32).
+static Dims matrix_sizes(const at::Tensor& weight) {
+  const at::IntArrayRef told = weight.sizes();
   const bool tiles = told.size() == 5 && told[3] == 16 && told[4] == 32;
-  const Dims sizes = tiles ? Dims{told[0], told[2] * told[3], told[1] * told[4]} : Dims(told.vec());
-  SIM_CHECK(x.dim() == 2 && sizes.size() == 3 && sizes[1] == x.size(1) && sizes[2] % 2 == 0,
-            "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", told);
-  for (const at::Tensor& each : absent)
-    SIM_CHECK(!present(each).defined(), "a bias, an offset, a matrix for 4 bits or a smoothing scale is not simulated");
-  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  if (tiles) return {told[0], told[2] * told[3], told[1] * told[4]};
+  return of_whole_numbers(weight) ? Dims(told.vec()) : mx::number_sizes(weight);
+}
+
+constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
+
+// A scale for each row of x and each column of the weight.
+static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& row_scale,
+                             const Dims& sizes, const at::Tensor& out, const at::Tensor& out_scale) {
   const int64_t columns = sizes[2];
-  SIM_CHECK(scale[0].sizes() == at::IntArrayRef({sizes[0], columns}), "a weightScale (", sizes[0], ", ", columns,
-            ") expected, got ", scale[0].sizes());
-  of_dtype("weightScale", scale[0], {at::kFloat, at::kHalf, at::kBFloat16});
+  SIM_CHECK(scale.sizes() == at::IntArrayRef({sizes[0], columns}), "a weightScale (", sizes[0], ", ", columns,
+            ") expected, got ", scale.sizes());
   of_dtype("xScale", row_scale, {at::kFloat});
   shape(row_scale, {x.size(0)});
-  of_dtype("output", out, {at::kChar});
+  if (x.scalar_type() == at::kChar) {
+    of_dtype("weightScale", scale, {at::kFloat, at::kHalf, at::kBFloat16});
+    of_dtype("output", out, {at::kChar});
+  } else {
+    of_dtype("weightScale", scale, {at::kFloat, at::kBFloat16});
+    scaled::in_8_bits("output", out);
+  }
   shape(out, {x.size(0), columns / 2});
   of_dtype("outputScale", out_scale, {at::kFloat});
   shape(out_scale, {x.size(0)});
 }
 
+// A scale for each 32 numbers along k.
+static void swiglu_blocks_like(const at::Tensor& x, const Tensors& scale, const at::Tensor& row_scale,
+                               const Dims& sizes, const at::Tensor& out, const at::Tensor& out_scale) {
+  const int64_t rows = x.size(0), blocks = divided(sizes[1] + 63, 64), columns = sizes[2];
+  SIM_CHECK(columns % 128 == 0, "n of ", columns, "; allowed: multiples of 128");
+  for (const at::Tensor& each : scale) {
+    of_dtype("weightScale", each, {at::kFloat8_e8m0fnu});
+    if (scale.size() == 1) shape(each, {sizes[0], blocks, columns, 2});
+    else shape(each, {blocks, columns, 2});
+  }
+  of_dtype("xScale", row_scale, {at::kFloat8_e8m0fnu});
+  shape(row_scale, {rows, blocks, 2});
+  if (x.scalar_type() != kFloat4) scaled::in_8_bits("output", out);
+  else of_dtype("output", out, {kFloat4, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
+  mx::out_like(out, {rows, columns / 2});
+  of_dtype("outputScale", out_scale, {at::kFloat8_e8m0fnu});
+  shape(out_scale, {rows, divided(columns / 2 + 63, 64), 2});
+}
+
+void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
+                         std::initializer_list<at::Tensor> absent, int64_t kind, const Requantized& how,
+                         const at::Tensor& out, const at::Tensor& out_scale) {
+  SIM_CHECK(!weight.empty() && weight.size() == scale.size() && (how.in_blocks || weight.size() == 1), "lists of ",
+            weight.size(), " weights and ", scale.size(), " scales are not simulated; allowed: 1",
+            how.in_blocks ? ", or one for each expert" : "");
+  of_dtype("x", x, {at::kChar, at::kFloat8_e5m2, at::kFloat8_e4m3fn, kFloat4});
+  SIM_CHECK(how.in_blocks ? x.scalar_type() != at::kChar : x.scalar_type() != kFloat4, "x of ", x.scalar_type(),
+            " with ", how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
+  for (const at::Tensor& each : weight) {
+    if (x.scalar_type() == at::kChar || x.scalar_type() == kFloat4) of_dtype("weight", each, {x.scalar_type()});
+    else scaled::in_8_bits("weight", each);
+    like(each, weight[0]);
+  }
+  Dims sizes = matrix_sizes(weight[0]);
+  if (weight.size() > 1 && sizes.size() == 2) sizes = {int64_t(weight.size()), sizes[0], sizes[1]};
+  SIM_CHECK(x.dim() == 2 && sizes.size() == 3 &&
+                sizes[1] == (of_whole_numbers(x) ? x.size(1) : mx::number_sizes(x)[1]) && sizes[2] % 2 == 0,
+            "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", weight[0].sizes());
+  for (const at::Tensor& each : absent)
+    SIM_CHECK(!present(each).defined(), "a bias, an offset, a matrix for 4 bits or a smoothing scale is not simulated");
+  SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
+  if (how.in_blocks) swiglu_blocks_like(x, scale, row_scale, sizes, out, out_scale);
+  else swiglu_rows_like(x, scale[0], row_scale, sizes, out, out_scale);
+}
+
+static at::Tensor in_type(const at::Tensor& value, int64_t code) {
+  return code == 0 ? value : value.to(code == 1 ? at::kHalf : at::kBFloat16).to(at::kFloat);
+}
+
+// No page says where the product has the type of dequantDtype (the activation is taken to read it), nor, where the
+// scale of a block is written between a floor and a ceiling, which it is: that of aclnnDynamicMxQuant, a floor.
 void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                    const at::Tensor& list, int64_t kind, const at::Tensor& out, const at::Tensor& out_scale) {
+                    const at::Tensor& list, int64_t kind, const Requantized& how, const at::Tensor& out,
+                    const at::Tensor& out_scale) {
+  const bool stacked = weight.size() == 1;
   for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0))) {
     if (!count) continue;
-    const at::Tensor value = quantized_product(x.narrow(0, start, count), weight[0][expert],
-                                               {{}, scale[0][expert], {}, {}, {}, row_scale.narrow(0, start, count)});
-    const Tensors halves = value.chunk(2, 1);
-    const Dynamic result = symmetric(at::silu(halves[0]).mul(halves[1]), 127);
-    out.narrow(0, start, count).copy_(saturated(result.value, out));
-    out_scale.narrow(0, start, count).copy_(result.scale);
+    const auto part = [&, start = start, count = count](const at::Tensor& all) { return all.narrow(0, start, count); };
+    const Extras with{{}, of_expert(scale, expert, stacked), {}, {}, {}, part(row_scale)};
+    const at::Tensor matrix = of_expert(weight, expert, stacked);
+    at::Tensor value;
+    if (how.in_blocks) value = scaled_product(part(x), matrix, with);
+    else if (x.scalar_type() == at::kChar) value = quantized_product(part(x), matrix, with);
+    else
+      value = at::matmul(mx::numbers_of(part(x)), mx::numbers_of(matrix))
+                  .mul(wide(with.scale))
+                  .mul(with.row_scale.reshape({-1, 1}));
+    const Tensors halves = in_type(value, how.dequant).chunk(2, 1);
+    const at::Tensor gated = at::silu(halves[0]).mul(halves[1]);
+    if (how.in_blocks) {
+      mx::quant(gated, -1, {}, part(out), part(out_scale));
+      continue;
+    }
+    const Dynamic result = symmetric(gated, mx::largest_of(out));
+    if (out.scalar_type() == at::kChar) write_quantized(part(out), result.value);
+    else mx::write_numbers(part(out), result.value);
+    write(part(out_scale), result.scale);
   }
 }
 
@@ -456,17 +534,20 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
   SIM_CHECK(!turned, "transposeX1 and transposeX2 are not simulated; allowed: false");
   SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
   const bool by_groups = x.scalar_type() != at::kChar, packed = weight.scalar_type() == at::kInt;
-  if (by_groups) of_dtype("x1", x, {at::kFloat8_e5m2, at::kFloat8_e4m3fn}), scaled::in_8_bits("x2", weight);
+  if (x.scalar_type() == kFloat4) of_dtype("x2", weight, {kFloat4});
+  else if (by_groups) scaled::in_8_bits("x1", x), scaled::in_8_bits("x2", weight);
   else of_dtype("x2", weight, {at::kChar, at::kInt});
   of_dtype("out", out, {at::kFloat});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 3 && weight.size(1) == x.size(1) && out.dim() == 2,
+  const Dims inner = by_groups ? mx::number_sizes(x) : Dims(x.sizes().vec());
+  const Dims sizes = by_groups ? mx::number_sizes(weight) : Dims(weight.sizes().vec());
+  SIM_CHECK(inner.size() == 2 && sizes.size() == 3 && sizes[1] == inner[1] && out.dim() == 2,
             "x1 (m, k), x2 (experts, k, n) and out (batch, n) expected, got ", x.sizes(), ", ", weight.sizes(), " and ",
             out.sizes());
-  const int64_t rows = x.size(0), experts = weight.size(0), columns = weight.size(2) * (packed ? 8 : 1);
+  const int64_t rows = x.size(0), experts = weight.size(0), columns = sizes[2] * (packed ? 8 : 1);
   shape(out, {out.size(0), columns});
   SIM_CHECK(with.scale.defined() && list.defined() && how.row_index.defined(),
             "scale, groupList and rowIndex are null");
-  const int64_t blocks = divided(x.size(1) + 63, 64);
+  const int64_t blocks = divided(inner[1] + 63, 64);
   if (by_groups) shape(with.scale, {experts, blocks, columns, 2});
   else
     SIM_CHECK(with.scale.numel() == experts * columns || (packed && with.scale.dim() == 3), "a scale for each of ",
@@ -478,9 +559,9 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
   }
   if (how.logit.defined()) shape(how.logit, {rows});
   if (by_groups) {
-    SIM_CHECK(with.row_scale.defined(), "FLOAT8 needs pertokenScale");
+    SIM_CHECK(with.row_scale.defined(), "a product of FLOAT8 or FLOAT4 needs pertokenScale");
     for (const at::Tensor& scale : {with.scale, with.row_scale}) of_dtype("a scale", scale, {at::kFloat8_e8m0fnu});
-    refuse_if_given({with.offset}, "offset of a product of FLOAT8");
+    refuse_if_given({with.offset}, "offset of a product of FLOAT8 or FLOAT4");
     if (with.bias.defined()) shape(with.bias, {experts, columns});
   } else if (packed) {
     SIM_CHECK(with.row_scale.defined() && with.bias.defined(), "int8 by int4 needs pertokenScale, and a bias");
@@ -494,13 +575,6 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
   SIM_CHECK(how.shared.dim() == 2 && how.shared.size(1) == columns && how.shared_offset >= 0 &&
                 how.shared_offset + how.shared.size(0) <= out.size(0),
             "sharedInput ", how.shared.sizes(), " from row ", how.shared_offset, " on, for out ", out.sizes());
-}
-
-// Of FLOAT8 with a scale for each 32 numbers along k. No page has it: torch_npu and op-plugin's test pass it so on an
-// Ascend950, and the bias is added to the product.
-static at::Tensor scaled_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
-  return plus(at::matmul(scaled::rows_times_factors(x, with.row_scale), scaled::times_factors(weight, with.scale)),
-              with.bias);
 }
 
 // offset: what a weight's zero point adds for each 1 of a group of x along k, already scaled.

@@ -42,12 +42,18 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
                 int64_t group_type, int64_t kind, const at::Tensor& out);
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
                   const at::Tensor& out);
-// Products of int8 with each expert's weight, silu of one half times the other, and this in 8 bits by rows.
+// Products with each expert's weight, silu of one half times the other, and this quantized again: by rows and columns,
+// of numbers of 8 bits, or in blocks of 32, of 8 or 4. dequant: the aclDataType of the product before the activation.
+struct Requantized {
+  bool in_blocks = false;
+  int64_t dequant = 0;
+};
 void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                         std::initializer_list<at::Tensor> absent, int64_t kind, const at::Tensor& out,
-                         const at::Tensor& out_scale);
+                         std::initializer_list<at::Tensor> absent, int64_t kind, const Requantized& how,
+                         const at::Tensor& out, const at::Tensor& out_scale);
 void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
-                    const at::Tensor& list, int64_t kind, const at::Tensor& out, const at::Tensor& out_scale);
+                    const at::Tensor& list, int64_t kind, const Requantized& how, const at::Tensor& out,
+                    const at::Tensor& out_scale);
 void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
                        const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
                        const at::Tensor& out);

@@ -121,9 +121,22 @@ Format format_of(const at::Tensor& tensor) {
   }
 }
 
+// Two numbers of 4 bits are neighbours in memory: in the transpose of a matrix that lies so, along its rows.
+static bool lies_transposed(const at::Tensor& tensor) {
+  return tensor.dim() >= 2 && tensor.stride(-2) == 1 && tensor.stride(-1) != 1;
+}
+
+Dims number_sizes(const at::Tensor& tensor) {
+  Dims sizes = tensor.sizes().vec();
+  const size_t last = sizes.size() - 1;
+  sizes[lies_transposed(tensor) ? last - 1 : last] *= format_of(tensor).in_byte;
+  return sizes;
+}
+
 at::Tensor numbers_of(const at::Tensor& tensor) {
   const Format format = format_of(tensor);
   if (format.in_byte == 1) return tensor.to(at::kFloat);
+  if (lies_transposed(tensor)) return numbers_of(tensor.transpose(-1, -2)).transpose(-1, -2);
   auto bytes = bytes_of(tensor).to(at::kLong);
   auto codes = at::stack({bytes.bitwise_and(15), bytes.bitwise_right_shift(4)}, -1).flatten(-2);
   auto result = magnitudes(format).index({codes.bitwise_and(7)});

@@ -18,6 +18,7 @@ struct Format {
 };
 Format format_of(const at::Tensor& tensor);
 at::Tensor numbers_of(const at::Tensor& tensor);  // as float
+Dims number_sizes(const at::Tensor& tensor);      // the shape of these: two numbers of 4 bits lie in a byte
 // Rounds as `mode` says (rint, or round, floor) and saturates; no number becomes 0.
 void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
 // The same for a tensor of 8 bits, or of whole numbers as in kernels/quant.h: what is rounded, in the data type of

@@ -12,9 +12,12 @@ static void whole_rows(int64_t group_size) {
   SIM_CHECK(group_size == 0, "quantGroupSize ", group_size, " is not simulated; allowed: 0");
 }
 
-static void by_rows(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& four_bits) {
-  SIM_CHECK(dequant_mode == 0 && dequant_dtype == 0 && quant_mode == 0, "dequantMode ", dequant_mode, ", dequantDtype ",
-            dequant_dtype, " and quantMode ", quant_mode, " are not simulated; allowed: 0");
+// How a product with swiglu behind it is scaled: by rows and columns, or in blocks of 32.
+static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& four_bits) {
+  SIM_CHECK(dequant_mode == quant_mode && (quant_mode == 0 || quant_mode == 2), "dequantMode ", dequant_mode,
+            " and quantMode ", quant_mode, " are not simulated; allowed: both 0, or both 2");
+  SIM_CHECK(dequant_dtype == ACL_FLOAT || dequant_dtype == ACL_FLOAT16 || dequant_dtype == ACL_BF16, "dequantDtype ",
+            dequant_dtype, "; allowed: 0, 1, 27");
   SIM_CHECK(four_bits.empty(), "weightAssistMatrix is not simulated");
 }
 
@@ -50,16 +53,18 @@ ACLNN(GroupedMatmulAddV2,
 ACLNN(GroupedMatmulSwigluQuantWeightNZ,
       (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out,
        out_offset),
-      swiglu_product_like(x, {weight}, {scale}, row_scale, {bias, offset}, kEnds, out, out_scale),
-      swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, out, out_scale))
+      swiglu_product_like(x, {weight}, {scale}, row_scale, {bias, offset}, kEnds, {}, out, out_scale),
+      swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, {}, out, out_scale))
 #define SWIGLU_QUANT(version)                                                                                         \
   ACLNN(GroupedMatmulSwigluQuant##version,                                                                            \
         (In, x, List, weight, List, scale, List, four_bits, In, bias, In, row_scale, In, smooth, In, groups, int64_t, \
          dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
          Out, out_scale),                                                                                             \
-        (by_rows(dequant_mode, dequant_dtype, quant_mode, four_bits),                                                 \
-         swiglu_product_like(x, weight, scale, row_scale, {bias, smooth}, group_list_type, out, out_scale)),          \
-        swiglu_product(x, weight, scale, row_scale, groups, group_list_type, out, out_scale))
+        (scaled_by(dequant_mode, dequant_dtype, quant_mode, four_bits),                                               \
+         swiglu_product_like(x, weight, scale, row_scale, {bias, smooth}, group_list_type,                            \
+                             {quant_mode == 2, dequant_dtype}, out, out_scale)),                                      \
+        swiglu_product(x, weight, scale, row_scale, groups, group_list_type, {quant_mode == 2, dequant_dtype}, out,   \
+                       out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
 ACLNN(FFNV2,
