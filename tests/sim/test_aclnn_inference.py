@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 
 import pytest
 import torch
 import torch_npu
 from conftest import PROGRAMS
+from interfaces import Refused, aclnn, libraries
 
 HEADS, KEY_HEADS, DEPTH, SCALE = 4, 2, 8, 0.3
 QUERIES, KEYS = [3, 1, 4], [5, 7, 4]  # of three sequences
@@ -64,6 +66,7 @@ def ends(lengths: list[int]) -> list[int]:
     return torch.tensor(lengths).cumsum(0).tolist()
 
 
+FORMS = [(HEADS, 3, DEPTH), (KEY_HEADS, 5, DEPTH), (KEY_HEADS, 5, DEPTH + 8)]  # of a query, a key and a value
 SETTINGS = {"num_heads": HEADS, "num_key_value_heads": KEY_HEADS, "scale": SCALE, "softmax_lse_flag": True}
 
 
@@ -193,6 +196,169 @@ def test_one_token_with_a_mask_and_a_rotary_part() -> None:
         want, _ = attention(*whole, value[i].double(), hidden[i])
         torch.testing.assert_close(out[i].cpu().double(), want, rtol=1e-2, atol=1e-2)
     assert torch.equal(out.cpu(), newer.cpu())
+
+
+def test_one_sequence_without_a_batch() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(heads, length, depth).half() for heads, length, depth in FORMS)
+    out, log_sum = torch_npu.npu_fused_infer_attention_score(
+        query.npu(), key.npu(), value.npu(), input_layout="NSD", **SETTINGS
+    )
+    want, want_log = attention(query.double(), key.double(), value.double(), None)
+    torch.testing.assert_close(out.cpu().double(), want, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(log_sum.cpu().double(), want_log.unsqueeze(0), rtol=1e-3, atol=1e-3)
+
+
+# ---- numbers of 4 and 8 bits -----------------------------------------------------------------------------------------
+def words(numbers: torch.Tensor) -> torch.Tensor:
+    """Eight numbers of 4 bits in each int32, the first in the lowest bits."""
+    parts = numbers.long().bitwise_and(15).unflatten(-1, (-1, 8))
+    return (parts << torch.arange(0, 32, 4)).sum(-1).to(torch.int32)
+
+
+def fused(version: str, **given: object) -> None:
+    """The C function; what is not given is absent, or the default of its kind."""
+    told = libraries()[0][f"aclnnFusedInferAttentionScore{version}Parameters"]
+    told.restype = ctypes.c_char_p
+    names = [item.strip() for item in told().decode().strip("()").split(",")]
+    zeros = {"int64_t": 0, "bool": False, "double": 1.0, "Text": "BNSD"}
+    values = [given.pop(name, zeros.get(kind)) for kind, name in zip(names[::2], names[1::2], strict=True)]
+    assert not given, f"no parameters: {[*given]}"
+    aclnn(f"aclnnFusedInferAttentionScore{version}", *values)
+
+
+# By depth and head, by token, by head, and by head and token, each for two sequences.
+SCALES = {
+    0: ((1, KEY_HEADS, 1, DEPTH), lambda x: x),
+    1: ((2, 5), lambda x: x[:, None, :, None]),
+    2: ((KEY_HEADS,), lambda x: x[None, :, None, None]),
+    3: ((2, KEY_HEADS, 5), lambda x: x[..., None]),
+}
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSH"])
+@pytest.mark.parametrize("mode", SCALES)
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("shifted", [False, True], ids=["scales alone", "with offsets"])
+def test_keys_of_fewer_bits(layout: str, mode: int, bits: int, shifted: bool) -> None:
+    torch.manual_seed(0)
+    query = torch.randn(2, HEADS, 1, DEPTH).half()
+    top = 2 ** (bits - 1)
+    key, value = (torch.randint(-top, top, (2, KEY_HEADS, 5, DEPTH)) for _ in range(2))
+    shape, spread = SCALES[mode]
+    kind = torch.float32 if mode in (1, 3) else torch.float16
+    scales = [(torch.rand(shape) + 0.5).div(top).to(kind) for _ in range(2)]
+    offsets = [torch.randint(-3, 4, shape).to(kind) if shifted else None for _ in range(2)]
+    real = [
+        (each + (0 if offset is None else spread(offset.double()))) * spread(scale.double())
+        for each, scale, offset in zip((key, value), scales, offsets, strict=True)
+    ]
+
+    def laid(x: torch.Tensor) -> torch.Tensor:
+        return x if layout == "BNSD" else x.transpose(1, 2).flatten(2)
+
+    kept = [words(laid(each)) if bits == 4 else laid(each).to(torch.int8) for each in (key, value)]
+    out = torch_npu.npu_fused_infer_attention_score(
+        laid(query).contiguous().npu(),
+        *(each.contiguous().npu() for each in kept),
+        key_antiquant_scale=scales[0].npu(),
+        value_antiquant_scale=scales[1].npu(),
+        key_antiquant_offset=None if offsets[0] is None else offsets[0].npu(),
+        value_antiquant_offset=None if offsets[1] is None else offsets[1].npu(),
+        key_antiquant_mode=mode,
+        value_antiquant_mode=mode,
+        input_layout=layout,
+        num_heads=HEADS,
+        num_key_value_heads=KEY_HEADS,
+        scale=SCALE,
+    )[0]
+    got = out.cpu().double().reshape(2, 1, HEADS, DEPTH).transpose(1, 2) if layout == "BSH" else out.cpu().double()
+    for i in range(2):
+        want, _ = attention(query[i].double(), real[0][i], real[1][i], None)
+        torch.testing.assert_close(got[i], want, rtol=1e-2, atol=1e-2)
+
+
+def test_one_scale_for_keys_and_values_and_keys_by_depth_with_values_by_token() -> None:
+    torch.manual_seed(0)
+    query = torch.randn(2, HEADS, 1, DEPTH).half()
+    key, value = (torch.randint(-99, 99, (2, KEY_HEADS, 5, DEPTH)).to(torch.int8) for _ in range(2))
+    out = torch.zeros_like(query)
+    common = {"query": query, "keys": [key], "values": [value], "heads": HEADS, "key_heads": KEY_HEADS, "scale": SCALE}
+
+    def compared(of_key: torch.Tensor, of_value: torch.Tensor) -> None:
+        for i in range(2):
+            want, _ = attention(query[i].double(), (key * of_key)[i].double(), (value * of_value)[i].double(), None)
+            torch.testing.assert_close(out[i].double(), want, rtol=1e-2, atol=1e-2)
+
+    both = torch.tensor([0.02, 0.03]).half()
+    fused("V2", **common, both=both, out=out)
+    compared(both[0].float(), both[1].float())
+    of_key, of_value = torch.rand(1, KEY_HEADS, 1, DEPTH).div(50).half(), torch.rand(1, 2, 5).div(50)
+    # those of each for itself come first
+    fused("V3", **common, both=both, key_scale=of_key, value_scale=of_value, value_mode=1, out=out)
+    compared(of_key.float(), of_value[0, :, None, :, None])
+
+
+def test_queries_keys_and_values_of_8_bits() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randint(-20, 20, (2, *form)).to(torch.int8) for form in FORMS)
+    of_scores, of_weights, of_product = 0.003, 100.0, 0.02
+    out = torch.zeros(2, HEADS, 3, FORMS[2][2]).half()
+    scales = {
+        name: torch.tensor([number])
+        for name, number in (("of_scores", of_scores), ("of_weights", of_weights), ("of_product", of_product))
+    }
+    common = {"keys": [key], "values": [value], "heads": HEADS, "key_heads": KEY_HEADS, "scale": SCALE}
+    fused("V4", query=query, **common, **scales, out=out)
+    repeated = [each.double().repeat_interleave(HEADS // KEY_HEADS, 1) for each in (key, value)]
+    weights = (query.double() @ repeated[0].transpose(-1, -2) * of_scores * SCALE).softmax(-1)
+    want = (weights * of_weights).round().clamp(-128, 127) @ repeated[1] * of_product
+    torch.testing.assert_close(out.double(), want, rtol=1e-2, atol=0.5)  # half of a step of the weights, either way
+    small = torch.zeros(out.shape, dtype=torch.int8)
+    last = torch.rand(HEADS, FORMS[2][2]) + 0.5
+    fused("V4", query=query, **common, **scales, of_result=last, result_offset=torch.full_like(last, 3), out=small)
+    steps = (want * last[:, None].double() + 3).clamp(-128, 127)
+    assert (small.double() - steps).abs().max() <= 1.5
+
+    for given, message in [
+        ({"of_scores": scales["of_scores"]}, "deqScale1, quantScale1 and deqScale2 go together"),
+        ({}, "a query of int8 needs deqScale1, quantScale1 and deqScale2"),
+        ({**scales, "rope_scale": torch.ones(1)}, "keyRopeAntiquantScale and dequantScaleQuery is not simulated"),
+        ({**scales, "of_result": last}, "quantScale2 goes with a result of 8 bits"),
+        ({**scales, "result_offset": last}, "quantOffset2 needs quantScale2"),
+        ({**scales, "out": small}, "quantScale2 goes with a result of 8 bits"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            fused("V4", **{"query": query, **common, "out": out, **given})
+
+
+@pytest.mark.parametrize("by_channel", [False, True], ids=["one scale", "a scale for each column"])
+def test_a_result_of_8_bits(by_channel: bool) -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(1, *form).half() for form in FORMS)
+    scale = torch.rand(HEADS, FORMS[2][2]) * 40 if by_channel else torch.tensor([30.0])
+    out = torch_npu.npu_fused_infer_attention_score(
+        query.npu(), key.npu(), value.npu(), quant_scale2=scale.npu(), input_layout="BNSD", **SETTINGS
+    )[0].cpu()
+    want, _ = attention(query[0].double(), key[0].double(), value[0].double(), None)
+    assert out.dtype == torch.int8
+    assert (out[0].double() - (want * (scale[:, None] if by_channel else 30)).clamp(-128, 127)).abs().max() <= 0.6
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    query, key = torch.zeros(1, HEADS, 1, DEPTH).half(), torch.zeros(1, KEY_HEADS, 5, DEPTH, dtype=torch.int8)
+    ones = torch.ones(KEY_HEADS * DEPTH).half()
+    common = {"heads": HEADS, "key_heads": KEY_HEADS, "out": torch.zeros_like(query)}
+    deep = key.half().repeat(1, 1, 1, 2)
+    small = {"keys": [key], "values": [key], "key_scale": ones}
+    for given, message in [
+        ({"keys": [deep], "values": [deep]}, "a query of depth 8 and a key of depth 16"),
+        (small, "scale and offset of key and value go together"),
+        ({**small, "value_scale": ones, "key_mode": 6}, "antiquant mode 6 is not simulated"),
+        ({"keys": [deep], "values": [key]}, "dtypes differ: Half and Char"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            fused("V4", query=query, **common, **given)
 
 
 def test_filling_of_pages() -> None:

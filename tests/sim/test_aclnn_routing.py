@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch_npu
-from interfaces import Refused, aclnn
+from interfaces import Pairs, Refused, aclnn, rules_of
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
@@ -99,6 +99,9 @@ def test_first_form(active: int) -> None:
 EXPERTS = [[5, 0, 2], [2, 2, 7], [0, 5, 2], [3, 2, 0]]  # of four tokens; 1, 4 and 6 have none
 
 
+INT4, FLOAT4 = 29, 40  # codes of numbers of 4 bits
+
+
 def ordered(low: int, high: int) -> list[int]:
     """The choices of experts in a range, by expert."""
     flat = [expert for row in EXPERTS for expert in row]
@@ -151,6 +154,47 @@ def test_rows_by_expert(dtype: torch.dtype, mode: int, part: list[int]) -> None:
             torch.testing.assert_close(factors[: len(order)], factor, rtol=1e-5, atol=0)
             value = value / factor.unsqueeze(-1)
         assert (rows[: len(order)] - value.clamp(-128, 127)).abs().max() <= 0.5 + 1e-3
+
+
+def test_rows_of_4_bits() -> None:
+    torch.manual_seed(0)
+    experts, order = torch.tensor(EXPERTS, dtype=torch.int32), ordered(0, 8)
+    scale, rows, factors = torch.rand(1, 8) + 0.5, torch.zeros(12, 4, dtype=torch.uint8), torch.zeros(12)
+    places, counts = torch.zeros(12, dtype=torch.int32), torch.zeros(8, dtype=torch.int64)
+    outs = Pairs(rows, INT4), places, counts, factors
+    tail = (0, -1, 8, 0, 1, True, 13, [0, 8], 0)
+    for x, smooth in ((torch.randn(4, 8), scale), (torch.randn(4, 8).bfloat16(), None)):
+        with rules_of("Ascend950"):
+            aclnn("aclnnMoeInitRoutingV3", x, experts, smooth, None, *tail, *outs)
+        value = x[[choice // 3 for choice in order]].double() * (1 if smooth is None else smooth.double())
+        torch.testing.assert_close(factors.double(), value.abs().amax(-1) / 7, rtol=1e-5, atol=0)
+        numbers = torch.stack([rows & 15, rows >> 4], -1).flatten(1).to(torch.int8)
+        numbers = torch.where(numbers > 7, numbers - 16, numbers)
+        assert (numbers - value / factors.double()[:, None]).abs().max() <= 0.5 + 1e-3
+    for x, offset, pad, message in [
+        (torch.randn(4, 8).half(), None, 0, "x"),
+        (torch.randn(4, 8), torch.zeros(1), 0, "offset is not simulated"),
+        (torch.randn(4, 8), None, 1, "drop_pad_mode"),
+    ]:
+        with pytest.raises(Refused, match=message), rules_of("Ascend950"):
+            aclnn("aclnnMoeInitRoutingV3", x, experts, None, offset, 0, 2, 8, pad, *tail[4:], *outs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, "pairs"], ids=str)
+def test_rows_and_scales_of_8_bits_are_only_moved(dtype: torch.dtype | str) -> None:
+    torch.manual_seed(0)
+    experts, order = torch.tensor(EXPERTS, dtype=torch.int32), ordered(2, 6)
+    raw, scale = (torch.randint(0, 256, shape, dtype=torch.uint8) for shape in ((4, 8), (4, 1, 2)))
+    rows, factors = torch.zeros(12, 8, dtype=torch.uint8), torch.zeros(12, 1, 2, dtype=torch.uint8)
+    x, out = ((Pairs(each, FLOAT4) if dtype == "pairs" else each.view(dtype)) for each in (raw, rows))
+    places, counts = torch.zeros(12, dtype=torch.int32), torch.zeros(4, dtype=torch.int64)
+    with rules_of("Ascend950"):
+        aclnn(
+            "aclnnMoeInitRoutingV3", x, experts, scale.view(torch.float8_e8m0fnu), None, 0, -1, 8, 0, 1, True, -1,
+            [2, 6], 0, out, places, counts, factors.view(torch.float8_e8m0fnu),
+        )  # fmt: skip
+    from_tokens = [choice // 3 for choice in order]
+    assert torch.equal(rows[: len(order)], raw[from_tokens]) and torch.equal(factors[: len(order)], scale[from_tokens])
 
 
 @pytest.mark.parametrize("mode", [-1, 1], ids=["as it is", "dynamic"])
@@ -338,16 +382,16 @@ def test_copies_of_experts(dtype: torch.dtype, mode: int) -> None:
             aclnn("aclnnMoeUpdateExpert", *arguments)
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, torch.int8], ids=str)
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.int8, torch.float8_e5m2], ids=str)
 def test_from_ranks_to_experts(dtype: torch.dtype) -> None:
     counts = torch.tensor([[2, 0, 1], [1, 3, 0]])
-    tokens = torch.arange(14).reshape(7, 2).to(dtype)
+    tokens = torch.arange(14.0).reshape(7, 2).to(dtype)
     rows, scales, places, totals = torch_npu.npu_moe_re_routing(
         tokens.npu(), counts.npu(), per_token_scales=torch.arange(7.0).npu()
     )
     want = [0, 1, 3, 4, 5, 6, 2]  # rank 0 sent rows 0, 1 and 2, rank 1 the others
     assert places.tolist() == want and totals.tolist() == [3, 3, 1]
-    assert torch.equal(rows.cpu(), tokens[want]) and scales.tolist() == want
+    assert torch.equal(rows.cpu().float(), tokens.float()[want]) and scales.tolist() == want
 
 
 # ---- small fused steps -----------------------------------------------------------------------------------------------

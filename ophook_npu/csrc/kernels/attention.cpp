@@ -133,6 +133,7 @@ void write_statistics(const at::Tensor& out, const at::Tensor& value) {
 at::Tensor attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
                   const Settings& how, Scores& scores) {
   scores = scores_of(heads, pse, mask, how);
+  if (how.weight_steps > 0) scores.probability = scores.probability.mul(how.weight_steps).round().clamp(-128, 127);
   return at::matmul(drop(scores.probability, kept, how.keep), for_all_heads(heads.value, heads.query.size(1)));
 }
 

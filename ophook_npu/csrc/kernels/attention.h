@@ -22,6 +22,7 @@ struct Settings {
   at::Tensor max = {}, sum = {}, out = {};    // backward: what the forward gave; computed anew where it is absent
   at::Tensor sink = {};                       // a score for each head that takes part in the softmax and has no value
   at::Tensor query_rope = {}, key_rope = {};  // more of each query's and each key's depth, in layouts that end with it
+  double weight_steps = 0;                    // above 0, the weights are rounded to so many steps each, of int8
 };
 // What the backward of these two writes, where it is asked for.
 struct MoreGradients {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "kernels/quant.h"
+
 namespace sim::inference {
 
 using namespace sim::attention;
@@ -15,8 +17,8 @@ static Layouts layouts_of(const std::string& name) {
   const auto bar = name.find('_');
   Layouts result{name.substr(0, bar), bar == std::string::npos ? name : name.substr(bar + 1)};
   for (const std::string& each : {result.in, result.out})
-    SIM_CHECK(each == "BSH" || each == "BSND" || each == "BNSD" || each == "TND" || each == "NTD", "layout ", name,
-              " is not simulated");
+    SIM_CHECK(each == "BSH" || each == "BSND" || each == "BNSD" || each == "TND" || each == "NTD" || each == "NSD",
+              "layout ", name, " is not simulated");
   return result;
 }
 
@@ -27,7 +29,7 @@ static bool packed_sequences(const std::string& layout) { return layout == "TND"
 static at::Tensor sequence(const at::Tensor& x, const std::string& layout, int64_t heads, int64_t item, int64_t start,
                            int64_t length) {
   if (layout == "TND") return x.narrow(0, start, length).transpose(0, 1);
-  if (layout == "NTD") return x.narrow(1, start, length);
+  if (layout == "NTD" || layout == "NSD") return x.narrow(1, start, length);  // the second: of one sequence
   if (layout == "BNSD") return x[item].narrow(1, 0, length);
   if (layout == "BSND") return x[item].narrow(0, 0, length).transpose(0, 1);
   return x[item].narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
@@ -71,25 +73,102 @@ void log_sum_like(const at::Tensor& log_sum, bool asked) {
   if (asked) of_dtype("softmaxLse", log_sum, {at::kFloat});
 }
 
+// What goes together of keys and values of fewer bits, or of all of int8, and of a result of 8 bits.
+static void check_quantized(const at::Tensor& query, const at::Tensor& key, bool running, const at::Tensor& out,
+                            const Quantized& how) {
+  const bool all = given(how.of_scores), keys = given(how.both) || given(how.key);
+  SIM_CHECK(given(how.of_weights) == all && given(how.of_product) == all,
+            "deqScale1, quantScale1 and deqScale2 go together");
+  SIM_CHECK(given(how.key) == given(how.value) && given(how.key_offset) == given(how.value_offset),
+            "scale and offset of key and value go together");
+  SIM_CHECK(!given(how.result_offset) || given(how.of_result), "quantOffset2 needs quantScale2");
+  SIM_CHECK(!(all || keys) || !running, "quantized queries or keys one behind the other are not simulated");
+  if (all) {
+    for (const at::Tensor& each : {how.of_scores, how.of_weights, how.of_product})
+      SIM_CHECK(each.numel() == 1, "deqScale1, quantScale1 and deqScale2 have one number each, got ", each.sizes());
+    of_dtype("query", query, {at::kChar}), of_dtype("key", key, {at::kChar});
+    SIM_CHECK(!keys, "antiquant scales with a query of int8");
+  } else if (keys) {
+    of_dtype("query", query, {at::kHalf, at::kBFloat16});
+    of_dtype("key", key, {at::kChar, at::kInt, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2});
+    for (int64_t mode : given(how.key) ? Dims{how.key_mode, how.value_mode} : Dims{how.mode})
+      SIM_CHECK(mode >= kByDepth && mode <= kByHeadAndToken, "antiquant mode ", mode,
+                " is not simulated; allowed: 0 (channel), 1 (token), 2 (head), 3 (head and token)");
+  } else {
+    same_dtype({query, key});
+    SIM_CHECK(query.scalar_type() != at::kChar, "a query of int8 needs deqScale1, quantScale1 and deqScale2");
+  }
+  if (!out.defined()) return;
+  const bool of_8_bits = out.element_size() == 1;
+  SIM_CHECK(of_8_bits == given(how.of_result), "quantScale2 goes with a result of 8 bits, and without it none");
+  if (of_8_bits) of_dtype("attentionOut", out, {at::kChar, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2});
+}
+
+// A key's scale or offset as (heads, keys, depth), or what broadcasts to that, for one sequence.
+static at::Tensor for_keys(const at::Tensor& all, int64_t mode, int64_t item, int64_t batch, int64_t heads,
+                           int64_t keys) {
+  const auto x = wide(all);
+  if (x.numel() == 1) return x.reshape({1, 1, 1});
+  if (mode == kByToken) return x.reshape({batch, -1})[item].narrow(0, 0, keys).reshape({1, keys, 1});
+  if (mode == kByHeadAndToken) return x.reshape({batch, heads, -1})[item].narrow(1, 0, keys).unsqueeze(-1);
+  return x.reshape({heads, 1, -1});
+}
+
+// The keys, or the values, of one sequence as the numbers that they stand for. That the offset is added before the
+// scale is that of aclnnAscendAntiQuant: the pages of attention name both and give no formula.
+static at::Tensor restored(const at::Tensor& kept, const Quantized& how, bool value, int64_t item, int64_t batch) {
+  if (!given(how.both) && !given(how.key)) return kept.scalar_type() == at::kChar ? kept.to(at::kFloat) : kept;
+  const auto half = [&](const at::Tensor& both) { return given(both) ? both[int64_t(value)] : both; };
+  const bool own = given(how.key);
+  const auto scale = own ? (value ? how.value : how.key) : half(how.both);
+  const auto offset = own ? (value ? how.value_offset : how.key_offset) : half(how.both_offset);
+  const int64_t mode = own ? (value ? how.value_mode : how.key_mode) : how.mode;
+  const auto spread = [&](const at::Tensor& x) { return for_keys(x, mode, item, batch, kept.size(0), kept.size(1)); };
+  auto x = kept.to(at::kFloat);
+  if (given(offset)) x = x.add(spread(offset));
+  return x.mul(spread(scale));
+}
+
+// (1, heads, queries, depth) in the data type of `out`. A float of 8 bits ends at its largest number.
+static at::Tensor as_result(const at::Tensor& x, const Quantized& how, const at::Tensor& out) {
+  auto result = given(how.of_product) ? x.mul(quant::scale_of(how.of_product).reshape({})) : x;
+  if (!given(how.of_result)) return result;
+  const auto spread = [&](const at::Tensor& scale) {
+    return scale.numel() == 1 ? wide(scale).reshape({}) : wide(scale).reshape({1, x.size(1), 1, -1});
+  };
+  result = result.mul(spread(how.of_result));
+  if (given(how.result_offset)) result = result.add(spread(how.result_offset));
+  if (out.scalar_type() == at::kChar) return quant::saturated(result, out);
+  const double top = out.scalar_type() == at::ScalarType::Float8_e5m2 ? 57344 : 448;
+  return result.clamp(-top, top);
+}
+
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
-                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const Settings& how) {
+                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const Settings& how,
+                     const at::Tensor& out, const Quantized& quantized) {
   const auto in = layouts_of(layout).in;
   const bool running = packed_sequences(in);
   SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
-  same_dtype({query, keys[0], values[0]});
+  same_dtype({keys[0], values[0]});
   SIM_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads,
             " of keys");
+  check_quantized(query, keys[0], running, out, quantized);
+  const bool joined = in == "BSH" || (given(pages) && keys[0].dim() == 3);
+  const int64_t depth = in == "BSH" ? query.size(-1) / heads : query.size(-1);
+  const int64_t key_depth = (keys[0].scalar_type() == at::kInt ? 8 : 1) *
+                            (joined ? keys[0].size(-1) / (key_heads ? key_heads : heads) : keys[0].size(-1));
+  SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);
   SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
     of_dtype("learnable_sink", how.sink, {at::kBFloat16});
     shape(how.sink, {heads});
   }
-  const int64_t batch = running ? int64_t(query_lengths.size()) : query.size(0);
+  const int64_t batch = running ? int64_t(query_lengths.size()) : in == "NSD" ? 1 : query.size(0);
   for (const auto* lengths : {&query_lengths, &key_lengths})
     SIM_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running),
               lengths->size(), " lengths for ", batch, " sequences");
-  const int64_t row = running ? (in == "NTD") : in == "BNSD" ? 2 : 1;
+  const int64_t row = running ? (in == "NTD") : in == "BNSD" ? 2 : 1;  // of BSH, BSND and NSD the second
   check_band(mask, query.size(row),
              key_lengths.empty() ? keys[0].size(row) : *std::max_element(key_lengths.begin(), key_lengths.end()), how);
   SIM_CHECK(how.sparse_mode >= 0 && how.sparse_mode <= 4, "sparse mode ", how.sparse_mode, " is not simulated");
@@ -103,15 +182,23 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   SIM_CHECK(!key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
 }
 
-void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, const at::Tensor& value_given,
                       const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& pse,
                       const at::Tensor& mask, const std::string& layout, const Dims& query_lengths,
                       const Dims& key_lengths, const at::Tensor& pages, int64_t heads, int64_t key_heads,
-                      const Settings& how, const at::Tensor& out, const at::Tensor& log_sum) {
+                      const Settings& settings, const at::Tensor& out, const at::Tensor& log_sum,
+                      const Quantized& quantized) {
   const auto [in, to] = layouts_of(layout);
-  const bool running = packed_sequences(in), paged = given(pages), fixed_mask = how.sparse_mode >= 2;
+  const bool running = packed_sequences(in), paged = given(pages), fixed_mask = settings.sparse_mode >= 2;
+  const auto key = quant::whole_numbers(key_given), value = quant::whole_numbers(value_given);
+  auto how = settings;
+  if (given(quantized.of_scores)) {
+    how.scale *= quant::scale_of(quantized.of_scores).item<double>();
+    how.weight_steps = number_of(quantized.of_weights).toDouble();
+  }
   key_heads = key_heads ? key_heads : heads;
-  const int64_t batch = running ? int64_t(query_lengths.size()) : query.size(0), row = in == "BNSD" ? 2 : 1;
+  const int64_t batch = running ? int64_t(query_lengths.size()) : in == "NSD" ? 1 : query.size(0);
+  const int64_t row = in == "BNSD" ? 2 : 1;
   out.zero_();
   if (given(log_sum)) log_sum.zero_();
   int64_t first = 0, first_key = 0;
@@ -124,15 +211,25 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::
                    : sequence(all, in, key_heads, item, first_key, keys);
     };
     if (queries && keys) {
-      auto q = own(query), k = kept(key);
+      auto q = own(query), k = restored(kept(key), quantized, false, item, batch);
+      const auto v = restored(kept(value), quantized, true, item, batch);
+      if (q.scalar_type() == at::kChar) q = q.to(at::kFloat);
       if (given(query_rope)) q = at::cat({q, own(query_rope)}, -1), k = at::cat({k, kept(key_rope)}, -1);
       auto part = given(mask) && !fixed_mask ? mask_of(mask, item, batch, queries, keys) : mask;
       auto shift = given(pse) ? mask_of(pse, item, batch, queries, keys) : pse;
       auto top = at::empty({1, heads, queries, 1}, at::kFloat), sum = at::empty_like(top);
-      forward(q.unsqueeze(0), k.unsqueeze(0), kept(value).unsqueeze(0), shift, {}, part, "BNSD", heads, how, top, sum,
-              sequence(out, to, heads, item, first, queries).unsqueeze(0));
-      if (given(log_sum))
-        sequence(log_sum, running ? "TND" : "BNSD", heads, item, first, queries).copy_(sum.log().add(top)[0]);
+      auto result = at::empty({1, heads, queries, v.size(-1)}, at::kFloat);
+      forward(q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0), shift, {}, part, "BNSD", heads, how, top, sum, result);
+      write(sequence(out, to, heads, item, first, queries), as_result(result, quantized, out)[0]);
+      if (given(log_sum)) {
+        const auto all = in == "NSD" ? log_sum.reshape({heads, -1, 1}) : log_sum;
+        sequence(all,
+                 running       ? "TND"
+                 : in == "NSD" ? in
+                               : "BNSD",
+                 heads, item, first, queries)
+            .copy_(sum.log().add(top)[0]);
+      }
     }
     first += queries;
     first_key += keys;

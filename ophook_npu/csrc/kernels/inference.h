@@ -8,14 +8,30 @@ namespace sim::inference {
 
 // The logarithms of sums are float where they are asked for; nothing reads or writes them else, whatever they are.
 void log_sum_like(const at::Tensor& log_sum, bool asked);
+
+// Numbers of 4 and 8 bits, and what they stand for. A scale is one number for all, or has one for each of what its mode
+// says; one for both has the key's, then the value's.
+enum KeyMode : int64_t { kByDepth = 0, kByToken = 1, kByHead = 2, kByHeadAndToken = 3 };  // the first: and by head
+struct Quantized {
+  // Query, key and value of int8: the scores are multiplied with the first, the weights with the second and rounded,
+  // their product with the values with the third.
+  at::Tensor of_scores = {}, of_weights = {}, of_product = {};
+  // A result of 8 bits: it is multiplied with the first, and the second is added.
+  at::Tensor of_result = {}, result_offset = {};
+  // Keys and values alone, of 8 bits, or of 4 with eight in an int32: (number + offset) * scale.
+  at::Tensor both = {}, both_offset = {}, key = {}, key_offset = {}, value = {}, value_offset = {};
+  int64_t mode = 0, key_mode = 0, value_mode = 0;
+};
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
-                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const attention::Settings& how);
+                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const attention::Settings& how,
+                     const at::Tensor& out = {}, const Quantized& quantized = {});
 void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                       const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& pse,
                       const at::Tensor& mask, const std::string& layout, const Dims& query_lengths,
                       const Dims& key_lengths, const at::Tensor& pages, int64_t heads, int64_t key_heads,
-                      const attention::Settings& how, const at::Tensor& out, const at::Tensor& log_sum);
+                      const attention::Settings& how, const at::Tensor& out, const at::Tensor& log_sum,
+                      const Quantized& quantized = {});
 
 // ---- pages ---------------------------------------------------------------------------------------------------------
 void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode);

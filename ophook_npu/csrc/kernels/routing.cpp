@@ -160,13 +160,16 @@ static at::Tensor rows_within(const Routing& routing, int64_t capacity) {
   return routing.experts.mul(capacity).add(rank).masked_fill_(rank.ge(capacity), -1);
 }
 
+// What is only moved, as bytes where a number has no more of them: ATen moves no rows of its smaller types.
+static at::Tensor raw(const at::Tensor& tensor) { return tensor.element_size() == 1 ? tensor.view(at::kByte) : tensor; }
+
 struct Routed {
   const at::Tensor &rows, &places, &scale;
 };
 
 static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, int64_t capacity, int64_t quantization,
                       bool by_row, const at::Tensor& scale, const at::Tensor& offset, const Routed& out) {
-  auto all_rows = out.rows.reshape({-1, x.size(1)});
+  auto all_rows = out.rows.reshape({-1, out.rows.size(-1)});  // of the depth of x, or of its words
   auto order = routing.order.narrow(0, 0, routing.active), experts = routing.experts;
   auto to = capacity ? rows_within(routing, capacity) : at::arange(routing.active, at::kLong);
   if (by_row) {
@@ -183,8 +186,8 @@ static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, in
   if (capacity) all_rows.zero_();
   if (capacity && out.scale.defined()) out.scale.zero_();
   if (quantization == kNone) {
-    all_rows.index_copy_(0, to, x.index_select(0, tokens));
-    if (scale.defined() && out.scale.defined()) out.scale.index_copy_(0, to, scale.index_select(0, tokens));
+    raw(all_rows).index_copy_(0, to, raw(x).index_select(0, tokens));
+    if (scale.defined() && out.scale.defined()) raw(out.scale).index_copy_(0, to, raw(scale).index_select(0, tokens));
   } else {
     auto value = wide(x).index_select(0, tokens);
     if (quantization == kStatic) {
@@ -207,14 +210,22 @@ void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t exper
   SIM_CHECK(pad == 0 || pad == 1, "drop_pad_mode ", pad, "; allowed: 0, 1");
   SIM_CHECK(pad == 0 || (capacity > 0 && experts > 0), "drop_pad_mode 1 needs expert_capacity and expert_num, got ",
             capacity, " and ", experts);
-  SIM_CHECK(quantization >= kNone && quantization <= kDynamic, "quant_mode ", quantization,
-            " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic)");
+  SIM_CHECK((quantization >= kNone && quantization <= kDynamic) || quantization == kDynamic4, "quant_mode ",
+            quantization, " is not simulated; allowed: -1 (none), 0 (static), 1 (dynamic), 13 (dynamic, of 4 bits)");
   SIM_CHECK(quantization != kStatic || (scale.defined() && offset.defined()),
             "static quantization needs scale and offset");
   SIM_CHECK(quantization == kNone || x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
-  if (pad) shape(rows, {experts, capacity, x.size(1)});
   shape(places, {expert_idx.numel()});
   if (quantization == kNone) same_dtype({x, rows});
+  if (quantization == kDynamic4) {
+    SIM_CHECK(pad == 0, "quant_mode 13 with drop_pad_mode ", pad, "; allowed: 0");
+    of_dtype("x", x, {at::kFloat, at::kBFloat16});
+    of_dtype("expandedXOut", rows, {at::kInt});
+    refuse_if_given({offset}, "offset");
+    return shape(rows, {rows.size(0), divided(x.size(1), 8)});
+  }
+  if (pad) shape(rows, {experts, capacity, x.size(1)});
+  SIM_CHECK(rows.size(-1) == x.size(1), "expandedXOut ", rows.sizes(), " for x ", x.sizes());
 }
 
 // Kinds: sums up to each expert, counts, or rows of an expert and its count for those that have any.
@@ -348,8 +359,8 @@ Tensors re_route(const at::Tensor& tokens, const at::Tensor& counts, const at::T
   auto first = starts.t().flatten().repeat_interleave(by_expert);
   auto before = by_expert.cumsum(0).sub(by_expert).repeat_interleave(by_expert);
   auto from = at::arange(all, at::kLong).sub(before).add(first);
-  return {tokens.index_select(0, from), scales.defined() ? scales.index_select(0, from) : at::Tensor(), from,
-          sizes.sum(0)};
+  auto moved = [&](const at::Tensor& rows) { return raw(rows).index_select(0, from).view(rows.scalar_type()); };
+  return {moved(tokens), scales.defined() ? moved(scales) : at::Tensor(), from, sizes.sum(0)};
 }
 
 }  // namespace sim::routing

@@ -35,7 +35,7 @@ void routed(const at::Tensor& x, const at::Tensor& expert_idx);
 // The rows, the place of each choice among them, and the experts of the rows.
 Tensors init_routing(const at::Tensor& x, const at::Tensor& row_idx, const at::Tensor& expert_idx, int64_t active);
 
-enum Quantization : int64_t { kNone = -1, kStatic = 0, kDynamic = 1 };
+enum Quantization : int64_t { kNone = -1, kStatic = 0, kDynamic = 1, kDynamic4 = 13 };  // the last: numbers of 4 bits
 void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t experts, int64_t capacity, int64_t pad,
                 int64_t quantization, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& rows,
                 const at::Tensor& places);
