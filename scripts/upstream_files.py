@@ -29,6 +29,7 @@ def run_here(file: Path, tests: Path, report: Path) -> None:
     for stream in (1, 2):
         os.dup2(log, stream)
     os.setpgid(0, 0)
+    sys.path.append(str(tests))  # processes that a test spawns import its module by name
     options = ["-q", "-c", os.devnull, "--rootdir", str(tests), "-p", "no:cacheprovider", "--import-mode=importlib"]
     # A kernel's error message reaches stderr only: the report counts by it.
     options += ["-o", "junit_logging=out-err", "-o", "junit_log_passing_tests=false"]
