@@ -278,3 +278,20 @@ def test_shapes_that_are_refused() -> None:
     with pytest.raises(Refused, match="dstTypeMax 5"):
         out, scales = empty(E2M1, 2, 64), scale(2, 1, 2)
         aclnn("aclnnDynamicMxQuantV2", real(2, 64).half(), -1, None, E2M1, 32, 2, 5.0, out, scales)
+
+
+@on_ascend950
+def test_padding() -> None:
+    """Numbers of 4 bits in pairs, which the padding leaves whole; no small number is cut off."""
+    codes = torch.randint(0, 16, (3, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    x = Pairs(codes[:, ::2] | codes[:, 1::2] << 4, E2M1)
+    out = empty(E2M1, 6, 14)
+    aclnn("aclnnConstantPadNd", x, [2, 4, 1, 2], 3.0, out)
+    same(numbers(out), torch.nn.functional.pad(numbers(x), (2, 4, 1, 2), value=3.0))
+    got = torch.constant_pad_nd(x.data.view(torch.float4_e2m1fn_x2).npu(), (0, 2, 1, 0), 0).cpu()
+    same(numbers(Pairs(got.view(torch.uint8), E2M1)), torch.nn.functional.pad(numbers(x), (0, 2, 1, 0)))
+    with pytest.raises(Refused, match="even"):
+        aclnn("aclnnConstantPadNd", x, [1, 1], 0.0, empty(E2M1, 3, 10))
+    for small, to in ((x, empty(E2M1, 3, 6)), (torch.zeros(3, 8).to(TYPES[E4M3]), empty(E4M3, 3, 6))):
+        with pytest.raises(Refused, match="negative"):
+            aclnn("aclnnConstantPadNd", small, [-2, 0], 0.0, to)

@@ -393,3 +393,122 @@ def test_quant_scatter(dtype: torch.dtype, by_batch: bool) -> None:
     else:
         code = E4M3 if dtype == torch.float8_e4m3fn else E5M2
         assert (target.double() != cast(want, code)).double().mean() < 0.01
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e5m2, torch.float8_e4m3fn])
+@pytest.mark.parametrize("divide", [False, True])
+@on_ascend950
+def test_quantized_norm_of_a_sum(dtype: torch.dtype, divide: bool) -> None:
+    a, b, gamma, beta = real(3, 4, 8), real(3, 4, 8, seed=1), real(4, 8, seed=2), real(4, 8, seed=3)
+    factor, zero, second = real(4, 8, seed=4).abs() + 0.5, real(4, 8, seed=5), real(4, 8, seed=6).abs() + 0.5
+    both = a.double() + b.double()
+    normal = both / (both.square().mean((1, 2), keepdim=True) + 1e-6).sqrt() * gamma.double()
+
+    def holds(got: torch.Tensor, value: torch.Tensor, scale: torch.Tensor, offset: float | torch.Tensor) -> None:
+        want = (value / scale.double() if divide else value * scale.double()) + offset
+        if dtype == torch.int8:
+            return steps_close(got, want)
+        off = got.double() != cast(want, next(code for code in TYPES if TYPES[code] == dtype))
+        assert off.double().mean() < 0.02
+
+    for scale2 in (None, second):
+        out1, out2, total = [torch.zeros(3, 4, 8, dtype=kind) for kind in (dtype, dtype, torch.float32)]
+        given = (a, b, gamma, factor, scale2, zero, None)
+        aclnn("aclnnAddRmsNormQuant", *given, -1, 1e-6, divide, out1, out2, total)
+        close(total, both)
+        holds(out1, normal, factor, zero.double())
+        holds(out2, normal, torch.ones(1) if scale2 is None else scale2, 0)
+        plain = torch.zeros(3, 4, 8)
+        aclnn("aclnnAddRmsNormQuantV2", *given, beta, -1, 1e-6, divide, out1, out2, total, plain)
+        close(plain, normal)
+        holds(out1, normal + beta.double(), factor, zero.double())
+    got, _, _ = torch_npu.npu_add_rms_norm_quant(
+        a.npu(), b.npu(), gamma.npu(), factor.npu(), zero.npu(), dst_type=dtype, div_mode=divide
+    )
+    holds(got.cpu(), normal, factor, zero.double())
+    with pytest.raises(Refused, match="gamma"):
+        aclnn("aclnnAddRmsNormQuant", a, b, gamma.T, *given[3:], -1, 1e-6, divide, out1, out2, total)
+
+
+@on_ascend950
+def test_inverse_root_is_rounded_once() -> None:
+    x, gamma = torch.zeros(1, 2, 2, dtype=torch.bfloat16), torch.zeros(2)
+    out, scales, rstd = empty(E5M2, 1, 2, 2), scale(1, 2, 1, 2), torch.zeros(1, 2, 1)
+    aclnn("aclnnRmsNormDynamicMxQuant", x, gamma, gamma, 1e-6, 0, "rint", E5M2, True, out, scales, rstd)
+    assert rstd.flatten().tolist() == [1000, 1000]
+
+
+@pytest.mark.parametrize("mode", ["pertoken", "pertensor", "perchannel"])
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e5m2, torch.float8_e4m3fn])
+@pytest.mark.parametrize("offset", [False, True])
+@on_ascend950
+def test_dynamic_quant_modes(mode: str, dtype: torch.dtype, offset: bool) -> None:
+    x = real(2, 6, 16, dtype=torch.bfloat16)
+    channels = mode == "perchannel"
+    smooth = real(6 if channels else 16, seed=1, dtype=torch.bfloat16).abs() + 0.5
+    value = x.double() * (smooth.double()[:, None] if channels else smooth.double())
+    dims = {"pertoken": (-1,), "pertensor": (0, 1, 2), "perchannel": (-2,)}[mode]
+    code = next((code for code in TYPES if TYPES[code] == dtype), 2)
+    top = LARGEST.get(code, 127.0)
+    least = -top - (code == 2)
+    most = value.amax(dims, True)
+    if offset:
+        factor = (most - value.amin(dims, True)) / (top - least)
+        zero = top - most / factor
+    else:
+        factor, zero = value.abs().amax(dims, True) / top, torch.zeros(1)
+    want = value / factor + zero
+
+    def holds(got: torch.Tensor) -> None:
+        if dtype == torch.int8:
+            return steps_close(got, want)
+        assert (got.double() != cast(want, code)).double().mean() < 0.02
+
+    sizes = {"pertoken": (2, 6), "pertensor": (1,), "perchannel": (2, 16)}[mode]
+    for name, more in (("V3", ()), ("V4", (0.0,))):
+        out, scales, zeros = torch.zeros(2, 6, 16, dtype=dtype), torch.zeros(sizes), torch.zeros(sizes)
+        outs = (out, scales, zeros if offset else None)
+        aclnn(f"aclnnDynamicQuant{name}", x, smooth, None, code, not offset, mode, *more, *outs)
+        close(scales, factor.reshape(sizes), 1e-5)
+        if offset:
+            close(zeros, zero.reshape(sizes))
+        holds(out)
+    function = torch_npu.npu_dynamic_quant_asymmetric if offset else torch_npu.npu_dynamic_quant
+    holds(function(x.npu(), smooth_scales=smooth.npu(), dst_type=dtype, quant_mode=mode)[0].cpu())
+    groups = torch.tensor([12], dtype=torch.int32)
+    if mode != "pertoken":
+        with pytest.raises(Refused, match="groupIndex"):
+            aclnn("aclnnDynamicQuantV3", x, smooth, groups, code, not offset, mode, *outs)
+    with pytest.raises(Refused, match="quantMode"):
+        aclnn("aclnnDynamicQuantV3", x, smooth, None, code, not offset, "perblock", *outs)
+
+
+@on_ascend950
+def test_dynamic_quant_of_zeros() -> None:
+    out, scales = torch.ones(2, 16, dtype=torch.float8_e4m3fn), torch.ones(2)
+    aclnn("aclnnDynamicQuantV3", torch.zeros(2, 16).half(), None, None, E4M3, True, "pertoken", out, scales, None)
+    assert not out.double().any() and not scales.any()
+
+
+@pytest.mark.parametrize(("code", "mode"), [(E5M2, "rint"), (E4M3, "rint"), (E2M1, "rint"), (E2M1, "floor")])
+@on_ascend950
+def test_dequant_swiglu_quant(code: int, mode: str) -> None:
+    x = torch.randint(-9, 9, (6, 64), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
+    weight, bias = real(64, seed=1), real(64, seed=2)
+    value = swiglu(x.double() * weight.double() + bias.double(), -1, False)
+    factor = value.abs().amax(-1) / LARGEST[code]
+    out, scales = empty(code, 6, 32), torch.zeros(6)
+    rest = (weight, None, bias, None, None, None, False, "dynamic")
+    aclnn("aclnnDequantSwigluQuantV2", x, *rest, code, mode, -1, 0, 7.0, 1.702, 1.0, out, scales)
+    close(scales, factor, 1e-5)
+    off = numbers(out) != cast(value / factor[:, None], code, mode)
+    assert off.double().mean() < 0.05  # the largest of each row lies on a bound
+    for other, wrong in (((E5M2 if code != E5M2 else E4M3), mode), (code, "up")):
+        with pytest.raises(Refused, match=r"dstType|roundMode"):
+            aclnn("aclnnDequantSwigluQuantV2", x, *rest, other, wrong, -1, 0, 7.0, 1.702, 1.0, out, scales)
+    if code == E5M2:
+        got, got_scales = torch_npu.npu_dequant_swiglu_quant(
+            x.npu(), weight_scale=weight.npu(), bias=bias.npu(), quant_mode=1, dst_type=torch.float8_e5m2, round_mode=0
+        )
+        close(got_scales.cpu(), factor, 1e-5)
+        assert (got.cpu().double() != out.double()).double().mean() < 0.02

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from ascend950 import on_ascend950
+from interfaces import aclnn
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 5e-2}
@@ -168,3 +170,17 @@ def test_counts_have_the_inputs_dtype(dtype: torch.dtype) -> None:
     x = torch.tensor([0, 1, 1, 3, 2, 1, 7, 3]).to(dtype)
     got = torch.histc(x.npu(), bins=4, min=0, max=3).cpu()
     assert got.dtype == dtype and got.tolist() == [1, 3, 1, 2]
+
+
+@pytest.mark.parametrize("p", [-1.0, 1.0, 2.5])
+@on_ascend950
+def test_gradient_of_distances(p: float) -> None:
+    """-1 is how infinity is handed over."""
+    x, y, grad = normal(2, 3, 4), normal(2, 5, 4, seed=1), normal(2, 3, 5, seed=2)
+    leaf = x.double().requires_grad_()
+    distances = torch.cdist(leaf, y.double(), float("inf") if p < 0 else p)
+    distances.backward(grad.double())
+    for power in (-1.0, float("inf")) if p < 0 else (p,):
+        out = torch.zeros_like(x)
+        aclnn("aclnnCdistBackward", grad, x, y, distances.detach().float(), power, out)
+        torch.testing.assert_close(out, leaf.grad.float(), rtol=1e-4, atol=1e-5)

@@ -1,5 +1,8 @@
 #include "kernels/activation_quant.h"
 
+#include "kernels/mx_quant.h"
+#include "kernels/norm.h"
+
 namespace sim::quant {
 
 at::Tensor rounded(const at::Tensor& value, const std::string& mode) {
@@ -48,37 +51,45 @@ static at::Tensor smoothed(const at::Tensor& self, const at::Tensor& smooth, con
   return rows;
 }
 
+// A channel is a row of the transpose.
+static at::Tensor with_rows(const at::Tensor& x, const std::string& mode) {
+  return mode == "perchannel" ? x.transpose(-1, -2) : x;
+}
+
 void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                  const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+                  const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
   of_dtype("x", self, {at::kHalf, at::kBFloat16});
   SIM_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
-  quantized_like(out, self);
-  for (const at::Tensor& each : {scale, offset}) shape(each, self.sizes().slice(0, self.dim() - 1));
+  const bool by_token = mode == "pertoken", by_tensor = mode == "pertensor";
+  SIM_CHECK(by_token || by_tensor || mode == "perchannel", "quantMode ", mode,
+            "; allowed: pertoken, pertensor, perchannel");
+  SIM_CHECK(by_token || !group_index.defined(), "groupIndex with quantMode ", mode);
+  mx::stepped_like(out, self);
+  const at::Tensor rows = with_rows(self, mode);
+  for (const at::Tensor& each : {scale, offset})
+    shape(each, by_tensor ? at::IntArrayRef{1} : rows.sizes().slice(0, rows.dim() - 1));
   if (!smooth.defined()) return;
   same_dtype({self, smooth});
   if (group_index.defined()) shape(smooth, {group_index.numel(), self.size(-1)});
-  else shape(smooth, {self.size(-1)});
+  else shape(smooth, {rows.size(-1)});
 }
 
 static void write_dynamic(const Dynamic& result, const at::Tensor& out, const at::Tensor& scale,
                           const at::Tensor& offset) {
-  write_quantized(out, result.value.reshape([&] {
-    Dims sizes = scale.sizes().vec();
-    sizes.push_back(result.value.size(-1));
-    return sizes;
-  }()));
+  write(out, mx::stepped(result.value, out));
   write(scale, result.scale.reshape(scale.sizes()));
   if (offset.defined()) write(offset, result.offset.reshape(offset.sizes()));
 }
 
-void by_token(const std::string& mode) {
-  SIM_CHECK(mode == "pertoken", "quant_mode ", mode, " is not simulated; allowed: pertoken");
-}
-
 void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                   const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
-  auto rows = smoothed(self, smooth, group_index);
-  write_dynamic(offset.defined() ? asymmetric(rows, largest(out)) : symmetric(rows, largest(out)), out, scale, offset);
+                   const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+  const at::Tensor x = with_rows(self, mode);
+  auto rows = smoothed(x, smooth, group_index);
+  if (mode == "pertensor") rows = rows.reshape({1, -1});
+  const double top = mx::largest_of(out), least = mx::least_of(out);
+  auto result = offset.defined() ? asymmetric(rows, top, least) : symmetric(rows, top);
+  result.value = with_rows(result.value.reshape(x.sizes()), mode);
+  write_dynamic(result, out, scale, offset);
 }
 
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
@@ -122,23 +133,32 @@ void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Te
 // Of values for each group, or for the only one.
 static at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.dim() > 1 ? all[group] : all; }
 
-void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode,
+void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, int64_t dtype,
                          const std::string& round_mode, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode,
                          const at::Tensor& out) {
-  SIM_CHECK(round_mode == "rint", "round_mode ", round_mode, " is not simulated; allowed: rint");
+  const bool whole = out.scalar_type() == at::kChar;
+  const mx::Format format = whole ? mx::Format{.code = 2, .in_byte = 1} : mx::format_of(out);
+  SIM_CHECK(dtype == format.code, "dstType ", dtype, " for an output of data type ", format.code);
+  const bool small = format.in_byte == 2;
+  const std::initializer_list<std::string> more{"round", "floor", "ceil", "trunc"};
+  SIM_CHECK(round_mode.empty() || round_mode == "rint" ||
+                (small && std::find(more.begin(), more.end(), round_mode) != more.end()),
+            "roundMode ", round_mode, "; allowed: rint", small ? ", round, floor, ceil, trunc" : "");
   SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(dim == -1 || dim == self.dim() - 1, "activate_dim ", dim, " is not simulated; allowed: the last");
   SIM_CHECK(swiglu_mode == 0 || swiglu_mode == 1, "swiglu_mode ", swiglu_mode, "; allowed: 0, 1");
   SIM_CHECK(self.scalar_type() != at::kInt || weight_scale.defined(), "x of int32 needs weight_scale");
   SIM_CHECK(!group_index.defined() || group_index.dim() == 1, "group_index (groups) expected, got ",
             group_index.sizes());
-  of_dtype("y", out, {at::kChar});
+  Dims sizes = self.sizes().vec();
+  sizes.back() /= 2;
+  whole ? shape(out, sizes) : mx::out_like(out, sizes);
 }
 
 void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
                           const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
-                          const at::Tensor& group_index, const Swiglu& swiglu, bool dynamic, const at::Tensor& out,
-                          const at::Tensor& scale) {
+                          const at::Tensor& group_index, const Swiglu& swiglu, bool dynamic,
+                          const std::string& round_mode, const at::Tensor& out, const at::Tensor& scale) {
   auto rows = self.reshape({-1, self.size(-1)});
   const bool whole = self.scalar_type() == at::kInt, early = bias.defined() && bias.scalar_type() == at::kInt;
   auto steps = out.reshape({-1, out.size(-1)});
@@ -157,24 +177,28 @@ void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale
     value = swiglu(wide(value));
     if (dynamic) {
       if (quant_scale.defined()) value = value.mul(of_group(quant_scale, group));
-      auto result = symmetric(value, largest(out));
+      auto result = symmetric(value, mx::largest_of(out));
       value = result.value;
       scale.reshape({-1}).narrow(0, start, count).copy_(result.scale);
     } else {
       if (quant_scale.defined()) value = value.div(quant_scale[group]);
       if (quant_offset.defined()) value = value.add(quant_offset[group]);
     }
-    steps.narrow(0, start, count).copy_(saturated(value, out));
+    mx::write_stepped(steps.narrow(0, start, count), value, round_mode);
   }
 }
 
 // ---- after a sum and its normalization -----------------------------------------------------------------------------
-static at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
-                             double eps, const at::Tensor& sum) {
-  auto total = wide(a).add(wide(b));
-  write(sum, total.to(sum.scalar_type()));
-  auto result = total.mul(total.square().mean(-1, true).add(eps).rsqrt()).mul(wide(gamma));
-  return beta.defined() ? result.add(wide(beta)) : result;
+// Of the dimensions that gamma has.
+static at::Tensor normalized(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, double eps,
+                             const at::Tensor& sum) {
+  const auto result = kernels::add_rms_norm(a, b, gamma, eps);
+  write(sum, result.sum.to(sum.scalar_type()));
+  return result.y;
+}
+
+static at::Tensor shifted(const at::Tensor& value, const at::Tensor& beta) {
+  return beta.defined() ? value.add(wide(beta)) : value;
 }
 
 void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1,
@@ -182,26 +206,32 @@ void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Te
                           const at::Tensor& out1, const at::Tensor& out2, const at::Tensor& sum,
                           const at::Tensor& scale1, const at::Tensor& scale2) {
   if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
-  auto value = normalized(a, b, gamma, beta, eps, sum);
-  if (mask[0])
-    write_dynamic(symmetric(smooth1.defined() ? value.mul(wide(smooth1)) : value, largest(out1)), out1, scale1, {});
-  if (mask[1])
-    write_dynamic(symmetric(smooth2.defined() ? value.mul(wide(smooth2)) : value, largest(out2)), out2, scale2, {});
+  const auto value = shifted(normalized(a, b, gamma, eps, sum), beta);
+  if (mask[0]) write_dynamic(symmetric(smooth(value, smooth1), largest(out1)), out1, scale1, {});
+  if (mask[1]) write_dynamic(symmetric(smooth(value, smooth2), largest(out2)), out2, scale2, {});
+}
+
+void add_rms_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& out1,
+                       const at::Tensor& sum) {
+  like(b, a), like(sum, a), mx::stepped_like(out1, a);
+  const int64_t outer = a.dim() - gamma.dim();
+  SIM_CHECK(outer >= 0 && gamma.sizes() == a.sizes().slice(size_t(outer)), "gamma ", gamma.sizes(),
+            " for the last dimensions of ", a.sizes());
 }
 
 void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1,
                         const at::Tensor& scale2, const at::Tensor& zero1, const at::Tensor& zero2,
                         const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1, const at::Tensor& out2,
                         const at::Tensor& sum, const at::Tensor& norm) {
-  auto value = normalized(a, b, gamma, beta, eps, sum);
-  write(norm, value);
+  const auto normal = normalized(a, b, gamma, eps, sum), value = shifted(normal, beta);
+  write(norm, normal);
   auto quantize = [&](const at::Tensor& out, const at::Tensor& scale, const at::Tensor& zero) {
-    if (!scale.defined()) return;
-    auto steps = divide ? value.div(wide(scale)) : value.mul(wide(scale));
-    write_quantized(out, zero.defined() ? steps.add(wide(zero)) : steps);
+    write(out, mx::stepped(steps_of(value, scale, zero, divide), out));
   };
   quantize(out1, scale1, zero1);
-  quantize(out2, scale2, zero2);
+  // Without a scale of its own the pages say nothing of the second result; op-plugin's tests for an Ascend950 have it
+  // with the scale 1.
+  if (given(out2)) quantize(out2, scale2.defined() ? scale2 : at::ones({1}), zero2);
 }
 
 }  // namespace sim::quant

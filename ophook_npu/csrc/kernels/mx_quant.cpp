@@ -45,6 +45,8 @@ at::Tensor magnitudes(const Format& format) {
 
 at::Tensor nearest(const at::Tensor& steps, const std::string& mode) {
   if (mode == "floor") return steps.floor();
+  if (mode == "ceil") return steps.ceil();
+  if (mode == "trunc") return steps.trunc();
   if (mode == "round") return steps.abs().add(0.5).floor().mul(steps.sign());
   return steps.round();
 }
@@ -160,14 +162,40 @@ double largest_of(const at::Tensor& out) {
   return of_whole_numbers(out) ? quant::largest(out) : format_of(out).largest;
 }
 
+double least_of(const at::Tensor& out) { return -largest_of(out) - of_whole_numbers(out); }
+
 at::Tensor stepped(const at::Tensor& value, const at::Tensor& out) {
   if (of_whole_numbers(out)) return quant::saturated(value, out);
   return rounded_to(format_of(out), as_float(value), "rint").to(out.scalar_type());
 }
 
+void write_stepped(const at::Tensor& out, const at::Tensor& value, const std::string& mode) {
+  if (of_whole_numbers(out) || format_of(out).in_byte == 1) return write(out, stepped(value, out));
+  write_numbers(out, value, mode);
+}
+
 void stepped_like(const at::Tensor& out, const at::Tensor& value) {
   of_dtype("y", out, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
   of_whole_numbers(out) ? quant::quantized_like(out, value) : like(out, value);
+}
+
+static bool of_pairs(const at::Tensor& x) { return x.scalar_type() == at::ScalarType::Float4_e2m1fn_x2; }
+
+void pad_like(const at::Tensor& x, const Dims& pads) {
+  if (!c10::isFloat8Type(x.scalar_type()) && !of_pairs(x)) return;
+  SIM_CHECK(std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad >= 0; }), "pad ", pads, " for ",
+            x.scalar_type(), "; no negative numbers are allowed");
+  SIM_CHECK(!of_pairs(x) || pads.size() < 2 || (pads[0] % 2 == 0 && pads[1] % 2 == 0), "pad ", pads, " for ",
+            x.scalar_type(), "; the last dimension takes even numbers");
+}
+
+void pad(const at::Tensor& out, const at::Tensor& x, const Dims& pads, const at::Scalar& value) {
+  if (!of_pairs(x)) return write(out, at::constant_pad_nd(x, pads, value));
+  Dims bytes = pads;
+  for (size_t i = 0; i < std::min<size_t>(2, bytes.size()); ++i) bytes[i] /= 2;
+  const auto pair = at::empty({1}, x.options());
+  write_numbers(pair, at::full({2}, value, at::kFloat));
+  write(bytes_of(out), at::constant_pad_nd(bytes_of(x), bytes, bytes_of(pair).item()));
 }
 
 // ---- what must hold ------------------------------------------------------------------------------------------------

@@ -19,13 +19,21 @@ struct Format {
 Format format_of(const at::Tensor& tensor);
 at::Tensor numbers_of(const at::Tensor& tensor);  // as float
 Dims number_sizes(const at::Tensor& tensor);      // the shape of these: two numbers of 4 bits lie in a byte
-// Rounds as `mode` says (rint, or round, floor) and saturates; no number becomes 0.
+// Rounds as `mode` says (rint, or round, floor, ceil, trunc) and saturates; no number becomes 0.
 void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
 // The same for a tensor of 8 bits, or of whole numbers as in kernels/quant.h: what is rounded, in the data type of
 // `out`.
 SIM_API at::Tensor stepped(const at::Tensor& value, const at::Tensor& out);
+// Into any of them, numbers of 4 bits among them.
+void write_stepped(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
 void stepped_like(const at::Tensor& out, const at::Tensor& value);
 double largest_of(const at::Tensor& out);
+double least_of(const at::Tensor& out);
+
+// Padding of any tensor with a constant, from the last dimension on: small numbers are not cut off, and pairs of them
+// stay whole.
+void pad_like(const at::Tensor& x, const Dims& pads);
+void pad(const at::Tensor& out, const at::Tensor& x, const Dims& pads, const at::Scalar& value);
 
 // ---- blocks --------------------------------------------------------------------------------------------------------
 // How the scale of a block follows from its largest magnitude.

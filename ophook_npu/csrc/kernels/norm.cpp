@@ -132,8 +132,11 @@ NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x,
   return {to_x, to_weight, to_bias};
 }
 
+// Rounded once, as an Ascend950 does in op-plugin's tests: ATen's root in float has a second rounding, so that 1e-6 has
+// 999.99994 and not 1000.
 static at::Tensor inverse_rms(const at::Tensor& x, int64_t dims, double eps) {
-  return at::rsqrt(at::add(at::square(x).mean(last_dims(dims), true), eps));
+  const at::Tensor squares = at::add(at::square(x).mean(last_dims(dims), true), eps);
+  return at::rsqrt(squares.to(at::kDouble)).to(squares.scalar_type());
 }
 
 Normal rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, double gamma_offset) {

@@ -50,12 +50,12 @@ at::Tensor saturated(const at::Tensor& value, const at::Tensor& out) {
 
 Dynamic symmetric(const at::Tensor& rows, double top) {
   auto scale = rows.abs().amax(-1).div(top);
-  return {rows.div(scale.unsqueeze(-1)), scale, {}};
+  return {rows.div(scale.masked_fill(scale.eq(0), 1).unsqueeze(-1)), scale, {}};
 }
 
-Dynamic asymmetric(const at::Tensor& rows, double top) {
+Dynamic asymmetric(const at::Tensor& rows, double top, double least) {
   auto highest = rows.amax(-1);
-  auto scale = highest.sub(rows.amin(-1)).div(2 * top + 1);
+  auto scale = highest.sub(rows.amin(-1)).div(top - least);
   auto offset = highest.div(scale).neg().add(top);
   return {rows.div(scale.unsqueeze(-1)).add(offset.unsqueeze(-1)), scale, offset};
 }

@@ -24,7 +24,7 @@ struct Dynamic {
   at::Tensor value, scale, offset;
 };
 Dynamic symmetric(const at::Tensor& rows, double top);
-Dynamic asymmetric(const at::Tensor& rows, double top);
+Dynamic asymmetric(const at::Tensor& rows, double top, double least);
 
 // ---- scales of a matrix unit: the upper 19 bits of a float, and an offset of 9 bits, in 64 --------------------------
 // Bits that do not fit are cut, or rounded.

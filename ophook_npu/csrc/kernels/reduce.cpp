@@ -66,4 +66,9 @@ at::Tensor spread_distances_backward(const at::Tensor& grad, const at::Tensor& x
   return at::where(distance.eq(0) | difference.eq(0), 0, out).sum(-2);
 }
 
+at::Tensor distances_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
+                              const at::Tensor& distances, double p) {
+  return spread_distances_backward(grad.unsqueeze(-1), x1.unsqueeze(-2), x2.unsqueeze(-3), distances.unsqueeze(-1), p);
+}
+
 }  // namespace sim::kernels

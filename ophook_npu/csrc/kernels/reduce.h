@@ -28,5 +28,8 @@ at::Tensor norm_of_power_sum(const at::Tensor& sum, double p, double least);
 // Of the distances of each row of x1 to each row of x2, all spread out as (…, rows 1, rows 2, columns).
 at::Tensor spread_distances_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
                                      const at::Tensor& distances, double p);
+// The same of (…, rows, columns). ATen's own takes no -1, and finds no farthest column where the distance was rounded.
+at::Tensor distances_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
+                              const at::Tensor& distances, double p);
 
 }  // namespace sim::kernels

@@ -1,4 +1,5 @@
 // Resampling, padding and patches of images.
+#include "kernels/mx_quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -137,8 +138,8 @@ ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stri
 ACLNN(Im2colBackward, (In, self, Ints, size, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
       when_run(), write(out, at::col2im(self, size, kernel, dilation, padding, stride)))
 
-ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out), when_run(),
-      write(out, at::constant_pad_nd(self, pad, value)))
+ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out), sim::mx::pad_like(self, pad),
+      sim::mx::pad(out, self, pad, value))
 ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::reflection_pad1d(self, pad)))
 ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::reflection_pad2d(self, pad)))
 ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::reflection_pad3d(self, pad)))

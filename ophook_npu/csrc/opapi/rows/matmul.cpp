@@ -1,5 +1,6 @@
 // Matrix products, linear algebra, norms and distances.
 #include "kernels/matmul.h"
+#include "kernels/reduce.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -113,6 +114,5 @@ ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), when_run(),
       write(self, kernels::renormalized(self, p, dim, max)))
 ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), when_run(), write(out, at::cdist(wide(x), wide(y), p)))
 ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out), when_run(),
-      write(out, at::_cdist_backward(wide(grad).contiguous(), wide(x).contiguous(), wide(y).contiguous(), p,
-                                     wide(distance).contiguous())))
+      write(out, kernels::distances_backward(grad, x, y, distance, p)))
 ACLNN(Pdist, (In, self, float, p, Out, out), when_run(), write(out, at::pdist(wide(self), p)))

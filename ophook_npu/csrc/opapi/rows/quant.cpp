@@ -11,11 +11,12 @@ ACLNN(AscendQuantV3,
       (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, int32_t, axis, Out, out),
       quantizable(self, scale, axis, out),
       write_quantized(out, rounded(scaled(self, scale, offset, square, axis), mode)))
-ACLNN(DynamicQuant, (In, self, In, smooth, Out, out, Out, scale), dynamic_like(self, smooth, {}, out, scale, {}),
-      dynamic_quant(self, smooth, {}, out, scale, {}))
+ACLNN(DynamicQuant, (In, self, In, smooth, Out, out, Out, scale),
+      dynamic_like(self, smooth, {}, "pertoken", out, scale, {}),
+      dynamic_quant(self, smooth, {}, "pertoken", out, scale, {}))
 ACLNN(DynamicQuantV2, (In, self, In, smooth, In, group_index, int32_t, dtype, Out, out, Out, scale, Out, offset),
-      dynamic_like(self, smooth, group_index, out, scale, offset),
-      dynamic_quant(self, smooth, group_index, out, scale, offset))
+      dynamic_like(self, smooth, group_index, "pertoken", out, scale, offset),
+      dynamic_quant(self, smooth, group_index, "pertoken", out, scale, offset))
 ACLNN(GroupQuant, (In, self, In, scale, In, group_index, In, offset, int32_t, dtype, Out, out),
       (quantized_like(out, self), shape(scale, {group_index.numel(), self.size(-1)})),
       group_quant(self, scale, group_index, offset, out))
@@ -35,16 +36,16 @@ ACLNN(SwiGluQuantV2,
 ACLNN(DequantSwigluQuant,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
        left, Text, mode, Out, out, Out, scale),
-      dequant_swiglu_like(self, weight_scale, mode, "rint", group_index, -1, 0, out),
+      dequant_swiglu_like(self, weight_scale, mode, 2, "rint", group_index, -1, 0, out),
       dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left},
-                           mode == "dynamic", out, scale))
+                           mode == "dynamic", "rint", out, scale))
 ACLNN(DequantSwigluQuantV2,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
        left, Text, mode, int64_t, dtype, Text, round_mode, int64_t, dim, int64_t, swiglu_mode, double, limit, double,
        alpha, double, glu_bias, Out, out, Out, scale),
-      dequant_swiglu_like(self, weight_scale, mode, round_mode, group_index, dim, swiglu_mode, out),
+      dequant_swiglu_like(self, weight_scale, mode, dtype, round_mode, group_index, dim, swiglu_mode, out),
       dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index,
-                           {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", out, scale))
+                           {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", round_mode, out, scale))
 ACLNN(AddRmsNormDynamicQuant,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, double, eps, Out, out1, Out, out2, Out, sum, Out, scale1, Out,
        scale2),
@@ -58,21 +59,21 @@ ACLNN(AddRmsNormDynamicQuantV2,
 ACLNN(AddRmsNormQuant,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, int64_t, axis, double, eps, bool, divide,
        Out, out1, Out, out2, Out, sum),
-      (like(b, a), like(sum, a)),
+      add_rms_norm_like(a, b, gamma, out1, sum),
       add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, {}, eps, divide, out1, out2, sum, {}))
 ACLNN(AddRmsNormQuantV2,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, In, beta, int64_t, axis, double, eps,
        bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
-      (like(b, a), like(sum, a)),
+      add_rms_norm_like(a, b, gamma, out1, sum),
       add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))
 ACLNN(DynamicQuantV3,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, Out, out, Out, scale, Out,
        offset),
-      (by_token(mode), dynamic_like(self, smooth, group_index, out, scale, offset)),
-      dynamic_quant(self, smooth, group_index, out, scale, symmetric ? at::Tensor() : offset))
+      dynamic_like(self, smooth, group_index, mode, out, scale, offset),
+      dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset))
 // Its last number is the range of HIFLOAT8, which is not simulated.
 ACLNN(DynamicQuantV4,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, float, most, Out, out, Out,
        scale, Out, offset),
-      (by_token(mode), dynamic_like(self, smooth, group_index, out, scale, offset)),
-      dynamic_quant(self, smooth, group_index, out, scale, symmetric ? at::Tensor() : offset))
+      dynamic_like(self, smooth, group_index, mode, out, scale, offset),
+      dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset))
