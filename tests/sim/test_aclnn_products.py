@@ -527,6 +527,93 @@ def test_grouped_matmul_swiglu_quant_in_blocks(code: int, of_4_bits: bool, apart
         aclnn("aclnnGroupedMatmulSwigluQuantV2", x, weights, scales, *given, out, wrong)
 
 
+# ---- products of groups of rows --------------------------------------------------------------------------------------
+ABSENT = (None,) * 3  # of an activation's quantization
+
+
+@pytest.mark.parametrize("form", ["8 by 8", "4 by 4", "8 by 4"])
+@on_ascend950
+def test_grouped_matmul_in_blocks(form: str) -> None:
+    k, n = 96, 64
+    x, left, weight, right = real(8, k).to(torch.float8_e4m3fn), None, None, None
+    if form == "4 by 4":
+        data, left = float4(8, k, 0)
+        x = Pairs(data, FLOAT4)
+    if form == "8 by 8":
+        weight = real(3, k, n, seed=1).to(torch.float8_e5m2)
+    else:
+        weight, right = float4_matrices(3, k, n, 1)
+    left, right = x.double() if left is None else left, weight.double() if right is None else right
+    row_scale, scale, bias = powers(8, 2, 2, seed=2), powers(3, 2, n, 2, seed=3), real(3, n, seed=4)
+    want = each_expert(left * in_full(row_scale.transpose(0, 1), k).t(), right * in_full(scale, k))
+    want = want + bias.double()[[0, 0, 0, 2, 2, 2, 2]]
+    scales = ([scale], None, None) if form != "8 by 4" else (None, None, [scale])
+    out, groups = torch.zeros(8, n, dtype=torch.bfloat16), torch.tensor(TOKENS)
+    rest = ([row_scale], groups, *ABSENT, 3, 0, 0, 0, None, 0, [out], None, None)
+    aclnn("aclnnGroupedMatmulWeightNz", [x], [weight], [bias], *scales, None, *rest)
+    torch.testing.assert_close(out[:7].double(), want, rtol=1e-2, atol=1e-2)
+    for given, message in [
+        (([x], [weight], None, None, None, None, None, *rest), "needs a scale of the weight"),
+        (([x], [weight], None, *scales, None, None, *rest[1:]), "need the scales of the rows"),
+        (([left.half()], [weight], None, *scales, None, *rest), "x of Half by a weight of .* is not simulated"),
+        (([x], [weight], None, *scales, None, [row_scale[:, :1].contiguous()], *rest[1:]), "CheckShape failed"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            aclnn("aclnnGroupedMatmulWeightNz", *given)
+
+
+@on_ascend950
+def test_grouped_matmul_of_8_bits_by_rows_and_columns() -> None:
+    x, weight = real(8, 32).to(torch.float8_e4m3fn), real(3, 32, 64, seed=1).to(torch.float8_e4m3fn)
+    scale, row_scale, out = real(3, 64, seed=2), real(8, seed=3), torch.zeros(8, 64)
+    factors = row_scale[:7, None].double() * scale.double()[[0, 0, 0, 2, 2, 2, 2]]
+    rest = (torch.tensor(TOKENS), *ABSENT, 3, 0, 0, 0, None, 0, [out], None, None)
+    aclnn("aclnnGroupedMatmulWeightNz", [x], [weight], None, [scale], None, None, None, [row_scale], *rest)
+    close(out[:7], each_expert(x, weight) * factors, 1e-3)
+    got = torch_npu.npu_grouped_matmul(
+        [x.npu()], [weight.npu()], scale=[scale.npu()], per_token_scale=[row_scale.npu()],
+        group_list=torch.tensor(TOKENS).npu(), split_item=3, group_type=0, group_list_type=0,
+        output_dtype=torch.float32,
+    )  # fmt: skip
+    close(got[0].cpu()[:7], each_expert(x, weight) * factors, 1e-3)
+
+
+@on_ascend950
+def test_weight_quant_preprocess() -> None:
+    """A weight of FLOAT4 for rows of FLOAT8: into tiles as a cast makes them, its scales as they are."""
+    torch.npu.config.allow_internal_format = True
+    k, n = 128, 48
+    data, values = float4(3 * n, k, 0)
+    data, values = data.view(3, n, k // 2), values.view(3, n, k)
+    x, scale, row_scale = real(8, k).to(torch.float8_e4m3fn), powers(3, n, 2, 2, seed=2), powers(8, 2, 2, seed=3)
+    codes = {"weight_dtype": torch_npu.float4_e2m1fn_x2, "x_dtype": torch.float8_e4m3fn, "k_group_size": 32}
+    codes |= {"weight_scale_dtype": torch_npu.float8_e8m0fnu, "x_scale_dtype": torch_npu.float8_e8m0fnu}
+    weight, factors = data.npu().transpose(1, 2), scale.view(torch.uint8).npu().transpose(1, 2)
+    tiled, same, _, _ = torch_npu.npu_weight_quant_preprocess(weight, factors, **codes)
+    assert torch_npu.get_npu_format(tiled) == 50 and tiled.stride() == weight.stride()
+    assert torch.equal(same.cpu(), factors.cpu()) and same.stride() == factors.stride()
+    cast = torch_npu.npu_format_cast(
+        data.npu(), 29, customize_dtype=torch.float8_e4m3fn, input_dtype=torch_npu.float4_e2m1fn_x2
+    )
+    left = x.double() * in_full(row_scale.transpose(0, 1), k).t()
+    want = each_expert(left, values.transpose(1, 2) * in_full(scale.transpose(1, 2), k))
+    for on_npu in (tiled, cast.transpose(1, 2)):
+        (got,) = torch_npu.npu_grouped_matmul(
+            [x.npu()], [on_npu], antiquant_scale=[same], per_token_scale=[row_scale.view(torch.uint8).npu()],
+            group_list=torch.tensor(TOKENS).npu(), split_item=3, group_type=0, group_list_type=0,
+            output_dtype=torch.float16, weight_dtype=torch_npu.float4_e2m1fn_x2,
+            per_token_scale_dtype=torch_npu.float8_e8m0fnu,
+        )  # fmt: skip
+        torch.testing.assert_close(got.cpu()[:7].double(), want, rtol=2e-3, atol=2e-3)
+    one, scales, _, _ = torch_npu.npu_weight_quant_preprocess(weight[1], factors[1], **codes)
+    assert one.shape == (k // 2, n) and torch.equal(scales.cpu(), factors[1].cpu())
+    short = powers(3, n, 1, 2, seed=2).view(torch.uint8).npu().transpose(1, 2)
+    for wrong, changed, message in [(factors, {"k_group_size": 64}, "kGroupSize 64"), (short, {}, "CheckShape failed")]:
+        with pytest.raises(RuntimeError, match=message):
+            torch_npu.npu_weight_quant_preprocess(weight, wrong, **(codes | changed))
+            torch.npu.synchronize()
+
+
 # ---- a weight of 4 or 8 bits -----------------------------------------------------------------------------------------
 def test_weight_quant_batch_matmul_nz() -> None:
     x, weight = real(4, 64, dtype=torch.float16), whole(64, 32, seed=1)

@@ -7,6 +7,7 @@ import ctypes
 import pytest
 import torch
 import torch_npu
+from ascend950 import on_ascend950
 from values import close, real, whole
 
 ND, NCHW, NC1HWC0, FRACTAL_Z, FRACTAL_NZ = 2, 0, 3, 4, 29
@@ -97,12 +98,12 @@ class Caster:
         self.library.aclCreateTensor.restype = ctypes.c_void_p
         self.runtime.aclGetRecentErrMsg.restype = ctypes.c_char_p
 
-    def tensor(self, memory: torch.Tensor, sizes: list[int], form: int, storage: list[int]) -> ctypes.c_void_p:
+    def tensor(self, memory: torch.Tensor, sizes: list[int], form: int, storage: list[int], dtype: int = 1):
         lists = [(ctypes.c_int64 * len(each))(*each) for each in (sizes, storage)]
-        half, data = 1, ctypes.c_void_p(memory.data_ptr())
+        data = ctypes.c_void_p(memory.data_ptr())
         ranks = [ctypes.c_uint64(len(each)) for each in (sizes, storage)]
         made = self.library.aclCreateTensor(
-            lists[0], ranks[0], half, None, ctypes.c_int64(0), form, lists[1], ranks[1], data
+            lists[0], ranks[0], dtype, None, ctypes.c_int64(0), form, lists[1], ranks[1], data
         )
         return ctypes.c_void_p(made)
 
@@ -163,6 +164,32 @@ torch_npu.npu_format_cast(torch.ones(1, 20, 3, 4).half().npu(), 3)
     done = run_sim(code, "--soc", "Ascend950PR_9589")
     assert done.stdout.split() == ["29"] * 8 + ["50"] * 4, done.stderr
     assert "dstFormat is 3; Ascend950 allows 2 (ND), 29 (FRACTAL_NZ)" in done.stderr
+
+
+@on_ascend950
+def test_casts_of_4_bits_there() -> None:
+    """Two numbers lie in a byte: tiles are 64 numbers wide, or 32 for products with 8 bits."""
+    torch.npu.config.allow_internal_format = True
+    caster, data = Caster(), whole(20, 48, low=0, high=256, dtype=torch.uint8)
+    on_npu = data.npu()
+    for dtype, additional, width, form in ((40, 40, 64, 29), (41, 41, 64, 29), (40, 36, 32, 51)):
+        plain, tiles = caster.tensor(on_npu, [20, 96], ND, [20, 96], dtype), [-(-96 // width), 2, 16, width]
+        assert caster.sizes(plain, FRACTAL_NZ, additional) == (0, tiles, form), caster.message()
+        blocks, back = torch.full((tiles[0] * 2, 16, width // 2), 7, dtype=torch.uint8).npu(), torch.zeros_like(on_npu)
+        tiled = caster.tensor(blocks, [20, 96], form, tiles, dtype)
+        assert caster.cast(plain, tiled) == 0, caster.message()
+        matrix = blocks.cpu().reshape(*tiles[:3], width // 2).movedim(-4, -2).flatten(-2).flatten(-3, -2)
+        assert torch.equal(matrix[:20, :48], data) and not matrix[20:].any() and not matrix[:, 48:].any()
+        assert caster.cast(tiled, caster.tensor(back, [20, 96], ND, [20, 96], dtype)) == 0, caster.message()
+        assert torch.equal(back.cpu(), data)
+    y = torch_npu.npu_format_cast(
+        on_npu, FRACTAL_NZ, customize_dtype=torch.float8_e4m3fn, input_dtype=torch_npu.float4_e2m1fn_x2
+    )
+    assert torch_npu.get_npu_format(y) == 50, "torch_npu tells it in bytes"
+    assert torch.equal(memory(y), blocks.cpu().flatten())
+    y = torch_npu.npu_format_cast(on_npu, FRACTAL_NZ)
+    assert torch_npu.get_npu_format(y) == FRACTAL_NZ and torch.equal(y.cpu(), data)
+    assert caster.sizes(plain, FRACTAL_NZ, 2)[0] == 161002 and "no tiles for these two" in caster.message()
 
 
 def test_the_function_that_casts_between_plain_formats() -> None:

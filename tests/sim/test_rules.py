@@ -278,11 +278,12 @@ def test_of_two_that_are_both_null_one_is_asked_for(caller: Caller, family: str)
 
 
 # Functions whose accepted calls need what one process with plain tensors has not.
-IN_A_FORMAT = {  # the weight lies in FRACTAL_NZ: test_aclnn_weights.py, test_aclnn_quant.py
+IN_A_FORMAT = {  # the weight lies in FRACTAL_NZ: test_aclnn_weights.py, test_aclnn_quant.py, test_aclnn_products.py
     "aclnnFusedQuantMatmulWeightNz",
     "aclnnQuantMatmulReduceSumWeightNz",
     "aclnnQuantMatmulWeightNz",
     "aclnnTransposeBatchMatMulWeightNz",
+    "aclnnWeightQuantPreprocess",
 }
 
 

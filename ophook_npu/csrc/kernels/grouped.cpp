@@ -7,6 +7,8 @@ namespace sim::grouped {
 
 using namespace sim::quant;
 
+constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
+
 static bool of_whole_numbers(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt;
 }
@@ -43,21 +45,53 @@ static at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weigh
   return early ? value : plus(value, with.bias);
 }
 
-static at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
-  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
-    return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
-  if (of_whole_numbers(x)) return quantized_product(x, weight, with);
-  if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
-  SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
-  return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
-}
-
 // With a scale for each 32 numbers along k. No page has it: torch_npu and op-plugin's tests pass it so on an Ascend950,
 // and the bias is added to the product.
 static at::Tensor scaled_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
   return plus(at::matmul(scaled::rows_times_factors(mx::numbers_of(x), with.row_scale),
                          scaled::times_factors(mx::numbers_of(weight), with.scale)),
               with.bias);
+}
+
+// FLOAT8 and FLOAT4; FLOAT4_E1M2 arrives as bytes.
+static bool of_small_floats(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat8_e5m2:
+    case at::kFloat8_e4m3fn:
+    case at::kByte:
+    case kFloat4: return true;
+    default: return false;
+  }
+}
+
+// The scale of a weight of 4 bits for an x of 8 comes as antiquant_scale.
+static at::Tensor product_of_small_floats(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  SIM_CHECK(of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
+            " is not simulated");
+  SIM_CHECK(!with.offset.defined() && !with.antiquant_offset.defined(),
+            "offsets of FLOAT8 and FLOAT4 are not simulated");
+  const at::Tensor& scale = with.scale.defined() ? with.scale : with.antiquant_scale;
+  SIM_CHECK(scale.defined(), "x of ", x.scalar_type(), " needs a scale of the weight");
+  if (scale.scalar_type() == at::kFloat8_e8m0fnu) {
+    const int64_t k = mx::number_sizes(x)[1], blocks = divided(k + 63, 64);
+    SIM_CHECK(with.row_scale.defined(), "blocks of 32 numbers need the scales of the rows");
+    shape(scale, {blocks, mx::number_sizes(weight)[1], 2}), shape(with.row_scale, {x.size(0), blocks, 2});
+    return scaled_product(x, weight, {with.bias, scale, {}, {}, {}, with.row_scale});
+  }
+  auto value = at::matmul(mx::numbers_of(x), mx::numbers_of(weight)).mul(scale_of(scale).reshape({-1}));
+  return plus(with.row_scale.defined() ? value.mul(wide(with.row_scale).reshape({-1, 1})) : value, with.bias);
+}
+
+static at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  if (of_small_floats(x)) return product_of_small_floats(x, weight, with);
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
+    return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
+  if (of_whole_numbers(x)) return quantized_product(x, weight, with);
+  SIM_CHECK(!of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
+            " is not simulated");
+  if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
+  SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
+  return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
 }
 
 static void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) {
@@ -91,7 +125,8 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
   auto one = [&](int64_t expert, const at::Tensor& rows, const at::Tensor& matrix, int64_t start,
                  const at::Tensor& place) {
     auto row_scale = apart ? of_expert(lists.row_scale, expert, false) : of_expert(lists.row_scale, 0, false);
-    if (row_scale.defined() && !apart) row_scale = row_scale.reshape({-1}).narrow(0, start, rows.size(0));
+    if (row_scale.defined() && !apart)
+      row_scale = (row_scale.dim() == 3 ? row_scale : row_scale.reshape({-1})).narrow(0, start, rows.size(0));
     const Extras with{of_expert(lists.bias, expert, stacked),
                       of_expert(lists.scale, expert, stacked),
                       of_expert(lists.offset, expert, stacked),
@@ -135,6 +170,8 @@ void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_
   grouped(x, weight, out, split_item);
   SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type,
             "; allowed: -1, 0, 2");
+  SIM_CHECK(group_type != kInner || !of_small_floats(x[0]), "group_type 2 of ", x[0].scalar_type(),
+            " is not simulated");
   activation_of(act_type);
   for (const auto& list : absent)
     SIM_CHECK(
@@ -173,8 +210,6 @@ static Dims matrix_sizes(const at::Tensor& weight) {
   if (tiles) return {told[0], told[2] * told[3], told[1] * told[4]};
   return of_whole_numbers(weight) ? Dims(told.vec()) : mx::number_sizes(weight);
 }
-
-constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
 
 // A scale for each row of x and each column of the weight.
 static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& row_scale,
@@ -256,14 +291,7 @@ void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& s
     const auto part = [&, start = start, count = count](const at::Tensor& all) { return all.narrow(0, start, count); };
     const Extras with{{}, of_expert(scale, expert, stacked), {}, {}, {}, part(row_scale)};
     const at::Tensor matrix = of_expert(weight, expert, stacked);
-    at::Tensor value;
-    if (how.in_blocks) value = scaled_product(part(x), matrix, with);
-    else if (x.scalar_type() == at::kChar) value = quantized_product(part(x), matrix, with);
-    else
-      value = at::matmul(mx::numbers_of(part(x)), mx::numbers_of(matrix))
-                  .mul(wide(with.scale))
-                  .mul(with.row_scale.reshape({-1, 1}));
-    const Tensors halves = in_type(value, how.dequant).chunk(2, 1);
+    const Tensors halves = in_type(product(part(x), matrix, with), how.dequant).chunk(2, 1);
     const at::Tensor gated = at::silu(halves[0]).mul(halves[1]);
     if (how.in_blocks) {
       mx::quant(gated, -1, {}, part(out), part(out_scale));

@@ -30,15 +30,22 @@ int64_t tile_columns(aclDataType dtype, int format = ACL_FORMAT_FRACTAL_NZ) {
     case ACL_FORMAT_FRACTAL_NZ_C0_8: return 8;
     case ACL_FORMAT_FRACTAL_NZ_C0_16: return 16;
     case ACL_FORMAT_FRACTAL_NZ_C0_32: return 32;
-    default: return kTileBytes / int64_t(c10::elementSize(to_scalar_type(dtype)));
+    default: return of_4_bits(dtype) ? 2 * kTileBytes : kTileBytes / int64_t(c10::elementSize(to_scalar_type(dtype)));
   }
+}
+
+// The same of a matrix as rows see it, where two numbers of 4 bits, or eight, are one element.
+int64_t tile_columns(const at::Tensor& matrix) { return kTileBytes / matrix.element_size(); }
+
+// The storage of a tensor in these elements.
+Dims storage_in_words(const aclTensor& tensor) {
+  return at::IntArrayRef(of_4_bits(tensor.dtype) ? in_words(tensor).storage_sizes : tensor.storage_sizes).vec();
 }
 
 }  // namespace
 
-Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype, int format) {
+Dims fractal_sizes(at::IntArrayRef matrix, int64_t width) {
   SIM_CHECK(matrix.size() >= 2, "a matrix expected, got ", matrix);
-  const int64_t width = tile_columns(dtype, format);
   Dims sizes = matrix.slice(0, matrix.size() - 2).vec();
   for (const int64_t each :
        {tiles(matrix.back(), width), tiles(matrix[matrix.size() - 2], kTileRows), kTileRows, width})
@@ -49,13 +56,13 @@ Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype, int format) {
 at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
   const auto sizes = matrix.sizes();
   if (sizes.size() >= 4 && sizes == told && sizes[sizes.size() - 2] == kTileRows &&
-      sizes.back() == tile_columns(to_acl_dtype(matrix.scalar_type()))) {  // a view of the tiles themselves
+      sizes.back() == tile_columns(matrix)) {  // a view of the tiles themselves
     reachable("a tensor in FRACTAL_NZ", matrix);
     return matrix.movedim(-4, -2).flatten(-4, -3).flatten(-2).contiguous();
   }
   auto lies = as_it_lies(matrix);
   // A storage that is told flat, or as the matrix, is what CANN's own functions make of the matrix.
-  const auto own = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()));
+  const auto own = fractal_sizes(lies.sizes(), tile_columns(matrix));
   const at::IntArrayRef storage = told.size() == own.size() ? told : at::IntArrayRef(own);
   const size_t batches = own.size() - 4;
   SIM_CHECK(storage.slice(0, batches) == lies.sizes().slice(0, batches) &&
@@ -69,9 +76,9 @@ at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
   return lies.is_same(matrix) ? result : result.transpose(-1, -2);
 }
 
-at::Tensor to_fractal(const at::Tensor& matrix, int format) {
+at::Tensor to_fractal(const at::Tensor& matrix, int64_t width) {
   auto lies = as_it_lies(matrix);
-  const auto storage = fractal_sizes(lies.sizes(), to_acl_dtype(matrix.scalar_type()), format);
+  const auto storage = fractal_sizes(lies.sizes(), width ? width : tile_columns(matrix));
   if (lies.element_size() == 1) lies = lies.view(at::kByte);  // ATen does not pad FLOAT8
   const size_t batches = storage.size() - 4;
   const int64_t rows = storage[batches + 1] * kTileRows, columns = storage[batches] * storage.back();
@@ -87,8 +94,7 @@ std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters) {
   std::vector<Fractal> found;
   auto add = [&](size_t position, int64_t member, const aclTensor* tensor) {
     if (!is_fractal(tensor)) return;
-    const auto sizes = of_4_bits(tensor->dtype) ? in_words(*tensor).storage_sizes : tensor->storage_sizes;
-    found.push_back({position, member, at::IntArrayRef(sizes).vec()});
+    found.push_back({position, member, storage_in_words(*tensor)});
   };
   for (const Given& given : parameters) {
     const auto position = size_t(&given - parameters.begin());
@@ -121,7 +127,7 @@ struct PackNumbers final : PendingCall {
   PackNumbers(at::Tensor from, at::Tensor into, bool in_tiles)
       : PendingCall("aclnnConvertWeightToINT4Pack"),
         numbers(std::move(from)),
-        words(in_tiles ? at::from_blob(into.data_ptr(), fractal_sizes(into.sizes(), ACL_INT32), into.options())
+        words(in_tiles ? at::from_blob(into.data_ptr(), fractal_sizes(into.sizes(), tile_columns(into)), into.options())
                        : std::move(into)),
         tiled(in_tiles) {}
   void run(void*) override {
@@ -136,22 +142,44 @@ struct PackNumbers final : PendingCall {
 
 // Between a matrix as it is and in tiles.
 struct Recast final : PendingCall {
-  Recast(at::Tensor source, Dims tiles, at::Tensor target, int target_format)
+  Recast(at::Tensor source, Dims tiles, at::Tensor target, int64_t columns)
       : PendingCall("aclnnNpuFormatCast"),
         from(std::move(source)),
         storage(std::move(tiles)),
         into(std::move(target)),
-        format(target_format) {}
+        width(columns) {}
   void run(void*) override {
     reachable("dstTensor", into);
     if (!storage.empty()) return void(into.copy_(from_fractal(from, storage)));
     reachable("srcTensor", from);
-    into.copy_(into.sizes() == from.sizes() ? from : to_fractal(from, format));
+    into.copy_(into.sizes() == from.sizes() ? from : to_fractal(from, width));
   }
   at::Tensor from;
   Dims storage;  // of `from`, where it is in tiles
   at::Tensor into;
-  int format;  // of `into`
+  int64_t width;  // of tiles in `into`
+};
+
+// The weight of a product into tiles, and what goes with it as it is.
+struct Preprocess final : PendingCall {
+  Preprocess(at::Tensor from, at::Tensor into, Tensors given, Tensors asked)
+      : PendingCall("aclnnWeightQuantPreprocess"),
+        weight(std::move(from)),
+        tiles(std::move(into)),
+        same(std::move(given)),
+        outs(std::move(asked)) {}
+  void run(void*) override {
+    reachable("weight", weight);
+    reachable("outWeight", tiles);
+    tiles.copy_(to_fractal(weight, tiles.size(-1)));
+    for (size_t i = 0; i < same.size(); ++i) {
+      reachable("weightScale or bias", same[i]);
+      reachable("outWeightScale or outBias", outs[i]);
+      outs[i].copy_(same[i]);
+    }
+  }
+  at::Tensor weight, tiles;
+  Tensors same, outs;
 };
 
 bool is_plain(int format) {
@@ -176,18 +204,31 @@ constexpr TilesOnAscend950 kTilesOnAscend950[] = {
     {ACL_BF16, ACL_BF16, ACL_FORMAT_FRACTAL_NZ},
     {ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E4M3FN, ACL_FORMAT_FRACTAL_NZ},
     {ACL_HIFLOAT8, ACL_HIFLOAT8, ACL_FORMAT_FRACTAL_NZ},
+    {ACL_FLOAT4_E2M1, ACL_FLOAT4_E2M1, ACL_FORMAT_FRACTAL_NZ},
+    // One table of the page has FRACTAL_NZ here; the other, and torch_npu, have what only this can give.
+    {ACL_FLOAT4_E2M1, ACL_FLOAT8_E4M3FN, ACL_FORMAT_FRACTAL_NZ_C0_32},
+    {ACL_FLOAT4_E1M2, ACL_FLOAT4_E1M2, ACL_FORMAT_FRACTAL_NZ},
+    // The page has these bytes among the types and on the way back, and op-plugin's tests cast pairs of FLOAT4 as such.
+    {ACL_UINT8, ACL_UINT8, ACL_FORMAT_FRACTAL_NZ},
 };
 
-// The format that a cast really has.
-int cast_on_ascend950(const aclTensor* from, int format, int additional) {
-  SIM_CHECK(!of_4_bits(from->dtype), "a cast of numbers of 4 bits is not simulated");
-  if (format == ACL_FORMAT_ND || is_fractal(from)) return format;
+// The format that a cast really has, and how wide its tiles are.
+struct Cast {
+  int format;
+  int64_t width;
+};
+Cast cast_on_ascend950(const aclTensor* from, int format, int additional) {
+  if (format == ACL_FORMAT_ND || is_fractal(from)) return {format, tile_columns(from->dtype, format)};
   for (const auto& each : kTilesOnAscend950)
-    if (each.source == from->dtype && (each.additional == additional || additional == -1)) return each.actual;
+    if (each.source == from->dtype && (each.additional == additional || additional == -1))
+      return {each.actual, tile_columns(each.additional)};
   SIM_CHECK(false, "srcTensor has data type ", int(from->dtype), ", additionalDtype is ", additional,
             "; Ascend950 has no tiles for these two (", kCastPage, ")");
-  return format;
+  return {};
 }
+
+// In elements of `to` as rows see it.
+int64_t width_of(const aclTensor& to) { return tile_columns(to.dtype, to.format) / (of_4_bits(to.dtype) ? 2 : 1); }
 
 // What a cast may be between, of what CANN has.
 void can_be_cast(const aclTensor* from, int format) {
@@ -209,22 +250,30 @@ void can_be_cast(const aclTensor* from, int format) {
             "srcTensor has data type ", int(type), "; allowed: INT8, UINT8, INT32, FLOAT, FLOAT16, BFLOAT16");
 }
 
+// A parameter of the functions below; one that is no tensor has no name.
+struct Parameter {
+  const char* name = nullptr;
+  const aclTensor* tensor = nullptr;
+  bool optional = false;
+};
+
 // What the first phases below share: null pointers, handles, the rules, and what `make` throws.
 template <typename Make>
-int first_phase(const char* name, std::initializer_list<std::pair<const char*, const aclTensor*>> tensors,
-                uint64_t* workspace, aclOpExecutor** executor, Make make) {
+int first_phase(const char* name, std::initializer_list<Parameter> parameters, uint64_t* workspace,
+                aclOpExecutor** executor, Make make) {
   auto refuse = [&](int code) { return turn_away(code, name, workspace, executor); };
   if (!workspace || !executor) return refuse(sim_fail(kNullPointer, "%s: workspaceSize or executor is null", name));
   std::vector<Argument> arguments;
   try {
-    for (const auto& [parameter, tensor] : tensors) {
-      live(parameter, tensor);
-      arguments.push_back({Argument::kTensor, tensor});
+    for (const Parameter& each : parameters) {
+      if (each.name) live(each.name, each.tensor);
+      arguments.push_back({each.name ? Argument::kTensor : Argument::kValue, each.tensor});
     }
     if (const FunctionRules* rules = rules_wanted() ? find_rules(name, arguments.data(), arguments.size()) : nullptr)
       if (const int code = apply_rules(*rules, arguments.data(), arguments.size())) return refuse(code);
-    for (const auto& [parameter, tensor] : tensors)
-      if (!tensor) return refuse(sim_fail(kNullPointer, "%s: %s is null", name, parameter));
+    for (const Parameter& each : parameters)
+      if (each.name && !each.tensor && !each.optional)
+        return refuse(sim_fail(kNullPointer, "%s: %s is null", name, each.name));
     hand_over(make(), workspace, executor);
     return 0;
   } catch (const c10::Error& error) {
@@ -246,7 +295,7 @@ int weight_size(const char* caller, const aclIntArray* sizes, aclDataType dtype,
               "; 2 to 6 dimensions are allowed");
     SIM_CHECK(dtype == ACL_FLOAT16 || dtype == ACL_BF16 || dtype == ACL_INT8, "data type ", int(dtype),
               "; allowed: FLOAT16, BF16, INT8");
-    *out = uint64_t(product_of(fractal_sizes(sizes->values, dtype)));
+    *out = uint64_t(product_of(fractal_sizes(sizes->values, tile_columns(dtype))));
     return 0;
   } catch (const c10::Error& error) {
     return sim_fail(kInvalid, "%s: %s", caller, error.what_without_backtrace());
@@ -280,7 +329,7 @@ SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* 
     SIM_CHECK(weight->sizes.size() >= 2 && weight->offset == 0, "mmWeightRef ", at::IntArrayRef(weight->sizes),
               " at offset ", weight->offset, "; a matrix at the start of its storage is expected");
     const auto matrix = convert(static_cast<const aclTensor*>(weight));
-    const auto storage = fractal_sizes(as_it_lies(matrix).sizes(), weight->dtype);
+    const auto storage = fractal_sizes(as_it_lies(matrix).sizes(), tile_columns(matrix));
     const int64_t elements = product_of(storage);
     // Programs tell the storage as the matrix, in memory of the size that they were told to take.
     size_t left = 0;
@@ -306,15 +355,18 @@ SIM_API int aclnnNpuFormatCastCalculateSizeAndFormat(const aclTensor* from, int 
   try {
     live("srcTensor", from);
     can_be_cast(from, format);
-    if (product_is("Ascend950")) format = cast_on_ascend950(from, format, block_type);
-    else
+    Cast cast{format, 0};
+    if (product_is("Ascend950")) cast = cast_on_ascend950(from, format, block_type);
+    else {
       SIM_CHECK(block_type == -1 || block_type == int(from->dtype), "additionalDtype ", block_type,
                 " is not simulated; allowed: -1, ", int(from->dtype), " (the tensor's)");
+      if (is_fractal(format)) cast.width = tile_columns(from->dtype, format);
+    }
     const Dims result =
-        is_fractal(format) ? fractal_sizes(from->sizes, from->dtype, format) : Dims(at::IntArrayRef(from->sizes).vec());
+        is_fractal(cast.format) ? fractal_sizes(from->sizes, cast.width) : Dims(at::IntArrayRef(from->sizes).vec());
     *sizes = new int64_t[result.size()];
     std::copy(result.begin(), result.end(), *sizes);
-    *rank = result.size(), *actual = format;
+    *rank = result.size(), *actual = cast.format;
     return 0;
   } catch (const c10::Error& error) {
     return sim_fail(kInvalid, "%s: %s", kName, error.what_without_backtrace());
@@ -329,31 +381,103 @@ SIM_API int aclnnNpuFormatCastGetWorkspaceSize(const aclTensor* from, aclTensor*
         SIM_CHECK(from->dtype == to->dtype, "srcTensor and dstTensor have data types ", int(from->dtype), " and ",
                   int(to->dtype));
         const auto source = convert(from), target = convert(static_cast<const aclTensor*>(to));
+        const Dims told = storage_in_words(*to), tiles = storage_in_words(*from);
+        const int64_t width = is_fractal(to) ? width_of(*to) : 0;
         SIM_CHECK(source.is_contiguous() && target.is_contiguous(), "srcTensor and dstTensor have to be contiguous");
         SIM_CHECK(source.numel(), "srcTensor is empty");
         if (is_fractal(from) && is_fractal(to)) like(target, source);
         else if (is_fractal(to))
-          SIM_CHECK(at::IntArrayRef(to->storage_sizes) == fractal_sizes(source.sizes(), from->dtype, to->format),
-                    "dstTensor lies as ", at::IntArrayRef(to->storage_sizes), ", srcTensor ", source.sizes(),
-                    " in tiles as ", at::IntArrayRef(fractal_sizes(source.sizes(), from->dtype, to->format)));
-        const Dims tiles = at::IntArrayRef(from->storage_sizes).vec();
+          SIM_CHECK(told == fractal_sizes(source.sizes(), width), "dstTensor lies as ", at::IntArrayRef(told),
+                    ", srcTensor ", source.sizes(), " in tiles as ",
+                    at::IntArrayRef(fractal_sizes(source.sizes(), width)));
         if (!is_fractal(to)) {
           if (!is_fractal(from)) like(target, source);
           // The tensor in tiles may say its sizes as they lie: those of the result count.
           const auto seen =
               is_fractal(from) ? at::from_blob(source.data_ptr(), target.sizes(), source.options()) : source;
-          return std::make_unique<Recast>(seen, is_fractal(from) ? tiles : Dims{}, target, int(to->format));
+          return std::make_unique<Recast>(seen, is_fractal(from) ? tiles : Dims{}, target, width);
         }
-        const auto in_tiles = [](const at::Tensor& at, const aclTensor* told) {
-          return at::from_blob(at.data_ptr(), told->storage_sizes, at.options());
+        const auto in_tiles = [](const at::Tensor& at, at::IntArrayRef sizes) {
+          return at::from_blob(at.data_ptr(), sizes, at.options());
         };
-        return std::make_unique<Recast>(is_fractal(from) ? in_tiles(source, from) : source, Dims{},
-                                        in_tiles(target, to), int(to->format));
+        return std::make_unique<Recast>(is_fractal(from) ? in_tiles(source, tiles) : source, Dims{},
+                                        in_tiles(target, told), width);
       });
 }
 SIM_API const char* aclnnNpuFormatCastParameters() { return "(In, srcTensor, Out, dstTensor)"; }
 SIM_API int aclnnNpuFormatCast(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
   return launch("aclnnNpuFormatCast", workspace, size, executor, stream);
+}
+
+// For products of FLOAT8 by FLOAT4; what the page keeps for later it has refused. The weight and its scales come as the
+// transposes of what lies in memory, and go on so.
+SIM_API int aclnnWeightQuantPreprocessGetWorkspaceSize(const aclTensor* weight, const aclTensor* scale,
+                                                       const aclTensor* offset, const aclTensor* bias,
+                                                       aclDataType x_dtype, aclDataType x_scale_dtype, int64_t group,
+                                                       aclTensor* out, aclTensor* out_scale, aclTensor* out_offset,
+                                                       aclTensor* out_bias, uint64_t* workspace,
+                                                       aclOpExecutor** executor) {
+  constexpr const char* kName = "aclnnWeightQuantPreprocess";
+  return first_phase(
+      kName,
+      {{"weight", weight},
+       {"weightScale", scale},
+       {"weightOffsetOptional", offset, true},
+       {"biasOptional", bias, true},
+       {},
+       {},
+       {},
+       {"outWeight", out},
+       {"outWeightScale", out_scale},
+       {"outWeightOffsetOptional", out_offset, true},
+       {"outBiasOptional", out_bias, !bias}},
+      workspace, executor, [&]() -> std::unique_ptr<PendingCall> {
+        SIM_CHECK(!offset && !out_offset, "weightOffsetOptional and outWeightOffsetOptional have to be null");
+        SIM_CHECK(x_dtype == ACL_FLOAT8_E4M3FN && x_scale_dtype == ACL_FLOAT8_E8M0 && group == 32, "xDtype ",
+                  int(x_dtype), ", xScaleDtype ", int(x_scale_dtype), " and kGroupSize ", group,
+                  "; allowed: FLOAT8_E4M3FN, FLOAT8_E8M0, 32");
+        for (const aclTensor* each : {weight, static_cast<const aclTensor*>(out)})
+          SIM_CHECK(each->dtype == ACL_FLOAT4_E2M1, "a weight of data type ", int(each->dtype),
+                    "; allowed: FLOAT4_E2M1");
+        const auto matrix = convert(weight), factors = convert(scale);
+        const auto into = convert(static_cast<const aclTensor*>(out));
+        const auto out_factors = convert(static_cast<const aclTensor*>(out_scale));
+        SIM_CHECK((weight->sizes.size() == 2 || weight->sizes.size() == 3) &&
+                      lies_transposed(matrix.sizes(), matrix.strides()),
+                  "weight ", at::IntArrayRef(weight->sizes), " with strides ", at::IntArrayRef(weight->strides),
+                  "; a transposed view (k, n) or (groups, k, n) is expected");
+        const int64_t k = 2 * matrix.size(-2), n = matrix.size(-1);
+        SIM_CHECK(k % group == 0 && matrix.numel(), "k of ", k, "; allowed: multiples of 32, and no empty tensor");
+        of_dtype("weightScale", factors, {at::kFloat8_e8m0fnu}),
+            of_dtype("outWeightScale", out_factors, {at::kFloat8_e8m0fnu});
+        Dims sizes = matrix.sizes().slice(0, size_t(matrix.dim()) - 2).vec();
+        for (const int64_t each : {(k + 63) / 64, n, int64_t(2)}) sizes.push_back(each);
+        shape(factors, sizes), shape(out_factors, sizes), like(into, matrix);
+        SIM_CHECK(factors.transpose(-2, -3).is_contiguous() && out_factors.transpose(-2, -3).is_contiguous(),
+                  "weightScale and outWeightScale are transposed views");
+        const Dims told = storage_in_words(*out), tiled = fractal_sizes(matrix.transpose(-1, -2).sizes(), 16);
+        SIM_CHECK(out->format == ACL_FORMAT_FRACTAL_NZ_C0_32 && told == tiled, "outWeight in format ", int(out->format),
+                  " lies as ", at::IntArrayRef(told), ", two numbers each; FRACTAL_NZ_C0_32 and ",
+                  at::IntArrayRef(tiled), " are expected");
+        Tensors same{factors}, outs{out_factors};
+        if (bias) {
+          same.push_back(convert(bias)), outs.push_back(convert(static_cast<const aclTensor*>(out_bias)));
+          of_dtype("biasOptional", same[1], {at::kHalf, at::kBFloat16}), same_dtype({same[1], outs[1]});
+          like(outs[1], same[1]);
+          SIM_CHECK(same[1].is_contiguous() && outs[1].is_contiguous(),
+                    "biasOptional and outBiasOptional have to be "
+                    "contiguous");
+        }
+        return std::make_unique<Preprocess>(matrix, at::from_blob(into.data_ptr(), told, into.options()), same, outs);
+      });
+}
+SIM_API const char* aclnnWeightQuantPreprocessParameters() {
+  return "(In, weight, In, weightScale, In, weightOffsetOptional, In, biasOptional, Dtype, xDtype, Dtype, xScaleDtype, "
+         "int64_t, kGroupSize, Out, outWeight, Out, outWeightScale, Out, outWeightOffsetOptional, Out, "
+         "outBiasOptional)";
+}
+SIM_API int aclnnWeightQuantPreprocess(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) {
+  return launch("aclnnWeightQuantPreprocess", workspace, size, executor, stream);
 }
 
 // Numbers of 4 bits that lie in 32 each, put next to each other: as INT4, or as INT32 with eight each.

@@ -13,13 +13,13 @@ inline bool is_fractal(int format) {
 }
 inline bool is_fractal(const aclTensor* tensor) { return tensor && is_fractal(tensor->format); }
 
-// The sizes of the storage that holds matrices (…, rows, columns) of this type.
-Dims fractal_sizes(at::IntArrayRef matrix, aclDataType dtype, int format = ACL_FORMAT_FRACTAL_NZ);
+// The sizes of the storage that holds matrices (…, rows, columns) in tiles of this many columns.
+Dims fractal_sizes(at::IntArrayRef matrix, int64_t width);
 // `matrix` has the sizes of the view, and its memory holds tiles of these sizes: the matrix itself, in memory of its
 // own.
 at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef storage);
-// The tiles of a matrix.
-at::Tensor to_fractal(const at::Tensor& matrix, int format = ACL_FORMAT_FRACTAL_NZ);
+// The tiles of a matrix, of this many columns, or as many as 32 bytes hold.
+at::Tensor to_fractal(const at::Tensor& matrix, int64_t width = 0);
 
 // An input of a call that lies so: which parameter, which of its tensors if it is a list, and the sizes of the tiles.
 struct Fractal {
