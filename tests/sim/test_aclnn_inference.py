@@ -39,7 +39,7 @@ def padded(items: list[torch.Tensor], layout: str) -> torch.Tensor:
     return whole if layout == "BSND" else whole.flatten(2)
 
 
-def pages(items: list[torch.Tensor], rows: int, by_head: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def pages(items: list[torch.Tensor], rows: int, kind: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The keys in shuffled pages, and which pages each sequence has."""
     table, store = torch.zeros(len(items), 4, dtype=torch.int32), {}
     free = iter(torch.randperm(16).tolist())
@@ -50,7 +50,11 @@ def pages(items: list[torch.Tensor], rows: int, by_head: bool) -> tuple[torch.Te
     cache = torch.randn(16, items[0].shape[0], rows, items[0].shape[2])
     for place, part in store.items():
         cache[place] = part
-    return (cache if by_head else cache.transpose(1, 2).flatten(2)), table
+    if kind == "by row":
+        cache = cache.transpose(1, 2).flatten(2)
+    if kind == "by head and part":
+        cache = cache.unflatten(-1, (-1, 4)).transpose(2, 3).contiguous()
+    return cache, table
 
 
 def wanted(query, key, value, sparse_mode: int) -> list:
@@ -70,7 +74,7 @@ FORMS = [(HEADS, 3, DEPTH), (KEY_HEADS, 5, DEPTH), (KEY_HEADS, 5, DEPTH + 8)]  #
 SETTINGS = {"num_heads": HEADS, "num_key_value_heads": KEY_HEADS, "scale": SCALE, "softmax_lse_flag": True}
 
 
-@pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "BNSD_BSND"])
+@pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH", "BNSD_BSND", "BNSD_NBSD", "BSH_NBSD", "BSND_NBSD"])
 @pytest.mark.parametrize("sparse_mode", [0, 3])
 def test_padded(layout: str, sparse_mode: int) -> None:
     torch.manual_seed(0)
@@ -86,8 +90,8 @@ def test_padded(layout: str, sparse_mode: int) -> None:
     )
     rounded = ([item.half() for item in each] for each in (query, key, value))
     for i, (want, want_log) in enumerate(wanted(*rounded, sparse_mode)):
-        got = out[i].cpu().double()
-        if layout != "BNSD":
+        got = (out[:, i] if "NBSD" in layout else out[i]).cpu().double()
+        if layout in ("BSND", "BSH", "BNSD_BSND"):
             got = got.reshape(got.shape[0], HEADS, DEPTH).transpose(0, 1)
         torch.testing.assert_close(got[:, : QUERIES[i]], want, rtol=1e-2, atol=1e-2)
         got_log = log_sum[i, :, : QUERIES[i]].cpu().double()
@@ -114,7 +118,7 @@ def test_a_band_that_leaves_nothing_out_is_none() -> None:
     torch.testing.assert_close(got.double(), want, rtol=1e-2, atol=1e-2)
 
 
-@pytest.mark.parametrize("layout", ["TND", "NTD_TND"])
+@pytest.mark.parametrize("layout", ["TND", "NTD_TND", "TND_NTD"])
 @pytest.mark.parametrize("sparse_mode", [0, 3])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_one_behind_the_other(layout: str, sparse_mode: int, dtype: torch.dtype) -> None:
@@ -135,21 +139,22 @@ def test_one_behind_the_other(layout: str, sparse_mode: int, dtype: torch.dtype)
     results = wanted(*rounded, sparse_mode)
     want = torch.cat([result for result, _ in results], 1).transpose(0, 1)
     close = 1e-2 if dtype == torch.float16 else 3e-2
-    torch.testing.assert_close(out.cpu().double(), want, rtol=close, atol=close)
+    got = out.transpose(0, 1) if layout == "TND_NTD" else out
+    torch.testing.assert_close(got.cpu().double(), want, rtol=close, atol=close)
     want = torch.cat([result for _, result in results], 1).transpose(0, 1)
     torch.testing.assert_close(log_sum.cpu().double(), want, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("by_head", [True, False])
+@pytest.mark.parametrize("kind", ["by row", "by head", "by head and part"])
 @pytest.mark.parametrize("layout", ["TND", "BSND"])
-def test_pages(by_head: bool, layout: str) -> None:
+def test_pages(kind: str, layout: str) -> None:
     torch.manual_seed(0)
     query, key, value = sequences(QUERIES, HEADS), sequences(KEYS, KEY_HEADS), sequences(KEYS, KEY_HEADS)
     rows = 3
     state = torch.random.get_rng_state()
-    cache, table = pages(key, rows, by_head)
+    cache, table = pages(key, rows, kind)
     torch.random.set_rng_state(state)  # the values lie in the same pages
-    values, _ = pages(value, rows, by_head)
+    values, _ = pages(value, rows, kind)
     flat = torch.cat(query, 1).transpose(0, 1) if layout == "TND" else padded(query, layout)
     out, _ = torch_npu.npu_fused_infer_attention_score(
         flat.contiguous().half().npu(),
@@ -356,6 +361,8 @@ def test_what_does_not_fit_is_refused() -> None:
         (small, "scale and offset of key and value go together"),
         ({**small, "value_scale": ones, "key_mode": 6}, "antiquant mode 6 is not simulated"),
         ({"keys": [deep], "values": [key]}, "dtypes differ: Half and Char"),
+        ({"keys": [deep], "values": [deep], "layout": "NBSD"}, "layout NBSD is not simulated"),
+        ({"keys": [deep], "values": [deep], "layout": "TND_BSND"}, "layout TND_BSND is not simulated"),
     ]:
         with pytest.raises(Refused, match=message):
             fused("V4", query=query, **common, **given)

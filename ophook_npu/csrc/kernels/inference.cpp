@@ -13,16 +13,18 @@ struct Layouts {
   std::string in, out;
 };
 
+static bool packed_sequences(const std::string& layout) { return layout == "TND" || layout == "NTD"; }
+
 static Layouts layouts_of(const std::string& name) {
   const auto bar = name.find('_');
   Layouts result{name.substr(0, bar), bar == std::string::npos ? name : name.substr(bar + 1)};
-  for (const std::string& each : {result.in, result.out})
-    SIM_CHECK(each == "BSH" || each == "BSND" || each == "BNSD" || each == "TND" || each == "NTD" || each == "NSD",
-              "layout ", name, " is not simulated");
+  const auto batches = [](const std::string& each) { return each == "BSH" || each == "BSND" || each == "BNSD"; };
+  const bool known = batches(result.in)            ? batches(result.out) || result.out == "NBSD"
+                     : packed_sequences(result.in) ? packed_sequences(result.out)
+                                                   : name == "NSD";
+  SIM_CHECK(known, "layout ", name, " is not simulated");
   return result;
 }
-
-static bool packed_sequences(const std::string& layout) { return layout == "TND" || layout == "NTD"; }
 
 // A sequence as (heads, length, depth): of batch `item`, or from row `start` on where sequences lie one behind the
 // other.
@@ -31,15 +33,17 @@ static at::Tensor sequence(const at::Tensor& x, const std::string& layout, int64
   if (layout == "TND") return x.narrow(0, start, length).transpose(0, 1);
   if (layout == "NTD" || layout == "NSD") return x.narrow(1, start, length);  // the second: of one sequence
   if (layout == "BNSD") return x[item].narrow(1, 0, length);
+  if (layout == "NBSD") return x.select(1, item).narrow(1, 0, length);
   if (layout == "BSND") return x[item].narrow(0, 0, length).transpose(0, 1);
   return x[item].narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
 }
 
-// Pages are (rows, heads * depth) or (heads, rows, depth).
+// Pages are (rows, heads * depth), (heads, rows, depth) or (heads, parts of a depth, rows, numbers of a part).
 static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, int64_t heads, int64_t length) {
   const int64_t rows = cache.size(-2);
   auto used = cache.index_select(0, pages.narrow(0, 0, divided(length + rows - 1, rows)).to(at::kLong));
-  if (cache.dim() == 4) return used.transpose(0, 1).flatten(1, 2).narrow(1, 0, length);
+  if (cache.dim() == 5) used = used.transpose(2, 3).flatten(3);
+  if (used.dim() == 4) return used.transpose(0, 1).flatten(1, 2).narrow(1, 0, length);
   return used.flatten(0, 1).narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
 }
 
@@ -156,9 +160,12 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   check_quantized(query, keys[0], running, out, quantized);
   const bool joined = in == "BSH" || (given(pages) && keys[0].dim() == 3);
   const int64_t depth = in == "BSH" ? query.size(-1) / heads : query.size(-1);
-  const int64_t key_depth = (keys[0].scalar_type() == at::kInt ? 8 : 1) *
-                            (joined ? keys[0].size(-1) / (key_heads ? key_heads : heads) : keys[0].size(-1));
-  SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);
+  const auto& stored = keys[0];
+  const int64_t key_depth = stored.dim() == 5 ? stored.size(2) * stored.size(4)
+                            : joined          ? stored.size(-1) / (key_heads ? key_heads : heads)
+                                              : stored.size(-1);
+  const int64_t in_word = stored.scalar_type() == at::kInt ? 8 : 1;
+  SIM_CHECK(depth == in_word * key_depth, "a query of depth ", depth, " and a key of depth ", in_word * key_depth);
   SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
     of_dtype("learnable_sink", how.sink, {at::kBFloat16});
@@ -178,7 +185,7 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
     return;
   }
   SIM_CHECK(pages.dim() == 2 && pages.size(0) == batch, "block_table ", pages.sizes(), " for ", batch, " sequences");
-  SIM_CHECK(keys[0].dim() == 3 || keys[0].dim() == 4, "pages of shape ", keys[0].sizes(), " are not simulated");
+  SIM_CHECK(keys[0].dim() >= 3 && keys[0].dim() <= 5, "pages of shape ", keys[0].sizes(), " are not simulated");
   SIM_CHECK(!key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
 }
 
