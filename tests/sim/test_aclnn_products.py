@@ -578,6 +578,30 @@ def test_grouped_matmul_of_8_bits_by_rows_and_columns() -> None:
     close(got[0].cpu()[:7], each_expert(x, weight) * factors, 1e-3)
 
 
+def test_grouped_matmul_of_8_bits_by_4() -> None:
+    """A scale for each 256 numbers along k; what is left out of x is in the bias."""
+    k, n, groups = 512, 16, torch.tensor(TOKENS)
+    x, weight = whole(8, k), whole(3, k, n, seed=1, low=-8, high=8)
+    words = ((weight.long() & 15).unflatten(-1, (-1, 8)) << torch.arange(0, 32, 4)).sum(-1)
+    words = torch.where(words >= 2**31, words - 2**32, words).to(torch.int32)
+    scale, row_scale = torch.randint(1, 9, (3, 2, n)).float() / 64, real(8, seed=2).abs()
+    scaled = weight.double() * scale.double().repeat_interleave(256, 1)
+    given = ([x], [words], [8 * scaled.sum(1).float()], [scale.view(torch.int32).long()], None, None, None, [row_scale])
+    out = torch.zeros(8, n, dtype=torch.bfloat16)
+    rest = (groups, *ABSENT, 3, 0, 0, 0, None)
+    aclnn("aclnnGroupedMatmulWeightNz", *given, *rest, 256, [out], None, None)
+    want = each_expert(x, scaled) * row_scale[:7, None].double()
+    torch.testing.assert_close(out[:7].double(), want, rtol=1e-2, atol=1e-1)
+    with pytest.raises(Refused, match="for quantGroupSize 128 and k of 512"):
+        aclnn("aclnnGroupedMatmulWeightNz", *given, *rest, 128, [out], None, None)
+    with pytest.raises(Refused, match="offset of a product of int8 by int4"):
+        offset = (*given[:4], [scale], *given[5:])
+        aclnn("aclnnGroupedMatmulWeightNz", *offset, *rest, 256, [out], None, None)
+    halves = ([real(8, k).half()], [real(3, k, n).half()], *[None] * 6)
+    with pytest.raises(Refused, match="quantGroupSize 256 of Half by Half; allowed: 0"):
+        aclnn("aclnnGroupedMatmulWeightNz", *halves, *rest, 256, [out], None, None)
+
+
 @on_ascend950
 def test_weight_quant_preprocess() -> None:
     """A weight of FLOAT4 for rows of FLOAT8: into tiles as a cast makes them, its scales as they are."""

@@ -84,8 +84,10 @@ static at::Tensor product_of_small_floats(const at::Tensor& x, const at::Tensor&
 
 static at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
   if (of_small_floats(x)) return product_of_small_floats(x, weight, with);
-  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) {
+    refuse_if_given({with.offset}, "offset of a product of int8 by int4");
     return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
+  }
   if (of_whole_numbers(x)) return quantized_product(x, weight, with);
   SIM_CHECK(!of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
             " is not simulated");
@@ -178,6 +180,17 @@ void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_
         list.empty(),
         "activation_input, activation_quant_scale, activation_quant_offset and the outputs of a fused quantization ",
         "are not simulated");
+}
+
+void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& scale, int64_t group_size) {
+  if (group_size == 0) return;
+  SIM_CHECK(x[0].scalar_type() == at::kChar && weight[0].scalar_type() == at::kInt, "quantGroupSize ", group_size,
+            " of ", x[0].scalar_type(), " by ", weight[0].scalar_type(), "; allowed: 0");
+  for (const at::Tensor& each : scale) {
+    const int64_t groups = each.dim() > 2 ? each.size(1) : 1, k = x[0].size(-1);
+    SIM_CHECK(groups == 1 || groups * group_size == k, "scale ", each.sizes(), " for quantGroupSize ", group_size,
+              " and k of ", k);
+  }
 }
 
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,

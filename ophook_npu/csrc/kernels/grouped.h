@@ -37,6 +37,9 @@ std::vector<quant::Group> groups_of_list(const at::Tensor& list, int64_t kind, c
 void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item);
 void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
              int64_t act_type, std::initializer_list<Tensors> absent);
+// Numbers of 8 bits by 4 may have a scale for so many along k, 256 where torch_npu calls; or one for all of k, as the
+// others.
+void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& scale, int64_t group_size);
 // out[i] += x' weight over the i-th group of rows of both.
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, bool turned, bool weight_turned,
                 int64_t group_type, int64_t kind, const at::Tensor& out);

@@ -8,10 +8,6 @@ using namespace sim::aclnn;
 using namespace sim::quant;
 using namespace sim::grouped;
 
-static void whole_rows(int64_t group_size) {
-  SIM_CHECK(group_size == 0, "quantGroupSize ", group_size, " is not simulated; allowed: 0");
-}
-
 // How a product with swiglu behind it is scaled: by rows and columns, or in blocks of 32.
 static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& four_bits) {
   SIM_CHECK(dequant_mode == quant_mode && (quant_mode == 0 || quant_mode == 2), "dequantMode ", dequant_mode,
@@ -41,7 +37,7 @@ ACLNN(GroupedMatmul,
                         out))
 GROUPED_MATMUL(V4, when_run())
 GROUPED_MATMUL(V5, when_run(), Ints, tuning)
-GROUPED_MATMUL(WeightNz, whole_rows(group_size), Ints, tuning, int64_t, group_size)
+GROUPED_MATMUL(WeightNz, scaled_in_groups(x, weight, scale, group_size), Ints, tuning, int64_t, group_size)
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
       added_like(x, weight, groups, turned, weight_turned, group_type, kEnds, y),
       add_products(x, weight, groups, kEnds, y))
