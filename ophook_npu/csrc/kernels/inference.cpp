@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "kernels/quant.h"
+#include "kernels/mx_quant.h"
 
 namespace sim::inference {
 
@@ -133,7 +133,7 @@ static at::Tensor restored(const at::Tensor& kept, const Quantized& how, bool va
   return x.mul(spread(scale));
 }
 
-// (1, heads, queries, depth) in the data type of `out`. A float of 8 bits ends at its largest number.
+// (1, heads, queries, depth), for an `out` of 8 bits in its data type.
 static at::Tensor as_result(const at::Tensor& x, const Quantized& how, const at::Tensor& out) {
   auto result = given(how.of_product) ? x.mul(quant::scale_of(how.of_product).reshape({})) : x;
   if (!given(how.of_result)) return result;
@@ -142,9 +142,7 @@ static at::Tensor as_result(const at::Tensor& x, const Quantized& how, const at:
   };
   result = result.mul(spread(how.of_result));
   if (given(how.result_offset)) result = result.add(spread(how.result_offset));
-  if (out.scalar_type() == at::kChar) return quant::saturated(result, out);
-  const double top = out.scalar_type() == at::ScalarType::Float8_e5m2 ? 57344 : 448;
-  return result.clamp(-top, top);
+  return mx::stepped(result, out);
 }
 
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,

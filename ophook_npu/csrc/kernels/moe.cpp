@@ -34,7 +34,8 @@ Tensors permute(const at::Tensor& tokens, const at::Tensor& indices, int64_t kep
 at::Tensor in_order(const at::Tensor& permuted, const at::Tensor& sorted) {
   auto rows = sorted.to(at::kLong);
   auto there = rows.lt(permuted.size(0));
-  return at::mul(wide(permuted).index_select(0, rows.masked_fill(there.logical_not(), 0)), there.unsqueeze(1));
+  auto picked = wide(permuted.index_select(0, rows.masked_fill(there.logical_not(), 0)));
+  return there.all().item<bool>() ? picked : picked.mul_(there.unsqueeze(1));
 }
 
 at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk) {
@@ -43,7 +44,7 @@ at::Tensor sum_of_experts(const at::Tensor& rows, int64_t topk) {
 
 at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs) {
   auto rows = in_order(permuted, sorted);
-  if (probs.defined()) rows = at::mul(rows, wide(probs).reshape({-1, 1}));
+  if (probs.defined()) rows.mul_(wide(probs).reshape({-1, 1}));  // in place: such tensors are large
   return sum_of_experts(rows, topk_of(probs));
 }
 
@@ -53,8 +54,8 @@ Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, c
   auto each = wide(grad).repeat_interleave(topk_of(probs), 0);  // of every choice
   at::Tensor of_probs;
   if (probs.defined()) {
-    of_probs = at::mul(in_order(permuted, sorted), each).sum(1);
-    each = at::mul(each, wide(probs).reshape({-1, 1}));
+    of_probs = in_order(permuted, sorted).mul_(each).sum(1);
+    each.mul_(wide(probs).reshape({-1, 1}));
   }
   auto out = at::zeros(sizes, each.options());
   auto places = kept.nonzero().squeeze(1);
