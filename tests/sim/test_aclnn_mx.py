@@ -295,3 +295,34 @@ def test_padding() -> None:
     for small, to in ((x, empty(E2M1, 3, 6)), (torch.zeros(3, 8).to(TYPES[E4M3]), empty(E4M3, 3, 6))):
         with pytest.raises(Refused, match="negative"):
             aclnn("aclnnConstantPadNd", small, [-2, 0], 0.0, to)
+
+
+@pytest.mark.parametrize("code", [E2M1, E1M2])
+@on_ascend950
+def test_casts_of_4_bits(code: int) -> None:
+    x = real(3, 6, dtype=torch.bfloat16) * 3
+    small = empty(code, 3, 6)
+    aclnn("aclnnCast", x, code, small)
+    same(numbers(small), cast(x.double(), code))
+    if code == E2M1:
+        for dtype, back in ((0, torch.float32), (1, torch.float16), (E4M3, TYPES[E4M3])):
+            out = torch.zeros(3, 6, dtype=back)
+            aclnn("aclnnCast", small, dtype, out)
+            same(out, numbers(small))
+        got = torch_npu.npu_dtype_cast(x.npu(), torch_npu.float4_e2m1fn_x2).cpu()
+        assert torch.equal(got.view(torch.uint8), small.data)
+
+
+@on_ascend950
+def test_cast_to_int4() -> None:
+    """Whole words or bytes, the first number in the lowest bits."""
+    x = torch.tensor([[1, 2, 3, -4], [-8, 7, 0, 5]], dtype=torch.int32)
+    want = [[0x21, 0xC3], [0x78, 0x50]]
+    assert torch_npu.npu_dtype_cast(x.npu(), torch_npu.int4).cpu().tolist() == want
+    words = torch_npu.npu_dtype_cast(x.flatten().npu(), torch_npu.int4).cpu()
+    assert words.view(torch.uint8).tolist() == [*want[0], *want[1]]
+    out = Pairs(torch.zeros(2, 2, dtype=torch.uint8), 29)
+    aclnn("aclnnCast", x, 29, out)
+    assert out.data.tolist() == want
+    with pytest.raises(Refused, match="contiguous"):
+        aclnn("aclnnCast", torch.zeros(4, 2, dtype=torch.int32).T, 29, out)

@@ -181,6 +181,35 @@ void stepped_like(const at::Tensor& out, const at::Tensor& value) {
 
 static bool of_pairs(const at::Tensor& x) { return x.scalar_type() == at::ScalarType::Float4_e2m1fn_x2; }
 
+constexpr int64_t kInt4 = 29;  // of aclDataType
+static bool into_pairs(int64_t dtype) { return dtype == kFormats[2].code || dtype == kFormats[3].code; }
+
+void cast_like(const at::Tensor& x, int64_t dtype, const at::Tensor& out) {
+  const bool small = into_pairs(dtype);
+  SIM_CHECK(x.dim() || !(small || dtype == kInt4), "self without dimensions for numbers of 4 bits");
+  if (dtype == kInt4) {
+    of_dtype("self for INT4", x, {at::kInt}), of_dtype("out of INT4", out, {at::kInt, at::kByte});
+    SIM_CHECK(x.is_contiguous(), "self ", x.sizes(), " with strides ", x.strides(), " for INT4 is not contiguous");
+    Dims sizes = x.sizes().vec();
+    sizes.back() /= out.scalar_type() == at::kByte ? 2 : 8;
+    return shape(out, sizes);
+  }
+  SIM_CHECK(!small || format_of(out).code == dtype, "dtype ", dtype, " for an output of ", out.scalar_type());
+  if (small) out_like(out, of_pairs(x) ? number_sizes(x) : Dims(x.sizes().vec()));
+  else of_pairs(x) ? shape(out, number_sizes(x)) : like(out, x);
+}
+
+// The page does not say what becomes of a number that 4 bits cannot hold: as in other casts its lowest bits stay.
+void cast(const at::Tensor& x, int64_t dtype, const at::Tensor& out) {
+  if (dtype == kInt4 && out.scalar_type() == at::kInt) return write(out, quant::packed(x));
+  if (dtype == kInt4) {
+    auto pairs = x.bitwise_and(15).unflatten(-1, {-1, 2});
+    return write(out, pairs.select(-1, 0).add(pairs.select(-1, 1).mul(16)).to(at::kByte));
+  }
+  if (into_pairs(dtype)) return write_numbers(out, of_pairs(x) ? numbers_of(x) : as_float(x));
+  out.copy_(of_pairs(x) ? numbers_of(x) : x);
+}
+
 void pad_like(const at::Tensor& x, const Dims& pads) {
   if (!c10::isFloat8Type(x.scalar_type()) && !of_pairs(x)) return;
   SIM_CHECK(std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad >= 0; }), "pad ", pads, " for ",

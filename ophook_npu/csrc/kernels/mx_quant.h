@@ -30,6 +30,10 @@ void stepped_like(const at::Tensor& out, const at::Tensor& value);
 double largest_of(const at::Tensor& out);
 double least_of(const at::Tensor& out);
 
+// Casts of any tensor. `dtype` is of aclDataType: it says what the bytes of `out` are where ATen has no type for them.
+void cast_like(const at::Tensor& x, int64_t dtype, const at::Tensor& out);
+void cast(const at::Tensor& x, int64_t dtype, const at::Tensor& out);
+
 // Padding of any tensor with a constant, from the last dimension on: small numbers are not cut off, and pairs of them
 // stay whole.
 void pad_like(const at::Tensor& x, const Dims& pads);

@@ -99,10 +99,9 @@ aclDataType to_acl_dtype(at::ScalarType dtype) {
   }
 }
 
-aclTensor in_words(const aclTensor& numbers) {
-  const int64_t in_word = numbers.dtype == ACL_INT4 ? 8 : 2;
+static std::optional<aclTensor> in_words(const aclTensor& numbers, aclDataType word, int64_t in_word) {
   aclTensor words = numbers;
-  words.dtype = numbers.dtype == ACL_INT4 ? ACL_INT32 : numbers.dtype == ACL_FLOAT4_E1M2 ? ACL_UINT8 : numbers.dtype;
+  words.dtype = word;
   const auto in_row = std::find(words.strides.rbegin(), words.strides.rend(), 1);
   const bool found = in_row != words.strides.rend();
   const size_t row = found ? size_t(words.strides.rend() - in_row) - 1 : 0;
@@ -112,13 +111,21 @@ aclTensor in_words(const aclTensor& numbers) {
     whole &= part % in_word == 0 || (i != row && words.sizes[i] == 1);
     part /= in_word;
   }
-  SIM_CHECK(whole, "a tensor of ", numbers.dtype == ACL_INT4 ? "INT4 " : "FLOAT4 ", at::IntArrayRef(numbers.sizes),
-            " with strides ", at::IntArrayRef(numbers.strides), " and offset ", numbers.offset,
-            " is not simulated: ", in_word, " numbers go into a word, and no row may end or begin in one");
+  if (!whole) return std::nullopt;
   words.offset /= in_word;
   words.storage_elements /= in_word;
   if (!words.storage_sizes.empty() && words.storage_sizes.back() % in_word == 0) words.storage_sizes.back() /= in_word;
   return words;
+}
+
+aclTensor in_words(const aclTensor& numbers) {
+  const bool whole_numbers = numbers.dtype == ACL_INT4, named = numbers.dtype == ACL_FLOAT4_E2M1;
+  auto words = whole_numbers ? in_words(numbers, ACL_INT32, 8) : std::nullopt;
+  if (!words) words = in_words(numbers, named ? numbers.dtype : ACL_UINT8, 2);
+  SIM_CHECK(words, "a tensor of ", whole_numbers ? "INT4 " : "FLOAT4 ", at::IntArrayRef(numbers.sizes),
+            " with strides ", at::IntArrayRef(numbers.strides), " and offset ", numbers.offset,
+            " is not simulated: 2 numbers go into a byte, and no row may end or begin in one");
+  return *words;
 }
 
 static at::Tensor view_of(const aclTensor* tensor, at::ScalarType type) {

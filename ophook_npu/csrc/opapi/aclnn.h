@@ -134,8 +134,8 @@ inline bool of_4_bits(aclDataType dtype) {
   return dtype == ACL_INT4 || dtype == ACL_FLOAT4_E2M1 || dtype == ACL_FLOAT4_E1M2;
 }
 // A tensor of numbers of 4 bits as what kernels unpack, the first number in the lowest bits: INT4 as INT32 with eight
-// each, FLOAT4_E2M1 as ATen's pairs of them, FLOAT4_E1M2, which ATen does not have, as UINT8 with two each. Throws
-// where its rows do not end with a whole one.
+// each, or as UINT8 with two where its rows do not end with a whole one, FLOAT4_E2M1 as ATen's pairs of them,
+// FLOAT4_E1M2, which ATen does not have, as UINT8 with two each. Throws where a row ends within a byte.
 aclTensor in_words(const aclTensor& numbers);
 SIM_API at::Tensor convert(const aclTensor* tensor);
 SIM_API at::Scalar convert(const aclScalar* scalar);

@@ -1,4 +1,5 @@
 // Elementwise operators of one operand, copies and fills.
+#include "kernels/mx_quant.h"
 #include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
@@ -71,7 +72,7 @@ ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
 ACLNN(Quantize, (In, self, In, scales, In, zero_points, Dtype, dtype, int64_t, axis, Out, out),
       (like(out, self), whole_numbers_only(out)),
       write(out, sim::quant::quantized(self, scales, zero_points, axis, out.scalar_type())))
-ACLNN(Cast, (In, self, Dtype, dtype, Out, out), like(out, self), out.copy_(self))
+ACLNN(Cast, (In, self, int32_t, dtype, Out, out), sim::mx::cast_like(self, dtype, out), sim::mx::cast(self, dtype, out))
 
 ACLNN(InplaceRoundDecimals, (Ref, self, int64_t, decimals), when_run(), self.round_(decimals))
 ACLNN(InplaceNanToNum, (Ref, self, float, nan, float, posinf, float, neginf), when_run(),
