@@ -9,7 +9,7 @@ import ctypes
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -35,6 +35,16 @@ class Pairs:
 
     data: torch.Tensor
     code: int
+    in_byte: ClassVar[int] = 2
+
+
+class HiFloat8(Pairs):
+    """A tensor of HIFLOAT8, of which torch has no type either: one in each of these bytes."""
+
+    in_byte = 1
+
+    def __init__(self, data: torch.Tensor) -> None:
+        super().__init__(data, 34)
 
 
 class Refused(Exception):
@@ -108,7 +118,10 @@ def _tensor(given: torch.Tensor | Pairs, device: _OnDevice) -> ctypes.c_void_p:
         value.untyped_storage().nbytes() // value.element_size(),
     )
     if isinstance(given, Pairs):
-        sizes[-1], strides[:-1], elements = 2 * sizes[-1], [2 * stride for stride in strides[:-1]], 2 * elements
+        many = given.in_byte
+        if sizes:
+            sizes[-1], strides[:-1] = many * sizes[-1], [many * stride for stride in strides[:-1]]
+        elements *= many
     return _made(
         "aclCreateTensor", _int64s(sizes), ctypes.c_uint64(value.dim()),
         given.code if isinstance(given, Pairs) else CODES[value.dtype], _int64s(strides), ctypes.c_int64(0),
@@ -140,7 +153,7 @@ def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]], d
     if kind in _NUMBERS:
         return _NUMBERS[kind](value)
     if kind == "Dtype":
-        return ctypes.c_int(CODES[value])
+        return ctypes.c_int(value if isinstance(value, int) else CODES[value])
     if value is None:
         return ctypes.c_void_p()
     if isinstance(value, ctypes.c_void_p):

@@ -29,8 +29,16 @@ at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Ten
   return offset.defined() ? value.add(along(offset, self, axis)) : value;
 }
 
-void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out) {
-  quantized_like(out, self);
+void write_static(const at::Tensor& out, const at::Tensor& value, const std::string& mode) {
+  if (mx::of_whole_numbers(out)) return write_quantized(out, rounded(value, mode));
+  write(out, mx::stepped(value, out));
+}
+
+void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const std::string& mode,
+                 const at::Tensor& out) {
+  mx::stepped_like(out, self);
+  SIM_CHECK(mx::of_whole_numbers(out) || mode == "round", "round mode ", mode,
+            "; allowed for y of floating point: round", mx::is_hifloat8(out) ? " (hybrid is not simulated)" : "");
   SIM_CHECK(axis >= -2 && axis < std::max<int64_t>(self.dim(), 1), "axis ", axis,
             "; the last two dimensions are allowed");
   const int64_t size = self.dim() ? self.size(axis) : 1;

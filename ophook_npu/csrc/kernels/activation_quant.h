@@ -25,7 +25,10 @@ struct Swiglu {
 
 at::Tensor rounded(const at::Tensor& value, const std::string& mode);
 at::Tensor scaled(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square, int64_t axis);
-void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const at::Tensor& out);
+// Numbers of floating point are what a cast makes of the value, whatever the mode is called.
+void write_static(const at::Tensor& out, const at::Tensor& value, const std::string& mode);
+void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, const std::string& mode,
+                 const at::Tensor& out);
 
 // ---- dynamic -----------------------------------------------------------------------------------------------------
 void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,

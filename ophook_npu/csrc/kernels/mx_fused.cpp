@@ -239,14 +239,16 @@ void gelu_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& 
 }
 
 // ---- with scales of float ------------------------------------------------------------------------------------------
-static void rint_alone(const std::string& mode) {
-  SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint");
+static void rint_alone(const std::string& mode, const at::Tensor& out) {
+  SIM_CHECK(mode != "hybrid" || !is_hifloat8(out), "roundMode hybrid is not simulated: its steps are chosen at random");
+  const char* only = is_hifloat8(out) ? "round" : "rint";
+  SIM_CHECK(mode.empty() || mode == only, "roundMode ", mode, "; allowed: ", only);
 }
 
 void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& ends, const std::string& mode,
                  const at::Tensor& out, const at::Tensor& most) {
   const int64_t groups = ends.defined() ? ends.numel() : 1;
-  rint_alone(mode);
+  rint_alone(mode, out);
   shape(scale, {groups}), shape(most, {groups}), same_dtype({x, most});
   like(out, x), format_of(out);
 }
@@ -265,7 +267,7 @@ void scaled_quant(const at::Tensor& x, const at::Tensor& scale, const at::Tensor
 void tiles_like(const at::Tensor& x, const at::Tensor& ends, const std::string& mode, int64_t kind, double top,
                 const Tiles& how, const at::Tensor& out, const at::Tensor& scale) {
   SIM_CHECK(x.dim() == 2 || x.dim() == 3, "x ", x.sizes(), "; 2 or 3 dimensions are allowed");
-  rint_alone(mode);
+  rint_alone(mode, out);
   SIM_CHECK(kind == 0, "groupListType ", kind, "; allowed: 0 (ends)");
   SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed: 0");
   SIM_CHECK(how.least >= 0, "minScale ", how.least, " is below 0");

@@ -27,11 +27,11 @@ namespace {
 constexpr int64_t kBias = 127, kNoNumber = 255;  // of FLOAT8_E8M0
 constexpr int64_t kFraction = (1 << 23) - 1;     // of a float
 constexpr std::array kFormats{
-    Format{35, 2, -14, 15, 57344, 1},
-    Format{36, 3, -6, 8, 448, 1},
-    Format{40, 1, 0, 2, 6, 2},
-    Format{41, 2, 0, 0, 1.75, 2},  // its numbers below 1 have the same steps
+    Format{35, 2, -14, 15, 57344, 1}, Format{36, 3, -6, 8, 448, 1},
+    Format{40, 1, 0, 2, 6, 2},        Format{41, 2, 0, 0, 1.75, 2},  // its numbers below 1 have the same steps
+    Format{34, 1, -15, 15, 32768, 1},
 };
+constexpr const Format& kHiFloat8 = kFormats[4];
 
 at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.view(at::kByte); }
 
@@ -53,6 +53,7 @@ at::Tensor nearest(const at::Tensor& steps, const std::string& mode) {
 
 // What the format has for the value.
 at::Tensor rounded_to(const Format& format, const at::Tensor& value, const std::string& mode) {
+  if (format.code == kHiFloat8.code) return value;  // rounded where it is stored
   const auto exponent = std::get<1>(at::frexp(value)).sub(1).clamp_min(format.least);
   auto step = at::exp2(exponent.sub(format.mantissa).to(at::kFloat));
   auto result = nearest(value.div(step), mode).mul(step).clamp(-format.largest, format.largest);
@@ -117,9 +118,10 @@ Format format_of(const at::Tensor& tensor) {
     case at::kFloat8_e4m3fn: return kFormats[1];
     case at::ScalarType::Float4_e2m1fn_x2: return kFormats[2];
     case at::kByte: return kFormats[3];
+    case at::kFloat: return kHiFloat8;
     default:
       SIM_CHECK(false, "a tensor of ", tensor.scalar_type(),
-                "; allowed: FLOAT8_E5M2, FLOAT8_E4M3FN, FLOAT4_E2M1, FLOAT4_E1M2");
+                "; allowed: HIFLOAT8, FLOAT8_E5M2, FLOAT8_E4M3FN, FLOAT4_E2M1, FLOAT4_E1M2");
   }
 }
 
@@ -154,9 +156,7 @@ void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::st
   write(bytes_of(out), pairs.select(-1, 0).add(pairs.select(-1, 1).mul(16)).to(at::kByte));
 }
 
-static bool of_whole_numbers(const at::Tensor& out) {
-  return out.scalar_type() == at::kChar || out.scalar_type() == at::kInt;
-}
+bool of_whole_numbers(const at::Tensor& out) { return out.scalar_type() == at::kChar || out.scalar_type() == at::kInt; }
 
 double largest_of(const at::Tensor& out) {
   return of_whole_numbers(out) ? quant::largest(out) : format_of(out).largest;
@@ -175,7 +175,7 @@ void write_stepped(const at::Tensor& out, const at::Tensor& value, const std::st
 }
 
 void stepped_like(const at::Tensor& out, const at::Tensor& value) {
-  of_dtype("y", out, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
+  of_dtype("y", out, {at::kChar, at::kInt, at::kFloat, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
   of_whole_numbers(out) ? quant::quantized_like(out, value) : like(out, value);
 }
 

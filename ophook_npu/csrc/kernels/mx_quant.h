@@ -17,6 +17,8 @@ struct Format {
   int64_t in_byte;  // numbers
 };
 Format format_of(const at::Tensor& tensor);
+// As which it reaches kernels, with its values (opapi/aclnn.h); what they write is rounded where it is stored.
+inline bool is_hifloat8(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
 at::Tensor numbers_of(const at::Tensor& tensor);  // as float
 Dims number_sizes(const at::Tensor& tensor);      // the shape of these: two numbers of 4 bits lie in a byte
 // Rounds as `mode` says (rint, or round, floor, ceil, trunc) and saturates; no number becomes 0.
@@ -27,6 +29,7 @@ SIM_API at::Tensor stepped(const at::Tensor& value, const at::Tensor& out);
 // Into any of them, numbers of 4 bits among them.
 void write_stepped(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
 void stepped_like(const at::Tensor& out, const at::Tensor& value);
+bool of_whole_numbers(const at::Tensor& out);
 double largest_of(const at::Tensor& out);
 double least_of(const at::Tensor& out);
 

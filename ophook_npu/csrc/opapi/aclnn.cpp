@@ -1,5 +1,6 @@
 #include "opapi/aclnn.h"
 
+#include "kernels/hifloat8.h"
 #include "opapi/fractal.h"
 #include "opapi/kernel_scope.h"
 #include "opapi/memory.h"
@@ -62,10 +63,11 @@ constexpr sim_about kLaunched{sim_task_operator, [](const void* pointer, sim_lis
                                 static_cast<const Launched*>(pointer)->call->tell(listener);
                               }};
 
-void tell_tensor(sim_listener* listener, bool output, const at::Tensor& tensor) {
+void tell_tensor(sim_listener* listener, bool output, const at::Tensor& tensor, bool hifloat8) {
   if (!tensor.defined()) return;
   const auto sizes = tensor.sizes();
-  listener->tensor(listener, output, int(to_acl_dtype(tensor.scalar_type())), sizes.data(), sizes.size());
+  const auto dtype = hifloat8 ? ACL_HIFLOAT8 : to_acl_dtype(tensor.scalar_type());
+  listener->tensor(listener, output, int(dtype), sizes.data(), sizes.size());
 }
 
 // Around a second phase, for the observer.
@@ -85,6 +87,10 @@ at::ScalarType to_scalar_type(aclDataType dtype) {
 #undef DTYPE
     default: SIM_CHECK(false, "ACL data type ", int(dtype), " is not simulated");
   }
+}
+
+at::ScalarType stored_type(aclDataType dtype) {
+  return dtype == ACL_HIFLOAT8 ? at::ScalarType::Byte : to_scalar_type(dtype);
 }
 
 aclDataType to_acl_dtype(at::ScalarType dtype) {
@@ -163,7 +169,7 @@ at::Tensor convert(const aclTensor* tensor) {
     return view_of(&words,
                    words.dtype == ACL_FLOAT4_E2M1 ? at::ScalarType::Float4_e2m1fn_x2 : to_scalar_type(words.dtype));
   }
-  return view_of(tensor, to_scalar_type(tensor->dtype));
+  return view_of(tensor, stored_type(tensor->dtype));
 }
 
 at::Scalar convert(const aclScalar* scalar) {
@@ -201,7 +207,7 @@ static bool partly_same(const aclTensor* input, const aclTensor* output) {
   if (of_4_bits(input->dtype) || of_4_bits(output->dtype)) return false;  // nothing takes it in place
   auto range = [](const aclTensor* tensor) {
     const auto start = reinterpret_cast<uintptr_t>(tensor->data);
-    const auto size = static_cast<int64_t>(c10::elementSize(to_scalar_type(tensor->dtype)));
+    const auto size = static_cast<int64_t>(c10::elementSize(stored_type(tensor->dtype)));
     int64_t first = tensor->offset, last = tensor->offset + 1;
     for (size_t i = 0; i < tensor->sizes.size(); ++i) last += (tensor->sizes[i] - 1) * tensor->strides[i];
     return std::pair(start + uintptr_t(first * size), start + uintptr_t(last * size));
@@ -239,6 +245,37 @@ static std::string parameter_name(const Row& row, size_t position) {
   return std::string(rest);
 }
 
+// A tensor of HIFLOAT8 among the parameters. It is held as bytes; rows see its values.
+struct HiFloat8 {
+  size_t parameter;
+  int64_t member;  // -1: no list
+  bool written;
+
+  template <typename All>
+  at::Tensor& in(All& held) const {
+    return member < 0 ? std::get<at::Tensor>(held[parameter]) : std::get<Tensors>(held[parameter])[size_t(member)];
+  }
+};
+
+static std::vector<HiFloat8> hifloat8_in(std::initializer_list<Given> parameters) {
+  std::vector<HiFloat8> found;
+  const auto add = [&](size_t position, int64_t member, const aclTensor* tensor, bool written) {
+    if (tensor && tensor->dtype == ACL_HIFLOAT8) [[unlikely]]
+      found.push_back({position, member, written});
+  };
+  for (const Given& given : parameters) {
+    const auto position = size_t(&given - parameters.begin());
+    if (const In* input = std::get_if<In>(&given)) add(position, -1, *input, false);
+    else if (const Out* output = std::get_if<Out>(&given)) add(position, -1, *output, true);
+    else if (const List* list = std::get_if<List>(&given); list && *list)  // of inputs, or of outputs
+      for (size_t i = 0; i < (*list)->tensors.size(); ++i) add(position, int64_t(i), (*list)->tensors[i], true);
+    else if (const Resized* space = std::get_if<Resized>(&given); space && space->tensor)
+      SIM_CHECK(space->tensor->dtype != ACL_HIFLOAT8, "parameter ", position,
+                ": an output of HIFLOAT8 whose shape depends on values is not simulated");
+  }
+  return found;
+}
+
 // A row's call: its parameters between the phases.
 struct RowCall final : PendingCall {
   RowCall(const Row& of, std::initializer_list<Given> parameters) : PendingCall(of.name), row(of) {
@@ -247,7 +284,8 @@ struct RowCall final : PendingCall {
       std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
                  given);
     fractals = fractals_in(parameters);
-    row.body(held.data(), Phase::first);
+    small = hifloat8_in(parameters);
+    small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
     apart = inputs_apart(parameters);
     workspace_size = workspace_of(parameters);
     given.append(parameters.begin(), parameters.end());
@@ -258,6 +296,7 @@ struct RowCall final : PendingCall {
         held(other.held),
         apart(other.apart),
         fractals(other.fractals),
+        small(other.small),
         given(other.given) {
     workspace_size = other.workspace_size;
   }
@@ -265,21 +304,37 @@ struct RowCall final : PendingCall {
     for (const Held& parameter : held)
       if (!in_reach(parameter)) [[unlikely]]
         tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
-    if (apart.empty() && fractals.empty()) return row.body(held.data(), Phase::second);
+    if (apart.empty() && fractals.empty() && small.empty()) return row.body(held.data(), Phase::second);
     auto copied = held;
     for (const Fractal& each : fractals) each.unpack(copied);
     for (size_t input : apart)
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
+    for (const HiFloat8& each : small) each.in(copied) = kernels::from_hifloat8(each.in(copied));
     row.body(copied.data(), Phase::second);
+    for (const HiFloat8& each : small)
+      if (each.written) each.in(held).copy_(kernels::to_hifloat8(each.in(copied)));
+  }
+  void first_of_small() {
+    auto seen = held;
+    for (const HiFloat8& each : small)
+      each.in(seen) = at::empty_strided(each.in(held).sizes(), each.in(held).strides(), at::kFloat);
+    try {
+      row.body(seen.data(), Phase::first);
+    } catch (c10::Error& error) {
+      error.add_context("(parameters of HIFLOAT8 are Float here)");
+      throw;
+    }
   }
   // What the caller passed may be gone by now: what is held says the rest.
   void tell(sim_listener* listener) const override {
     for (size_t i = 0; i < given.size(); ++i) {
       const bool output = std::holds_alternative<Out>(given[i]) || std::holds_alternative<Resized>(given[i]);
-      if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, output, *tensor);
-      else if (const auto* space = std::get_if<Space>(&held[i])) tell_tensor(listener, output, space->memory);
+      const bool hifloat8 =
+          std::any_of(small.begin(), small.end(), [&](const HiFloat8& one) { return one.parameter == i; });
+      if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, output, *tensor, hifloat8);
+      else if (const auto* space = std::get_if<Space>(&held[i])) tell_tensor(listener, output, space->memory, false);
       else if (const auto* tensors = std::get_if<Tensors>(&held[i]))
-        for (const at::Tensor& each : *tensors) tell_tensor(listener, false, each);
+        for (const at::Tensor& each : *tensors) tell_tensor(listener, false, each, hifloat8);
     }
   }
   // Reads what the caller passed as `object` once more; whether there was any.
@@ -306,6 +361,7 @@ struct RowCall final : PendingCall {
   c10::SmallVector<Held, 8> held;
   std::vector<size_t> apart;
   std::vector<Fractal> fractals;
+  std::vector<HiFloat8> small;
   c10::SmallVector<Given, 8> given;  // looked at again by a repeatable executor whose tensors move
 };
 

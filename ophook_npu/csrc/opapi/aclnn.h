@@ -129,6 +129,8 @@ using Cube = int8_t;  // cubeMathType: how a matrix unit may round its inputs; A
 
 SIM_API at::ScalarType to_scalar_type(aclDataType dtype);  // throws on one that ATen does not have
 SIM_API aclDataType to_acl_dtype(at::ScalarType dtype);
+// What memory of the type holds for ATen: for HIFLOAT8, which ATen does not have, bytes.
+at::ScalarType stored_type(aclDataType dtype);
 
 inline bool of_4_bits(aclDataType dtype) {
   return dtype == ACL_INT4 || dtype == ACL_FLOAT4_E2M1 || dtype == ACL_FLOAT4_E1M2;
@@ -154,7 +156,8 @@ SIM_API Checked<float> convert(const aclFloatArray* array);
 SIM_API Checked<bool> convert(const aclBoolArray* array);
 SIM_API Tensors convert(const aclTensorList* list);
 SIM_API Checked<at::Scalar> convert(const aclScalarList* list);
-inline at::ScalarType convert(aclDataType dtype) { return to_scalar_type(dtype); }
+// HIFLOAT8 is float for rows: their inputs have its values, and what they write to an output is rounded to it.
+inline at::ScalarType convert(aclDataType dtype) { return dtype == ACL_HIFLOAT8 ? at::kFloat : to_scalar_type(dtype); }
 inline std::string convert(const char* text) { return text ? text : ""; }
 template <typename T>
   requires(std::is_arithmetic_v<T>)

@@ -30,7 +30,7 @@ int64_t tile_columns(aclDataType dtype, int format = ACL_FORMAT_FRACTAL_NZ) {
     case ACL_FORMAT_FRACTAL_NZ_C0_8: return 8;
     case ACL_FORMAT_FRACTAL_NZ_C0_16: return 16;
     case ACL_FORMAT_FRACTAL_NZ_C0_32: return 32;
-    default: return of_4_bits(dtype) ? 2 * kTileBytes : kTileBytes / int64_t(c10::elementSize(to_scalar_type(dtype)));
+    default: return of_4_bits(dtype) ? 2 * kTileBytes : kTileBytes / int64_t(c10::elementSize(stored_type(dtype)));
   }
 }
 

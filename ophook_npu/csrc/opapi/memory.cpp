@@ -16,9 +16,8 @@ static uint64_t copy_of(const aclTensor* tensor) {
   for (size_t i = tensor->sizes.size(); i-- > 0; elements *= tensor->sizes[i])
     contiguous &= tensor->sizes[i] == 1 || tensor->strides[i] == elements;
   if (contiguous || elements <= 0) return 0;
-  const uint64_t bytes = of_4_bits(tensor->dtype)
-                             ? uint64_t(elements + 1) / 2
-                             : uint64_t(elements) * c10::elementSize(to_scalar_type(tensor->dtype));
+  const uint64_t bytes = of_4_bits(tensor->dtype) ? uint64_t(elements + 1) / 2
+                                                  : uint64_t(elements) * c10::elementSize(stored_type(tensor->dtype));
   return (bytes + 511) / 512 * 512;
 }
 

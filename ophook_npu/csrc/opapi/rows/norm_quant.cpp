@@ -1,4 +1,5 @@
 // Normalizations that take scale and shift for each batch, and those that end in numbers of 8 bits.
+#include "kernels/mx_quant.h"
 #include "kernels/norm_quant.h"
 #include "opapi/aclnn.h"
 
@@ -40,8 +41,8 @@ ACLNN(RmsNormDynamicQuant,
       (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar})),
       write_rows_quantized(out, out_scale, smooth(rms_normal(self, gamma, beta, eps), smoothing)))
 ACLNN(RmsNormQuant, (In, self, In, gamma, In, beta, In, scale, In, offset, double, eps, Out, out),
-      (quantized_like(out, self), over_the_last(self, gamma)),
-      write_quantized(out, steps_of(rms_normal(self, gamma, beta, eps), scale, offset, true)))
+      (sim::mx::stepped_like(out, self), over_the_last(self, gamma)),
+      write(out, sim::mx::stepped(steps_of(rms_normal(self, gamma, beta, eps), scale, offset, true), out)))
 ACLNN(QuantizedBatchNorm,
       (In, self, In, mean, In, var, Num, scale, Num, zero, Num, out_scale, Num, out_zero, In, weight, In, bias, float,
        eps, Out, out),

@@ -6,11 +6,10 @@ using namespace sim::aclnn;
 using namespace sim::quant;
 
 ACLNN(AscendQuant, (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, Out, out),
-      quantizable(self, scale, -1, out), write_quantized(out, rounded(scaled(self, scale, offset, square, -1), mode)))
+      quantizable(self, scale, -1, mode, out), write_static(out, scaled(self, scale, offset, square, -1), mode))
 ACLNN(AscendQuantV3,
       (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, int32_t, axis, Out, out),
-      quantizable(self, scale, axis, out),
-      write_quantized(out, rounded(scaled(self, scale, offset, square, axis), mode)))
+      quantizable(self, scale, axis, mode, out), write_static(out, scaled(self, scale, offset, square, axis), mode))
 ACLNN(DynamicQuant, (In, self, In, smooth, Out, out, Out, scale),
       dynamic_like(self, smooth, {}, "pertoken", out, scale, {}),
       dynamic_quant(self, smooth, {}, "pertoken", out, scale, {}))
