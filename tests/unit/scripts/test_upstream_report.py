@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,3 +68,25 @@ def test_what_cannot_be_reported_is_named(runs: list[Path], tmp_path: Path) -> N
     assert done.returncode == 1 and "<!-- test_base_ops: Ascend910B4, CANN 8.5.0 -->" in done.stderr
     assert page.read_text() == "no marks\n"
     assert "comes last" in report("--into", page, runs[0]).stderr
+
+
+def test_tests_that_contradict_themselves_are_counted_by_themselves_where_they_fail(tmp_path: Path) -> None:
+    name = 'name="test_npu_950_"'
+    for folder, outcome, line in (
+        ("fails", FAULT, "| 1 | 0 | 0.0% | 1 | - |"),
+        ("passes", "", "| 1 | 1 | 100.0% | 0 |"),
+    ):
+        where = run_of(tmp_path / folder, "Ascend950PR_9589, CANN 9.0.0", outcome)
+        one = where / "test_base_ops.test_one.xml"
+        (where / "test_custom_ops.test_group_norm_silu.xml").write_text(one.read_text().replace('name="test_0"', name))
+        one.unlink()
+        assert line in report(where).stdout
+
+
+def test_every_contradiction_names_a_test_and_says_what() -> None:
+    lines = SCRIPT.with_name("upstream_contradictions.txt").read_text().splitlines()
+    entries = [line for line in lines if not line.startswith("#")]
+    assert entries and len({entry.partition("|")[0] for entry in entries}) == len(entries)
+    for entry in entries:
+        name, _, why = entry.partition(" | ")
+        assert re.fullmatch(r"test_\w+\.test\w*", name) and why.strip(), entry
