@@ -161,3 +161,15 @@ def test_float8_is_quantized_to_as_well() -> None:
         y = torch.zeros(4, 6).to(dtype)
         aclnn("aclnnAscendQuantV3", x, scale, None, False, "round", code, -1, y)
         assert torch.equal(y.float(), (x * scale).to(dtype).float())
+
+
+@pytest.mark.parametrize("most", [0.0, 8.0])
+def test_dynamic_quantization_fills_the_range_that_is_told(most: float) -> None:
+    x = torch.linspace(-90, 90, 64).reshape(4, 16).half()
+    y, scale = torch.zeros(4, 16, dtype=torch.uint8), torch.zeros(4)
+    aclnn("aclnnDynamicQuantV4", x, None, None, 34, True, "pertoken", most, HiFloat8(y), scale, None)
+    wanted = x.float().abs().amax(-1) / (most or 32768)
+    torch.testing.assert_close(scale, wanted)
+    assert (y != to_codes(x.float() / wanted[:, None])).double().mean() < 0.05  # where a division ends between two
+    with pytest.raises(Refused, match="dstTypeMax"):
+        aclnn("aclnnDynamicQuantV4", x, None, None, 34, True, "pertoken", -1.0, HiFloat8(y), scale, None)

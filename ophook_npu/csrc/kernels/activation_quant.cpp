@@ -65,13 +65,15 @@ static at::Tensor with_rows(const at::Tensor& x, const std::string& mode) {
 }
 
 void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                  const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+                  const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset,
+                  double most) {
   of_dtype("x", self, {at::kHalf, at::kBFloat16});
   SIM_CHECK(self.dim() > 1, "x must have 2 dimensions or more, it has shape ", self.sizes());
   const bool by_token = mode == "pertoken", by_tensor = mode == "pertensor";
   SIM_CHECK(by_token || by_tensor || mode == "perchannel", "quantMode ", mode,
             "; allowed: pertoken, pertensor, perchannel");
   SIM_CHECK(by_token || !group_index.defined(), "groupIndex with quantMode ", mode);
+  SIM_CHECK(most >= 0 && most <= 32768, "dstTypeMax ", most, "; allowed: 0 to 32768");
   mx::stepped_like(out, self);
   const at::Tensor rows = with_rows(self, mode);
   for (const at::Tensor& each : {scale, offset})
@@ -90,11 +92,13 @@ static void write_dynamic(const Dynamic& result, const at::Tensor& out, const at
 }
 
 void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                   const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset) {
+                   const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset,
+                   double most) {
   const at::Tensor x = with_rows(self, mode);
   auto rows = smoothed(x, smooth, group_index);
   if (mode == "pertensor") rows = rows.reshape({1, -1});
-  const double top = mx::largest_of(out), least = mx::least_of(out);
+  const bool told = most > 0 && mx::is_hifloat8(out);
+  const double top = told ? most : mx::largest_of(out), least = told ? -most : mx::least_of(out);
   auto result = offset.defined() ? asymmetric(rows, top, least) : symmetric(rows, top);
   result.value = with_rows(result.value.reshape(x.sizes()), mode);
   write_dynamic(result, out, scale, offset);

@@ -32,10 +32,13 @@ void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, 
 
 // ---- dynamic -----------------------------------------------------------------------------------------------------
 void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                  const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset);
-// mode: a scale for each row (pertoken), each index of the last dimension (perchannel), or one (pertensor).
+                  const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset,
+                  double most = 0);
+// mode: a scale for each row (pertoken), each index of the last dimension (perchannel), or one (pertensor). most: the
+// largest number that HIFLOAT8 is to take, 0: its own.
 void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& group_index,
-                   const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset);
+                   const std::string& mode, const at::Tensor& out, const at::Tensor& scale, const at::Tensor& offset,
+                   double most = 0);
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
                  const at::Tensor& offset, const at::Tensor& out);
 void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,

@@ -70,9 +70,8 @@ ACLNN(DynamicQuantV3,
        offset),
       dynamic_like(self, smooth, group_index, mode, out, scale, offset),
       dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset))
-// Its last number is the range of HIFLOAT8, which is not simulated.
 ACLNN(DynamicQuantV4,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, float, most, Out, out, Out,
        scale, Out, offset),
-      dynamic_like(self, smooth, group_index, mode, out, scale, offset),
-      dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset))
+      dynamic_like(self, smooth, group_index, mode, out, scale, offset, most),
+      dynamic_quant(self, smooth, group_index, mode, out, scale, symmetric ? at::Tensor() : offset, most))
