@@ -140,7 +140,7 @@ static at::Tensor as_result(const at::Tensor& x, const Quantized& how, const at:
   const auto spread = [&](const at::Tensor& scale) {
     return scale.numel() == 1 ? wide(scale).reshape({}) : wide(scale).reshape({1, x.size(1), 1, -1});
   };
-  result = result.mul(spread(how.of_result));
+  result = result.mul(spread(how.of_result));  // the pages give no formula: a factor, as in AscendQuant
   if (given(how.result_offset)) result = result.add(spread(how.result_offset));
   return mx::stepped(result, out);
 }
