@@ -48,7 +48,7 @@ REASONS = [
         "the test's own code fails before or after the operator",
     ),
     (
-        r"(?:Unknown keyword argument '\w+' for operator '|failed to match any schema: )(npu::\w+)",
+        r"(?:Unknown keyword argument '\w+' for operator '|failed to match any schema:\s+)(npu::\w+)",
         "the wheel lacks the API",
     ),
     (

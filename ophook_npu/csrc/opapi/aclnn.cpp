@@ -321,7 +321,7 @@ struct RowCall final : PendingCall {
     try {
       row.body(seen.data(), Phase::first);
     } catch (c10::Error& error) {
-      error.add_context("(parameters of HIFLOAT8 are Float here)");
+      error.add_context("parameters of HIFLOAT8 are Float here");
       throw;
     }
   }
