@@ -132,6 +132,7 @@ static bool lies_transposed(const at::Tensor& tensor) {
 
 Dims number_sizes(const at::Tensor& tensor) {
   Dims sizes = tensor.sizes().vec();
+  if (sizes.empty()) return sizes;
   const size_t last = sizes.size() - 1;
   sizes[lies_transposed(tensor) ? last - 1 : last] *= format_of(tensor).in_byte;
   return sizes;
