@@ -209,8 +209,10 @@ def rules_of(family: str) -> Iterator[None]:
     """Calls are judged by the rules of this product, such as ``Ascend950``: it has functions that others lack."""
     choose = libraries()[0].ophook_rules_family
     before = choose(rules.FAMILIES.index(family))
-    yield
-    choose(before)
+    try:
+        yield
+    finally:
+        choose(before)
 
 
 # ---- the graph engine's table ----------------------------------------------------------------------------------------

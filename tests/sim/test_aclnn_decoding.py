@@ -394,8 +394,8 @@ def test_qr_of_half_numbers(dtype: torch.dtype, tolerance: float) -> None:
     assert not r.tril(-1).any()
 
 
-def test_a_row_of_4_bits_that_ends_within_a_word_is_refused_by_name() -> None:
-    odd = Int4(3, 6)
-    with pytest.raises(Refused, match=r"a tensor of INT4 \[3, 6\].* is not simulated"):
-        aclnn("aclnnConvertWeightToINT4Pack", whole(3, 6, dtype=torch.int32), odd.handle)
+def test_a_row_of_4_bits_that_ends_within_a_byte_is_refused_by_name() -> None:
+    odd = Int4(3, 5)
+    with pytest.raises(Refused, match=r"a tensor of INT4 \[3, 5\].* is not simulated"):
+        aclnn("aclnnConvertWeightToINT4Pack", whole(3, 5, dtype=torch.int32), odd.handle)
     odd.close()
