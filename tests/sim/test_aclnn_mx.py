@@ -112,10 +112,11 @@ CASES = [(E5M2, "rint"), (E4M3, "rint"), *((code, mode) for code in SMALL for mo
 
 
 @pytest.mark.parametrize(("code", "mode"), CASES)
-@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize(("axis", "shape"), [(-1, (5, 3, 70)), (0, (70, 3, 6)), (1, (4, 70, 6))])
 @on_ascend950
-def test_along_a_dimension(code: int, mode: str, axis: int) -> None:
-    x = real(70, 3, 66, dtype=torch.bfloat16) * torch.logspace(-3, 3, 70).bfloat16()[:, None, None]
+def test_along_a_dimension(code: int, mode: str, axis: int, shape: tuple[int, ...]) -> None:
+    sizes = torch.logspace(-3, 3, math.prod(shape)).bfloat16().reshape(shape)
+    x = real(*shape, dtype=torch.bfloat16) * sizes
     want = quantized(x, code, axis, mode=mode)
     out, scales = empty(code, *x.shape), scale(*in_pairs(want[1], axis).shape)
     aclnn("aclnnDynamicMxQuant", x, axis, mode, code, 32, 0, out, scales)
