@@ -6,12 +6,9 @@
 namespace sim::grouped {
 
 using namespace sim::quant;
+using sim::mx::of_whole_numbers;
 
 constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
-
-static bool of_whole_numbers(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt;
-}
 
 static at::Tensor present(const at::Tensor& tensor) {
   return tensor.defined() && tensor.numel() ? tensor : at::Tensor();

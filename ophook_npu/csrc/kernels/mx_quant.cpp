@@ -132,7 +132,6 @@ static bool lies_transposed(const at::Tensor& tensor) {
 
 Dims number_sizes(const at::Tensor& tensor) {
   Dims sizes = tensor.sizes().vec();
-  if (sizes.empty()) return sizes;
   const size_t last = sizes.size() - 1;
   sizes[lies_transposed(tensor) ? last - 1 : last] *= format_of(tensor).in_byte;
   return sizes;
@@ -157,7 +156,9 @@ void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::st
   write(bytes_of(out), pairs.select(-1, 0).add(pairs.select(-1, 1).mul(16)).to(at::kByte));
 }
 
-bool of_whole_numbers(const at::Tensor& out) { return out.scalar_type() == at::kChar || out.scalar_type() == at::kInt; }
+bool of_whole_numbers(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kChar || tensor.scalar_type() == at::kInt;
+}
 
 double largest_of(const at::Tensor& out) {
   return of_whole_numbers(out) ? quant::largest(out) : format_of(out).largest;

@@ -247,34 +247,9 @@ static std::string parameter_name(const Row& row, size_t position) {
 
 // A tensor of HIFLOAT8 among the parameters. It is held as bytes; rows see its values.
 struct HiFloat8 {
-  size_t parameter;
-  int64_t member;  // -1: no list
+  Place place;
   bool written;
-
-  template <typename All>
-  at::Tensor& in(All& held) const {
-    return member < 0 ? std::get<at::Tensor>(held[parameter]) : std::get<Tensors>(held[parameter])[size_t(member)];
-  }
 };
-
-static std::vector<HiFloat8> hifloat8_in(std::initializer_list<Given> parameters) {
-  std::vector<HiFloat8> found;
-  const auto add = [&](size_t position, int64_t member, const aclTensor* tensor, bool written) {
-    if (tensor && tensor->dtype == ACL_HIFLOAT8) [[unlikely]]
-      found.push_back({position, member, written});
-  };
-  for (const Given& given : parameters) {
-    const auto position = size_t(&given - parameters.begin());
-    if (const In* input = std::get_if<In>(&given)) add(position, -1, *input, false);
-    else if (const Out* output = std::get_if<Out>(&given)) add(position, -1, *output, true);
-    else if (const List* list = std::get_if<List>(&given); list && *list)  // of inputs, or of outputs
-      for (size_t i = 0; i < (*list)->tensors.size(); ++i) add(position, int64_t(i), (*list)->tensors[i], true);
-    else if (const Resized* space = std::get_if<Resized>(&given); space && space->tensor)
-      SIM_CHECK(space->tensor->dtype != ACL_HIFLOAT8, "parameter ", position,
-                ": an output of HIFLOAT8 whose shape depends on values is not simulated");
-  }
-  return found;
-}
 
 // A row's call: its parameters between the phases.
 struct RowCall final : PendingCall {
@@ -283,8 +258,8 @@ struct RowCall final : PendingCall {
     for (const Given& given : parameters)
       std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
                  given);
-    fractals = fractals_in(parameters);
-    small = hifloat8_in(parameters);
+    each_tensor(parameters,
+                [this](const Place& place, const aclTensor& tensor, Use use) { look_at(place, tensor, use); });
     small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
     apart = inputs_apart(parameters);
     workspace_size = workspace_of(parameters);
@@ -309,15 +284,29 @@ struct RowCall final : PendingCall {
     for (const Fractal& each : fractals) each.unpack(copied);
     for (size_t input : apart)
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
-    for (const HiFloat8& each : small) each.in(copied) = kernels::from_hifloat8(each.in(copied));
+    for (const auto& [place, written] : small) place.in(copied) = kernels::from_hifloat8(place.in(copied));
     row.body(copied.data(), Phase::second);
-    for (const HiFloat8& each : small)
-      if (each.written) each.in(held).copy_(kernels::to_hifloat8(each.in(copied)));
+    for (const auto& [place, written] : small)
+      if (written) place.in(held).copy_(kernels::to_hifloat8(place.in(copied)));
+  }
+  void look_at(const Place& place, const aclTensor& tensor, Use use) {
+    if (is_fractal(tensor.format)) [[unlikely]] {
+      SIM_CHECK(use == Use::in || use == Use::list, "parameter ", place.parameter,
+                ": an output in FRACTAL_NZ is not simulated");
+      fractals.push_back(fractal_at(place, tensor));
+    }
+    if (tensor.dtype == ACL_HIFLOAT8) [[unlikely]] {
+      SIM_CHECK(use != Use::resized, "parameter ", place.parameter,
+                ": an output of HIFLOAT8 whose shape depends on values is not simulated");
+      small.push_back({place, use != Use::in});
+    }
   }
   void first_of_small() {
     auto seen = held;
-    for (const HiFloat8& each : small)
-      each.in(seen) = at::empty_strided(each.in(held).sizes(), each.in(held).strides(), at::kFloat);
+    for (const auto& [place, written] : small) {
+      auto& tensor = place.in(seen);
+      tensor = at::empty_strided(tensor.sizes(), tensor.strides(), at::kFloat);
+    }
     try {
       row.body(seen.data(), Phase::first);
     } catch (c10::Error& error) {
@@ -330,7 +319,7 @@ struct RowCall final : PendingCall {
     for (size_t i = 0; i < given.size(); ++i) {
       const bool output = std::holds_alternative<Out>(given[i]) || std::holds_alternative<Resized>(given[i]);
       const bool hifloat8 =
-          std::any_of(small.begin(), small.end(), [&](const HiFloat8& one) { return one.parameter == i; });
+          std::any_of(small.begin(), small.end(), [&](const HiFloat8& one) { return one.place.parameter == i; });
       if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, output, *tensor, hifloat8);
       else if (const auto* space = std::get_if<Space>(&held[i])) tell_tensor(listener, output, space->memory, false);
       else if (const auto* tensors = std::get_if<Tensors>(&held[i]))

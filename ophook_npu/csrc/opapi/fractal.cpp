@@ -90,22 +90,7 @@ at::Tensor to_fractal(const at::Tensor& matrix, int64_t width) {
       .view(matrix.scalar_type());
 }
 
-std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters) {
-  std::vector<Fractal> found;
-  auto add = [&](size_t position, int64_t member, const aclTensor* tensor) {
-    if (!is_fractal(tensor)) return;
-    found.push_back({position, member, storage_in_words(*tensor)});
-  };
-  for (const Given& given : parameters) {
-    const auto position = size_t(&given - parameters.begin());
-    if (const In* input = std::get_if<In>(&given)) add(position, -1, *input);
-    if (const Out* output = std::get_if<Out>(&given))
-      SIM_CHECK(!is_fractal(*output), "parameter ", position, ": an output in FRACTAL_NZ is not simulated");
-    if (const List* list = std::get_if<List>(&given); list && *list)
-      for (size_t i = 0; i < (*list)->tensors.size(); ++i) add(position, int64_t(i), (*list)->tensors[i]);
-  }
-  return found;
-}
+Fractal fractal_at(const Place& place, const aclTensor& tensor) { return {place, storage_in_words(tensor)}; }
 
 namespace {
 

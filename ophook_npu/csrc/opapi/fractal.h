@@ -3,7 +3,7 @@
 // have tiles of that many columns. Rows of functions see such a tensor as the matrix that it stands for.
 #pragma once
 
-#include "opapi/objects.h"
+#include "opapi/places.h"
 
 namespace sim::aclnn {
 
@@ -21,20 +21,17 @@ at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef storage);
 // The tiles of a matrix, of this many columns, or as many as 32 bytes hold.
 at::Tensor to_fractal(const at::Tensor& matrix, int64_t width = 0);
 
-// An input of a call that lies so: which parameter, which of its tensors if it is a list, and the sizes of the tiles.
+// An input of a call that lies so, and the sizes of the tiles.
 struct Fractal {
-  size_t parameter;
-  int64_t member;  // -1: no list
+  Place place;
   Dims storage;
 
   template <typename All>
   void unpack(All& held) const {
-    auto& tensor =
-        member < 0 ? std::get<at::Tensor>(held[parameter]) : std::get<Tensors>(held[parameter])[size_t(member)];
+    auto& tensor = place.in(held);
     tensor = from_fractal(tensor, storage);
   }
 };
-// Throws where an output lies so.
-std::vector<Fractal> fractals_in(std::initializer_list<Given> parameters);
+Fractal fractal_at(const Place& place, const aclTensor& tensor);
 
 }  // namespace sim::aclnn
