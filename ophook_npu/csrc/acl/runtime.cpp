@@ -30,12 +30,9 @@ struct Copy {
   bool to_device, from_device;
 };
 
-// Whether [pointer, pointer + size) is what the copy's kind says; a device range must lie in one allocation, or in
-// mapped handles that adjoin. On the host only what is known to be no host memory is found.
+// Whether [pointer, pointer + size) is what the copy's kind says.
 int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
-  size_t left = 0;
-  const int owner = sim_memory_device(pointer, &left);
-  if (device ? owner >= 0 && size <= left : owner < 0) return ACL_SUCCESS;
+  if (sim_copy_takes(pointer, size, device)) return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes) has to be %s memory: %s", caller, side, size,
                   device ? "device" : "host", sim_memory_text(pointer, size));
 }
@@ -189,12 +186,35 @@ aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) {
 }
 aclError aclrtFree(void* pointer) { return sim_free(pointer); }
 aclError aclrtMallocHost(void** out, size_t size) {
-  return sim_malloc_host_by("aclrtMallocHost", __builtin_return_address(0), size, out);
+  return sim_malloc_host_by("aclrtMallocHost", __builtin_return_address(0), size, 0, out);
 }
-aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig*) {
-  return sim_malloc_host_by("aclrtMallocHostWithCfg", __builtin_return_address(0), size, out);
+aclError aclrtMallocHostWithCfg(void** out, uint64_t size, aclrtMallocConfig* settings) {
+  int one_address = 0;
+  for (size_t i = 0; settings && settings->attrs && i < settings->numAttrs; ++i)
+    if (settings->attrs[i].attr == ACL_RT_MEM_ATTR_VA_FLAG) one_address = settings->attrs[i].value.vaFlag == 1;
+  return sim_malloc_host_by("aclrtMallocHostWithCfg", __builtin_return_address(0), size, one_address, out);
 }
 aclError aclrtFreeHost(void* pointer) { return sim_free_host(pointer); }
+aclError aclrtHostRegister(void* pointer, uint64_t size, aclrtHostRegisterType type, void** device_address) {
+  if (!device_address) return invalid("aclrtHostRegister", "null pointer");
+  if (type != ACL_HOST_REGISTER_MAPPED)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtHostRegister: type %d; allowed: ACL_HOST_REGISTER_MAPPED",
+                    int(type));
+  return sim_host_register("aclrtHostRegister", pointer, size, 1, 0, device_address);
+}
+aclError aclrtHostRegisterV2(void* pointer, uint64_t size, uint32_t flags) {
+  constexpr uint32_t allowed = ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED;
+  if (!flags || (flags & ~allowed))  // the others are reserved
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "aclrtHostRegisterV2: flag 0x%x; allowed: ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED or both", flags);
+  return sim_host_register("aclrtHostRegisterV2", pointer, size, (flags & ACL_HOST_REG_MAPPED) != 0,
+                           (flags & ACL_HOST_REG_PINNED) != 0, nullptr);
+}
+aclError aclrtHostUnregister(void* pointer) { return sim_host_unregister(pointer); }
+aclError aclrtHostGetDevicePointer(void* pointer, void** device_address, uint32_t flag) {
+  if (flag) return invalid("aclrtHostGetDevicePointer", "the flag has to be 0");
+  return sim_host_device_pointer(pointer, device_address);
+}
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free_bytes, size_t* total) { return sim_memory_info(free_bytes, total); }
 aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) {
   return sim_reserve_address(size, out);

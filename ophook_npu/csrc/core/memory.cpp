@@ -39,9 +39,10 @@ struct Block {
   int device;    // -1: pinned host memory
   bool mapped;   // part of a reserved range: released by sim_unmap, not by sim_free
   uint64_t id;
-  const char* call;     // what made it
-  const char* library;  // where that was called from; null: not known
-  Physical* physical;   // what is mapped there
+  const char* call;          // what made it
+  const char* library;       // where that was called from; null: not known
+  Physical* physical;        // what is mapped there
+  bool one_address = false;  // on host and device, once it is registered
 };
 
 std::shared_mutex mutex;
@@ -192,18 +193,18 @@ static int release(const char* caller, void* pointer, bool host) {
 int sim_free(void* pointer) { return release("aclrtFree", pointer, false); }
 int sim_free_host(void* pointer) { return release("aclrtFreeHost", pointer, true); }
 
-int sim_malloc_host_by(const char* call, const void* caller, size_t size, void** out) {
+int sim_malloc_host_by(const char* call, const void* caller, size_t size, int one_address, void** out) {
   if (!out || size == 0) return sim_fail(sim::kInvalidParam, "%s: size 0 or no place for the result", call);
-  void* pointer =
-      mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // Shared, so that it can have a second address when it is registered.
+  void* pointer = mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes", call, size);
   std::unique_lock lock(mutex);
-  add(pointer, {size, size, -1, false, 0, nullptr, nullptr, nullptr}, call, caller);
+  add(pointer, {size, size, -1, false, 0, nullptr, nullptr, nullptr, one_address != 0}, call, caller);
   *out = pointer;
   return sim::kOk;
 }
 
-int sim_malloc_host(size_t size, void** out) { return sim_malloc_host_by("aclrtMallocHost", nullptr, size, out); }
+int sim_malloc_host(size_t size, void** out) { return sim_malloc_host_by("aclrtMallocHost", nullptr, size, 0, out); }
 
 int sim_memory_info(size_t* free_bytes, size_t* total) {
   int device = 0;
@@ -225,7 +226,19 @@ int sim_memory_device(const void* pointer, size_t* bytes_left) {
 int sim_is_pinned(const void* pointer) {
   std::shared_lock lock(mutex);
   auto block = block_at(pointer);
-  return block != blocks.end() && block->second.device < 0;
+  return block != blocks.end() ? block->second.device < 0 : sim::registered_as_pinned(pointer);
+}
+
+bool sim::host_memory_has_one_address(const void* pointer) {
+  std::shared_lock lock(mutex);
+  auto block = block_at(pointer);
+  return block != blocks.end() && block->second.one_address;
+}
+
+int sim_copy_takes(const void* pointer, size_t size, int as_device) {
+  size_t left = 0;
+  if (sim_memory_device(pointer, &left) >= 0) return as_device && size <= left;
+  return sim::copies_take(pointer, size, as_device != 0);
 }
 
 int sim_memory_reach(const void* pointer, size_t size) {
@@ -245,7 +258,7 @@ int sim_memory_reach(const void* pointer, size_t size) {
     if (address - seen.begin < seen.end - seen.begin && size <= seen.end - address && seen.epoch == epoch) return 1;
   std::shared_lock lock(mutex);
   auto block = block_at(pointer);
-  if (block == blocks.end()) return 0;
+  if (block == blocks.end() || block->second.device < 0) return sim::registered_memory_reaches(pointer, size);
   const uintptr_t end = end_of(block);
   if (size > end - address) return 0;
   lately.blocks[lately.next++ % 4] = {sim::memory_epoch.load(), block->first, end};
@@ -287,6 +300,7 @@ void sim::describe_memory(const void* pointer, size_t size, char* to, size_t roo
   if (!busy_ok) lock.lock();
   else if (!lock.try_lock()) return text.add("%p may be device memory", pointer);
   const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (describe_registered_memory(pointer, to, room)) return;
   if (auto block = block_at(pointer); block != blocks.end()) {
     const uintptr_t end = end_of(block);
     text.add("%p lies %llu bytes into ", pointer, (unsigned long long)(address - block->first));

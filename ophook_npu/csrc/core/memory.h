@@ -36,6 +36,16 @@ void mapped_again(uintptr_t begin, size_t size);
 // `busy_ok`, which says less where another thread changes the table.
 void describe_memory(const void* pointer, size_t size, char* text, size_t room, bool busy_ok);
 
+// Memory of the host that is registered for a device; host_memory.cpp. Whether a kernel gets to these bytes by that:
+bool registered_memory_reaches(const void* pointer, size_t size);
+bool registered_as_pinned(const void* pointer);
+// Whether a copy takes these bytes as a device's, or as the host's; of memory that no block holds.
+bool copies_take(const void* pointer, size_t size, bool as_device);
+// False where the address is none of a device's for such memory.
+bool describe_registered_memory(const void* pointer, char* text, size_t room);
+// Pinned memory whose address is to be the same on host and device.
+bool host_memory_has_one_address(const void* pointer);
+
 struct MemoryUse {
   MemoryUse() { sim_memory_open(); }
   ~MemoryUse() { sim_memory_close(); }

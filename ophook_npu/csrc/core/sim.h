@@ -57,13 +57,22 @@ SIM_API int sim_malloc_host(size_t size, void** out);
 // The same for the function `call`, a literal, that was called at `caller`: for what is told of the memory. `reach` are
 // the bytes that the function is documented to allocate for `size`; in strict mode only `size` may be used.
 SIM_API int sim_malloc_by(const char* call, const void* caller, size_t size, size_t reach, void** out);
-SIM_API int sim_malloc_host_by(const char* call, const void* caller, size_t size, void** out);
+// With `one_address` a device has it at the host's address when it is registered, and copies take it from there.
+SIM_API int sim_malloc_host_by(const char* call, const void* caller, size_t size, int one_address, void** out);
+// Registers memory of the host: `mapped` for kernels, which find it at `device_address`, `pinned` to stay where it is.
+SIM_API int sim_host_register(const char* call, void* pointer, size_t size, int mapped, int pinned,
+                              void** device_address);
+SIM_API int sim_host_unregister(void* pointer);
+SIM_API int sim_host_device_pointer(void* pointer, void** out);
+// Whether a copy takes these bytes as a device's (`as_device`), which have to lie in one allocation, or in mapped
+// handles that adjoin; or as the host's: what is known to be no memory of the host is not.
+SIM_API int sim_copy_takes(const void* pointer, size_t size, int as_device);
 SIM_API int sim_free_host(void* pointer);
 SIM_API int sim_memory_info(size_t* free_bytes, size_t* total);  // current device
 // The device that `pointer` lies in and the bytes left behind it; -1 for memory that is not a device's.
 SIM_API int sim_memory_device(const void* pointer, size_t* bytes_left);
 SIM_API int sim_is_pinned(const void* pointer);
-// Whether a kernel can reach all of these bytes: they lie in one piece of memory, of a device or pinned.
+// Whether a kernel can reach all of these bytes: they lie in one piece of memory, of a device or registered for it.
 SIM_API int sim_memory_reach(const void* pointer, size_t size);
 // What these bytes are: the pointer, the allocation, what made it, and whether they leave it. Valid until the thread's
 // next call.

@@ -31,6 +31,7 @@ enum Code : int {
   kAicoreException = 507015,
   kStreamSyncTimeout = 507046,
   kEventSyncTimeout = 507047,
+  kDriver = 507899,
 };
 
 inline uint64_t now_us() {
