@@ -15,6 +15,7 @@
 #include "compiled.h"
 #include "core/sim.h"
 #include "execute.h"
+#include "gears.h"
 #include "graph_impl.h"
 #include "registry.h"
 
@@ -27,10 +28,29 @@ struct Entry {
   std::mutex mutex;
   ge::Graph graph;
   std::map<std::string, std::string> options;
-  std::shared_ptr<Compiled> compiled;
+  gesim::Gears gears;
+  std::vector<std::shared_ptr<Compiled>> compiled;  // one by gear, or one
   std::shared_ptr<ge::CompiledGraphSummary> summary;
   gesim::Memory memory;
-  bool constants_uploaded = false;
+  std::shared_ptr<Compiled> uploaded;  // whose constants are in the memory for them
+
+  // The one that was compiled for these inputs; null and the reason where there is none.
+  std::shared_ptr<Compiled> fitting(const std::vector<ge::Tensor>& inputs, std::string& problem) const {
+    if (gears.sizes.empty()) return compiled[0];
+    for (const auto& one : compiled) {
+      bool fits = inputs.size() >= one->inputs.size();
+      for (size_t i = 0; fits && i < one->inputs.size(); ++i) {
+        if (one->inputs[i] < 0) continue;
+        const ge_tensor& tensor = one->known[one->inputs[i]][0].tensor;
+        for (int32_t dim = 0; fits && dim < tensor.rank; ++dim)
+          fits = tensor.dims[dim] < 0 || tensor.rank != int32_t(inputs[i].GetShapeDimNum()) ||
+                 tensor.dims[dim] == inputs[i].GetShapeDim(size_t(dim));
+      }
+      if (fits) return one;
+    }
+    problem = "graph " + compiled[0]->graph.name + ": the inputs have sizes of no gear; allowed: " + gears.text();
+    return nullptr;
+  }
 };
 
 struct SessionState {
@@ -70,6 +90,12 @@ std::shared_ptr<Entry> find(uint64_t session, uint32_t id) {
   return entry == state->second.graphs.end() ? nullptr : entry->second;
 }
 
+size_t most(const std::vector<std::shared_ptr<Compiled>>& graphs, size_t Compiled::* size) {
+  size_t most = 0;
+  for (const auto& graph : graphs) most = std::max(most, (*graph).*size);
+  return most;
+}
+
 ge::Status no_graph(uint32_t id) { return refuse("the session has no graph " + std::to_string(id)); }
 
 // Takes device memory for what the graph needs and the caller did not give.
@@ -87,7 +113,7 @@ ge::Status set_region(uint64_t session, uint32_t id, const void* memory, size_t 
   if (!entry) return no_graph(id);
   std::lock_guard<std::mutex> lock(entry->mutex);
   entry->memory.*region = gesim::Region{const_cast<void*>(memory), size, nullptr};
-  if (region == &gesim::Memory::constants) entry->constants_uploaded = false;
+  if (region == &gesim::Memory::constants) entry->uploaded = nullptr;
   return ge::kSuccess;
 }
 
@@ -122,19 +148,33 @@ AscendString GEGetWarningMsgV2() {
 // ---- summary ----------------------------------------------------------------------------------------------------
 class CompiledGraphSummary::SummaryData {
  public:
-  std::shared_ptr<Compiled> graph;
+  std::vector<std::shared_ptr<Compiled>> graphs;  // one by gear, or one
   bool refreshable;
+
+  // What is known of an output; of a graph with gears, in the one where it is largest.
+  const ge_tensor& output(size_t index) const {
+    const auto in = [index](const std::shared_ptr<Compiled>& graph) -> const ge_tensor& {
+      const gesim::Edge& edge = graph->outputs[index];
+      return graph->known[edge.node][edge.port].tensor;
+    };
+    return in(*std::max_element(graphs.begin(), graphs.end(), [&](const auto& one, const auto& other) {
+      return gesim::element_count(in(one)) < gesim::element_count(in(other));
+    }));
+  }
+  size_t outputs() const { return graphs[0]->outputs.size(); }
 };
 
 CompiledGraphSummary::CompiledGraphSummary(std::shared_ptr<SummaryData> data) : data_(std::move(data)) {}
 CompiledGraphSummary::~CompiledGraphSummary() = default;
-bool CompiledGraphSummary::IsStatic() const { return data_->graph->is_static; }
+bool CompiledGraphSummary::IsStatic() const {
+  return std::all_of(data_->graphs.begin(), data_->graphs.end(), [](const auto& graph) { return graph->is_static; });
+}
 Status CompiledGraphSummary::GetConstMemorySize(size_t& size) const {
-  size = data_->graph->const_size;
+  size = most(data_->graphs, &Compiled::const_size);
   return kSuccess;
 }
 Status CompiledGraphSummary::GetFeatureMemorySize(size_t& size) const {
-  size = data_->graph->feature_size;
+  size = most(data_->graphs, &Compiled::feature_size);
   return kSuccess;
 }
 // Nothing has to stay in place from run to run.
@@ -157,16 +197,15 @@ Status CompiledGraphSummary::GetEventNum(size_t& count) const {
 }
 Status CompiledGraphSummary::GetOutputShapes(std::vector<Shape>& shapes) const {
   shapes.clear();
-  for (const gesim::Edge& edge : data_->graph->outputs) {
-    const ge_tensor& tensor = data_->graph->known[edge.node][edge.port].tensor;
+  for (size_t i = 0; i < data_->outputs(); ++i) {
+    const ge_tensor& tensor = data_->output(i);
     shapes.emplace_back(tensor.rank < 0 ? UNKNOWN_RANK : std::vector<int64_t>(tensor.dims, tensor.dims + tensor.rank));
   }
   return kSuccess;
 }
 Status CompiledGraphSummary::GetOutputDtypes(std::vector<DataType>& dtypes) const {
   dtypes.clear();
-  for (const gesim::Edge& edge : data_->graph->outputs)
-    dtypes.push_back(static_cast<DataType>(data_->graph->known[edge.node][edge.port].tensor.dtype));
+  for (size_t i = 0; i < data_->outputs(); ++i) dtypes.push_back(static_cast<DataType>(data_->output(i).dtype));
   return kSuccess;
 }
 
@@ -192,10 +231,8 @@ Status Session::AddGraph(uint32_t id, const Graph& graph, const Options& options
   entry->graph = graph;
   entry->options = plain(options);
   if (!graph.IsValid()) return refuse("graph " + std::to_string(id) + " has no nodes");
-  for (const char* gear : {"ge.dynamicDims", "ge.dynamicBatchSize", "ge.dynamicImageSize"})
-    if (entry->options.count(gear))
-      return refuse("graph " + std::to_string(id) + ": option " + gear +
-                    " (a graph with gears) is not simulated; compile it with dynamic=True instead");
+  std::string problem = gesim::read_gears(entry->options, GraphUtils::impl(graph)->graph, entry->gears);
+  if (!problem.empty()) return refuse("graph " + std::to_string(id) + ": " + problem);
   std::lock_guard<std::mutex> lock(sessions().mutex);
   if (!sessions().all[id_].graphs.emplace(id, entry).second)
     return refuse("the session has a graph " + std::to_string(id) + " already");
@@ -212,10 +249,15 @@ Status Session::CompileGraph(uint32_t id) {
   std::shared_ptr<Entry> entry = find(id_, id);
   if (!entry) return no_graph(id);
   std::lock_guard<std::mutex> lock(entry->mutex);
-  if (entry->compiled) return kSuccess;
-  std::string error;
-  entry->compiled = gesim::compile(GraphUtils::impl(entry->graph)->graph, error);
-  if (!entry->compiled) return refuse(error);
+  if (!entry->compiled.empty()) return kSuccess;
+  const gesim::Graph& graph = GraphUtils::impl(entry->graph)->graph;
+  std::vector<std::shared_ptr<Compiled>> compiled;
+  for (size_t gear = 0; gear < std::max<size_t>(entry->gears.sizes.size(), 1); ++gear) {
+    std::string error;
+    compiled.push_back(gesim::compile(entry->gears.sizes.empty() ? graph : entry->gears.graph_of(graph, gear), error));
+    if (!compiled.back()) return refuse(error);
+  }
+  entry->compiled = compiled;
   auto refreshable = entry->options.find("ge.featureBaseRefreshable");
   entry->summary = std::make_shared<CompiledGraphSummary>(
       std::make_shared<CompiledGraphSummary::SummaryData>(CompiledGraphSummary::SummaryData{
@@ -244,15 +286,16 @@ Status Session::RunGraphWithStreamAsync(uint32_t id, void* stream, const std::ve
     if (it != registered.end()) allocator = it->second;
   }
   std::lock_guard<std::mutex> lock(entry->mutex);
-  const Compiled& graph = *entry->compiled;
-  if (!take(graph.const_size, entry->memory.constants) ||
-      (graph.is_static && !take(graph.feature_size, entry->memory.features)))
+  std::string problem;
+  const std::shared_ptr<Compiled> compiled = entry->fitting(inputs, problem);
+  if (!compiled) return refuse(problem);
+  if (!take(most(entry->compiled, &Compiled::const_size), entry->memory.constants) ||
+      (compiled->is_static && !take(most(entry->compiled, &Compiled::feature_size), entry->memory.features)))
     return kFailed;
   entry->memory.allocator = allocator;
-  std::string problem;
-  if (!entry->constants_uploaded) problem = gesim::upload_constants(entry->compiled, stream, entry->memory);
-  entry->constants_uploaded = problem.empty();
-  if (problem.empty()) problem = gesim::execute(entry->compiled, stream, entry->memory, inputs, outputs);
+  if (entry->uploaded != compiled) problem = gesim::upload_constants(compiled, stream, entry->memory);
+  entry->uploaded = problem.empty() ? compiled : nullptr;
+  if (problem.empty()) problem = gesim::execute(compiled, stream, entry->memory, inputs, outputs);
   if (problem.empty()) return kSuccess;
   sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s", problem.c_str());
   return ACL_ERROR_GE_INTERNAL_ERROR;
