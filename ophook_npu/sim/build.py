@@ -152,7 +152,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library(
             "libgraph.so",
-            sources("ge", "parse", "graph_types", "operator", "registry", "graph", "securec"),
+            sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print", "securec"),
             engine,
             (core,),
             here,

@@ -28,6 +28,7 @@ enum Code : int {
   kUnsupported = 200001,
   kOutOfMemory = 207001,
   kNoStreamResource = 207008,
+  kQueueEmpty = 207013,
   kAicoreException = 507015,
   kStreamSyncTimeout = 507046,
   kEventSyncTimeout = 507047,

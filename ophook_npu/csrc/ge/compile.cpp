@@ -6,6 +6,7 @@
 #include "aclnn_call.h"
 #include "compiled.h"
 #include "eager_call.h"
+#include "print.h"
 #include "registry.h"
 
 namespace gesim {
@@ -112,6 +113,10 @@ std::string choose_engine(Compiled& graph, int index) {
   std::string problem = order_inputs(node, prototype);
   if (problem.empty()) problem = check_outputs(node, prototype);
   if (!problem.empty()) return problem;
+  if (makes_text(node) || prints_text(node)) {
+    if (makes_text(node)) graph.engine[index] = Engine::kText;
+    return "";
+  }
   if (eager_exists(node.type)) {
     graph.engine[index] = Engine::kEager;
     return "";
@@ -202,6 +207,9 @@ std::string infer_all(Compiled& graph) {
       problem = to_tensor(node.output_desc[0], known[0].tensor);
     } else if (is_const(node)) {
       problem = add_const(graph, index);
+    } else if (graph.engine[index] == Engine::kText) {
+      known[0].tensor.dtype = ge::DT_STRING;
+      graph.location[index][0].place = Place::kHost;
     } else if (graph.engine[index] != Engine::kNone) {
       std::vector<Known> inputs;
       std::vector<ge_tensor> in, out(known.size());
@@ -363,6 +371,7 @@ std::shared_ptr<Compiled> compile(const Graph& source, std::string& error) {
   error = sort(*graph);
   for (size_t i = 0; i < count && error.empty(); ++i) {
     error = choose_engine(*graph, static_cast<int>(i));
+    if (error.empty()) error = check_texts(graph->graph, static_cast<int>(i));
     if (!error.empty()) error = graph->where(static_cast<int>(i)) + ": " + error;
   }
   if (error.empty()) error = find_interface(*graph);
@@ -376,7 +385,8 @@ std::shared_ptr<Compiled> compile(const Graph& source, std::string& error) {
   if (graph->is_static) {
     for (size_t i = 0; i < count; ++i)
       for (const Known& known : graph->known[i])
-        if (source.nodes[i].type != "NetOutput" && !known.value && byte_size(known.tensor) < 0) {
+        if (source.nodes[i].type != "NetOutput" && graph->engine[i] != Engine::kText && !known.value &&
+            byte_size(known.tensor) < 0) {
           error = graph->where(static_cast<int>(i)) + ": tensors of " + describe(known.tensor) + " are not simulated";
           return nullptr;
         }

@@ -52,7 +52,7 @@ struct Location {
   int last_use = -1;  // the last position in `order` that reads it
 };
 
-enum class Engine { kNone, kTable, kAclnn, kEager };
+enum class Engine { kNone, kTable, kAclnn, kEager, kText };
 
 struct Compiled {
   Graph graph;

@@ -7,7 +7,9 @@
 #include "eager_call.h"
 #include "acl/error_codes/ge_error_codes.h"
 #include "acl/error_codes/rt_error_codes.h"
+#include "core/channel.h"
 #include "core/sim.h"
+#include "print.h"
 #include "registry.h"
 
 namespace gesim {
@@ -112,6 +114,31 @@ std::string launch_copy(void* stream, const char* name, std::string where, const
   return sim_launch(stream, name, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
 }
 
+constexpr const char* kPrinted = "_npu_log";  // the channel that torchair opens for what graphs print
+
+struct PrintTask {
+  std::shared_ptr<Compiled> graph;
+  int node;
+  int device;
+  std::vector<ge_tensor> values;
+  std::vector<bool> on_device;
+  std::vector<Keep> keep;
+
+  static int run(void* self) {
+    const auto& task = *static_cast<PrintTask*>(self);
+    const Node& node = task.graph->graph.nodes[task.node];
+    for (size_t i = 0; i < task.values.size(); ++i)
+      if (task.on_device[i])
+        if (int code = reach(task.graph->where(task.node), "input '" + node.input_desc[i].name + "'",
+                             task.values[i].data, static_cast<size_t>(byte_size(task.values[i]))))
+          return code;
+    const std::string text = format_text(node, task.values);
+    sim_channel_send(task.device, kPrinted, text.data(), text.size());
+    return 0;
+  }
+  static void drop(void* self) { delete static_cast<PrintTask*>(self); }
+};
+
 // ---- one run ----------------------------------------------------------------------------------------------------
 class Run {
  public:
@@ -146,6 +173,7 @@ class Run {
   std::string step(int index) {
     const Node& node = graph_->graph.nodes[index];
     if (graph_->engine[index] == Engine::kEager) return run_eager(index);
+    if (graph_->engine[index] == Engine::kText) return print(index);
     if (graph_->engine[index] != Engine::kNone) {
       bool folded = !graph_->location[index].empty() && graph_->location[index][0].place == Place::kHost;
       return folded ? host_values(index) : run_node(index);
@@ -249,6 +277,19 @@ class Run {
     return sim_launch_about(stream_, node.type.c_str(), &KernelTask::kAbout, KernelTask::run, task, KernelTask::drop)
                ? last_error()
                : "";
+  }
+
+  std::string print(int index) {
+    int device = 0;
+    if (sim_stream_device(stream_, &device)) return last_error();
+    const Node& node = graph_->graph.nodes[index];
+    auto* task = new PrintTask{graph_, index, device, {}, {}, regions()};
+    for (const Edge& edge : node.inputs) {
+      task->values.push_back(source(edge).tensor);
+      task->on_device.push_back(source(edge).on_device);
+      if (source(edge).owner && !stream_ordered(source(edge))) task->keep.push_back(source(edge).owner);
+    }
+    return sim_launch(stream_, node.type.c_str(), PrintTask::run, task, PrintTask::drop) ? last_error() : "";
   }
 
   static ge_tensor absent() {

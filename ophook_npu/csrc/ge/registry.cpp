@@ -14,6 +14,7 @@
 
 #include "core/sim.h"
 #include "load_priority.h"
+#include "print.h"
 
 namespace gesim {
 namespace {
@@ -166,10 +167,13 @@ bool registered_by_library(const std::string& type) {
   return all().creators.count(type) != 0;
 }
 
-bool registered(const std::string& type) {
-  if (registered_by_library(type)) return true;
-  return kernels().proto && kernels().proto(type.c_str());
+// Of an operator of the table or of the engine; null where there is none.
+static const char* own_proto(const std::string& type) {
+  const char* proto = kernels().proto ? kernels().proto(type.c_str()) : nullptr;
+  return proto ? proto : engine_proto(type);
 }
+
+bool registered(const std::string& type) { return registered_by_library(type) || own_proto(type); }
 
 ge::Operator create(const std::string& name, const std::string& type) {
   if (registered_by_library(type)) {
@@ -180,7 +184,7 @@ ge::Operator create(const std::string& name, const std::string& type) {
     }
     return creator(ge::AscendString(name.c_str()));
   }
-  const char* proto = kernels().proto ? kernels().proto(type.c_str()) : nullptr;
+  const char* proto = own_proto(type);
   return proto ? from_proto(name, type, proto) : ge::Operator();
 }
 

@@ -1,0 +1,96 @@
+#include "channel.h"
+
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "handles.h"
+#include "state.h"
+
+namespace {
+
+struct Channel {
+  std::pair<int, std::string> place;  // device and name
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::string> texts;
+  bool closed = false;
+};
+
+struct Open {
+  std::mutex mutex;
+  std::map<std::pair<int, std::string>, std::shared_ptr<Channel>> by_place;
+};
+
+// Never destroyed: torchair closes its channel from a static destructor.
+Open& open_channels() {
+  static auto* one = new Open;
+  return *one;
+}
+
+}  // namespace
+
+void* sim_channel_open(int device, const char* name, size_t capacity) {
+  if (device < 0 || device >= sim_device_count() || !name || capacity < 2 || capacity > 8192) {
+    sim_fail(sim::kInvalidParam,
+             "acltdtCreateChannelWithCapacity: device %d, name %s, capacity %zu; allowed: one of %d devices, a name, 2 "
+             "to 8192",
+             device, name ? name : "null", capacity, sim_device_count());
+    return nullptr;
+  }
+  auto channel = std::make_shared<Channel>();
+  channel->place = {device, name};
+  std::lock_guard lock(open_channels().mutex);
+  if (!open_channels().by_place.emplace(channel->place, channel).second) {
+    sim_fail(sim::kInvalidParam, "acltdtCreateChannelWithCapacity: device %d has a channel %s already", device, name);
+    return nullptr;
+  }
+  return sim::Handles<Channel>::all().add(channel);
+}
+
+int sim_channel_close(void* handle) {
+  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().take(handle);
+  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtDestroyChannel: %p is no channel", handle);
+  {
+    std::lock_guard lock(open_channels().mutex);
+    open_channels().by_place.erase(channel->place);
+  }
+  std::lock_guard lock(channel->mutex);
+  channel->closed = true;
+  channel->changed.notify_all();
+  return sim::kOk;
+}
+
+void sim_channel_send(int device, const char* name, const char* text, size_t size) {
+  std::shared_ptr<Channel> channel;
+  {
+    std::lock_guard lock(open_channels().mutex);
+    auto found = open_channels().by_place.find({device, name});
+    if (found == open_channels().by_place.end()) return;
+    channel = found->second;
+  }
+  std::lock_guard lock(channel->mutex);
+  channel->texts.emplace_back(text, size);
+  channel->changed.notify_all();
+}
+
+int sim_channel_receive(const void* handle, int timeout_ms, char** text, size_t* size) {
+  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
+  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtReceiveTensor: %p is no channel", handle);
+  std::unique_lock lock(channel->mutex);
+  const auto ready = [&] { return !channel->texts.empty() || channel->closed; };
+  if (timeout_ms < 0) channel->changed.wait(lock, ready);
+  else channel->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
+  if (channel->texts.empty()) return sim::kQueueEmpty;
+  const std::string oldest = std::move(channel->texts.front());
+  channel->texts.pop_front();
+  *text = static_cast<char*>(std::malloc(oldest.size() + 1));
+  if (!*text) return sim_fail(sim::kOutOfMemory, "acltdtReceiveTensor: the host has no %zu bytes", oldest.size());
+  std::memcpy(*text, oldest.c_str(), oldest.size() + 1);
+  *size = oldest.size();
+  return sim::kOk;
+}

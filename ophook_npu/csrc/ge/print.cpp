@@ -1,0 +1,134 @@
+#include "print.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "graph/types.h"
+
+namespace gesim {
+namespace {
+
+float half_to_float(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const float size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                     : exponent     ? std::ldexp(float(1024 + fraction), exponent - 25)
+                                    : std::ldexp(float(fraction), -24);
+  return bits & 0x8000 ? -size : size;
+}
+
+// As torchair's kernel for eager mode writes a number: whole ones without a point, others with up to nine digits.
+std::string number(double value) {
+  char text[400];
+  if (std::isnan(value)) return "nan";
+  std::snprintf(text, sizeof text, std::isfinite(value) && value == std::floor(value) ? "%.0f" : "%.9g", value);
+  return text;
+}
+
+template <typename T>
+T value_at(const void* data, int64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + size_t(index) * sizeof(T), sizeof(T));
+  return value;
+}
+
+std::string element(const ge_tensor& tensor, int64_t index) {
+  switch (tensor.dtype) {
+    case ge::DT_FLOAT: return number(value_at<float>(tensor.data, index));
+    case ge::DT_DOUBLE: return number(value_at<double>(tensor.data, index));
+    case ge::DT_FLOAT16: return number(half_to_float(value_at<uint16_t>(tensor.data, index)));
+    case ge::DT_INT8: return std::to_string(value_at<int8_t>(tensor.data, index));
+    case ge::DT_INT16: return std::to_string(value_at<int16_t>(tensor.data, index));
+    case ge::DT_INT32: return std::to_string(value_at<int32_t>(tensor.data, index));
+    case ge::DT_INT64: return std::to_string(value_at<int64_t>(tensor.data, index));
+    case ge::DT_UINT8:
+    case ge::DT_BOOL: return std::to_string(value_at<uint8_t>(tensor.data, index));
+    case ge::DT_UINT16: return std::to_string(value_at<uint16_t>(tensor.data, index));
+    case ge::DT_UINT32: return std::to_string(value_at<uint32_t>(tensor.data, index));
+    default: return std::to_string(value_at<uint64_t>(tensor.data, index));
+  }
+}
+
+bool can_print(int32_t dtype) {
+  switch (dtype) {
+    case ge::DT_FLOAT:
+    case ge::DT_DOUBLE:
+    case ge::DT_FLOAT16:
+    case ge::DT_INT8:
+    case ge::DT_INT16:
+    case ge::DT_INT32:
+    case ge::DT_INT64:
+    case ge::DT_UINT8:
+    case ge::DT_BOOL:
+    case ge::DT_UINT16:
+    case ge::DT_UINT32:
+    case ge::DT_UINT64: return true;
+    default: return false;
+  }
+}
+
+// The part of the tensor that begins with element `first`, from dimension `dim` on: of more than twice `some` entries
+// the first and the last.
+std::string part(const ge_tensor& tensor, int32_t dim, int64_t first, int64_t some) {
+  if (dim == tensor.rank) return element(tensor, first);
+  int64_t step = 1;
+  for (int32_t i = dim + 1; i < tensor.rank; ++i) step *= tensor.dims[i];
+  const int64_t count = tensor.dims[dim];
+  const char* between = dim + 1 == tensor.rank ? " " : "\n ";
+  std::string out = "[";
+  for (int64_t i = 0; i < count; ++i) {
+    if (i) out += between;
+    if (some >= 0 && count > 2 * some && i == some) {
+      out += std::string("...") + between;
+      i = count - some;
+    }
+    out += part(tensor, dim + 1, first + i * step, some);
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+const char* engine_proto(const std::string& type) {
+  if (type == "StringFormat") return "x* -> y | template:String=%s placeholder:String=%s summarize:Int=3";
+  if (type == "PrintV2") return "x -> | output_stream:String=stderr";
+  return nullptr;
+}
+
+bool makes_text(const Node& node) { return node.type == "StringFormat"; }
+bool prints_text(const Node& node) { return node.type == "PrintV2"; }
+
+std::string check_texts(const Graph& graph, int index) {
+  const Node& node = graph.nodes[index];
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Edge& edge = node.inputs[i];
+    const bool text = edge.node >= 0 && makes_text(graph.nodes[edge.node]);
+    if (text != prints_text(node))
+      return text ? "it reads a text of StringFormat; PrintV2 alone does"
+                  : "it prints what is no text of a StringFormat";
+    if (makes_text(node) && !can_print(node.input_desc[i].dtype))
+      return "its input '" + node.input_desc[i].name + "' has a data type that cannot be printed";
+  }
+  if (!makes_text(node)) return "";
+  const Attr* some = node.attr("summarize");
+  return some && (some->i == 0 || some->i < -1)
+             ? "summarize is " + std::to_string(some->i) + "; allowed: -1 for all, or how many of each end are printed"
+             : "";
+}
+
+std::string format_text(const Node& node, const std::vector<ge_tensor>& values) {
+  const Attr *told = node.attr("template"), *holder = node.attr("placeholder"), *some = node.attr("summarize");
+  std::string text = told ? told->s : "%s";
+  const std::string placeholder = holder ? holder->s : "%s";
+  size_t from = 0;
+  for (const ge_tensor& value : values) {
+    const size_t at = placeholder.empty() ? std::string::npos : text.find(placeholder, from);
+    if (at == std::string::npos) break;
+    const std::string written = part(value, 0, 0, some ? some->i : 3);
+    text.replace(at, placeholder.size(), written);
+    from = at + written.size();
+  }
+  return text;
+}
+
+}  // namespace gesim
