@@ -20,11 +20,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ophook_npu.cache import cache_dir, refuse_if_shared
+from ophook_npu.cache import cache_dir, publish, refuse_if_shared
 from ophook_npu.errors import OphookError
 
 
@@ -96,8 +96,9 @@ class Library:
 
     ``sources`` are compiled with ``flags``; ``links`` are other libraries of the same build, by name; ``link_flags`` go
     to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
-    includes first; it is precompiled where many sources are to be compiled. Sources in a folder of ``glue`` are
-    compiled without optimization: they only say what is to be called.
+    includes first; it is precompiled where many sources are to be compiled, or, with ``keep_prefix``, once for all
+    builds that come. Sources in a folder of ``glue`` are compiled without optimization: they only say what is to be
+    called.
     """
 
     soname: str
@@ -107,6 +108,7 @@ class Library:
     link_flags: tuple[str, ...] = ()
     folder: str = "lib64"  # below the build's root
     prefix: Path | None = None
+    keep_prefix: bool = False
     unit: int = 0
     glue: tuple[Path, ...] = ()
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
@@ -151,6 +153,8 @@ def included(source: Path, roots: Sequence[Path]) -> list[Path]:
                     break
     return sorted(seen)
 
+
+_DAY = 24 * 60 * 60
 
 # Below this many units, precompiling their common header costs more than it saves.
 _WORTH_A_PREFIX = 4
@@ -205,14 +209,38 @@ def _precompiled(prefix: Path, flags: Sequence[str]) -> Iterator[Path]:
     """A folder with ``prefix`` and its precompiled form, for GCC's search path. It is large and goes when the build
     ends.
     """
+    _remove_unused(cache_dir().glob("prefix-*"))  # of builds that were killed
     with tempfile.TemporaryDirectory(dir=cache_dir(), prefix="prefix-") as name:
-        copy = Path(name) / prefix.name
-        shutil.copy(prefix, copy)
-        command = [*compiler(), *flags, "-x", "c++-header", str(copy), "-o", f"{copy}.gch"]
-        result = run(command)
-        if result.returncode:
-            raise OphookError("compile", _failure(prefix, command, result.stderr), todo=_advice(result.stderr))
+        _precompile(prefix, flags, Path(name))
         yield Path(name)
+
+
+def _precompile(prefix: Path, flags: Sequence[str], folder: Path) -> None:
+    copy = folder / prefix.name
+    shutil.copy(prefix, copy)
+    command = [*compiler(), *flags, "-x", "c++-header", str(copy), "-o", f"{copy}.gch"]
+    result = run(command)
+    if result.returncode:
+        raise OphookError("compile", _failure(prefix, command, result.stderr), todo=_advice(result.stderr))
+
+
+def _kept(prefix: Path, flags: Sequence[str], stamp: str) -> Path:
+    """The same folder, kept for later builds; those that nobody used for a day go."""
+    flags = [flag for flag in flags if not (flag.startswith("-ffile-prefix-map=") and flag.endswith("=."))]
+    # Two environments with one torch do not share it: a header that is included again is known by its path.
+    key = digest([compiler_version(compiler()), stamp, *flags, prefix.read_bytes()])
+    store = cache_dir() / "prefixes"
+    folder = publish(store / key, lambda staging: _precompile(prefix, flags, staging))
+    os.utime(folder)
+    _remove_unused(other for other in store.glob("[0-9a-f]*") if other.is_dir() and other != folder)
+    return folder
+
+
+def _remove_unused(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(FileNotFoundError):  # another process removed it
+            if time.time() - folder.stat().st_mtime > _DAY:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def object_key(source: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> str:
@@ -349,7 +377,7 @@ def _compile_missing(
             objects.setdefault(library.soname, []).append(target)
             if not target.exists():
                 wanted[target] = unit
-    _compile_all(wanted, progress)
+    _compile_all(wanted, stamp, progress)
     return objects, sum(len(unit.sources) for unit in wanted.values())
 
 
@@ -380,15 +408,17 @@ class _Clock:
         return BuildStep(self._done, left / self._lanes)
 
 
-def _compile_all(wanted: dict[Path, Unit], progress: OnStep | None) -> None:
+def _compile_all(wanted: dict[Path, Unit], stamp: str, progress: OnStep | None) -> None:
     """Compile every target; units that share a prefix wait for it while the others are compiled."""
-    groups: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
+    groups: dict[tuple[Path, tuple[str, ...], bool], list[Path]] = {}
     plain: list[Path] = []
     for target, unit in wanted.items():
         library = unit.library
-        (groups.setdefault((library.prefix, library.flags), []) if library.prefix else plain).append(target)
+        key = (library.prefix, library.flags, library.keep_prefix) if library.prefix else None
+        (groups.setdefault(key, []) if key else plain).append(target)
     knows_prefixes = bool(groups) and "clang" not in compiler_version(compiler()).lower()
-    prefixes = [key for key, targets in groups.items() if len(targets) >= _WORTH_A_PREFIX and knows_prefixes]
+    worth_it = (key for key, targets in groups.items() if key[2] or len(targets) >= _WORTH_A_PREFIX)
+    prefixes = list(worth_it) if knows_prefixes else []
     ordered = sorted(plain, key=lambda target: -wanted[target].weight)
     for targets in groups.values():
         ordered += sorted(targets, key=lambda target: -wanted[target].weight)
@@ -397,9 +427,9 @@ def _compile_all(wanted: dict[Path, Unit], progress: OnStep | None) -> None:
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(lanes))
 
-        def precompile(index: int, prefix: Path, flags: tuple[str, ...]) -> Path:
+        def precompile(index: int, prefix: Path, flags: tuple[str, ...], keep: bool) -> Path:
             with clock.job(index):
-                return stack.enter_context(_precompiled(prefix, flags))
+                return _kept(prefix, flags, stamp) if keep else stack.enter_context(_precompiled(prefix, flags))
 
         # First in the queue, so that a unit that waits for it never keeps it from being compiled.
         made = {key: pool.submit(precompile, index, *key) for index, key in enumerate(prefixes)}
@@ -407,7 +437,7 @@ def _compile_all(wanted: dict[Path, Unit], progress: OnStep | None) -> None:
         def one(index: int, target: Path) -> None:
             library, flags = wanted[target].library, wanted[target].flags
             if library.prefix:
-                future = made.get((library.prefix, library.flags))
+                future = made.get((library.prefix, library.flags, library.keep_prefix))
                 folder = future.result() if future else library.prefix.parent
                 flags = (f"-I{folder}", "-include", library.prefix.name, *flags)
             with clock.job(index):

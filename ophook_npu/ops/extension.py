@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.npu.installed import require
+from ophook_npu.ops import export
 from ophook_npu.ops.add_custom import OPERATOR
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export import out_of_tree
@@ -35,10 +36,14 @@ def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
         return found
     key = toolchain.digest([toolchain.compiler_version(toolchain.compiler()), plan.recipe, *plan.link_flags])
 
-    def make(staging: Path) -> None:
-        plan.build(staging, progress)
+    built = cache.cache_dir() / "extension"
+    # Precompiled headers pay from the second operator on, and the first one should not wait for them.
+    another = built.is_dir() and any(folder.is_dir() for folder in built.iterdir())
 
-    return cache.publish(cache.cache_dir() / "extension" / key, make) / plan.soname
+    def make(staging: Path) -> None:
+        plan.build(staging, progress, keep_headers=another)
+
+    return cache.publish(built / key, make) / plan.soname
 
 
 def build_into(op: Operator, folder: Path, wheels: str) -> dict[str, str]:
@@ -52,6 +57,9 @@ def build_into(op: Operator, folder: Path, wheels: str) -> dict[str, str]:
         plan.build(Path(staging))
         shutil.copy(Path(staging) / plan.soname, folder)
     return {plan.soname: plan.recipe}
+
+
+_PREFIX = Path(export.__file__).with_name("prefix.h")
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,11 @@ class _BuildPlan:
     def recipe(self) -> str:
         """What it is made of, whatever compiler makes it and wherever it is linked."""
         told = toolchain.without_places(self.flags)
-        return toolchain.digest([self.stamp, self.soname, *told, *self.texts, *self.texts.values()])
+        return toolchain.digest(
+            [self.stamp, self.soname, *told, *self.texts, *self.texts.values(), _PREFIX.read_text()]
+        )
 
-    def build(self, folder: Path, progress: OnStep | None = None) -> None:
+    def build(self, folder: Path, progress: OnStep | None = None, *, keep_headers: bool = False) -> None:
         for name, text in self.texts.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
@@ -79,7 +89,10 @@ class _BuildPlan:
         one = folder / "ophook_unit.cpp"
         one.write_text("".join(f'#include "{name}"\n' for name in self.texts if name.endswith(".cpp")))
         flags = (*self.flags, f"-ffile-prefix-map={folder}=.")
-        library = Library(self.soname, (one,), flags, link_flags=self.link_flags, folder="", needs=self.needs)
+        library = Library(
+            self.soname, (one,), flags, link_flags=self.link_flags, folder="", needs=self.needs,
+            prefix=_PREFIX, keep_prefix=keep_headers,
+        )  # fmt: skip
         toolchain.build([library], folder, include_roots=[folder], stamp=self.stamp, progress=progress)
 
 

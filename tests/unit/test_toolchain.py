@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -97,15 +98,46 @@ def test_a_common_prefix_is_precompiled_for_many_files_and_not_left_behind(
     def make(root: str) -> int:
         return toolchain.build([library], tmp_path / root, include_roots=[project], stamp="test")
 
+    (cache / "prefix-killed").mkdir(parents=True)
+    os.utime(cache / "prefix-killed", (0, 0))
     assert make("one") == 5
     loaded = ctypes.CDLL(str(tmp_path / "one/lib64/libmany.so"))
     assert [getattr(loaded, f"s{index}")() for index in range(5)] == [10, 11, 12, 13, 14]
-    assert not list(cache.glob("prefix-*"))
+    assert not list(cache.glob("prefix-*"))  # nor what a build that was killed left long ago
     sources[0].write_text(sources[0].read_text() + "// changed\n")
     assert make("two") == 1  # one file: the header is included as it is
     (project / "prefix.h").write_text("#pragma once\n#include <vector>\n#define BASE 20\n")
     assert make("three") == 5
     assert ctypes.CDLL(str(tmp_path / "three/lib64/libmany.so")).s0() == 20
+
+
+def test_a_prefix_that_is_kept_serves_the_next_build(
+    project: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "prefix.h").write_text("#pragma once\n#define BASE 10\n")
+    ran: list[Sequence[str]] = []
+    run = toolchain.run
+    monkeypatch.setattr(toolchain, "run", lambda command: ran.append(command) or run(command))
+
+    def make(name: str, stamp: str = "test") -> int:
+        source = project / f"{name}.cpp"
+        source.write_text(f'extern "C" int {name}() {{ return BASE; }}\n')
+        flags = ("-fPIC", f"-ffile-prefix-map={tmp_path / name}=.")
+        library = Library(f"lib{name}.so", (source,), flags, prefix=project / "prefix.h", keep_prefix=True)
+        toolchain.build([library], tmp_path / name, include_roots=[project], stamp=stamp)
+        return int(getattr(ctypes.CDLL(str(tmp_path / name / "lib64" / f"lib{name}.so")), name)())
+
+    def precompiled() -> int:
+        return sum("c++-header" in command for command in ran)
+
+    assert [make("one"), make("two"), precompiled()] == [10, 10, 1]
+    (kept,) = cache.glob("prefixes/*/prefix.h")
+    (project / "prefix.h").write_text("#pragma once\n#define BASE 20\n")
+    assert [make("three"), precompiled()] == [20, 2]
+    assert kept.exists()  # somebody may compile with it now
+    os.utime(kept.parent, (0, 0))
+    assert [make("four", stamp="another torch"), precompiled()] == [20, 3]
+    assert not kept.exists()
 
 
 def test_a_prefix_that_does_not_compile_is_an_error(project: Path, tmp_path: Path) -> None:
