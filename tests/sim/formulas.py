@@ -280,3 +280,30 @@ _is(
 def _(g: Tensor, mask: Tensor) -> Tensor:
     bits = (mask.to(torch.uint8)[:, None] >> torch.arange(8, dtype=torch.uint8)) & 1
     return g * bits * 1.25
+
+
+# ---- products: cubeMathType 0 keeps the inputs' type ----
+left, right = Drawn((6, 40)), Drawn((40, 8))
+lefts, rights = Drawn((3, 9, 40)), Drawn((3, 40, 8))
+
+
+@_is("Mm", left, right, OUT, 0)
+@_is("Matmul", left, right, OUT, 0)
+def product(a: Tensor, b: Tensor) -> Tensor:
+    return a @ b
+
+
+@_is("BatchMatMul", lefts, rights, OUT, 0)
+def products(a: Tensor, b: Tensor) -> Tensor:
+    return a @ b
+
+
+@_is("Addmm", x, left, right, 0.5, 2.0, OUT, 0)
+@_is("Baddbmm", Drawn((3, 9, 8)), lefts, rights, 0.5, 2.0, OUT, 0)
+def added_product(start: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return 0.5 * start + 2 * (a @ b)
+
+
+@_is("Addbmm", Drawn((9, 8)), lefts, rights, 0.5, 2.0, OUT, 0)
+def added_products(start: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return 0.5 * start + 2 * (a @ b).sum(0)

@@ -178,12 +178,18 @@ def test_group_topk():
     close(got, groups.flatten(1))
 
 
-def test_quantization():
-    x, scale = torch.randn(6, 16).half(), torch.rand(16).half() / 8 + 0.05
-    offset, out = torch.randint(-9, 9, (16,), dtype=torch.int8), torch.empty(6, 16, dtype=torch.int8).npu()
+@pytest.mark.parametrize("channels", [(16,), (6, 16), (1,)])
+def test_quantization_by_scales_that_are_broadcast(channels: tuple[int, ...]):
+    x, scale = torch.randn(2, 6, 16).half(), torch.rand(channels).half() / 8 + 0.05
+    offset, out = torch.randint(-9, 9, channels, dtype=torch.int8), torch.empty(2, 6, 16, dtype=torch.int8).npu()
     torch_npu._npu_quantize_per_tensor(x.npu(), scale.npu(), offset.npu(), out)
     wanted = ((x.float() / scale.float()).round() + offset).clamp(-128, 127)
     assert (out.cpu() - wanted).abs().max() == 0
+
+
+def test_norm_and_quantization():
+    x, scale = torch.randn(6, 16).half(), torch.rand(16).half() / 8 + 0.05
+    out = torch.empty(6, 16, dtype=torch.int8).npu()
     gamma, beta, one = torch.randn(16).half(), torch.randn(16).half(), torch.tensor([3], dtype=torch.int8)
     torch_npu._npu_quant_rms_norm(x.npu(), gamma.npu(), beta.npu(), scale[:1].npu(), one.npu(), out, eps=1e-3)
     normed = x.double() * (x.double().square().mean(-1, True) + 1e-3).rsqrt() * gamma.double() + beta.double()

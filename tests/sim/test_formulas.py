@@ -67,3 +67,16 @@ def test_another_formula_is_found(function: str, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setitem(FORMULAS, function, (parameters, other))
     assert compare(function, torch.float32) is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("rows", [1, 16])
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_add_up_in_float32(dtype: torch.dtype, rows: int, turned: bool) -> None:
+    """As a cube unit does: a sum of ones in float16 ends at 2048, in bfloat16 at 256."""
+    terms = 8192
+    left = torch.ones(rows, terms, dtype=dtype).npu()
+    right = torch.ones(4, terms, dtype=dtype).npu().t() if turned else torch.ones(terms, 4, dtype=dtype).npu()
+    bias = torch.zeros(4, dtype=dtype).npu()
+    for product in (left @ right, torch.addmm(bias, left, right), torch.bmm(left[None], right[None])[0]):
+        assert product.cpu().eq(terms).all()

@@ -4,16 +4,47 @@ namespace sim::kernels {
 
 static at::Tensor turned(const at::Tensor& x, bool turn) { return turn ? x.transpose(-1, -2) : x; }
 
+namespace {
+
+// Whether ATen's own kernel for Half or BFloat16 is to be taken: it adds up in Float too, and takes ten to a hundred
+// times as long as Float's, but for the few rows where converting the other matrix takes longer.
+bool as_it_is(const at::Tensor& a, const at::Tensor& b) {
+  constexpr int64_t kFewRows = 8;
+  const bool narrow = a.scalar_type() == at::kHalf || a.scalar_type() == at::kBFloat16;
+  const bool along_rows = b.dim() < 2 || b.stride(-2) == 1;
+  return !narrow || (along_rows && (a.dim() < 2 || a.size(-2) < kFewRows));
+}
+
+}  // namespace
+
+at::Tensor batch_product(const at::Tensor& x, const at::Tensor& y) {
+  if (!as_it_is(x, y)) return batch_product(wide(x), wide(y)).to(x.scalar_type());
+  return x.dim() == 3 && y.dim() == 3 && x.size(0) == y.size(0) ? at::bmm(x, y) : at::matmul(x, y);
+}
+
+void product_into(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  if (as_it_is(a, b)) at::mm_out(const_cast<at::Tensor&>(out), a, b);
+  else out.copy_(at::mm(wide(a), wide(b)));
+}
+
+void sum_into(const at::Tensor& out, const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+              const at::Scalar& beta, const at::Scalar& alpha) {
+  auto& to = const_cast<at::Tensor&>(out);
+  const bool batch = a.dim() == 3;
+  if (!as_it_is(a, b))
+    out.copy_(batch ? at::baddbmm(wide(self), wide(a), wide(b), beta, alpha)
+                    : at::addmm(wide(self), wide(a), wide(b), beta, alpha));
+  else if (batch) at::baddbmm_out(to, self, a, b, beta, alpha);
+  else at::addmm_out(to, self, a, b, beta, alpha);
+}
+
 at::Tensor product_of(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, bool turn_x, bool turn_y) {
   const at::Tensor a = turned(x, turn_x), b = turned(y, turn_y);
   if (!bias.defined()) return batch_product(a, b);
+  if (!as_it_is(a, b)) return product_of(wide(a), wide(b), wide(bias), false, false).to(x.scalar_type());
   if (a.dim() == 2 && b.dim() == 2) return at::addmm(bias.to(a.scalar_type()), a, b);
   const at::Tensor out = at::matmul(a, b);
   return at::add(out, bias.to(out.scalar_type()));
-}
-
-at::Tensor batch_product(const at::Tensor& x, const at::Tensor& y) {
-  return x.dim() == 3 && y.dim() == 3 && x.size(0) == y.size(0) ? at::bmm(x, y) : at::matmul(x, y);
 }
 
 at::Tensor general_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, double alpha, double beta,

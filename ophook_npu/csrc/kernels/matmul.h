@@ -5,6 +5,11 @@
 
 namespace sim::kernels {
 
+// Products of Half and BFloat16 add up in Float, as a device's cube unit does, and are rounded once.
+void product_into(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
+// beta self + alpha a b; self may be out. With three dimensions a product for each of the batch.
+void sum_into(const at::Tensor& out, const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+              const at::Scalar& beta, const at::Scalar& alpha);
 // x y + bias, where a flag says which of the matrices is turned first; an absent bias adds nothing.
 at::Tensor product_of(const at::Tensor& x, const at::Tensor& y, const at::Tensor& bias, bool turn_x, bool turn_y);
 // A batch of one goes with any batch.

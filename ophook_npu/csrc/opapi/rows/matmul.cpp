@@ -45,7 +45,7 @@ void write_svd(const at::Tensor& s, const at::Tensor& u, const at::Tensor& v, co
 }  // namespace
 
 // products
-ACLNN(Mm, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2), at::mm_out(out, self, mat2))
+ACLNN(Mm, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2), kernels::product_into(out, self, mat2))
 ACLNN(Matmul, (In, self, In, mat2, Out, out, Cube, mode), when_run(), write(out, kernels::batch_product(self, mat2)))
 ACLNN(BatchMatMul, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
@@ -56,24 +56,25 @@ ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(ou
 ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), vector_product(out, self, vec), at::mv_out(out, self, vec))
 ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), one_element(out)), write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (matrix(out, mat1, mat2), into(out, {self})), at::addmm_out(out, self, mat1, mat2, beta, alpha))
+      (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (matrix(out, mat1, mat2), into(out, {self})), at::addmm_out(out, self, mat1, mat2, beta, alpha))
+      (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (matrix(out, mat1, mat2), into(out, {self})), at::baddbmm_out(out, self, mat1, mat2, beta, alpha))
+      (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (batch_sum(out, mat1, mat2), into(out, {self})), write(out, at::addbmm(self, mat1, mat2, beta, alpha)))
+      (batch_sum(out, mat1, mat2), into(out, {self})),
+      write(out, at::addbmm(wide(self), wide(mat1), wide(mat2), beta, alpha)))
 ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
-      self.baddbmm_(mat1, mat2, beta, alpha))
+      kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), batch_sum(self, mat1, mat2),
-      write(self, at::addbmm(self, mat1, mat2, beta, alpha)))
+      write(self, at::addbmm(wide(self), wide(mat1), wide(mat2), beta, alpha)))
 ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube, mode),
       (vector_product(out, mat, vec), into(out, {self})), write(out, at::addmv(self, mat, vec, beta, alpha)))
 ACLNN(Addr, (In, self, In, a, In, b, Num, beta, Num, alpha, Out, out), (outer(out, a, b), into(out, {self})),
       write(out, at::addr(self, a, b, beta, alpha)))
 ACLNN(InplaceAddr, (Ref, self, In, a, In, b, Num, beta, Num, alpha), outer(self, a, b), self.addr_(a, b, beta, alpha))
 ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
-      self.addmm_(mat1, mat2, beta, alpha))
+      kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(TransposeBatchMatMul,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int64_t, split, Out,
        out),
