@@ -148,6 +148,25 @@ def test_a_range_ends_where_it_was_registered(libs: Any, pinned: int) -> None:
     assert acl.aclrtHostUnregister(Pointer(pinned)) == OK
 
 
+def test_a_range_over_two_blocks_ends_no_process(libs: Any) -> None:
+    """The pages of each are memory of their own."""
+    acl = libs[1]
+    with mmap.mmap(-1, 4 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        host = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = Pointer
+        libc.mmap.argtypes = [Pointer, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+        shared = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | 0x10  # MAP_FIXED
+        for at in (host, host + 2 * PAGE):
+            assert libc.mmap(at, 2 * PAGE, mmap.PROT_READ | mmap.PROT_WRITE, shared, -1, 0) == at
+        assert register(acl, host, size=4 * PAGE) == OK
+        at = device_address(acl, host) + 2 * PAGE
+        floats(host + 2 * PAGE)[:] = [1.0] * 16
+        assert doubled(libs, at) == OK
+        assert list(floats(host + 2 * PAGE)) == [2.0] * 16
+        assert acl.aclrtHostUnregister(Pointer(host)) == OK
+
+
 def test_memory_given_back_while_it_is_registered_ends_no_process(libs: Any) -> None:
     acl = libs[1]
     memory = mmap.mmap(-1, PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -208,7 +227,8 @@ def test_what_cannot_be_registered(acl: Any, pinned: int, mapped: int, tmp_path:
         assert register(acl, host, size, flag) == PARAM_INVALID
         assert words in said(acl)
     assert acl.aclrtFree(block) == OK
-    assert register(acl, mapped, size=1 << 40) == DRIVER
+    for size in (1 << 40, 2**64 - 1):
+        assert register(acl, mapped, size=size) == DRIVER
     file = tmp_path / "weights"
     file.write_bytes(bytes(PAGE))
     with file.open("r+b") as opened, mmap.mmap(opened.fileno(), PAGE) as memory:

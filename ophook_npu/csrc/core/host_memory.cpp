@@ -46,10 +46,13 @@ std::map<uintptr_t, Registered>::iterator seen_at(uintptr_t address) {
   return address - next->first < found->second.size ? found : registered.end();
 }
 
-// Why these pages cannot be given to a device; empty if they can. The driver refuses those that a file on a disk backs.
-std::string unfit(uintptr_t begin, size_t size) {
+// Why these pages cannot be given to a device; empty if they can, and in `mappings` how many they belong to. The driver
+// refuses those that a file on a disk backs.
+std::string unfit(uintptr_t begin, size_t size, int& mappings) {
   std::ifstream maps("/proc/self/maps");
   uintptr_t reached = begin;
+  mappings = 0;
+  if (size > UINTPTR_MAX - begin) return "there are not so many addresses";
   for (std::string line; reached < begin + size && std::getline(maps, line);) {
     uintptr_t from = 0, to = 0;
     unsigned long long inode = 0;
@@ -62,6 +65,7 @@ std::string unfit(uintptr_t begin, size_t size) {
     if (inode && statfs(name, &on) == 0 && long(on.f_type) != kTmpfs && long(on.f_type) != kHuge)
       return std::string("the file ") + name + " is mapped there";
     reached = to;
+    ++mappings;
   }
   return reached < begin + size ? "it is not all memory of this process" : "";
 }
@@ -85,7 +89,8 @@ int sim_host_register(const char* call, void* pointer, size_t size, int mapped, 
     return sim_fail(sim::kInvalidParam, "%s: %s; allowed: memory of the host", call, sim_memory_text(pointer, size));
   if (pinned && sim_is_pinned(pointer))
     return sim_fail(sim::kInvalidParam, "%s: %p is pinned already; next: leave out ACL_HOST_REG_PINNED", call, pointer);
-  if (std::string why = unfit(address, size); !why.empty())
+  int mappings = 0;
+  if (std::string why = unfit(address, size, mappings); !why.empty())
     return sim_fail(sim::kDriver, "%s: %zu bytes at %p cannot be registered: %s", call, size, pointer, why.c_str());
   const bool one_address = sim::host_memory_has_one_address(pointer);
   std::unique_lock lock(mutex);
@@ -98,8 +103,9 @@ int sim_host_register(const char* call, void* pointer, size_t size, int mapped, 
                     call, size, pointer);
   Registered made{size, 0, pinned != 0, one_address, call};
   if (mapped) {
-    // With an old size of 0 a shared mapping is not moved but made a second time.
-    void* second = one_address ? MAP_FAILED : mremap(pointer, 0, whole_pages(size), MREMAP_MAYMOVE);
+    // With an old size of 0 a shared mapping is not moved but made a second time; only one, and none for private
+    // memory.
+    void* second = one_address || mappings > 1 ? MAP_FAILED : mremap(pointer, 0, whole_pages(size), MREMAP_MAYMOVE);
     made.seen_at = second == MAP_FAILED ? address : reinterpret_cast<uintptr_t>(second);
     seen[made.seen_at] = address;
     if (device_address) *device_address = reinterpret_cast<void*>(made.seen_at);
