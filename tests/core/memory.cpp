@@ -236,7 +236,7 @@ TEST(what_a_kernel_can_reach_and_what_it_is_otherwise) {
     CHECK(!sim_memory_reach(at(100), 1));
     CHECK(!sim_memory_reach(at(0), SIZE_MAX));
     CHECK(!sim_memory_reach(at(0) - 1, 1));
-    CHECK(sim_memory_reach(host, 100));
+    CHECK(!sim_memory_reach(host, 100));
     int local = 0;
     CHECK(!sim_memory_reach(&local, 1));
     CHECK(!sim_memory_reach(nullptr, 1));
@@ -303,6 +303,24 @@ TEST(strict_memory_is_filled_when_it_is_made_and_when_it_is_freed) {
   OK(sim_free(next));
 }
 
+TEST(memory_of_the_host_is_reached_by_the_address_of_its_registration) {
+  void *host = nullptr, *at = nullptr, *again = nullptr;
+  OK(sim_malloc_host(4096, &host));
+  OK(sim_host_register("here", host, 4096, 1, 0, &at));
+  CHECK(at != host);
+  OK(sim_host_device_pointer(host, &again));
+  EQUAL(at, again);
+  CHECK(sim_memory_reach(at, 4096) && !sim_memory_reach(at, 4097) && !sim_memory_reach(host, 1));
+  CHECK(!sim_copy_takes(at, 1, 1) && !sim_copy_takes(at, 1, 0) && sim_copy_takes(host, 4096, 0));
+  static_cast<char*>(at)[4095] = 7;
+  EQUAL(int(static_cast<char*>(host)[4095]), 7);
+  EQUAL(sim_host_register("here", host, 1, 1, 0, &at), kInvalidParam);
+  OK(sim_host_unregister(host));
+  EQUAL(sim_host_unregister(host), kInvalidParam);
+  CHECK(!sim_memory_reach(again, 1));
+  OK(sim_free_host(host));
+}
+
 TEST(a_kernels_memory_is_judged_in_one_sentence) {
   void *block = nullptr, *host = nullptr;
   int local = 0;
@@ -314,7 +332,8 @@ TEST(a_kernels_memory_is_judged_in_one_sentence) {
   };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   EQUAL(problem(block, 100), "none");
-  EQUAL(problem(host, 100), "none");  // pinned memory can be reached
+  CHECK(has(problem(host, 100), "100 bytes at"));  // pinned memory that is not registered
+  CHECK(has(problem(host, 100), "on the host, made by aclrtMallocHost"));
   EQUAL(problem(nullptr, 0), "none");
   EQUAL(problem(&local, 0), "none");
   CHECK(has(problem(nullptr, 4), "x (4 bytes) is not in device memory as a whole: null, where 4 bytes"));

@@ -31,13 +31,13 @@ struct Registered {
   const char* call;
 };
 
-std::shared_mutex mutex;
+std::shared_mutex of_registered;
 std::map<uintptr_t, Registered> registered;  // by the host's address
 std::map<uintptr_t, uintptr_t> seen;         // the host's address by the device's
 constexpr uintptr_t kPage = 4096;            // what the documentation aligns to
 constexpr long kTmpfs = 0x01021994, kHuge = 0x958458f6;
 
-// The registered memory whose addresses of a device hold this one. Call with the mutex held.
+// The registered memory whose addresses of a device hold this one. Call with the lock held.
 std::map<uintptr_t, Registered>::iterator seen_at(uintptr_t address) {
   auto next = seen.upper_bound(address);
   if (next == seen.begin()) return registered.end();
@@ -93,7 +93,7 @@ int sim_host_register(const char* call, void* pointer, size_t size, int mapped, 
   if (std::string why = unfit(address, size, mappings); !why.empty())
     return sim_fail(sim::kDriver, "%s: %zu bytes at %p cannot be registered: %s", call, size, pointer, why.c_str());
   const bool one_address = sim::host_memory_has_one_address(pointer);
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(of_registered);
   auto next = registered.lower_bound(address);
   const bool before = next != registered.begin() && std::prev(next)->first + std::prev(next)->second.size > address;
   if (before || (next != registered.end() && next->first - address < size))
@@ -115,7 +115,7 @@ int sim_host_register(const char* call, void* pointer, size_t size, int mapped, 
 }
 
 int sim_host_unregister(void* pointer) {
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(of_registered);
   auto found = registered.find(reinterpret_cast<uintptr_t>(pointer));
   if (found == registered.end())
     return sim_fail(sim::kInvalidParam,
@@ -132,7 +132,7 @@ int sim_host_unregister(void* pointer) {
 }
 
 int sim_host_device_pointer(void* pointer, void** out) {
-  std::shared_lock lock(mutex);
+  std::shared_lock lock(of_registered);
   auto found = registered.find(reinterpret_cast<uintptr_t>(pointer));
   if (!out || found == registered.end() || !found->second.seen_at)
     return sim_fail(sim::kInvalidParam,
@@ -145,7 +145,7 @@ int sim_host_device_pointer(void* pointer, void** out) {
 
 bool sim::registered_memory_reaches(const void* pointer, size_t size) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  std::shared_lock lock(mutex);
+  std::shared_lock lock(of_registered);
   auto found = seen_at(address);
   if (found == registered.end()) return false;
   const Registered& memory = found->second;
@@ -157,14 +157,14 @@ bool sim::registered_memory_reaches(const void* pointer, size_t size) {
 
 bool sim::registered_as_pinned(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  std::shared_lock lock(mutex);
+  std::shared_lock lock(of_registered);
   auto next = registered.upper_bound(address);
   return next != registered.begin() && (--next, address - next->first < next->second.size) && next->second.pinned;
 }
 
 bool sim::copies_take(const void* pointer, size_t size, bool as_device) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  std::shared_lock lock(mutex);
+  std::shared_lock lock(of_registered);
   auto found = seen_at(address);
   if (found == registered.end()) return !as_device;
   const Registered& memory = found->second;
@@ -174,7 +174,7 @@ bool sim::copies_take(const void* pointer, size_t size, bool as_device) {
 
 bool sim::describe_registered_memory(const void* pointer, char* text, size_t room) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  std::shared_lock lock(mutex, std::try_to_lock);
+  std::shared_lock lock(of_registered, std::try_to_lock);
   if (!lock) return false;
   auto found = seen_at(address);
   if (found == registered.end()) return false;

@@ -129,10 +129,17 @@ std::vector<Group> groups_of(const at::Tensor& list, int64_t kind, int64_t rows)
 
 at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,
                      at::ScalarType result) {
+  const int64_t wrapped = wrap(dim, x);
+  return quantized_by(x, along(scales, x, wrapped),
+                      zero_points.defined() ? along(zero_points, x, wrapped) : zero_points, result);
+}
+
+at::Tensor quantized_by(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points,
+                        at::ScalarType result) {
   // In place: such tensors are large. Float holds every step of a type of 8 bits.
   const double bytes = double(at::elementSize(result));
-  auto steps = at::div(bytes == 1 ? wide(x) : x.to(at::kDouble), along(scales, x, wrap(dim, x))).round_();
-  if (zero_points.defined()) steps.add_(along(zero_points, x, wrap(dim, x)));
+  auto steps = at::div(bytes == 1 ? wide(x) : x.to(at::kDouble), scales).round_();
+  if (zero_points.defined()) steps.add_(zero_points);
   const bool is_signed = result != at::kByte;
   const double most = std::exp2(8 * bytes - is_signed);
   return steps.clamp_(is_signed ? -most : 0, most - 1).to(result);

@@ -49,5 +49,8 @@ std::vector<Group> groups_of(const Dims& list, int64_t kind, int64_t rows);
 // ---- by a scale for all, or one for each index of the dimension ----------------------------------------------------
 SIM_API at::Tensor quantized(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points, int64_t dim,
                              at::ScalarType result);
+// The same by scales and zero points that are broadcast to x.
+SIM_API at::Tensor quantized_by(const at::Tensor& x, const at::Tensor& scales, const at::Tensor& zero_points,
+                                at::ScalarType result);
 
 }  // namespace sim::quant

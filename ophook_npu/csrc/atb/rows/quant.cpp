@@ -4,10 +4,8 @@
 
 using namespace sim::atblib;
 
-// Scale and offset are broadcast to x.
 ATB_ROW(QuantPerChannel, "ElewiseOperation", (In, x, In, scale, In, offset, Out, out), when_run(),
-        at::Tensor steps = at::div(wide(x), wide(scale)).round_();
-        write(out, (offset.numel() ? steps.add_(offset) : steps).clamp_(-128, 127).to(at::kChar)))
+        write(out, sim::quant::quantized_by(x, scale, offset.numel() ? offset : at::Tensor(), at::kChar)))
 ATB_ROW(QuantRmsNorm, "RmsNormOperation", (In, x, In, gamma, In, beta, In, scale, In, offset, double, eps, Out, out),
         when_run(),
         sim::quant::write_quantized(out, sim::quant::steps_of(sim::quant::rms_normal(x, gamma, beta, eps), scale,
