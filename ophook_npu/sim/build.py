@@ -154,7 +154,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libgraph.so",
             sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print", "securec"),
             engine,
-            (core,),
+            (core, "libascendcl.so"),
             here,
             unit=_UNIT,
         ),

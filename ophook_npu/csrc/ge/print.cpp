@@ -4,18 +4,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "acl/acl.h"
 #include "graph/types.h"
 
 namespace gesim {
 namespace {
-
-float half_to_float(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const float size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                     : exponent     ? std::ldexp(float(1024 + fraction), exponent - 25)
-                                    : std::ldexp(float(fraction), -24);
-  return bits & 0x8000 ? -size : size;
-}
 
 // As torchair's kernel for eager mode writes a number: whole ones without a point, others with up to nine digits.
 std::string number(double value) {
@@ -36,7 +29,7 @@ std::string element(const ge_tensor& tensor, int64_t index) {
   switch (tensor.dtype) {
     case ge::DT_FLOAT: return number(value_at<float>(tensor.data, index));
     case ge::DT_DOUBLE: return number(value_at<double>(tensor.data, index));
-    case ge::DT_FLOAT16: return number(half_to_float(value_at<uint16_t>(tensor.data, index)));
+    case ge::DT_FLOAT16: return number(aclFloat16ToFloat(value_at<uint16_t>(tensor.data, index)));
     case ge::DT_INT8: return std::to_string(value_at<int8_t>(tensor.data, index));
     case ge::DT_INT16: return std::to_string(value_at<int16_t>(tensor.data, index));
     case ge::DT_INT32: return std::to_string(value_at<int32_t>(tensor.data, index));
