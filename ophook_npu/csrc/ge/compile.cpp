@@ -12,7 +12,6 @@
 namespace gesim {
 namespace {
 
-bool is_input(const Node& node) { return node.type == "Data" || node.type == "RefData"; }
 bool is_const(const Node& node) { return node.type == "Const" || node.type == "Constant"; }
 
 std::string quoted_list(const std::vector<ge::IrPort>& ports) {

@@ -179,7 +179,7 @@ class Run {
       return folded ? host_values(index) : run_node(index);
     }
     if (node.type == "Const" || node.type == "Constant") return constant(index);
-    if (node.type == "Data" || node.type == "RefData") return input(index);
+    if (is_input(node)) return input(index);
     return "";
   }
 

@@ -32,7 +32,7 @@ bool numbers(const std::string& text, std::vector<int64_t>& out) {
 template <typename AnyGraph>
 auto input_of(AnyGraph& graph, const std::string& name) {
   for (auto& node : graph.nodes)
-    if ((node.type == "Data" || node.type == "RefData") && node.name == name) return &node;
+    if (is_input(node) && node.name == name) return &node;
   return decltype(graph.nodes.data())();
 }
 

@@ -64,6 +64,8 @@ struct Node {
   }
 };
 
+inline bool is_input(const Node& node) { return node.type == "Data" || node.type == "RefData"; }
+
 struct Graph {
   std::string name;
   std::vector<Node> nodes;

@@ -18,6 +18,8 @@ std::string number(double value) {
   return text;
 }
 
+using Writer = std::string (*)(const void* data, int64_t index);
+
 template <typename T>
 T value_at(const void* data, int64_t index) {
   T value;
@@ -25,45 +27,43 @@ T value_at(const void* data, int64_t index) {
   return value;
 }
 
-std::string element(const ge_tensor& tensor, int64_t index) {
-  switch (tensor.dtype) {
-    case ge::DT_FLOAT: return number(value_at<float>(tensor.data, index));
-    case ge::DT_DOUBLE: return number(value_at<double>(tensor.data, index));
-    case ge::DT_FLOAT16: return number(aclFloat16ToFloat(value_at<uint16_t>(tensor.data, index)));
-    case ge::DT_INT8: return std::to_string(value_at<int8_t>(tensor.data, index));
-    case ge::DT_INT16: return std::to_string(value_at<int16_t>(tensor.data, index));
-    case ge::DT_INT32: return std::to_string(value_at<int32_t>(tensor.data, index));
-    case ge::DT_INT64: return std::to_string(value_at<int64_t>(tensor.data, index));
-    case ge::DT_UINT8:
-    case ge::DT_BOOL: return std::to_string(value_at<uint8_t>(tensor.data, index));
-    case ge::DT_UINT16: return std::to_string(value_at<uint16_t>(tensor.data, index));
-    case ge::DT_UINT32: return std::to_string(value_at<uint32_t>(tensor.data, index));
-    default: return std::to_string(value_at<uint64_t>(tensor.data, index));
-  }
+template <typename T>
+std::string whole(const void* data, int64_t index) {
+  return std::to_string(value_at<T>(data, index));
 }
 
-bool can_print(int32_t dtype) {
+template <typename T>
+std::string real(const void* data, int64_t index) {
+  return number(double(value_at<T>(data, index)));
+}
+
+std::string half(const void* data, int64_t index) {
+  return number(double(aclFloat16ToFloat(value_at<uint16_t>(data, index))));
+}
+
+// What writes an element; null where the data type cannot be printed.
+Writer writer_of(int32_t dtype) {
   switch (dtype) {
-    case ge::DT_FLOAT:
-    case ge::DT_DOUBLE:
-    case ge::DT_FLOAT16:
-    case ge::DT_INT8:
-    case ge::DT_INT16:
-    case ge::DT_INT32:
-    case ge::DT_INT64:
+    case ge::DT_FLOAT: return real<float>;
+    case ge::DT_DOUBLE: return real<double>;
+    case ge::DT_FLOAT16: return half;
+    case ge::DT_INT8: return whole<int8_t>;
+    case ge::DT_INT16: return whole<int16_t>;
+    case ge::DT_INT32: return whole<int32_t>;
+    case ge::DT_INT64: return whole<int64_t>;
     case ge::DT_UINT8:
-    case ge::DT_BOOL:
-    case ge::DT_UINT16:
-    case ge::DT_UINT32:
-    case ge::DT_UINT64: return true;
-    default: return false;
+    case ge::DT_BOOL: return whole<uint8_t>;
+    case ge::DT_UINT16: return whole<uint16_t>;
+    case ge::DT_UINT32: return whole<uint32_t>;
+    case ge::DT_UINT64: return whole<uint64_t>;
+    default: return nullptr;
   }
 }
 
 // The part of the tensor that begins with element `first`, from dimension `dim` on: of more than twice `some` entries
 // the first and the last.
 std::string part(const ge_tensor& tensor, int32_t dim, int64_t first, int64_t some) {
-  if (dim == tensor.rank) return element(tensor, first);
+  if (dim == tensor.rank) return writer_of(tensor.dtype)(tensor.data, first);
   int64_t step = 1;
   for (int32_t i = dim + 1; i < tensor.rank; ++i) step *= tensor.dims[i];
   const int64_t count = tensor.dims[dim];
@@ -99,7 +99,7 @@ std::string check_texts(const Graph& graph, int index) {
     if (text != prints_text(node))
       return text ? "it reads a text of StringFormat; PrintV2 alone does"
                   : "it prints what is no text of a StringFormat";
-    if (makes_text(node) && !can_print(node.input_desc[i].dtype))
+    if (makes_text(node) && !writer_of(node.input_desc[i].dtype))
       return "its input '" + node.input_desc[i].name + "' has a data type that cannot be printed";
   }
   if (!makes_text(node)) return "";
