@@ -52,8 +52,10 @@ def cases(samples: int, errors: int, dtypes: tuple[torch.dtype, ...]) -> Iterato
 
 
 def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``out`` has a value before the call: torch.linalg.matrix_rank leaves it as it was under a dispatch mode."""
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        out = pytree.tree_map_only(torch.Tensor, torch.empty_like, function(*args, **kwargs))
+        out = pytree.tree_map_only(torch.Tensor, lambda made: torch.full_like(made, 77), function(*args, **kwargs))
         return function(*args, **kwargs, out=out), out
 
     return call
