@@ -39,8 +39,13 @@ _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
 _LIST = rf"(?:(?:{_NAMES})(?:数据)?(?:类型)?[、,，/和或\s]*)+"
 _COMMENT = re.compile(r'<!--\s*npu="([^"]*)"\s*(\w+)\s*-->(.*?)<!--\s*end\s+\2\s*-->', re.DOTALL)
+_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "950"}
 _OPTIONAL = re.compile(
     r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
+)
+# Words by which a parameter may be absent now and then, too weak where a page names what must be given.
+_MAYBE_ABSENT = re.compile(
+    _OPTIONAL.pattern + r"|null|预留|不支持|不使用|无需|生效|仅|场景|是否|控制|时[，,]|时需|当|如果|若", re.IGNORECASE
 )
 _COUNT = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
 
@@ -50,6 +55,30 @@ def text(cell: str) -> str:
     cell = re.sub(r"<sup>\s*([\d,，、]+)\s*</sup>", r"^\1 ", cell)
     cell = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", cell))).replace("`", "").strip()
+
+
+def marked(page: str) -> str:
+    """The page with its products marked as newer pages have them, where it has bullets that begin with a product."""
+    if _COMMENT.search(page):
+        return page
+    lines = page.split("\n")
+    result: list[str] = []
+    number = 0
+    while number < len(lines):
+        head = re.match(r"( *)[-*] +(?:<term>[^<]*</term>[、 ]*)+[：:]", lines[number])
+        products = [product for name, product in _TERMS.items() if head and name in head[0]]
+        if not head or not products:
+            result.append(lines[number])
+            number += 1
+            continue
+        end = number + 1
+        while end < len(lines) and (
+            not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > len(head[1])
+        ):
+            end += 1
+        result += [f'<!-- npu="{",".join(products)}" t{number} -->', *lines[number:end], f"<!-- end t{number} -->"]
+        number = end
+    return "\n".join(result)
 
 
 def only_for(source: str, product: str) -> str:
@@ -242,8 +271,13 @@ def amend(sentence: str, named: list[Row], everyone: list[Row]) -> None:
                 row.dtypes = [name for name in row.dtypes if name in listed] or row.dtypes
 
 
-def required(section: str, names: list[str]) -> tuple[set[str], dict[str, str]]:
-    """The parameters that the table of error codes names under 161001, and pairs of which one must be given."""
+def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row]) -> tuple[set[str], dict[str, str]]:
+    """The parameters that the table of error codes names under 161001, and pairs of which one must be given.
+
+    Where it names none and says "inputs and outputs that must be given", these are the tensors that go in and of which
+    nothing says that they may be absent, and the first that comes out: it is always written, others often by a flag.
+    """
+    names = [name for _, name in signature]
     cells = re.findall(r"161001\s*</td>\s*<td[^>]*>(.*?)</td>", section, re.DOTALL)
     if not cells:
         cells = re.findall(r"161001[^|\n]*\|([^|\n]*)\|", section)
@@ -253,7 +287,13 @@ def required(section: str, names: list[str]) -> tuple[set[str], dict[str, str]]:
         if match[1] in names and match[2] in names:
             either |= {match[1]: match[2], match[2]: match[1]}
             words = words.replace(match[0], "")
-    return {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}, either
+    named = {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}
+    if not named and not either and re.search(r"输入|输出|必[选须]", words):
+        tensors = [name for kind, name in signature if kind in TENSORS and name in rows]
+        always = {name for name in tensors if not _MAYBE_ABSENT.search(rows[name].words)}
+        named = {name for name in always if rows[name].direction != "out"}
+        named |= always & set([name for name in tensors if rows[name].direction == "out"][:1])
+    return named, either
 
 
 def prototypes(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -286,9 +326,8 @@ def supported(page: str) -> dict[str, bool]:
     head = page.split("## 功能说明")[0]
     found: dict[str, bool] = {}
     # An older form of the pages has one line for each product, or for several of one family.
-    marks = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "950"}
     for line in re.findall(r"^\|(.+)\|\s*$", head, re.MULTILINE):
-        for mark, product in marks.items():
+        for mark, product in _TERMS.items():
             if mark in line and ("√" in line or "×" in line):
                 found[product] = "√" in line
     for match in _COMMENT.finditer(head):
@@ -300,14 +339,13 @@ def supported(page: str) -> dict[str, bool]:
 
 
 def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
-    page = path.read_text()
+    page = marked(path.read_text())
     found = prototypes(page)
     on = supported(page)
     functions = []
     for name, signature in found:
         section = section_of(page, name, len(found) == 1)
         names = [parameter for _, parameter in signature]
-        must, either = required(section, names)
         checks = checks_of(tree).get(name, NOTHING)
         per_product: dict[str, dict[str, Row]] = {}
         for product in PRODUCTS:
@@ -315,6 +353,9 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
                 rows = rows_of(only_for(section.split("</table>", 1)[0] + "</table>", product), names)
                 differences(section, rows, product)
                 per_product[PRODUCTS[product]] = rows
+        must, either = required(
+            section, signature, {name: row for rows in per_product.values() for name, row in rows.items()}
+        )
         parameters = []
         for kind, parameter in signature:
             rows = {product: table[parameter] for product, table in per_product.items() if parameter in table}

@@ -131,10 +131,11 @@ aclnnStatus aclnnFoldGetWorkspaceSize(const aclTensor* self) { return 0; }
 """
 
 
-def test_the_script_reads_a_page(tmp_path: Path) -> None:
-    tree = tmp_path / "ops-own"
+def read_page(folder: Path, page: str) -> rules.Function:
+    """What the script makes of one page, in a checkout of its own."""
+    tree = folder / "ops-own"
     (tree / "math" / "fold" / "docs").mkdir(parents=True)
-    (tree / "math" / "fold" / "docs" / "aclnnFold.md").write_text(PAGE)
+    (tree / "math" / "fold" / "docs" / "aclnnFold.md").write_text(page)
     (tree / "math" / "fold" / "op_api").mkdir()
     (tree / "math" / "fold" / "op_api" / "aclnn_fold.cpp").write_text(CHECKS)
     git = ["git", "-C", str(tree), "-c", "user.name=n", "-c", "user.email=e@example.invalid"]
@@ -142,6 +143,12 @@ def test_the_script_reads_a_page(tmp_path: Path) -> None:
         subprocess.run([*git, *command], check=True)
     script = runpy.run_path(str(ROOT / "scripts" / "device_rules.py"))
     (fold,) = script["functions_of"](tree, tree / "math" / "fold" / "docs" / "aclnnFold.md", "ops-own")
+    assert isinstance(fold, rules.Function)
+    return fold
+
+
+def test_the_script_reads_a_page(tmp_path: Path) -> None:
+    fold = read_page(tmp_path, PAGE)
     assert (fold.name, fold.page) == ("aclnnFold", "ops-own/math/fold/docs/aclnnFold.md")
     assert fold.families == ("Ascend910B", "Ascend910_93") and fold.absent == ("Ascend950",)
     self, weight, dim, out = fold.parameters
@@ -152,3 +159,32 @@ def test_the_script_reads_a_page(tmp_path: Path) -> None:
     assert (dim.kind, dim.required) == ("int64_t", False)
     assert (out.direction, out.ranks, out.required) == ("out", (2, 3, 4), True)
     assert out.relations == {"shape": ("self",)}
+
+
+@pytest.mark.parametrize(("word", "required"), [("x", True), ("场景A下传入", False), ("预留参数", False)])
+def test_a_page_that_says_only_what_must_be_given(tmp_path: Path, word: str, required: bool) -> None:
+    """It names no parameter: an input is meant unless its own row leaves room for its absence, and the first output."""
+    general = PAGE.replace("传入的self或out是空指针。", "传入参数是必选输入、输出或者必选属性，且是空指针。")
+    assert general != PAGE
+    fold = read_page(
+        tmp_path, general.replace("<td>self</td><td>输入</td><td>x</td>", f"<td>self</td><td>输入</td><td>{word}</td>")
+    )
+    assert [one.required for one in fold.parameters] == [required, False, False, True]
+
+
+def test_bullets_of_one_product_are_read_for_it_alone(tmp_path: Path) -> None:
+    """A form of the pages without marks around what is of one product."""
+    start, end = PAGE.index("<!--"), PAGE.index("## 功能说明")
+    page = (
+        PAGE[:start]
+        + "|<term>Ascend 950PR/Ascend 950DT</term>|√|\n|<term>Atlas A2 训练系列产品</term>|√|\n"
+        + PAGE[end:]
+    )
+    start, end = page.index("<!--"), page.index("- **返回值")
+    bullets = "- <term>Atlas A2 训练系列产品</term>、<term>Atlas A3 训练系列产品</term>：\n  - self不支持INT8。\n\n"
+    bullets += "- <term>Ascend 950PR/Ascend 950DT</term>：weightOptional支持INT8、FLOAT16。\n- out不支持INT8。\n"
+    fold = read_page(tmp_path, page[:start] + bullets + page[end:])
+    assert fold.families == ("Ascend910B", "Ascend950") and fold.absent == ()
+    self, weight, _, _ = fold.parameters
+    assert self.dtypes == {"Ascend910B": ("FLOAT", "FLOAT16"), "Ascend950": ("FLOAT", "FLOAT16", "INT8")}
+    assert weight.dtypes == {"Ascend910B": ("FLOAT16",), "Ascend950": ("INT8", "FLOAT16")}
