@@ -43,10 +43,6 @@ _TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "9
 _OPTIONAL = re.compile(
     r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
 )
-# Words by which a parameter may be absent now and then, too weak where a page names what must be given.
-_MAYBE_ABSENT = re.compile(
-    _OPTIONAL.pattern + r"|null|预留|不支持|不使用|无需|生效|仅|场景|是否|控制|时[，,]|时需|当|如果|若", re.IGNORECASE
-)
 _COUNT = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
 
 
@@ -274,8 +270,8 @@ def amend(sentence: str, named: list[Row], everyone: list[Row]) -> None:
 def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row]) -> tuple[set[str], dict[str, str]]:
     """The parameters that the table of error codes names under 161001, and pairs of which one must be given.
 
-    Where it names none and says "inputs and outputs that must be given", these are the tensors that go in and of which
-    nothing says that they may be absent, and the first that comes out: it is always written, others often by a flag.
+    Where it names none and says "inputs and outputs that must be given", these are the tensors whose row says so, the
+    first that goes in and the first that comes out: which of the others may be absent such pages do not tell.
     """
     names = [name for _, name in signature]
     cells = re.findall(r"161001\s*</td>\s*<td[^>]*>(.*?)</td>", section, re.DOTALL)
@@ -290,9 +286,9 @@ def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row
     named = {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}
     if not named and not either and re.search(r"输入|输出|必[选须]", words):
         tensors = [name for kind, name in signature if kind in TENSORS and name in rows]
-        always = {name for name in tensors if not _MAYBE_ABSENT.search(rows[name].words)}
-        named = {name for name in always if rows[name].direction != "out"}
-        named |= always & set([name for name in tensors if rows[name].direction == "out"][:1])
+        coming = [name for name in tensors if rows[name].direction != "out"]
+        leaving = [name for name in tensors if rows[name].direction == "out"]
+        named = {name for name in tensors if "必选" in rows[name].words} | {*coming[:1], *leaving[:1]}
     return named, either
 
 
