@@ -32,7 +32,7 @@ assert set(PRODUCTS.values()) == set(FAMILIES)
 
 DTYPES = {name: name for name in DATA_TYPES}
 DTYPES |= {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16", "BF16": "BFLOAT16", "FLOAT64": "DOUBLE"}
-DTYPES |= {"HIF8": "HIFLOAT8"}
+DTYPES |= {"HIF8": "HIFLOAT8", "bool": "BOOL"}
 TENSORS = ("aclTensor*", "aclTensorList*")
 FORMATS = ("ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "NCL", "NC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
 _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))

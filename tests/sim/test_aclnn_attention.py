@@ -39,7 +39,7 @@ def of_sequences(query, key, value, sink, query_ends, key_ends, **how):
 
 @pytest.mark.parametrize("given", [True, False], ids=["with the forward's statistics", "without them"])
 def test_a_sink_of_whole_sequences(given: bool) -> None:
-    q, k, v, grad = (real(2, heads, 5, 16, seed=n) for n, heads in enumerate((4, 2, 2, 4)))
+    q, k, v, grad = (real(2, heads, 5, 16, seed=n, dtype=torch.float16) for n, heads in enumerate((4, 2, 2, 4)))
     sink = real(4, seed=5)
 
     def formula(q, k, v, sink):
@@ -52,7 +52,7 @@ def test_a_sink_of_whole_sequences(given: bool) -> None:
         "aclnnFlashAttentionScoreV3", q, k, v, None, None, None, mask, sink, None, None, None, 0.3, 1.0, FAR, FAR, 4,
         "BNSD", 0, 3, 1, top, total, None, out,
     )  # fmt: skip
-    close(out, formula(*(x.double() for x in (q, k, v, sink))))
+    close(out, formula(*(x.double() for x in (q, k, v, sink))), 2e-3)
     got = [torch.zeros_like(x) for x in (q, k, v)]
     to_sink = torch.zeros(4)
     aclnn(
@@ -61,7 +61,7 @@ def test_a_sink_of_whole_sequences(given: bool) -> None:
         0, 3, 1, *got, None, to_sink,
     )  # fmt: skip
     for one, expected in zip([*got, to_sink], want, strict=True):
-        close(one, expected)
+        close(one, expected, 5e-3)
 
 
 @pytest.mark.parametrize("layout", ["BNSD", "TND"])
@@ -194,7 +194,7 @@ def test_a_sink_in_inference_through_torch_npu() -> None:
         input_layout="TND", softmax_scale=0.2, actual_seq_qlen=ends, actual_seq_kvlen=ends,
     )  # fmt: skip
     close(out.cpu(), of_sequences(*(x.double() for x in (q, k, v, sink)), ends, ends, scale=0.2), 2e-2)
-    with pytest.raises(RuntimeError, match="learnable_sink"):
+    with pytest.raises(RuntimeError, match="learnableSinkOptional has data type FLOAT"):
         torch_npu.npu_fused_infer_attention_score_v2(
             q.npu(), k.npu(), v.npu(), learnable_sink=sink.float().npu(), num_query_heads=4, num_key_value_heads=2,
             input_layout="TND", softmax_scale=0.2, actual_seq_qlen=ends, actual_seq_kvlen=ends,

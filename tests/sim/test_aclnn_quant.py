@@ -451,7 +451,7 @@ calls = [
     lambda: attention(pse_shift=query),
     lambda: attention(pre_tokens=3, atten_mask=torch.zeros(4, 4, dtype=torch.bool).npu()),
     lambda: attention(block_table=torch.zeros(1, 1, dtype=torch.int32).npu()),
-    lambda: torch_npu.npu_scatter_pa_kv_cache(soft, soft, cache, cache, group(0, 1, 2, 3)),
+    lambda: torch_npu.npu_scatter_pa_kv_cache(soft.half(), soft.half(), cache.half(), cache.half(), group(0, 1, 2, 3)),
 ]
 for call in calls:
     try:
