@@ -353,7 +353,7 @@ def test_a_result_of_8_bits(by_channel: bool) -> None:
 def test_a_result_of_small_floats() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, *form).half() for form in FORMS)
-    out, scale = torch.zeros(1, HEADS, 3, FORMS[2][2]).to(torch.float8_e4m3fn), 400.0  # some leave the range of FLOAT8_E4M3FN
+    out, scale = torch.zeros(1, HEADS, 3, FORMS[2][2]).to(torch.float8_e4m3fn), 400.0  # some leave its range
     given = {"query": query, "keys": [key], "values": [value], "heads": HEADS, "key_heads": KEY_HEADS, "scale": SCALE}
     fused("V5", **given, of_result=torch.tensor([scale]), out=out)
     want, _ = attention(query[0].double(), key[0].double(), value[0].double(), None)
