@@ -1,4 +1,7 @@
-// Memory: what is booked, what is refused, and reserved ranges with handles mapped into them.
+// Memory: what is booked, what is refused, reserved ranges with handles mapped into them, and files to share it by.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "check.h"
 
 using namespace check;
@@ -371,4 +374,53 @@ TEST(threads_use_memory_that_others_free) {
       sim_memory_close();
     }
   });
+}
+
+TEST(device_memory_is_shared_by_a_file) {
+  void* block = nullptr;
+  OK(sim_malloc(3 * kPage + 100, &block));
+  auto* bytes = static_cast<char*>(block);
+  memset(bytes, 1, kPage + 10);
+  int file = -1, again = -1;
+  size_t offset = 0;
+  OK(sim_share_memory("HcclCommRegister", bytes + 100, 3 * kPage, &file, &offset));
+  EQUAL(offset, 100u);
+  EQUAL(int(bytes[kPage + 9]), 1);
+  EQUAL(int(bytes[kPage + 10]), 0);
+  auto* other = static_cast<char*>(mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  EQUAL(int(other[kPage + 9]), 1);
+  other[2 * kPage] = 5;
+  EQUAL(int(bytes[2 * kPage]), 5);
+  bytes[2 * kPage + 1] = 6;
+  EQUAL(int(other[2 * kPage + 1]), 6);
+  // A second part of the same memory is in the same file.
+  OK(sim_share_memory("HcclCommRegister", bytes + 2 * kPage, 10, &again, &offset));
+  EQUAL(offset, 2 * kPage);
+  other[2 * kPage + 2] = 7;
+  EQUAL(int(bytes[2 * kPage + 2]), 7);
+  EQUAL(sim_share_memory("HcclCommRegister", bytes + 200, 3 * kPage, &again, &offset), kInvalidParam);
+  CHECK(says("leave the allocation"));
+  EQUAL(sim_share_memory("HcclCommRegister", &offset, 8, &again, &offset), kInvalidParam);
+  OK(sim_free(block));
+  EQUAL(int(other[2 * kPage + 2]), 7);  // as long as somebody has it
+  munmap(other, 4 * kPage);
+  close(file);
+  close(again);
+
+  void *range = nullptr, *handle = nullptr;
+  OK(sim_reserve_address(2 * kPage, &range));
+  OK(sim_malloc_physical(2 * kPage, 0, &handle));
+  OK(sim_map(range, kPage, kPage, handle));  // the handle's second page
+  memset(range, 3, kPage);
+  OK(sim_share_memory("HcclCommRegister", static_cast<char*>(range) + 8, 8, &file, &offset));
+  EQUAL(offset, kPage + 8);
+  char byte = 0;
+  EQUAL(pread(file, &byte, 1, off_t(offset)), 1);
+  EQUAL(int(byte), 3);
+  EQUAL(sim_share_memory("HcclCommRegister", range, 2 * kPage, &again, &offset), kInvalidParam);
+  CHECK(says("leave the handle"));
+  close(file);
+  OK(sim_unmap(range));
+  OK(sim_free_physical(handle));
+  OK(sim_release_address(range));
 }

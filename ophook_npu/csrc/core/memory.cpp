@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -43,6 +44,8 @@ struct Block {
   const char* library;       // where that was called from; null: not known
   Physical* physical;        // what is mapped there
   bool one_address = false;  // on host and device, once it is registered
+  int file = -1;             // of which the pages are, where other processes map them; of what is mapped the handle's
+  size_t file_begin = 0;     // of what is mapped, in the handle
 };
 
 std::shared_mutex mutex;
@@ -93,6 +96,7 @@ void add(void* pointer, Block block, const char* call, const void* caller) {
 }
 
 void remember(std::map<uintptr_t, Block>::iterator block) {
+  if (block->second.file >= 0) close(std::exchange(block->second.file, -1));
   if (freed.size() >= kRemembered) freed.erase(freed.begin());
   freed.insert(*block);
   blocks.erase(block);
@@ -354,6 +358,46 @@ void sim::protect_device_memory(bool open) {
       mprotect(reinterpret_cast<void*>(begin), pages(block), open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
+// Makes the pages of a block a file's, with what they hold. Call with the mutex held exclusively.
+static bool give_file(uintptr_t begin, Block& block) {
+  const size_t size = pages(block), page = page_size();
+  const int file = memfd_create("ophook-device-memory", MFD_CLOEXEC);
+  void* all = MAP_FAILED;
+  if (file >= 0 && ftruncate(file, off_t(size)) == 0)
+    all = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (all != MAP_FAILED) {
+    // Pages of zeros stay without memory of the host.
+    const std::unique_ptr<char[]> zeros(new char[page]());
+    for (size_t at = 0; at < size; at += page)
+      if (memcmp(reinterpret_cast<void*>(begin + at), zeros.get(), page))
+        memcpy(static_cast<char*>(all) + at, reinterpret_cast<void*>(begin + at), page);
+    munmap(all, size);
+    all = mmap(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  }
+  if (all != MAP_FAILED) block.file = file;
+  else if (file >= 0) close(file);
+  return all != MAP_FAILED;
+}
+
+int sim_share_memory(const char* call, void* pointer, size_t size, int* file, size_t* offset) {
+  const sim::MemoryUse use;
+  std::unique_lock lock(mutex);
+  const auto found = block_at(pointer);
+  if (found == blocks.end() || found->second.device < 0)
+    return sim_fail(sim::kInvalidParam, "%s: %p is not device memory", call, pointer);
+  auto& [begin, block] = *found;
+  const size_t into = reinterpret_cast<uintptr_t>(pointer) - begin;
+  if (size > block.reach - into)
+    return sim_fail(sim::kInvalidParam, "%s: %zu bytes at %p leave %s (allocation %llu) after %zu", call, size, pointer,
+                    block.mapped ? "the handle that is mapped there" : "the allocation", (unsigned long long)block.id,
+                    block.reach - into);
+  if (!block.physical && block.file < 0 && !give_file(begin, block))
+    return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes that processes share", call, block.reach);
+  *file = fcntl(block.physical ? block.physical->file : block.file, F_DUPFD_CLOEXEC, 0);
+  *offset = block.file_begin + into;
+  return *file >= 0 ? sim::kOk : sim_fail(sim::kOutOfMemory, "%s: the process has too many files open", call);
+}
+
 int sim_reserve_address(size_t size, void** out) {
   size = round_up(size, page_size());
   void* pointer = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -432,6 +476,7 @@ int sim_map(void* pointer, size_t size, size_t offset, void* handle) {
   ++physical->maps;
   sim::mapped_again(address, size);
   add(pointer, {size, size, physical->device, true, 0, nullptr, nullptr, physical}, "aclrtMapMem", nullptr);
+  blocks[address].file_begin = offset;
   if (sim::strict_memory() && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
   return sim::kOk;
 }

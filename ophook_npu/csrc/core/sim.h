@@ -85,6 +85,9 @@ SIM_API const char* sim_memory_problem(const char* what, const void* pointer, si
 // it can be read and written. Tasks are within such a pair. They nest.
 SIM_API void sim_memory_open(void);
 SIM_API void sim_memory_close(void);
+// The file by which other processes map these bytes of device memory too, and where in it they begin; the caller closes
+// the descriptor. The first time the pages of their allocation become a file's: nothing may use it meanwhile.
+SIM_API int sim_share_memory(const char* call, void* pointer, size_t size, int* file, size_t* offset);
 // Virtual memory, as torch_npu's expandable segments use it.
 SIM_API int sim_reserve_address(size_t size, void** out);
 SIM_API int sim_release_address(void* pointer);

@@ -73,7 +73,7 @@ int run(void* argument) {
 Communicator::Communicator(const Secret& secret, uint32_t ranks_, uint32_t rank_)
     : ranks(ranks_),
       rank(rank_),
-      timeout(seconds_from("HCCL_EXEC_TIMEOUT", 1836)),
+      timeout(ophook_hccl_patience()),
       link(secret, ranks_, rank_, seconds_from("HCCL_CONNECT_TIMEOUT", 120)) {}
 
 HcclResult refuse(HcclResult code, const char* function, const std::string& what) {
@@ -277,5 +277,7 @@ SIM_API HcclComm ophook_hccl_find(const char* name) {
 }
 
 SIM_API void ophook_hccl_here(int on) { run_here = on; }
+
+SIM_API int64_t ophook_hccl_patience() { return seconds_from("HCCL_EXEC_TIMEOUT", 1836).count(); }
 
 }  // extern "C"

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +18,35 @@
 #include "link.h"
 
 namespace sim::hccl {
+
+// Memory of a rank that the others write, as this process has it.
+class Window {
+ public:
+  // Of a rank's own device memory: makes its pages such that other processes can map them. Throws std::runtime_error.
+  Window(void* memory, uint64_t size);
+  // What another rank told of its own.
+  struct Told {
+    int64_t process;
+    int32_t file;
+    uint64_t inode, offset, size;
+  };
+  explicit Window(const Told& told);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  Told told() const;
+  char* memory() const { return memory_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  int file_ = -1;  // of the own
+  size_t offset_ = 0;
+  void* mapped_ = nullptr;  // of another rank's
+  size_t mapped_size_ = 0;
+  char* memory_;
+  uint64_t size_;
+};
 
 struct Communicator {
   Communicator(const Secret& secret, uint32_t ranks, uint32_t rank);
@@ -28,6 +58,9 @@ struct Communicator {
   Link link;
   uint32_t serial = 0;
   bool lost = false;  // a rank is gone
+
+  std::mutex windows_mutex;  // of what follows, by rank; a rank that writes meets no other
+  std::map<uint32_t, std::shared_ptr<Window>> windows;
 };
 using Comm = std::shared_ptr<Communicator>;
 using Body = std::function<void(Communicator&)>;

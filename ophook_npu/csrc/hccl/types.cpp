@@ -36,7 +36,7 @@ constexpr Command kCommands[] = {
     {HCCL_CMD_ALLTOALLV, "HcclAlltoAllV"},           {HCCL_CMD_ALLTOALLVC, "HcclAlltoAllVC"},
     {HCCL_CMD_SCATTER, "HcclScatter"},               {HCCL_CMD_BATCH_SEND_RECV, "HcclBatchSendRecv"},
     {HCCL_CMD_ALLGATHER_V, "HcclAllGatherV"},        {HCCL_CMD_REDUCE_SCATTER_V, "HcclReduceScatterV"},
-    {HCCL_CMD_BARRIER, "HcclBarrier"},
+    {HCCL_CMD_BARRIER, "HcclBarrier"},               {kExchangeWindows, "HcclCommExchangeMem"},
 };
 // clang-format on
 

@@ -7,6 +7,9 @@
 
 namespace sim::hccl {
 
+// A command of ranks that HcclCMDType does not have.
+constexpr uint32_t kExchangeWindows = 0x10000;
+
 size_t dtype_size(uint32_t dtype);  // 0: unknown, or not simulated
 std::string dtype_name(uint32_t dtype);
 std::string reduction_name(uint32_t op);

@@ -1,4 +1,4 @@
-// The devices that compute together, as kernels see them. Each call meets the same call of the other devices, and
+// The devices that compute together, as kernels see them. A collective meets the same call of the other devices, and
 // returns when all of them came; it throws where one of them is gone or in another call. Tensors are contiguous or made
 // so, and a result is the caller's own.
 #pragma once
@@ -21,6 +21,10 @@ struct Devices {
   virtual at::Tensor gather(const at::Tensor& x) = 0;
   // The next sent[i] rows of x go to device i, the next received[i] rows of the result come from it.
   virtual at::Tensor exchange(const at::Tensor& x, const Dims& sent, const Dims& received) = 0;
+  // These two meet nothing: they write so many bytes into the window of a device, memory that it has made known to this
+  // one. Who sees the number 1 that raise() writes also sees what was put before.
+  virtual void put(int64_t rank, int64_t offset, const at::Tensor& x) = 0;
+  virtual void raise(int64_t rank, int64_t offset) = 0;
 };
 
 // The product that is simulated is of this family: "Ascend910B", "Ascend910_93".

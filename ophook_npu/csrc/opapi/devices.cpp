@@ -90,4 +90,13 @@ at::Tensor HcclDevices::exchange(const at::Tensor& x, const Dims& sent, const Di
   return to;
 }
 
+void HcclDevices::put(int64_t rank, int64_t offset, const at::Tensor& x) {
+  const at::Tensor from = x.contiguous();
+  done(ophook_hccl_put(comm_, uint32_t(rank), uint64_t(offset), from.const_data_ptr(), from.nbytes()));
+}
+
+void HcclDevices::raise(int64_t rank, int64_t offset) {
+  done(ophook_hccl_raise(comm_, uint32_t(rank), uint64_t(offset)));
+}
+
 }  // namespace sim

@@ -25,6 +25,8 @@ class HcclDevices final : public Devices {
   at::Tensor share_of_sum(const at::Tensor& x) override;
   at::Tensor gather(const at::Tensor& x) override;
   at::Tensor exchange(const at::Tensor& x, const Dims& sent, const Dims& received) override;
+  void put(int64_t rank, int64_t offset, const at::Tensor& x) override;
+  void raise(int64_t rank, int64_t offset) override;
 
  private:
   HcclComm comm_;
