@@ -39,6 +39,14 @@ def test_grouped_products_over_the_eight_devices_that_they_ask_for(launch: Launc
     fused(launch, 8, "Ascend910_9391", "grouped_products")
 
 
+def test_workers_write_into_each_others_windows(launch: Launch) -> None:
+    done = launch("workers.py", 4, "--soc", "Ascend910_9391")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(4):
+        for part in ("tokens_to_experts", "quantized_tokens_to_experts", "mistakes", "there_and_back"):
+            assert f"rank {rank}: {part} passed" in done.stdout
+
+
 def test_collectives_in_torchairs_graphs(launch: Launch) -> None:
     done = launch("compiled_collectives.py", 2)
     assert done.returncode == 0, done.stdout + done.stderr
