@@ -82,6 +82,76 @@ def test_grouped_matmul_swiglu_quant(kind: int, fractal: bool, in_blocks) -> Non
         close(got_scale.cpu()[:9], largest)
 
 
+def packed(numbers: torch.Tensor) -> torch.Tensor:
+    """Eight numbers of 4 bits in a word."""
+    nibbles = (numbers.long() & 15).unflatten(-1, (-1, 8)) << torch.arange(0, 32, 4)
+    return nibbles.sum(-1).to(torch.int32)
+
+
+def as_read(scale: torch.Tensor) -> torch.Tensor:
+    """Scales as the matrix unit takes them: the upper 19 bits of a float, in 64."""
+    return (scale.view(torch.int32) & -8192).long() & 0xFFFFFFFF
+
+
+def in_tiles(words: torch.Tensor) -> torch.Tensor:
+    experts, k, n = words.shape
+    return words.reshape(experts, k // 16, 16, n // 8, 8).permute(0, 3, 1, 2, 4).contiguous()
+
+
+def test_grouped_matmul_swiglu_quant_of_8_bits_by_4(in_blocks) -> None:
+    """The first form, whose bias is the matrix that goes with a weight of 4 bits: that was cast as bytes."""
+    k, n, ends = 64, 128, torch.tensor([4, 4, 9])
+    x, weight = whole(10, k, low=-128, high=128), whole(3, k, n, seed=1, low=-8, high=8)
+    encoded = as_read(real(3, n, seed=2).abs() * 0.1)
+    scaled = weight.double() * encoded.to(torch.int32).view(torch.float32).double()[:, None]
+    row_scale, assist = real(10, seed=3).abs() * 0.1, (8 * scaled.sum(1)).float()
+    value, largest = swiglu_quantized(x, scaled, torch.ones(3, 1), row_scale, ends.tolist())
+    tiles = in_blocks(packed(weight).view(torch.int8)).view(torch.int32).view(3, n // 64, k // 16, 16, 8)
+    got, got_scale, _ = torch_npu.npu_grouped_matmul_swiglu_quant(
+        x.npu(), tiles, ends.npu(), encoded.npu(), row_scale.npu(), bias=assist.npu()
+    )
+    steps_close(got.cpu()[:9], value)
+    close(got_scale.cpu()[:9], largest)
+    with pytest.raises(RuntimeError, match="weightAssistMatrix goes with x of int8 and a weight of int4"):
+        torch_npu.npu_grouped_matmul_swiglu_quant(x.npu(), tiles, ends.npu(), encoded.npu(), row_scale.npu())
+
+
+@pytest.mark.parametrize("tiles", [0, 3, 5])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("small_x", [True, False])
+def test_grouped_matmul_swiglu_quant_of_4_bits(small_x: bool, groups: int, tiles: int, in_blocks) -> None:
+    """Weights as they are, in FRACTAL_NZ, and as a view of its tiles; a scale for all of k, or each half of it."""
+    k, n, ends = 64, 128, torch.tensor([4, 4, 9])
+    x = whole(10, k, low=-8, high=8) if small_x else whole(10, k, low=-128, high=128)
+    weight = whole(3, k, n, seed=1, low=-8, high=8)
+    encoded = as_read(real(3, groups, n, seed=2).abs() * 0.1)
+    scale = encoded.to(torch.int32).view(torch.float32)
+    row_scale, smooth = real(10, seed=3).abs() * 0.1, real(3, n // 2, seed=4)
+    scaled = weight.double() * scale.double().repeat_interleave(k // groups, 1)
+    value, largest = swiglu_quantized(x, scaled, torch.ones(3, 1), row_scale, ends.tolist())
+    words = packed(weight)
+    on_npu = words.npu() if not tiles else in_blocks(words) if tiles == 3 else in_tiles(words).npu()
+    given = {"dequant_mode": int(groups > 1), "dequant_dtype": torch.float32}
+    if not small_x:
+        given["weight_assist_matrix"] = [(8 * scaled.sum(1)).float().npu()]
+    encoded = (encoded if groups > 1 else encoded[:, 0]).npu()
+    left = packed(x).npu() if small_x else x.npu()
+    got, got_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
+        left, [on_npu], [encoded], row_scale.npu(), ends.npu(), **given
+    )
+    steps_close(got.cpu()[:9], value)
+    close(got_scale.cpu()[:9], largest)
+    if small_x:
+        for factor in (smooth, smooth[:, 0].contiguous()):
+            rows = factor[[0] * 4 + [2] * 5].double().reshape(9, -1)
+            want = value * largest[:, None] * rows
+            got, got_scale = torch_npu.npu_grouped_matmul_swiglu_quant_v2(
+                left, [on_npu], [encoded], row_scale.npu(), ends.npu(), smooth_scale=factor.npu(), **given
+            )
+            close(got_scale.cpu()[:9], want.abs().amax(1) / 127)
+            steps_close(got.cpu()[:9], want / (want.abs().amax(1, keepdim=True) / 127))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_gating_top_k_backward(dtype: torch.dtype) -> None:
     x, k, factor, eps = real(6, 8), 3, 2.5, 1e-20

@@ -491,13 +491,19 @@ def test_grouped_matmul_swiglu_quant_of_8_bits_by_rows(dequant: int) -> None:
         assert out_scale[7] == 0
     for other, message in [
         ((0, 3, 0, 0, None), "dequantDtype 3; allowed: 0, 1, 27"),
-        ((1, 0, 0, 0, None), "dequantMode 1 and quantMode 0 are not simulated"),
+        ((1, 0, 1, 0, None), "dequantMode 1 and quantMode 1 are not simulated"),
+        ((1, 0, 0, 0, None), "dequantMode 1 with a weightScale"),
         ((0, 0, 0, 2, None), "groupListType 2"),
     ]:
         with pytest.raises(Refused, match=message):
             aclnn("aclnnGroupedMatmulSwigluQuantV2", x, [weight], [scale], *given, *other, out, out_scale)
-    with pytest.raises(Refused, match="a bias, an offset"):
+    with pytest.raises(Refused, match="a bias or an offset"):
         aclnn("aclnnGroupedMatmulSwigluQuantV2", x, [weight], [scale], None, scale, *given[2:], *modes, out, out_scale)
+    with pytest.raises(Refused, match="weightAssistMatrix goes with"):
+        aclnn("aclnnGroupedMatmulSwigluQuantV2", x, [weight], [scale], [scale], *given[1:], *modes, out, out_scale)
+    with pytest.raises(Refused, match="smoothScale goes with"):
+        smoothed = (*given[:3], row_scale[:3].clone(), given[4])
+        aclnn("aclnnGroupedMatmulSwigluQuantV2", x, [weight], [scale], *smoothed, *modes, out, out_scale)
 
 
 @pytest.mark.parametrize(

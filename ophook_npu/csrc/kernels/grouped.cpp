@@ -28,6 +28,17 @@ static at::Tensor product_of_8_by_4(const at::Tensor& x, const at::Tensor& weigh
   return value.mul(wide(row_scale).reshape({-1, 1}));
 }
 
+// Weights of 4 bits with a scale, and a zero point, for each group of k.
+static at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                                    const at::Tensor& zero, const at::Tensor& row_scale) {
+  auto numbers = whole_numbers(weight).to(at::kFloat);
+  auto zeros = zero.defined() ? std::optional<at::Tensor>(wide(zero)) : std::nullopt;
+  const int64_t each = divided(numbers.size(0), scale.size(0));
+  if (zeros) numbers = numbers.sub(zeros->repeat_interleave(each, 0));
+  auto value = at::matmul(whole_numbers(x).to(at::kFloat), numbers.mul(scale_of(scale).repeat_interleave(each, 0)));
+  return row_scale.defined() ? value.mul(row_scale.reshape({-1, 1})) : value;
+}
+
 // Without a scale the sums themselves.
 static at::Tensor quantized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
   auto sums = integer_product(whole_numbers(x), whole_numbers(weight));
@@ -213,32 +224,52 @@ void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
     out[i++].add_(at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
 }
 
-// A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32).
+// A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32), or with 64 columns in 8 words.
 static Dims matrix_sizes(const at::Tensor& weight) {
   const at::IntArrayRef told = weight.sizes();
-  const bool tiles = told.size() == 5 && told[3] == 16 && told[4] == 32;
-  if (tiles) return {told[0], told[2] * told[3], told[1] * told[4]};
+  const bool words = weight.scalar_type() == at::kInt;
+  if (told.size() == 5 && told[3] == 16 && told[4] == (words ? 8 : 32))
+    return {told[0], told[2] * told[3], told[1] * (words ? 64 : 32)};
+  if (words) return whole_sizes(weight);
   return of_whole_numbers(weight) ? Dims(told.vec()) : mx::number_sizes(weight);
 }
 
-// A scale for each row of x and each column of the weight.
-static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& row_scale,
-                             const Dims& sizes, const at::Tensor& out, const at::Tensor& out_scale) {
+// A scale for each row of x and each column of the weight, or for so many along k too.
+static void swiglu_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& row_scale, const Dims& sizes, const at::Tensor& out,
+                             const at::Tensor& out_scale) {
   const int64_t columns = sizes[2];
-  SIM_CHECK(scale.sizes() == at::IntArrayRef({sizes[0], columns}), "a weightScale (", sizes[0], ", ", columns,
-            ") expected, got ", scale.sizes());
+  const bool of_4_bits = weight.scalar_type() == at::kInt;
+  if (of_4_bits && scale.dim() == 3)
+    SIM_CHECK(scale.size(0) == sizes[0] && scale.size(2) == columns && scale.size(1) && sizes[1] % scale.size(1) == 0,
+              "a weightScale (", sizes[0], ", groups of ", sizes[1], ", ", columns, ") expected, got ", scale.sizes());
+  else
+    SIM_CHECK(scale.sizes() == at::IntArrayRef({sizes[0], columns}), "a weightScale (", sizes[0], ", ", columns,
+              ") expected, got ", scale.sizes());
   of_dtype("xScale", row_scale, {at::kFloat});
   shape(row_scale, {x.size(0)});
-  if (x.scalar_type() == at::kChar) {
-    of_dtype("weightScale", scale, {at::kFloat, at::kHalf, at::kBFloat16});
-    of_dtype("output", out, {at::kChar});
-  } else {
-    of_dtype("weightScale", scale, {at::kFloat, at::kBFloat16});
-    scaled::in_8_bits("output", out);
-  }
+  if (of_4_bits) SIM_CHECK(is_encoded(scale), "weightScale of ", scale.scalar_type(), "; allowed: UINT64, INT64");
+  else if (x.scalar_type() == at::kChar) of_dtype("weightScale", scale, {at::kFloat, at::kHalf, at::kBFloat16});
+  else of_dtype("weightScale", scale, {at::kFloat, at::kBFloat16});
+  if (of_whole_numbers(x)) of_dtype("output", out, {at::kChar});
+  else scaled::in_8_bits("output", out);
   shape(out, {x.size(0), columns / 2});
   of_dtype("outputScale", out_scale, {at::kFloat});
   shape(out_scale, {x.size(0)});
+}
+
+// What goes with weights of 4 bits.
+static void swiglu_extras_like(const at::Tensor& x, const at::Tensor& weight, const Requantized& how,
+                               const Dims& sizes) {
+  const bool small = weight.scalar_type() == at::kInt, both = x.scalar_type() == at::kInt;
+  const at::Tensor assist = of_expert(how.assist, 0, false), smooth = present(how.smooth);
+  SIM_CHECK(assist.defined() == (small && !both), "weightAssistMatrix goes with x of int8 and a weight of int4");
+  if (assist.defined()) of_dtype("weightAssistMatrix", assist, {at::kFloat}), shape(assist, {sizes[0], sizes[2]});
+  if (!smooth.defined()) return;
+  SIM_CHECK(both, "smoothScale goes with x and a weight of int4");
+  of_dtype("smoothScale", smooth, {at::kFloat});
+  if (smooth.dim() == 1) shape(smooth, {sizes[0]});
+  else shape(smooth, {sizes[0], sizes[2] / 2});
 }
 
 // A scale for each 32 numbers along k.
@@ -266,24 +297,25 @@ void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tenso
   SIM_CHECK(!weight.empty() && weight.size() == scale.size() && (how.in_blocks || weight.size() == 1), "lists of ",
             weight.size(), " weights and ", scale.size(), " scales are not simulated; allowed: 1",
             how.in_blocks ? ", or one for each expert" : "");
-  of_dtype("x", x, {at::kChar, at::kFloat8_e5m2, at::kFloat8_e4m3fn, kFloat4});
-  SIM_CHECK(how.in_blocks ? x.scalar_type() != at::kChar : x.scalar_type() != kFloat4, "x of ", x.scalar_type(),
-            " with ", how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
+  of_dtype("x", x, {at::kChar, at::kInt, at::kFloat8_e5m2, at::kFloat8_e4m3fn, kFloat4});
+  SIM_CHECK(how.in_blocks ? !of_whole_numbers(x) : x.scalar_type() != kFloat4, "x of ", x.scalar_type(), " with ",
+            how.in_blocks ? "a scale for each 32 numbers" : "a scale for each row");
   for (const at::Tensor& each : weight) {
-    if (x.scalar_type() == at::kChar || x.scalar_type() == kFloat4) of_dtype("weight", each, {x.scalar_type()});
+    if (x.scalar_type() == at::kChar) of_dtype("weight", each, {at::kChar, at::kInt});
+    else if (x.scalar_type() == at::kInt || x.scalar_type() == kFloat4) of_dtype("weight", each, {x.scalar_type()});
     else scaled::in_8_bits("weight", each);
     like(each, weight[0]);
   }
   Dims sizes = matrix_sizes(weight[0]);
   if (weight.size() > 1 && sizes.size() == 2) sizes = {int64_t(weight.size()), sizes[0], sizes[1]};
   SIM_CHECK(x.dim() == 2 && sizes.size() == 3 &&
-                sizes[1] == (of_whole_numbers(x) ? x.size(1) : mx::number_sizes(x)[1]) && sizes[2] % 2 == 0,
+                sizes[1] == (of_whole_numbers(x) ? whole_sizes(x)[1] : mx::number_sizes(x)[1]) && sizes[2] % 2 == 0,
             "x (m, k) and weight (experts, k, n) expected, got ", x.sizes(), " and ", weight[0].sizes());
-  for (const at::Tensor& each : absent)
-    SIM_CHECK(!present(each).defined(), "a bias, an offset, a matrix for 4 bits or a smoothing scale is not simulated");
+  for (const at::Tensor& each : absent) SIM_CHECK(!present(each).defined(), "a bias or an offset is not simulated");
   SIM_CHECK(kind == kEnds || kind == kCounts, "groupListType ", kind, "; allowed: 0, 1");
   if (how.in_blocks) swiglu_blocks_like(x, scale, row_scale, sizes, out, out_scale);
-  else swiglu_rows_like(x, scale[0], row_scale, sizes, out, out_scale);
+  else swiglu_rows_like(x, weight[0], scale[0], row_scale, sizes, out, out_scale);
+  swiglu_extras_like(x, weight[0], how, sizes);
 }
 
 static at::Tensor in_type(const at::Tensor& value, int64_t code) {
@@ -299,10 +331,15 @@ void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& s
   for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0))) {
     if (!count) continue;
     const auto part = [&, start = start, count = count](const at::Tensor& all) { return all.narrow(0, start, count); };
-    const Extras with{{}, of_expert(scale, expert, stacked), {}, {}, {}, part(row_scale)};
+    const Extras with{
+        of_expert(how.assist, expert, true), of_expert(scale, expert, stacked), {}, {}, {}, part(row_scale)};
     const at::Tensor matrix = of_expert(weight, expert, stacked);
-    const Tensors halves = in_type(product(part(x), matrix, with), how.dequant).chunk(2, 1);
-    const at::Tensor gated = at::silu(halves[0]).mul(halves[1]);
+    const bool groups_along_k = x.scalar_type() == at::kInt && with.scale.dim() == 2;
+    const at::Tensor value = groups_along_k ? product_by_groups(part(x), matrix, with.scale, {}, with.row_scale)
+                                            : product(part(x), matrix, with);
+    const Tensors halves = in_type(value, how.dequant).chunk(2, 1);
+    at::Tensor gated = at::silu(halves[0]).mul(halves[1]);
+    if (given(how.smooth)) gated = gated.mul(how.smooth[expert]);
     if (how.in_blocks) {
       mx::quant(gated, -1, {}, part(out), part(out_scale));
       continue;
@@ -368,17 +405,6 @@ void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const 
   of_dtype("x1", x, {at::kChar, at::kInt});
   of_dtype("x2", weight, {at::kChar, at::kInt});
   SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
-}
-
-// Weights of 4 bits with a scale, and a zero point, for each group of k.
-static at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                                    const at::Tensor& zero, const at::Tensor& row_scale) {
-  auto numbers = whole_numbers(weight).to(at::kFloat);
-  auto zeros = zero.defined() ? std::optional<at::Tensor>(wide(zero)) : std::nullopt;
-  const int64_t each = divided(numbers.size(0), scale.size(0));
-  if (zeros) numbers = numbers.sub(zeros->repeat_interleave(each, 0));
-  auto value = at::matmul(whole_numbers(x).to(at::kFloat), numbers.mul(scale_of(scale).repeat_interleave(each, 0)));
-  return row_scale.defined() ? value.mul(row_scale.reshape({-1, 1})) : value;
 }
 
 void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,

@@ -46,10 +46,14 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
                   const at::Tensor& out);
 // Products with each expert's weight, silu of one half times the other, and this quantized again: by rows and columns,
-// of numbers of 8 bits, or in blocks of 32, of 8 or 4. dequant: the aclDataType of the product before the activation.
+// of numbers of 8 bits or 4, or in blocks of 32, of 8 or 4. dequant: the aclDataType of the product before the
+// activation. assist: for each expert, what the product of 8 bits by 4 leaves out; smooth: what its result, or each
+// column of it, is multiplied with where both are of 4 bits.
 struct Requantized {
   bool in_blocks = false;
   int64_t dequant = 0;
+  Tensors assist = {};
+  at::Tensor smooth = {};
 };
 void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
                          std::initializer_list<at::Tensor> absent, int64_t kind, const Requantized& how,

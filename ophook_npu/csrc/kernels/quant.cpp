@@ -23,12 +23,21 @@ at::Tensor unpacked(const at::Tensor& words) {
   return nibbles.bitwise_xor(8).sub(8).flatten(-2).to(at::kChar);
 }
 
+// Words of numbers that lie along the rows: the transpose of a packed matrix.
+static bool packed_along_rows(const at::Tensor& matrix) {
+  const int64_t rows = matrix.dim() - 2;
+  return rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) && matrix.size(-1) > 1;
+}
+
 at::Tensor whole_numbers(const at::Tensor& matrix) {
   if (matrix.scalar_type() != at::kInt) return matrix;
-  const int64_t rows = matrix.dim() - 2;
-  const bool transposed =
-      rows >= 0 && matrix.stride(rows) == 1 && matrix.stride(-1) == matrix.size(rows) && matrix.size(-1) > 1;
-  return transposed ? unpacked(matrix.transpose(-1, -2)).transpose(-1, -2) : unpacked(matrix);
+  return packed_along_rows(matrix) ? unpacked(matrix.transpose(-1, -2)).transpose(-1, -2) : unpacked(matrix);
+}
+
+Dims whole_sizes(const at::Tensor& matrix) {
+  Dims sizes = matrix.sizes().vec();
+  if (matrix.scalar_type() == at::kInt) sizes[sizes.size() - (packed_along_rows(matrix) ? 2 : 1)] *= kInWord;
+  return sizes;
 }
 
 double largest(const at::Tensor& out) {

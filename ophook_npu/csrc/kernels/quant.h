@@ -11,6 +11,7 @@ at::Tensor packed(const at::Tensor& values);
 at::Tensor unpacked(const at::Tensor& words);
 // A matrix of int8 as it is; one of int32 unpacked, along the rows where it is the transpose of a packed one.
 at::Tensor whole_numbers(const at::Tensor& matrix);
+Dims whole_sizes(const at::Tensor& matrix);  // the shape of these
 
 // ---- quantized outputs: int8, or int32 that holds numbers of 4 bits -----------------------------------------------
 void quantized_like(const at::Tensor& out, const at::Tensor& value);  // the shape of a quantized `value`, packed or not

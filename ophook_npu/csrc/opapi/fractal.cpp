@@ -55,8 +55,11 @@ Dims fractal_sizes(at::IntArrayRef matrix, int64_t width) {
 
 at::Tensor from_fractal(const at::Tensor& matrix, at::IntArrayRef told) {
   const auto sizes = matrix.sizes();
-  if (sizes.size() >= 4 && sizes == told && sizes[sizes.size() - 2] == kTileRows &&
-      sizes.back() == tile_columns(matrix)) {  // a view of the tiles themselves
+  // A view of the tiles themselves; where the weight was cast as bytes, they are told in these.
+  const size_t rows = sizes.size() - 1;
+  if (sizes.size() >= 4 && sizes[rows - 1] == kTileRows && sizes.back() == tile_columns(matrix) &&
+      told.size() == sizes.size() && told.slice(0, rows) == sizes.slice(0, rows) &&
+      (told.back() == sizes.back() || told.back() == kTileBytes)) {
     reachable("a tensor in FRACTAL_NZ", matrix);
     return matrix.movedim(-4, -2).flatten(-4, -3).flatten(-2).contiguous();
   }

@@ -8,13 +8,16 @@ using namespace sim::aclnn;
 using namespace sim::quant;
 using namespace sim::grouped;
 
-// How a product with swiglu behind it is scaled: by rows and columns, or in blocks of 32.
-static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& four_bits) {
-  SIM_CHECK(dequant_mode == quant_mode && (quant_mode == 0 || quant_mode == 2), "dequantMode ", dequant_mode,
-            " and quantMode ", quant_mode, " are not simulated; allowed: both 0, or both 2");
+// How a product with swiglu behind it is scaled: by rows and columns, by groups along k too, or in blocks of 32.
+static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& scale) {
+  SIM_CHECK(
+      (dequant_mode == 1 && quant_mode == 0) || (dequant_mode == quant_mode && (quant_mode == 0 || quant_mode == 2)),
+      "dequantMode ", dequant_mode, " and quantMode ", quant_mode,
+      " are not simulated; allowed: both 0, 1 and 0, or both 2");
+  SIM_CHECK(scale.empty() || dequant_mode == 2 || (dequant_mode == 1) == (scale[0].dim() == 3), "dequantMode ",
+            dequant_mode, " with a weightScale ", scale[0].sizes());
   SIM_CHECK(dequant_dtype == ACL_FLOAT || dequant_dtype == ACL_FLOAT16 || dequant_dtype == ACL_BF16, "dequantDtype ",
             dequant_dtype, "; allowed: 0, 1, 27");
-  SIM_CHECK(four_bits.empty(), "weightAssistMatrix is not simulated");
 }
 
 ACLNN(GroupedMatmul,
@@ -49,18 +52,18 @@ ACLNN(GroupedMatmulAddV2,
 ACLNN(GroupedMatmulSwigluQuantWeightNZ,
       (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out,
        out_offset),
-      swiglu_product_like(x, {weight}, {scale}, row_scale, {bias, offset}, kEnds, {}, out, out_scale),
-      swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, {}, out, out_scale))
+      swiglu_product_like(x, {weight}, {scale}, row_scale, {offset}, kEnds, {.assist = {bias}}, out, out_scale),
+      swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, {.assist = {bias}}, out, out_scale))
 #define SWIGLU_QUANT(version)                                                                                         \
   ACLNN(GroupedMatmulSwigluQuant##version,                                                                            \
-        (In, x, List, weight, List, scale, List, four_bits, In, bias, In, row_scale, In, smooth, In, groups, int64_t, \
+        (In, x, List, weight, List, scale, List, assist, In, bias, In, row_scale, In, smooth, In, groups, int64_t,    \
          dequant_mode, int64_t, dequant_dtype, int64_t, quant_mode, int64_t, group_list_type, Ints, tuning, Out, out, \
          Out, out_scale),                                                                                             \
-        (scaled_by(dequant_mode, dequant_dtype, quant_mode, four_bits),                                               \
-         swiglu_product_like(x, weight, scale, row_scale, {bias, smooth}, group_list_type,                            \
-                             {quant_mode == 2, dequant_dtype}, out, out_scale)),                                      \
-        swiglu_product(x, weight, scale, row_scale, groups, group_list_type, {quant_mode == 2, dequant_dtype}, out,   \
-                       out_scale))
+        (scaled_by(dequant_mode, dequant_dtype, quant_mode, scale),                                                   \
+         swiglu_product_like(x, weight, scale, row_scale, {bias}, group_list_type,                                    \
+                             {quant_mode == 2, dequant_dtype, assist, smooth}, out, out_scale)),                      \
+        swiglu_product(x, weight, scale, row_scale, groups, group_list_type,                                          \
+                       {quant_mode == 2, dequant_dtype, assist, smooth}, out, out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
 ACLNN(FFNV2,
