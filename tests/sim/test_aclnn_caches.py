@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch_npu
 from interfaces import Refused, aclnn
-from values import close, real, steps_close
+from values import close, real, steps_close, whole
 
 BF16 = torch.bfloat16
 
@@ -153,6 +153,100 @@ def test_qkv_rms_norm_rope_cache(quantized: bool) -> None:
             qkv.npu(), *(gamma.npu() for gamma in gammas), cos.npu(), sin.npu(), index.npu(), out, *caches,
             [sequences, tokens, sum(heads), depth], heads, cache_mode="Norm", **given,
         )  # fmt: skip
+
+
+# ---- a product of integers -------------------------------------------------------------------------------------------
+class Whole:
+    """Query, key and value of one product, and what makes numbers of it."""
+
+    def __init__(self, rows: tuple[int, ...], heads: int, dtype: torch.dtype, *, early: bool = False) -> None:
+        self.rows, self.depth, self.heads, self.count = rows, 64, heads, torch.Size(rows).numel()
+        self.sizes = [2 * heads * 64, heads * 64, heads * 64]
+        width = sum(self.sizes)
+        self.x = whole(*rows, width, low=-3000, high=3000, dtype=torch.int32)
+        self.weight_scale, self.row_scale = real(width, seed=1) / 500, real(self.count, seed=2).abs()
+        self.bias = whole(width, seed=3, dtype=torch.int32) if early else real(width, seed=3, dtype=dtype)
+        angles = (*rows, 1, 64) if len(rows) == 2 else (*rows, 64)
+        self.cos, self.sin = (real(*angles, seed=seed, dtype=dtype) for seed in (4, 5))
+        self.scales = [real(heads, 64, seed=seed).abs() * 20 + 1 for seed in (6, 7)]
+        self.offsets = [real(heads, 64, seed=8) * 5, None]
+        self.early = early
+
+    def parts(self, x: torch.Tensor) -> list[torch.Tensor]:
+        query, key, value = (
+            part.reshape(*self.rows, -1, self.depth) for part in x.reshape(*self.rows, -1).split(self.sizes, -1)
+        )
+        angles = [one.double().reshape(*self.rows, 1, self.depth) for one in (self.cos, self.sin)]
+        return [turned(query, *angles), turned(key, *angles), value]
+
+    def numbers(self) -> torch.Tensor:
+        x = self.x.double().reshape(self.count, -1)
+        scale = self.weight_scale.double() * self.row_scale[:, None].double()
+        return (x + self.bias.double()) * scale if self.early else x * scale + self.bias.double()
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("pages", [True, False])
+@pytest.mark.parametrize(("rows", "heads"), [((3, 2), 1), ((3,), 2)])
+def test_rope_of_a_product_into_quantized_caches(rows: tuple[int, ...], heads: int, pages: bool, early: bool) -> None:
+    of = Whole(rows, heads, torch.float16, early=early)
+    each = of.count // 3
+    index = ([4, 0, 17, 9, 2, 11] if pages else [0, 4, 3])[: of.count if pages else 3]
+    caches = [torch.full((4, 6, heads, 64), 9, dtype=torch.int8).npu() for _ in range(2)]
+    query, key, value, *_ = torch_npu.npu_dequant_rope_quant_kvcache(
+        of.x.npu(), of.cos.npu(), of.sin.npu(), *caches, torch.tensor(index, dtype=torch.int32).npu(),
+        of.scales[0].npu(), of.scales[1].npu(), of.sizes, offset_k=of.offsets[0].npu(), kv_output=True,
+        weight_scale=of.weight_scale.npu(), activation_scale=of.row_scale.npu(), bias=of.bias.npu(),
+        cache_mode="page" if pages else "contiguous",
+    )  # fmt: skip
+    wants = of.parts(of.numbers())
+    for got, want in zip((query, key, value), wants, strict=True):
+        assert got.dtype == torch.float16
+        close(got.cpu(), want, 2e-2)
+    places = index if pages else [item * 6 + first + token for item, first in enumerate(index) for token in range(each)]
+    for cache, want, scale, offset in zip(caches, wants[1:], of.scales, of.offsets, strict=True):
+        kept = cache.cpu().reshape(24, heads, 64)
+        steps = want.reshape(-1, heads, 64) * scale.double() + (0 if offset is None else offset.double())
+        steps_close(kept[places], steps)
+        assert (kept[[row for row in range(24) if row not in places]] == 9).all()
+
+
+def test_rope_into_quantized_caches() -> None:
+    of = Whole((2, 3), 1, BF16)
+    x = real(2, 3, 256, dtype=BF16)
+    caches = [torch.zeros(2, 5, 1, 64, dtype=torch.int8) for _ in range(2)]
+    index = torch.tensor([2, 0], dtype=torch.int32)
+    query, *_ = torch_npu.npu_rope_quant_kvcache(
+        x.npu(), of.cos.npu(), of.sin.npu(), *(cache.npu() for cache in caches), index.npu(),
+        of.scales[0][0].npu(), of.scales[1][0].npu(), of.sizes,
+    )  # fmt: skip
+    wants = of.parts(x.double())
+    close(query.cpu(), wants[0], 2e-2)
+    out, empty = torch.zeros(2, 3, 2, 64, dtype=BF16), torch.zeros(0, dtype=BF16)
+
+    def call(x=x, index=index, weight_scale=None, sizes=of.sizes, modes=("static", "BSND", "contiguous")) -> None:
+        quant, layout, cache = modes
+        aclnn(
+            "aclnnDequantRopeQuantKvcache", x, of.cos, of.sin, *caches, index, *of.scales, None, None, weight_scale,
+            None, None, sizes, quant, layout, False, cache, out, empty, empty,
+        )  # fmt: skip
+
+    call()
+    close(out, wants[0], 2e-2)
+    for cache, want, scale in zip(caches, wants[1:], of.scales, strict=True):
+        for item, first in enumerate(index.tolist()):
+            steps_close(cache[item, first : first + 3], want[item] * scale.double())
+    for wrong, message in [
+        ({"modes": ("dynamic", "BSND", "page")}, "quantMode 'dynamic'; allowed: static"),
+        ({"modes": ("static", "BNSD", "page")}, "layout 'BNSD'"),
+        ({"modes": ("static", "BSND", "PA")}, "cacheMode 'PA'; allowed: contiguous, page"),
+        ({"sizes": [64, 64, 128]}, "sizeSplits"),
+        ({"index": torch.tensor([3, 0], dtype=torch.int32)}, "507"),
+        ({"index": torch.tensor([0, -1], dtype=torch.int32)}, "507"),
+        ({"x": of.x}, "needs weightScale"),
+    ]:
+        with pytest.raises(Refused, match=message):
+            call(**wrong)
 
 
 # ---- rotation --------------------------------------------------------------------------------------------------------

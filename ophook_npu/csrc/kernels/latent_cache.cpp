@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "kernels/block_quant.h"
 #include "kernels/rotary.h"
 
 namespace sim::latent_cache {
@@ -150,6 +151,81 @@ Tensors cache_product(const Product& in, const ProductCaches& caches, double eps
     put_parts(cache, to, value.to(cache.scalar_type()));
   }
   return {made[0].flatten(1), made[1].flatten(1), made[2].flatten(1)};
+}
+
+// ---- the same of a product of integers, rotated alone, into caches of int8 ------------------------------------------
+static bool in_pages(const std::string& mode) { return mode == "page"; }
+
+void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes, const at::Tensor& query) {
+  SIM_CHECK(modes.quant.empty() || modes.quant == "static", "quantMode '", modes.quant, "'; allowed: static");
+  SIM_CHECK(modes.layout.empty() || modes.layout == "BSND", "layout '", modes.layout, "'; allowed: BSND");
+  SIM_CHECK(modes.cache.empty() || modes.cache == "contiguous" || in_pages(modes.cache), "cacheMode '", modes.cache,
+            "'; allowed: contiguous, page");
+  of_dtype("x", in.x, {at::kHalf, at::kBFloat16, at::kInt});
+  const bool whole = in.x.scalar_type() == at::kInt, steps = in.x.dim() == 3;
+  SIM_CHECK(!whole || in.weight_scale.defined(), "x of int32 needs weightScale");
+  SIM_CHECK(steps || in.x.dim() == 2, "x ([sequences,] tokens, all heads) expected, got ", in.x.sizes());
+  const int64_t width = in.x.size(-1), tokens = divided(in.x.numel(), std::max<int64_t>(width, 1));
+  SIM_CHECK(width <= 4096 && width % 64 == 0, "x of ", width, " columns; allowed: multiples of 64 up to 4096");
+  SIM_CHECK(caches.key.dim() == 4, "caches (pages, rows, heads, depth) expected, got ", caches.key.sizes());
+  const int64_t heads = caches.key.size(2), depth = caches.key.size(3), part = heads * depth;
+  SIM_CHECK(in.sizes.size() == 3 && in.sizes[1] == part && in.sizes[2] == part && in.sizes[0] + 2 * part == width &&
+                depth && in.sizes[0] % depth == 0,
+            "sizeSplits ", at::IntArrayRef(in.sizes), " of x ", in.x.sizes(), " and caches ", caches.key.sizes());
+  for (const auto& [cache, scale, offset] : {std::tuple(caches.key, caches.key_scale, caches.key_offset),
+                                             std::tuple(caches.value, caches.value_scale, caches.value_offset)}) {
+    of_dtype("a cache", cache, {at::kChar}), like(cache, caches.key);
+    SIM_CHECK(cache.is_contiguous(), "a cache of strides ", cache.strides(), " is not simulated");
+    // The page has scaleK in the shape of indices, its example and torch_npu's tests in that of a head.
+    for (const at::Tensor& each : {scale, offset}) {
+      if (!each.defined()) continue;
+      of_dtype("a scale or offset", each, {at::kFloat});
+      SIM_CHECK(each.numel() == part, "a scale or offset (", heads, ", ", depth, ") expected, got ", each.sizes());
+    }
+  }
+  Dims rows = in.x.sizes().vec();
+  rows.pop_back();
+  Dims angles = rows, out = rows;
+  if (steps) angles.push_back(1);
+  angles.push_back(depth), out.insert(out.end(), {in.sizes[0] / depth, depth});
+  for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, angles);
+  of_dtype("indices", in.index, {at::kInt});
+  shape(in.index, {in_pages(modes.cache) ? tokens : in.x.size(0)});
+  SIM_CHECK(in_pages(modes.cache) || caches.key.size(0) >= in.x.size(0), in.x.size(0), " sequences for a cache of ",
+            caches.key.size(0));
+  same_dtype({whole ? in.cos : in.x, in.cos, in.sin, query});
+  shape(query, out);
+  if (whole) shape(in.weight_scale, {width});
+  if (whole && in.row_scale.defined()) shape(in.row_scale, {tokens});
+  if (whole && in.bias.defined()) shape(in.bias, {width});
+}
+
+Tensors cache_whole(const Whole& in, const ProductCaches& caches, const std::string& mode) {
+  const int64_t heads = caches.key.size(2), depth = caches.key.size(3), rows = caches.key.size(1);
+  const int64_t width = in.x.size(-1), each = in.x.dim() == 3 ? in.x.size(1) : 1;  // tokens of a sequence
+  const at::Tensor x = in.x.reshape({-1, width});
+  const at::Tensor all =
+      x.scalar_type() == at::kInt ? quant::with_bias_dequantized(x, in.weight_scale, in.row_scale, in.bias) : wide(x);
+  const auto angle = [&](const at::Tensor& of) { return of.reshape({-1, 1, depth}); };
+  Tensors parts = all.split_with_sizes(in.sizes, 1);
+  for (at::Tensor& part : parts) part = part.reshape({part.size(0), -1, depth});
+  for (const int i : {0, 1}) parts[i] = attention::rotary(parts[i], angle(in.cos), angle(in.sin), 0);
+  at::Tensor to = in.index.to(at::kLong);
+  const int64_t most = in_pages(mode) ? caches.key.size(0) * rows - 1 : rows - each;
+  SIM_CHECK(!to.lt(0).logical_or(to.gt(most)).any().item<bool>(), "indices beyond 0 to ", most);
+  if (!in_pages(mode))
+    to = to.add(at::arange(to.size(0), at::kLong).mul(rows)).unsqueeze(1).add(at::arange(each, at::kLong)).flatten();
+  for (const auto& [cache, scale, offset, part] :
+       {std::tuple(caches.key, caches.key_scale, caches.key_offset, parts[1]),
+        std::tuple(caches.value, caches.value_scale, caches.value_offset, parts[2])}) {
+    at::Tensor value = part.mul(scale.reshape({heads, depth}));  // times it, as in torch_npu's tests
+    if (given(offset)) value = value.add(offset.reshape({heads, depth}));
+    cache.view({-1, heads, depth}).index_copy_(0, to, quant::saturated(value, cache));
+  }
+  Dims sizes = in.x.sizes().vec();
+  sizes.back() = -1, sizes.push_back(depth);
+  for (at::Tensor& part : parts) part = part.reshape(sizes);
+  return parts;
 }
 
 // ---- rotation by a table -------------------------------------------------------------------------------------------

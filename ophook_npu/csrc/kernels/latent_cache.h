@@ -41,6 +41,20 @@ void product_like(const Product& product, const ProductCaches& caches, const std
 // Writes both caches; query, key and value before they were quantized, (tokens, heads * depth).
 Tensors cache_product(const Product& product, const ProductCaches& caches, double eps);
 
+// ---- the same of a product of integers, rotated alone, into caches of int8 ------------------------------------------
+// x ([sequences,] tokens, of all heads), of int32 with the scales that make it numbers; cos and sin of its tokens.
+struct Whole {
+  const at::Tensor &x, &cos, &sin, &index;
+  const at::Tensor &weight_scale, &row_scale, &bias;
+  const Dims& sizes;  // of query, key and value, all heads
+};
+struct Modes {
+  const std::string &quant, &layout, &cache;
+};
+void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes, const at::Tensor& query);
+// Writes both caches (pages, rows, heads, depth); query and key rotated and the value, (…, heads, depth).
+Tensors cache_whole(const Whole& in, const ProductCaches& caches, const std::string& mode);
+
 // ---- rotation by a table -------------------------------------------------------------------------------------------
 // x (tokens, heads * depth); cos_sin (positions, cosines and then sines of half the rotated numbers each). With
 // positions (3, tokens) or (4, tokens) the sections of the angles have one of them each, one section after the other;
