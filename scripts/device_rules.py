@@ -34,6 +34,7 @@ DTYPES = {name: name for name in DATA_TYPES}
 DTYPES |= {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16", "BF16": "BFLOAT16", "FLOAT64": "DOUBLE"}
 DTYPES |= {"HIF8": "HIFLOAT8", "bool": "BOOL"}
 TENSORS = ("aclTensor*", "aclTensorList*")
+WHOLE = ("int64_t", "int32_t", "int8_t", "int", "uint64_t", "uint32_t", "aclDataType")
 FORMATS = ("ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "NCL", "NC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
 _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
@@ -43,6 +44,14 @@ _TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "9
 _OPTIONAL = re.compile(
     r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
 )
+# What a number may be, as a list: "0、1、2", "0: none, 1: mean", "{2, 3}"; and as a range: "[1, 64]".
+_ITEM = r"-?\d+(?:[:：][^\d、,，/~（(]*)?(?:（[^（）]*）|\([^()]*\))?"
+_LISTED = re.compile(
+    rf"(?:取值|支持|范围)(?:仅|只|支持|为|是|[:：])*[{{\[]?({_ITEM}(?:(?:[、,，/或和]|以及){_ITEM})+)[\]}}]?"
+    r"(?:[^\d~～-]*|[、,，](?:分别|依次|对应|表示).*)"
+)
+_RANGE = re.compile(r"范围(?:为|是|在|[:：])*([\[(（])(-?\d+)[,，~](-?\d+)([\])）])")
+_LEAST = re.compile(r"(?:取值|范围)[^\d]{0,8}?(大于等于|不小于|>=|≥|大于|>)(-?\d+)")
 _COUNT = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
 
 
@@ -75,6 +84,10 @@ def marked(page: str) -> str:
         result += [f'<!-- npu="{",".join(products)}" t{number} -->', *lines[number:end], f"<!-- end t{number} -->"]
         number = end
     return "\n".join(result)
+
+
+def mentions(words: str, name: str) -> bool:
+    return bool(re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words))
 
 
 def only_for(source: str, product: str) -> str:
@@ -145,6 +158,31 @@ def relations_in(words: str, names: list[str], own: str) -> dict[str, list[str]]
         if m := re.search(rf"shape(?:需要|需)?是?{pair}\s*(?:做)?broadcast之后的?shape", sentence):
             found["shape_of_broadcast"] = [m[1], m[2]]
     return {relation: others for relation, others in found.items() if others}
+
+
+def values_in(words: str, kind: str) -> dict[str, tuple[str, ...]]:
+    """What a number or a text may be, where the page lists it without a condition; of several lists the longest."""
+    lists: list[tuple[str, ...]] = []
+    ranges = []
+    for sentence in re.split(r"[。；;]", words):
+        sentence = re.sub(r"[,，]?默认值?为?[^,，]*$", "", re.sub(r"\s", "", sentence))
+        if re.search(r"当|如果|若|时|场景|除|建议|预留|产品|系列|维|dim|size|shape|以上|倍", sentence):
+            continue
+        if kind == "char*":
+            names = re.findall(r"[\"“”'‘’]([A-Za-z][A-Za-z_0-9]*)[\"“”'‘’]", sentence)
+            if names and re.search(r"支持|取值", sentence):
+                lists.append(tuple(dict.fromkeys(names)))
+        elif m := _RANGE.search(sentence):
+            low, high = int(m[2]) + (m[1] != "["), int(m[3]) - (m[4] != "]")
+            ranges.append({"least": (str(low),), "most": (str(high),)})
+        elif (at := re.search(r"取值|支持|范围", sentence)) and (m := _LISTED.fullmatch(sentence[at.start() :])):
+            lists.append(tuple(dict.fromkeys(re.findall(r"(?:^|[、,，/或和]|以及)(-?\d+)", m[1]))))
+        elif m := _LEAST.search(sentence):
+            ranges.append({"least": (str(int(m[2]) + (m[1] in ("大于", ">"))),)})
+    longest = max(lists, key=len, default=())
+    if longest and not ranges and all(set(one) <= set(longest) for one in lists):
+        return {"values": longest}
+    return ranges[0] if ranges and not lists and all(one == ranges[0] for one in ranges) else {}
 
 
 def table_rows(section: str) -> list[dict[str, str]]:
@@ -237,9 +275,7 @@ def differences(section: str, rows: dict[str, Row], product: str) -> None:
             ):
                 continue
             sentence = re.split(r"[，,]且与", sentence)[0]  # what follows compares with another parameter
-            named = [
-                name for name in rows if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", sentence)
-            ]
+            named = [name for name in rows if mentions(sentence, name)]
             amend(sentence, [rows[name] for name in named], list(rows.values()))
 
 
@@ -283,13 +319,19 @@ def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row
         if match[1] in names and match[2] in names:
             either |= {match[1]: match[2], match[2]: match[1]}
             words = words.replace(match[0], "")
-    named = {name for name in names if re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words)}
+    named = {name for name in names if mentions(words, name)}
     if not named and not either and re.search(r"输入|输出|必[选须]", words):
         tensors = [name for kind, name in signature if kind in TENSORS and name in rows]
         coming = [name for name in tensors if rows[name].direction != "out"]
         leaving = [name for name in tensors if rows[name].direction == "out"]
         named = {name for name in tensors if "必选" in rows[name].words} | {*coming[:1], *leaving[:1]}
     return named, either
+
+
+def refused_values(section: str) -> str:
+    """What the table of error codes says of 161002."""
+    cells = re.search(r"161002(.*?)(?:(?<!\d)(?:161001|16100[3-9]|[35]61\d{3})(?!\d)|</table>|\Z)", section, re.DOTALL)
+    return text(cells[1]) if cells else ""
 
 
 def prototypes(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -352,12 +394,19 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
         must, either = required(
             section, signature, {name: row for rows in per_product.values() for name, row in rows.items()}
         )
+        # What is outside a list of values is refused where the page's codes name it and no product has another list.
+        refused = refused_values(section)
+        after = section.split("</table>", 1)[-1].split("返回值")[0]
+        elsewhere = " ".join(match[3] for match in _COMMENT.finditer(after))
         parameters = []
         for kind, parameter in signature:
             rows = {product: table[parameter] for product, table in per_product.items() if parameter in table}
             any_row = next(iter(rows.values()), None)
             relations = {key: tuple(value) for key, value in (any_row.relations if any_row else {}).items()}
             relations |= {"either": (either[parameter],)} if parameter in either else {}
+            if kind in (*WHOLE, "char*") and mentions(refused, parameter) and not mentions(elsewhere, parameter):
+                told = [values_in(row.words, kind) for row in rows.values()]
+                relations = told[0] if told and all(one == told[0] for one in told) else {}
             pointer = kind.endswith("*")
             parameters.append(
                 Parameter(

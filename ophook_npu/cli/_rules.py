@@ -79,6 +79,8 @@ def _print_function(console: Console, one: rules.Function, families: tuple[str, 
 
 
 def _relation(key: str, names: tuple[str, ...]) -> str:
+    if key in ("values", "least", "most"):
+        return " ".join([{"values": "one of", "least": "at least", "most": "at most"}[key], ", ".join(names)])
     words = {
         "either": "161001 where null like",
         "shape_of_broadcast": "shape of the broadcast of",

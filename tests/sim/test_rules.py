@@ -5,7 +5,7 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ FAMILY = rules.family(os.environ.get("OPHOOK_SIM_SOC", "Ascend910B4"))
 
 
 Given = tuple[str, tuple[int, ...]]  # data type and sizes
+Wrong = Given | int | str | None  # what comes in an argument's stead: of a tensor, a number, a text, null
 
 
 # Calls that every check takes, for functions that refuse one with sizes of one everywhere. Most were noted while the
@@ -90,10 +91,13 @@ class Caller:
             members = (ctypes.c_void_p * 1)(self.library.aclCreateScalar(ctypes.byref(scalar), 0))
             return ctypes.c_void_p(self.library.aclCreateScalarList(members, ctypes.c_uint64(1)))
         if one.kind == "char*":
-            return ctypes.c_char_p(b"")
+            return ctypes.c_char_p(one.relations.get("values", ("",))[0].encode())
         if one.kind.endswith("*"):
             return ctypes.c_void_p()
-        return {"double": ctypes.c_double, "float": ctypes.c_float}.get(one.kind, ctypes.c_int64)(1)
+        if one.kind in ("double", "float"):
+            return {"double": ctypes.c_double, "float": ctypes.c_float}[one.kind](1)
+        known = one.relations.get("values", ())
+        return ctypes.c_int64(1 if not known or "1" in known else int(known[0]))
 
     def arguments(self, function: rules.Function, given: list[Given]) -> list[object]:
         return [self.value(one, *each) for one, each in zip(function.parameters, given, strict=True)]
@@ -157,13 +161,25 @@ def accepted(function: rules.Function, family: str) -> list[Given]:
     return [(dtypes[one.name][0], (1,) * ranks[one.name][len(ranks[one.name]) // 2]) for one in function.parameters]
 
 
-def mistakes(function: rules.Function, family: str, given: list[Given]) -> Iterator[tuple[int, Given | None, int]]:
+def outside(relations: Mapping[str, tuple[str, ...]], kind: str) -> Iterator[int | str]:
+    """Numbers, or a text, that the page does not list."""
+    if "values" in relations:
+        yield "none of these" if kind == "char*" else max(map(int, relations["values"])) + 1
+    if "least" in relations:
+        yield int(relations["least"][0]) - 1
+    if "most" in relations:
+        yield int(relations["most"][0]) + 1
+
+
+def mistakes(function: rules.Function, family: str, given: list[Given]) -> Iterator[tuple[int, Wrong, int]]:
     """What the table says is refused: the parameter's place, what comes in its stead (None: null), and the code."""
     names = [one.name for one in function.parameters]
     for place, one in enumerate(function.parameters):
         dtype, sizes = given[place]
         if one.required:
             yield place, None, NULL
+        for value in outside(one.relations, one.kind):
+            yield place, value, INVALID
         if one.kind not in ("aclTensor*", "aclTensorList*"):
             continue
         wrong = [name for name in DTYPES if name not in one.dtypes.get(family, DTYPES)]
@@ -245,20 +261,24 @@ def family(request: pytest.FixtureRequest, caller: Caller):
 
 
 def test_what_the_table_refuses_is_refused_with_its_code(caller: Caller, family: str) -> None:
-    """Each parameter null, each data type and rank outside the lists, a wrong shape, a data type that differs."""
-    wrong, tried = [], {NULL: 0, INVALID: 0}
+    """Each parameter null, each data type, rank and value outside the lists, wrong shapes, types that differ."""
+    wrong, tried, values = [], {NULL: 0, INVALID: 0}, 0
     for function in simulated(family):
         given = accepted(function, family)
         right = caller.arguments(function, given)
         for place, instead, want in mistakes(function, family, given):
             one = function.parameters[place]
             arguments = list(right)
-            arguments[place] = caller.value(one, *instead) if instead else ctypes.c_void_p()
+            if isinstance(instead, tuple):
+                arguments[place] = caller.value(one, *instead)
+            else:
+                arguments[place] = ctypes.c_void_p() if instead is None else caller.read(one.kind, str(instead))
+            values += isinstance(instead, (int, str))
             code, message = caller(function, arguments)
             tried[want] += 1
             if code != want or one.name not in message or function.page not in message:
                 wrong.append(f"{function.name} {one.name} {instead}: {code} {message}")
-    assert tried[NULL] > 1000 and tried[INVALID] > 3000
+    assert tried[NULL] > 1000 and tried[INVALID] > 3000 and values > 15
     assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong[:20])
 
 

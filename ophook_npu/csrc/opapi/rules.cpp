@@ -128,6 +128,26 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
   return {};
 }
 
+// A number or a text that the page does not list.
+Verdict value_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument, size_t family) {
+  if (rule.values.empty() && !rule.least && !rule.most) return {};
+  if (argument.said == Argument::kNothing || (argument.said == Argument::kText && !argument.pointer)) return {};
+  const bool number = argument.said == Argument::kNumber;
+  const std::string came = number ? std::to_string(argument.number) : static_cast<const char*>(argument.pointer);
+  std::string allowed;
+  for (const std::string& value : rule.values) {
+    if (value == came) return {};
+    allowed += (allowed.empty() ? "" : ", ") + value;
+  }
+  if (number && rule.values.empty()) {
+    if ((!rule.least || argument.number >= *rule.least) && (!rule.most || argument.number <= *rule.most)) return {};
+    allowed = rule.least ? "at least " + std::to_string(*rule.least) : "";
+    if (rule.most) allowed += (rule.least ? " and at most " : "at most ") + std::to_string(*rule.most);
+  }
+  return allowed.empty() ? Verdict{}
+                         : refused(rules, rule, family, "is " + (number ? came : "\"" + came + "\""), allowed);
+}
+
 bool is_missing(const FunctionRules& rules, size_t at, const Argument* arguments) {
   if (arguments[at].kind == Argument::kValue || arguments[at].pointer) return false;
   if (rules.parameters[at].required) return true;
@@ -157,6 +177,8 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
   for (size_t i = 0; i < count; ++i)
     for (const Relation& relation : rules.parameters[i].relations)
       if (Verdict found = relation_verdict(rules, i, relation, arguments, family); found.code) return found;
+  for (size_t i = 0; i < count; ++i)
+    if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
   return {};
 }
 

@@ -15,6 +15,8 @@ struct FunctionRules;
 struct Argument {
   enum Kind : unsigned char { kValue, kPointer, kTensor, kList } kind;
   const void* pointer;  // of the last three
+  enum Said : unsigned char { kNothing, kNumber, kText } said = kNothing;
+  int64_t number = 0;  // of kNumber; a text is where the pointer leads
 };
 
 bool rules_wanted();

@@ -113,10 +113,17 @@ void relate(const FunctionRules& function, ParameterRules& one) {
                                                                     {"either", Relation::kEither}};
   one.relations.clear();
   one.any_if_empty = false;
+  one.values.clear();
+  one.least = one.most = std::nullopt;
   if (one.related.empty()) return;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
     one.any_if_empty |= word == "any_if_empty";
+    const std::string_view key = word.substr(0, equals), said = equals == word.npos ? "" : word.substr(equals + 1);
+    if (key == "values")
+      for (std::string_view value : split(said, ',')) one.values.emplace_back(value);
+    if (key == "least") one.least = std::stoll(std::string(said));
+    if (key == "most") one.most = std::stoll(std::string(said));
     for (const auto& [name, kind] : kKinds) {
       if (equals == word.npos || word.substr(0, equals) != name) continue;
       const auto others = split(word.substr(equals + 1), ',');

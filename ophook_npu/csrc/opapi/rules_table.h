@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +32,8 @@ struct ParameterRules {
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
   std::string related;                                   // the column, until all parameters of the function are known
   std::vector<Relation> relations;
+  std::vector<std::string> values;  // what a number or a text may be; none: anything
+  std::optional<int64_t> least, most;
 };
 
 struct FunctionRules {

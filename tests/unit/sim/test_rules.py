@@ -30,7 +30,11 @@ def test_the_tables_are_sound() -> None:
         for parameter in function.parameters:
             for dtypes in parameter.dtypes.values():
                 assert set(dtypes) <= set(rules.DATA_TYPES), (function.name, parameter)
-            for relation, others in parameter.relations.items():
+            said = dict(parameter.relations)
+            values, bounds = said.pop("values", ()), [*said.pop("least", ()), *said.pop("most", ())]
+            assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
+            assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
+            for relation, others in said.items():
                 assert relation in ("dtype", "shape", "shape_of_broadcast", "either", "any_if_empty"), relation
                 assert set(others) <= set(names) - {parameter.name}, (function.name, parameter)
 
@@ -188,3 +192,32 @@ def test_bullets_of_one_product_are_read_for_it_alone(tmp_path: Path) -> None:
     self, weight, _, _ = fold.parameters
     assert self.dtypes == {"Ascend910B": ("FLOAT", "FLOAT16"), "Ascend950": ("FLOAT", "FLOAT16", "INT8")}
     assert weight.dtypes == {"Ascend910B": ("FLOAT16",), "Ascend950": ("INT8", "FLOAT16")}
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "want"),
+    [
+        ("取值为0、1、2", "int64_t", {"values": ("0", "1", "2")}),
+        ("支持0：bilinear（双线性插值）、1：nearest两种模式", "int64_t", {"values": ("0", "1")}),
+        ("输入范围为{2, 34}，分别对应{2: INT8, 34: HIFLOAT8}", "int64_t", {"values": ("2", "34")}),
+        ("取值范围[1, 64]", "int64_t", {"least": ("1",), "most": ("64",)}),
+        ("取值范围为(0, 64)", "int64_t", {"least": ("1",), "most": ("63",)}),
+        ("取值范围大于0", "int64_t", {"least": ("1",)}),
+        ('支持{"rint", "round"}模式。仅支持"rint"', "char*", {"values": ("rint", "round")}),
+        ("当x为空时，取值为0、1", "int64_t", {}),  # a condition
+        ("取值为1~2048", "int64_t", {}),
+        ("支持0、1。支持2、3", "int64_t", {}),  # two lists that contradict
+        ("预留参数，仅支持0、1", "int64_t", {}),
+    ],
+)
+def test_values_are_read_where_nothing_limits_them(words: str, kind: str, want: dict[str, tuple[str, ...]]) -> None:
+    assert runpy.run_path(str(ROOT / "scripts" / "device_rules.py"))["values_in"](words, kind) == want
+
+
+def test_a_value_is_a_rule_where_the_codes_name_it(tmp_path: Path) -> None:
+    page = PAGE.replace(
+        "<td>dim</td><td>输入</td><td>x</td><td>-</td>", "<td>dim</td><td>输入</td><td>x</td><td>取值为0、2</td>"
+    )
+    assert read_page(tmp_path / "a", page).parameters[2].relations == {}
+    named = page.rstrip() + "\n<table><tr><td>INVALID</td><td>161002</td><td>dim不在取值范围内。</td></tr></table>\n"
+    assert read_page(tmp_path / "b", named).parameters[2].relations == {"values": ("0", "2")}
