@@ -7,7 +7,8 @@ The tables are in ``csrc/rules/*.rules``: text, one function a block, one parame
 
 A column with ``-`` says nothing: such a rule refuses nothing. Where products differ, the column names them:
 ``Ascend950:FLOAT FLOAT16|*:FLOAT`` (``*``: the others). ``scripts/device_rules.py`` writes the files from the pages.
-``by_hand.rules`` corrects them, each function after a comment with the reason: a column with ``=`` is as on the page.
+``by_hand.rules`` corrects them, each function after a comment with the reason: a column with ``=`` is as on the page,
+and a function with the name of its page in place of a ``=`` is there whole.
 """
 
 from __future__ import annotations

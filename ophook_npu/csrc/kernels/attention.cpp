@@ -4,6 +4,8 @@
 
 #include <ATen/ExpandUtils.h>
 
+#include "kernels/hifloat8.h"
+#include "kernels/mx_quant.h"
 #include "kernels/random.h"
 
 namespace sim::attention {
@@ -90,14 +92,13 @@ struct Scores {
   at::Tensor probability, max, sum, lost;  // the last: what the sink gets
 };
 
-// The maximum and the sum are those of the forward, where they are given.
-Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const Settings& how,
+// `out`: of hidden(). The maximum and the sum are those of the forward, where they are given.
+Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& out, const Settings& how,
                  const at::Tensor& known_max = {}, const at::Tensor& known_sum = {}) {
   auto scores = at::matmul(heads.query, for_all_heads(heads.key, heads.query.size(1)).transpose(-1, -2));
   if (given(pse) && how.pse_type == 1) scores = at::add(scores, wide(pse));
   scores = at::mul(scores, how.scale);
   if (given(pse) && how.pse_type == 0) scores = at::add(scores, wide(pse));
-  auto out = hidden(mask, how, scores.size(0), scores.size(2), scores.size(3));
   if (out.defined()) scores = scores.masked_fill(out, -std::numeric_limits<float>::max());
   // Nothing says whether the statistics of the device hold the sink; its backward gets those of its own forward.
   auto sink = given(how.sink) ? wide(how.sink).reshape({1, -1, 1, 1}) : at::Tensor();
@@ -115,9 +116,13 @@ Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& ma
   return {at::div(weight, sum.masked_fill(at::eq(sum, 0), 1)), max, sum, lost};
 }
 
-at::Tensor kept_of(const at::Tensor& drop_mask, int64_t first, const at::Tensor& like) {
+at::Tensor kept_of(const at::Tensor& drop_mask, int64_t first, at::IntArrayRef sizes) {
   if (!given(drop_mask)) return {};
-  return unpack_bits(drop_mask, first, like.numel()).reshape(like.sizes());
+  return unpack_bits(drop_mask, first, c10::multiply_integers(sizes)).reshape(sizes);
+}
+at::Tensor kept_of(const at::Tensor& drop_mask, const Heads& heads) {
+  const auto& query = heads.query;
+  return kept_of(drop_mask, 0, {query.size(0), query.size(1), query.size(2), heads.key.size(2)});
 }
 
 at::Tensor drop(const at::Tensor& x, const at::Tensor& kept, double keep) {
@@ -130,30 +135,67 @@ void write_statistics(const at::Tensor& out, const at::Tensor& value) {
   if (given(out)) write(out, value.expand(out.sizes()));
 }
 
-at::Tensor attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
-                  const Settings& how, Scores& scores) {
-  scores = scores_of(heads, pse, mask, how);
-  if (how.weight_steps > 0) scores.probability = scores.probability.mul(how.weight_steps).round().clamp(-128, 127);
-  return at::matmul(drop(scores.probability, kept, how.keep), for_all_heads(heads.value, heads.query.size(1)));
+// The scores of long sequences do not fit into memory: run(first, count) gets as many rows of queries at a time as do.
+// What is itself as large as the scores fits already: with it, all are one part.
+template <typename F>
+void each_rows(const Heads& heads, bool whole, F run) {
+  constexpr int64_t kScores = int64_t(1) << 24;
+  const int64_t queries = heads.query.size(2);
+  const int64_t of_row = std::max<int64_t>(1, heads.query.size(0) * heads.query.size(1) * heads.key.size(2));
+  const int64_t most = whole ? std::max<int64_t>(1, queries) : std::max<int64_t>(1, kScores / of_row);
+  int64_t first = 0;
+  do run(first, std::min(most, queries - first));
+  while ((first += most) < queries);
 }
 
-struct Gradients {
-  at::Tensor query, key, value, pse, sink;
-};
+// These rows of what has a row for each query, or one for all.
+at::Tensor rows_of(const at::Tensor& x, int64_t first, int64_t count) {
+  return given(x) && x.size(-2) > 1 ? x.narrow(-2, first, count) : x;
+}
+Heads rows_of(const Heads& heads, int64_t first, int64_t count) {
+  return {rows_of(heads.query, first, count), heads.key, heads.value};
+}
+
+at::Tensor joined(const Tensors& rows) { return rows.size() == 1 ? rows[0] : at::cat(rows, 2); }
+
+// Rounded to HIFLOAT8 after multiplication with a scale, and over that again.
+at::Tensor in_hifloat8(const at::Tensor& x, const at::Tensor& scale) {
+  return given(scale) ? from_hifloat8(to_hifloat8(x.mul(scale))).div_(scale) : x;
+}
 
 // What the forward gave, over (batch, heads, sequence, …).
 struct Forward {
   at::Tensor max, sum, out;
 };
 
-Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask,
-                          const at::Tensor& kept, const Settings& how, const Forward& forward) {
-  const auto [probability, max, sum, lost] = scores_of(heads, pse, mask, how, forward.max, forward.sum);
+Forward attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
+               const Settings& how) {
+  const auto out = hidden(mask, how, heads.query.size(0), heads.query.size(2), heads.key.size(2));
+  const auto value = for_all_heads(heads.value, heads.query.size(1));
+  Tensors max, sum, result;
+  each_rows(heads, given(pse) || kept.defined(), [&](int64_t first, int64_t count) {
+    auto scores = scores_of(rows_of(heads, first, count), pse, rows_of(out, first, count), how);
+    if (how.weight_steps > 0) scores.probability = scores.probability.mul(how.weight_steps).round().clamp(-128, 127);
+    const auto weight = in_hifloat8(scores.probability, how.weight_scale);
+    result.push_back(at::matmul(drop(weight, kept, how.keep), value));
+    max.push_back(scores.max), sum.push_back(scores.sum);
+  });
+  return {joined(max), joined(sum), joined(result)};
+}
+
+struct Gradients {
+  at::Tensor query, key, value, pse, sink;
+};
+
+Gradients rows_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& out,
+                        const at::Tensor& kept, const Settings& how, const Forward& forward) {
+  const auto [probability, max, sum, lost] = scores_of(heads, pse, out, how, forward.max, forward.sum);
   const int64_t all = heads.query.size(1), own = heads.key.size(1);
-  auto to_value = at::matmul(drop(probability, kept, how.keep).transpose(-1, -2), grad);
+  const auto weight = in_hifloat8(probability, how.weight_scale);
+  auto to_value = at::matmul(drop(weight, kept, how.keep).transpose(-1, -2), grad);
   auto to_probability = drop(at::matmul(grad, for_all_heads(heads.value, all).transpose(-1, -2)), kept, how.keep);
   auto common = (given(forward.out) ? at::mul(grad, forward.out) : at::mul(to_probability, probability)).sum(-1, true);
-  auto to_scores = at::mul(probability, at::sub(to_probability, common));
+  auto to_scores = in_hifloat8(at::mul(probability, at::sub(to_probability, common)), how.gradient_scale);
   auto to_product = at::mul(to_scores, how.scale);
   Gradients result{at::matmul(to_product, for_all_heads(heads.key, all)),
                    for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own),
@@ -163,6 +205,24 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
   if (lost.defined()) result.sink = at::mul(lost, common).neg().sum({0, 2, 3});
   if (given(pse)) result.pse = at::sum_to(how.pse_type == 1 ? to_product : to_scores, pse.sizes());
   return result;
+}
+
+Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& mask,
+                          const at::Tensor& kept, const Settings& how, const Forward& forward) {
+  const auto out = hidden(mask, how, heads.query.size(0), heads.query.size(2), heads.key.size(2));
+  Gradients sums;
+  Tensors queries;
+  each_rows(heads, given(pse) || kept.defined(), [&](int64_t first, int64_t count) {
+    const auto rows = [&](const at::Tensor& x) { return rows_of(x, first, count); };
+    const auto part = rows_backward(rows(grad), rows_of(heads, first, count), pse, rows(out), kept, how,
+                                    {rows(forward.max), rows(forward.sum), rows(forward.out)});
+    queries.push_back(part.query);
+    if (first == 0) return void(sums = part);
+    sums.key.add_(part.key), sums.value.add_(part.value);
+    if (sums.sink.defined()) sums.sink.add_(part.sink);
+  });
+  sums.query = joined(queries);
+  return sums;
 }
 
 void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
@@ -193,12 +253,10 @@ void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& v
              const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
              const Settings& how, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
   auto split = heads_of(query, key, value, layout, heads);
-  auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
-  Scores scores;
-  auto result = attend(split, pse, mask, kept_of(drop_mask, 0, shape_of_scores), how, scores);
-  write(out, join_heads(result, layout));
-  write_statistics(max, scores.max);
-  write_statistics(sum, scores.sum);
+  const auto result = attend(split, pse, mask, kept_of(drop_mask, split), how);
+  write(out, join_heads(result.out, layout));
+  write_statistics(max, result.max);
+  write_statistics(sum, result.sum);
 }
 
 void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
@@ -206,12 +264,11 @@ void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
               int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
               const at::Tensor& grad_value, const at::Tensor& grad_pse, const at::Tensor& grad_sink) {
   auto split = heads_of(query, key, value, layout, heads);
-  auto shape_of_scores = at::empty({split.query.size(0), heads, split.query.size(2), split.key.size(2)}, at::kBool);
   auto to = split_heads(grad, layout, divided(grad.size(-1), layout == "BSH" || layout == "SBH" ? heads : 1));
   Forward forward;
   if (given(how.max) && given(how.sum)) forward = {how.max.narrow(-1, 0, 1), how.sum.narrow(-1, 0, 1), {}};
   if (given(how.out)) forward.out = split_heads(how.out, layout, to.size(-1));
-  auto grads = attend_backward(to, split, pse, mask, kept_of(drop_mask, 0, shape_of_scores), how, forward);
+  auto grads = attend_backward(to, split, pse, mask, kept_of(drop_mask, split), how, forward);
   write(grad_query, join_heads(grads.query, layout));
   write(grad_key, join_heads(grads.key, layout));
   write(grad_value, join_heads(grads.value, layout));
@@ -261,16 +318,15 @@ void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const a
                          const Dims& key_ends, int64_t heads, const Settings& how, const at::Tensor& max,
                          const at::Tensor& sum, const at::Tensor& out) {
   out.zero_();  // a sequence without keys
-  each_sequence(
-      query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-        Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
-        Scores scores;
-        auto result = attend(split, {}, mask, kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
-                             of_sequence(how, i, query_ends.size()), scores);
-        write(out.narrow(0, q, queries), as_rows(result));
-        if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), scores.max.squeeze(0));
-        if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), scores.sum.squeeze(0));
-      });
+  each_sequence(query_ends, key_ends, heads,
+                [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+                  Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+                  const auto result = attend(split, {}, mask, kept_of(drop_mask, bits, {1, heads, queries, keys}),
+                                             of_sequence(how, i, query_ends.size()));
+                  write(out.narrow(0, q, queries), as_rows(result.out));
+                  if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), result.max.squeeze(0));
+                  if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), result.sum.squeeze(0));
+                });
 }
 
 void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -280,25 +336,25 @@ void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const 
                           const at::Tensor& grad_sink) {
   for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
   auto to_sink = at::zeros({heads}, at::kFloat);
-  each_sequence(
-      query_ends, key_ends, heads, [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-        Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
-        Forward forward;
-        if (given(how.max) && given(how.sum)) {
-          auto first = [&](const at::Tensor& all) {
-            return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
-          };
-          forward = {first(how.max), first(how.sum), {}};
-        }
-        if (given(how.out)) forward.out = sequence(how.out, q, queries);
-        auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask,
-                                     kept_of(drop_mask, bits, at::empty({1, heads, queries, keys}, at::kBool)),
-                                     of_sequence(how, i, query_ends.size()), forward);
-        write(grad_query.narrow(0, q, queries), as_rows(grads.query));
-        write(grad_key.narrow(0, k, keys), as_rows(grads.key));
-        write(grad_value.narrow(0, k, keys), as_rows(grads.value));
-        if (grads.sink.defined()) to_sink.add_(grads.sink);
-      });
+  each_sequence(query_ends, key_ends, heads,
+                [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
+                  Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+                  Forward forward;
+                  if (given(how.max) && given(how.sum)) {
+                    auto first = [&](const at::Tensor& all) {
+                      return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
+                    };
+                    forward = {first(how.max), first(how.sum), {}};
+                  }
+                  if (given(how.out)) forward.out = sequence(how.out, q, queries);
+                  auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask,
+                                               kept_of(drop_mask, bits, {1, heads, queries, keys}),
+                                               of_sequence(how, i, query_ends.size()), forward);
+                  write(grad_query.narrow(0, q, queries), as_rows(grads.query));
+                  write(grad_key.narrow(0, k, keys), as_rows(grads.key));
+                  write(grad_value.narrow(0, k, keys), as_rows(grads.value));
+                  if (grads.sink.defined()) to_sink.add_(grads.sink);
+                });
   if (given(how.sink)) write_asked(grad_sink, to_sink);
 }
 
@@ -380,6 +436,69 @@ void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Ten
   const int64_t found = heads_of(query, key, value, layout, heads).key.size(1);
   SIM_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found,
             " heads of the query's depth");
+}
+
+// ---- numbers of HIFLOAT8 --------------------------------------------------------------------------------------------
+static void scale_of_blocks(const char* name, const at::Tensor& scale, const at::Tensor& x, int64_t block) {
+  of_dtype(name, scale, {at::kFloat});
+  SIM_CHECK(scale.sizes() == at::IntArrayRef({x.size(0), x.size(2), (x.size(1) + block - 1) / block, 1}), name,
+            " has shape ", scale.sizes(), " for ", x.sizes(), " in blocks of ", block);
+}
+
+// (B, S, N, D) as what it stands for.
+static at::Tensor times_scales(const at::Tensor& x, const at::Tensor& scale, int64_t block) {
+  return wide(x).mul(mx::spread(scale, 2, block, x.size(1)).transpose(1, 2));
+}
+
+void check_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const BlockScales& scales,
+                     const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max,
+                     const at::Tensor& sum, const at::Tensor& out) {
+  known_layout(layout, {"BSND"});
+  check(query, key, value, layout, heads, how, out);
+  for (const at::Tensor& each : {query, key, value})
+    SIM_CHECK(each.dim() == 4 && each.size(0) == query.size(0), "query ", query.sizes(), " and a key or value of ",
+              each.sizes());
+  SIM_CHECK(query.size(2) == heads, "headNum is ", heads, ", the query has ", query.size(2), " heads");
+  SIM_CHECK(key.sizes().slice(0, 3) == value.sizes().slice(0, 3) && heads % key.size(2) == 0 &&
+                query.size(3) == key.size(3) && key.size(3) >= value.size(3),
+            "query ", query.sizes(), ", key ", key.sizes(), " and value ", value.sizes(), " do not fit");
+  scale_of_blocks("dScaleQ", scales.query, query, scales.of_query);
+  scale_of_blocks("dScaleK", scales.key, key, scales.of_key);
+  scale_of_blocks("dScaleV", scales.value, value, scales.of_value);
+  of_dtype("pScale", how.weight_scale, {at::kFloat}), shape(how.weight_scale, {1});
+  for (const at::Tensor& each : {max, sum})
+    of_dtype("softmax's maximum or sum", each, {at::kFloat}), shape(each, {query.size(0), heads, query.size(1), 1});
+}
+
+void check_backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                              const at::Tensor& grad, const BlockScales& scales, const std::string& layout,
+                              int64_t heads, const Settings& how, int64_t dtype, const at::Tensor& grad_query,
+                              const at::Tensor& grad_key, const at::Tensor& grad_value) {
+  check_by_blocks(query, key, value, scales, layout, heads, how, how.max, how.sum, how.out);
+  SIM_CHECK(key.size(2) == heads && query.size(3) == 128 && value.sizes() == key.sizes(), "query ", query.sizes(),
+            ", key ", key.sizes(), " and value ", value.sizes(), "; allowed: as many heads, depth 128");
+  like(grad, query), same_dtype({query, grad});
+  scale_of_blocks("dScaleDy", scales.grad, grad, scales.of_query);
+  of_dtype("dsScale", how.gradient_scale, {at::kFloat}), shape(how.gradient_scale, {1});
+  SIM_CHECK(dtype == 0 || dtype == 1, "outDtype ", dtype, "; allowed: 0 (FLOAT16), 1 (BFLOAT16)");
+  like(grad_query, query), like(grad_key, key), like(grad_value, value);
+  for (const at::Tensor& each : {grad_query, grad_key, grad_value})
+    of_dtype("dqOut, dkOut or dvOut", each, {dtype == 0 ? at::kHalf : at::kBFloat16});
+}
+
+void forward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                       const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
+                       const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
+  forward(times_scales(query, scales.query, scales.of_query), times_scales(key, scales.key, scales.of_key),
+          times_scales(value, scales.value, scales.of_value), {}, {}, {}, layout, heads, how, max, sum, out);
+}
+
+void backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+                        const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
+                        const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
+  backward(times_scales(query, scales.query, scales.of_query), times_scales(key, scales.key, scales.of_key),
+           times_scales(value, scales.value, scales.of_value), times_scales(grad, scales.grad, scales.of_query), {}, {},
+           {}, layout, heads, how, grad_query, grad_key, grad_value, {});
 }
 
 // One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.

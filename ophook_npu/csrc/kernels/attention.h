@@ -23,6 +23,10 @@ struct Settings {
   at::Tensor sink = {};                       // a score for each head that takes part in the softmax and has no value
   at::Tensor query_rope = {}, key_rope = {};  // more of each query's and each key's depth, in layouts that end with it
   double weight_steps = 0;                    // above 0, the weights are rounded to so many steps each, of int8
+  // The weights, and the gradients of the scores, go into their products as numbers of HIFLOAT8 after multiplication
+  // with these; the products are over them again. That the weights are rounded when they are over their sum is the
+  // order of the pages' formulas, which name no rounding.
+  at::Tensor weight_scale = {}, gradient_scale = {};
 };
 // What the backward of these two writes, where it is asked for.
 struct MoreGradients {
@@ -71,6 +75,26 @@ void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tens
                   int64_t heads, const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed,
                   int64_t offset, const at::Tensor& grad_query, const at::Tensor& grad_key,
                   const at::Tensor& grad_value, const at::Tensor& grad_pse, const MoreGradients& more = {});
+
+// ---- numbers of HIFLOAT8 in layout BSND, with a scale for each head and block of a sequence: (B, N, blocks, 1)
+// --------
+struct BlockScales {
+  at::Tensor query, key, value, grad;
+  int64_t of_query, of_key, of_value;  // the lengths of their blocks
+};
+void check_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const BlockScales& scales,
+                     const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max,
+                     const at::Tensor& sum, const at::Tensor& out);
+void check_backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                              const at::Tensor& grad, const BlockScales& scales, const std::string& layout,
+                              int64_t heads, const Settings& how, int64_t dtype, const at::Tensor& grad_query,
+                              const at::Tensor& grad_key, const at::Tensor& grad_value);
+void forward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                       const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
+                       const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
+void backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+                        const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
+                        const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
 
 // ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys
 // -----------------

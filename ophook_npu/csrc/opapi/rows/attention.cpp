@@ -200,6 +200,33 @@ ACLNN(FlashAttentionUnpaddingScoreGradV5,
                    grad_query, grad_key, grad_value, {}, {grad_sink, grad_query_rope, grad_key_rope}))
 MAX_WORKSPACE(aclnnFlashAttentionUnpaddingScoreGradV5)
 
+// training with numbers of HIFLOAT8; preTokens, nextTokens and sparseMode are kept for later, as the mask is
+#define SETTINGS_HIFLOAT8 \
+  Settings { .scale = scale, .weight_scale = weight_scale }
+#define GRAD_HIFLOAT8                                                                                                  \
+  Settings {                                                                                                           \
+    .scale = scale, .max = max, .sum = sum, .out = out, .weight_scale = weight_scale, .gradient_scale = gradient_scale \
+  }
+#define FORWARD_BLOCKS BlockScales{query_scale, key_scale, value_scale, {}, 128, 256, 512}
+#define GRAD_BLOCKS BlockScales{query_scale, key_scale, value_scale, grad_scale, 512, 512, 512}
+ACLNN(QuantFlashAttentionScore,
+      (In, query, In, key, In, value, In, mask, In, query_scale, In, key_scale, In, value_scale, In, weight_scale,
+       double, scale, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, sparse_mode, Out, max,
+       Out, sum, Out, softmax, Out, out),
+      (refuse_if_given({mask}, "attenMaskOptional"), refuse_unless_zero(sparse_mode, "sparseMode"),
+       check_by_blocks(query, key, value, FORWARD_BLOCKS, layout, heads, SETTINGS_HIFLOAT8, max, sum, out)),
+      forward_by_blocks(query, key, value, FORWARD_BLOCKS, layout, heads, SETTINGS_HIFLOAT8, max, sum, out))
+ACLNN(QuantFlashAttentionScoreGrad,
+      (In, query, In, key, In, value, In, grad, In, mask, In, max, In, sum, In, out, In, query_scale, In, key_scale, In,
+       value_scale, In, grad_scale, In, gradient_scale, In, weight_scale, double, scale, int64_t, before, int64_t,
+       after, int64_t, heads, Text, layout, int64_t, sparse_mode, int64_t, out_dtype, Out, grad_query, Out, grad_key,
+       Out, grad_value),
+      (refuse_if_given({mask}, "attenMaskOptional"), refuse_unless_zero(sparse_mode, "sparseMode"),
+       check_backward_by_blocks(query, key, value, grad, GRAD_BLOCKS, layout, heads, GRAD_HIFLOAT8, out_dtype,
+                                grad_query, grad_key, grad_value)),
+      backward_by_blocks(query, key, value, grad, GRAD_BLOCKS, layout, heads, GRAD_HIFLOAT8, grad_query, grad_key,
+                         grad_value))
+
 // inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
 ACLNN(PromptFlashAttentionV3,
       (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
