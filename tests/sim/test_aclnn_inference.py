@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_npu
 from conftest import PROGRAMS
-from interfaces import Refused, aclnn, libraries
+from interfaces import HiFloat8, Pairs, Refused, aclnn, libraries, rules_of
 
 HEADS, KEY_HEADS, DEPTH, SCALE = 4, 2, 8, 0.3
 QUERIES, KEYS = [3, 1, 4], [5, 7, 4]  # of three sequences
@@ -304,6 +304,90 @@ def test_one_scale_for_keys_and_values_and_keys_by_depth_with_values_by_token() 
     compared(of_key.float(), of_value[0, :, None, :, None])
 
 
+SEQUENCES = {"heads": HEADS, "key_heads": KEY_HEADS, "scale": SCALE, "layout": "TND"}
+
+
+def one_behind_the_other(items: list[torch.Tensor]) -> torch.Tensor:
+    return torch.cat(items, 1).transpose(0, 1).contiguous()
+
+
+def fused_sequences(query: list[torch.Tensor], key: list, value: list, **given: object) -> None:
+    """Compares each sequence with attention over the keys and values as they are meant."""
+    first, out = 0, torch.zeros_like(one_behind_the_other(query))
+    with rules_of("Ascend950"):
+        fused("V5", query=one_behind_the_other(query), query_lengths=ends(QUERIES), out=out, **SEQUENCES, **given)
+    for q, k, v in zip(query, key, value, strict=True):
+        want, _ = attention(q.double(), k.double(), v.double(), None)
+        got = out[first : first + q.shape[1]].transpose(0, 1).double()
+        torch.testing.assert_close(got, want, rtol=1e-2, atol=1e-2)
+        first += q.shape[1]
+
+
+def test_keys_of_hifloat8() -> None:
+    torch.manual_seed(0)
+    query = [x.half() for x in sequences(QUERIES, HEADS)]
+    scales = [torch.rand(1, KEY_HEADS, DEPTH).half() + 0.5 for _ in range(2)]
+    kept, meant = [], []
+    for scale in scales:
+        numbers = [x.mul(4).round().div(4).clamp(-3, 3) for x in sequences(KEYS, KEY_HEADS)]  # HIFLOAT8 has them
+        codes = torch.zeros(sum(KEYS), KEY_HEADS, DEPTH, dtype=torch.uint8)
+        with rules_of("Ascend950"):
+            aclnn("aclnnCast", one_behind_the_other(numbers), 34, HiFloat8(codes))
+        kept.append(HiFloat8(codes))
+        meant.append([x * scale.transpose(0, 1).float() for x in numbers])
+    given = {"keys": [kept[0]], "values": [kept[1]], "key_lengths": ends(KEYS)}
+    fused_sequences(query, *meant, **given, key_scale=scales[0], value_scale=scales[1])
+    for wrong, message in (
+        ({"key_mode": 1, "value_mode": 1}, "antiquant mode 1 for HIFLOAT8"),
+        ({"key_offset": scales[0], "value_offset": scales[1]}, "an offset of floating-point keys is not simulated"),
+    ):
+        with pytest.raises(Refused, match=message):
+            fused_sequences(query, *meant, **given, key_scale=scales[0], value_scale=scales[1], **wrong)
+
+
+@pytest.mark.parametrize("mode", [4, 5], ids=["by token", "by head and token"])
+def test_scales_that_lie_in_pages(mode: int) -> None:
+    torch.manual_seed(0)
+    query, heads = [x.half() for x in sequences(QUERIES, HEADS)], KEY_HEADS if mode == 5 else 1
+    cases = []
+    for _ in range(2):
+        numbers, scales = sequences(KEYS, KEY_HEADS), [torch.rand(heads, length, 1) + 0.5 for length in KEYS]
+        numbers = [x.to(torch.float8_e4m3fn).float() for x in numbers]
+        torch.manual_seed(1)  # keys, values and their scales lie in the same pages
+        cache, table = pages(numbers, 4, "by head and row")
+        torch.manual_seed(1)
+        scale, _ = pages(scales, 4, "by head and row")
+        scale = (scale if mode == 5 else scale.squeeze(1)).squeeze(-1).contiguous()
+        cases.append((cache.to(torch.float8_e4m3fn), scale, [x * s for x, s in zip(numbers, scales, strict=True)]))
+    (key, key_scale, keys), (value, value_scale, values) = cases
+    fused_sequences(
+        query, keys, values, keys=[key], values=[value], pages=table, key_lengths=KEYS, block_size=4,
+        key_scale=key_scale, value_scale=value_scale, key_mode=mode, value_mode=mode,
+    )  # fmt: skip
+
+
+def test_keys_of_float4_with_a_scale_for_each_group() -> None:
+    torch.manual_seed(0)
+    depth, numbers = 64, torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    query = torch.randn(2, HEADS, 3, depth).half()
+    kept, scales, meant = [], [], []
+    for _ in range(2):
+        codes = torch.randint(0, 16, (2, KEY_HEADS, 5, depth))
+        kept.append(Pairs((codes[..., 0::2] + 16 * codes[..., 1::2]).to(torch.uint8), 40))
+        scales.append(torch.tensor([0.25, 0.5, 1])[torch.randint(0, 3, (1, 2, KEY_HEADS, 5, depth // 32))])
+        signed = numbers[codes % 8] * torch.where(codes < 8, 1, -1)
+        meant.append(signed * scales[-1][0].repeat_interleave(32, -1))
+    out, (key_scale, value_scale) = torch.zeros_like(query), (x.to(torch.float8_e8m0fnu) for x in scales)
+    with rules_of("Ascend950"):
+        fused(
+            "V5", query=query, keys=[kept[0]], values=[kept[1]], heads=HEADS, key_heads=KEY_HEADS, scale=SCALE / 10,
+            key_scale=key_scale, value_scale=value_scale, key_mode=6, value_mode=6, out=out,
+        )  # fmt: skip
+    for i in range(2):
+        want, _ = attention(query[i].double() / 10, meant[0][i].double(), meant[1][i].double(), None)
+        torch.testing.assert_close(out[i].double(), want, rtol=1e-2, atol=1e-2)
+
+
 def test_queries_keys_and_values_of_8_bits() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randint(-20, 20, (2, *form)).to(torch.int8) for form in FORMS)
@@ -363,6 +447,18 @@ def test_a_result_of_small_floats() -> None:
         fused("V5", **given, of_result=torch.tensor([scale]), out=out.to(torch.float8_e5m2))
 
 
+def test_a_result_of_hifloat8() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(1, *form).half() for form in FORMS)
+    codes, values = torch.zeros(1, HEADS, 3, FORMS[2][2], dtype=torch.uint8), torch.zeros(1, HEADS, 3, FORMS[2][2])
+    given = {"query": query, "keys": [key], "values": [value], "heads": HEADS, "key_heads": KEY_HEADS, "scale": SCALE}
+    with rules_of("Ascend950"):
+        fused("V5", **given, of_result=torch.tensor([30.0]), out=HiFloat8(codes))
+        aclnn("aclnnCast", HiFloat8(codes), 0, values)
+    want, _ = attention(query[0].double(), key[0].double(), value[0].double(), None)
+    torch.testing.assert_close(values[0].double(), want * 30, rtol=0.14, atol=1e-3)  # half of a step up to 2^7
+
+
 def test_what_does_not_fit_is_refused() -> None:
     query, key = torch.zeros(1, HEADS, 1, DEPTH).half(), torch.zeros(1, KEY_HEADS, 5, DEPTH, dtype=torch.int8)
     ones = torch.ones(KEY_HEADS * DEPTH).half()
@@ -372,7 +468,9 @@ def test_what_does_not_fit_is_refused() -> None:
     for given, message in [
         ({"keys": [deep], "values": [deep]}, "a query of depth 8 and a key of depth 16"),
         (small, "scale and offset of key and value go together"),
-        ({**small, "value_scale": ones, "key_mode": 6}, "antiquant mode 6 is not simulated"),
+        ({**small, "value_scale": ones, "key_mode": 7}, "antiquant mode 7 is not simulated"),
+        ({**small, "value_scale": ones, "key_mode": 6}, "FLOAT4_E2M1 and antiquant mode 6 go together"),
+        ({**small, "value_scale": ones, "key_mode": 5, "value_mode": 5}, "antiquant mode 5 needs block_table"),
         ({"keys": [deep], "values": [key]}, "dtypes differ: Half and Char"),
         ({"keys": [deep], "values": [deep], "layout": "NBSD"}, "layout NBSD is not simulated"),
         ({"keys": [deep], "values": [deep], "layout": "TND_BSND"}, "layout TND_BSND is not simulated"),

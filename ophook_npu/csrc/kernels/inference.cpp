@@ -77,60 +77,94 @@ void log_sum_like(const at::Tensor& log_sum, bool asked) {
   if (asked) of_dtype("softmaxLse", log_sum, {at::kFloat});
 }
 
-// What goes together of keys and values of fewer bits, or of all of int8, and of a result of 8 bits.
-static void check_quantized(const at::Tensor& query, const at::Tensor& key, bool running, const at::Tensor& out,
+// Keys and values of fewer bits than the query.
+static void check_antiquant(const at::Tensor& query, const at::Tensor& key, const at::Tensor& pages,
                             const Quantized& how) {
+  of_dtype("query", query, {at::kHalf, at::kBFloat16});
+  of_dtype("key", key,
+           {at::kChar, at::kInt, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2, at::kFloat,
+            at::ScalarType::Float4_e2m1fn_x2});
+  const bool own = given(how.key);
+  for (int64_t mode : own ? Dims{how.key_mode, how.value_mode} : Dims{how.mode}) {
+    SIM_CHECK(mode >= kByDepth && mode <= (own ? kByGroup : kByHeadAndToken), "antiquant mode ", mode,
+              " is not simulated; allowed: 0 (channel), 1 (token), 2 (head), 3 (head and token)",
+              own ? ", 4 (token, in pages), 5 (head and token, in pages), 6 (token and group)" : "");
+    SIM_CHECK((mode != kInPages && mode != kInPagesByHead) || given(pages), "antiquant mode ", mode,
+              " needs block_table");
+    SIM_CHECK(mx::of_pairs(key) == (mode == kByGroup), "FLOAT4_E2M1 and antiquant mode 6 go together");
+    SIM_CHECK(!mx::is_hifloat8(key) || mode == kByDepth, "antiquant mode ", mode,
+              " for HIFLOAT8; allowed: 0 (channel)");
+  }
+  if (mx::of_pairs(key))
+    of_dtype("keyAntiquantScale", how.key, {at::kFloat8_e8m0fnu}),
+        of_dtype("valueAntiquantScale", how.value, {at::kFloat8_e8m0fnu});
+  if (!mx::of_whole_numbers(key))
+    refuse_if_given({how.both_offset, how.key_offset}, "an offset of floating-point keys");
+}
+
+// What goes together of keys and values of fewer bits, or of all of int8, and of a result of 8 bits.
+static void check_quantized(const at::Tensor& query, const at::Tensor& key, const at::Tensor& pages,
+                            const std::string& layout, const at::Tensor& out, const Quantized& how) {
   const bool all = given(how.of_scores), keys = given(how.both) || given(how.key);
   SIM_CHECK(given(how.of_weights) == all && given(how.of_product) == all,
             "deqScale1, quantScale1 and deqScale2 go together");
   SIM_CHECK(given(how.key) == given(how.value) && given(how.key_offset) == given(how.value_offset),
             "scale and offset of key and value go together");
   SIM_CHECK(!given(how.result_offset) || given(how.of_result), "quantOffset2 needs quantScale2");
-  SIM_CHECK(!(all || keys) || !running, "quantized queries or keys one behind the other are not simulated");
+  SIM_CHECK(!(all || keys) || !packed_sequences(layout) || (keys && layout == "TND" && !mx::of_whole_numbers(key)),
+            "quantized queries, or keys of whole numbers, one behind the other are not simulated");
   if (all) {
     for (const at::Tensor& each : {how.of_scores, how.of_weights, how.of_product})
       SIM_CHECK(each.numel() == 1, "deqScale1, quantScale1 and deqScale2 have one number each, got ", each.sizes());
     of_dtype("query", query, {at::kChar}), of_dtype("key", key, {at::kChar});
     SIM_CHECK(!keys, "antiquant scales with a query of int8");
   } else if (keys) {
-    of_dtype("query", query, {at::kHalf, at::kBFloat16});
-    of_dtype("key", key, {at::kChar, at::kInt, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2});
-    for (int64_t mode : given(how.key) ? Dims{how.key_mode, how.value_mode} : Dims{how.mode})
-      SIM_CHECK(mode >= kByDepth && mode <= kByHeadAndToken, "antiquant mode ", mode,
-                " is not simulated; allowed: 0 (channel), 1 (token), 2 (head), 3 (head and token)");
+    check_antiquant(query, key, pages, how);
   } else {
     same_dtype({query, key});
     SIM_CHECK(query.scalar_type() != at::kChar, "a query of int8 needs deqScale1, quantScale1 and deqScale2");
   }
   if (!out.defined()) return;
-  const bool of_8_bits = out.element_size() == 1;
+  const bool of_8_bits = out.element_size() == 1 || (given(how.of_result) && mx::is_hifloat8(out));
   SIM_CHECK(of_8_bits == given(how.of_result), "quantScale2 goes with a result of 8 bits, and without it none");
-  if (of_8_bits) of_dtype("attentionOut", out, {at::kChar, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2});
+  if (of_8_bits)
+    of_dtype("attentionOut", out, {at::kChar, at::ScalarType::Float8_e4m3fn, at::ScalarType::Float8_e5m2, at::kFloat});
 }
 
-// A key's scale or offset as (heads, keys, depth), or what broadcasts to that, for one sequence.
-static at::Tensor for_keys(const at::Tensor& all, int64_t mode, int64_t item, int64_t batch, int64_t heads,
-                           int64_t keys) {
-  const auto x = wide(all);
+// Of which sequence keys are: its number, that of all, and its pages, where there are any.
+struct Own {
+  int64_t item, batch;
+  at::Tensor pages;
+};
+
+// A key's scale or offset as (heads, keys, depth), or what broadcasts to that, for one sequence of such keys.
+static at::Tensor for_keys(const at::Tensor& all, int64_t mode, const Own& of, const at::Tensor& kept) {
+  const int64_t heads = kept.size(0), keys = kept.size(1);
+  const auto x = all.to(at::kFloat);
+  if (mode == kByGroup) {
+    const auto own = x.reshape({of.batch, heads, -1, kept.size(2) / 32})[of.item].narrow(1, 0, keys);
+    return mx::spread(own, 2, 32, kept.size(2));
+  }
+  if (mode == kInPages) return from_pages(x.unsqueeze(1).unsqueeze(-1), of.pages, 1, keys);
+  if (mode == kInPagesByHead) return from_pages(x.unsqueeze(-1), of.pages, heads, keys);
   if (x.numel() == 1) return x.reshape({1, 1, 1});
-  if (mode == kByToken) return x.reshape({batch, -1})[item].narrow(0, 0, keys).reshape({1, keys, 1});
-  if (mode == kByHeadAndToken) return x.reshape({batch, heads, -1})[item].narrow(1, 0, keys).unsqueeze(-1);
+  if (mode == kByToken) return x.reshape({of.batch, -1})[of.item].narrow(0, 0, keys).reshape({1, keys, 1});
+  if (mode == kByHeadAndToken) return x.reshape({of.batch, heads, -1})[of.item].narrow(1, 0, keys).unsqueeze(-1);
   return x.reshape({heads, 1, -1});
 }
 
 // The keys, or the values, of one sequence as the numbers that they stand for. That the offset is added before the
 // scale is that of aclnnAscendAntiQuant: the pages of attention name both and give no formula.
-static at::Tensor restored(const at::Tensor& kept, const Quantized& how, bool value, int64_t item, int64_t batch) {
+static at::Tensor restored(const at::Tensor& kept, const Quantized& how, bool value, const Own& of) {
   if (!given(how.both) && !given(how.key)) return kept.scalar_type() == at::kChar ? kept.to(at::kFloat) : kept;
   const auto half = [&](const at::Tensor& both) { return given(both) ? both[int64_t(value)] : both; };
   const bool own = given(how.key);
   const auto scale = own ? (value ? how.value : how.key) : half(how.both);
   const auto offset = own ? (value ? how.value_offset : how.key_offset) : half(how.both_offset);
   const int64_t mode = own ? (value ? how.value_mode : how.key_mode) : how.mode;
-  const auto spread = [&](const at::Tensor& x) { return for_keys(x, mode, item, batch, kept.size(0), kept.size(1)); };
   auto x = kept.to(at::kFloat);
-  if (given(offset)) x = x.add(spread(offset));
-  return x.mul(spread(scale));
+  if (given(offset)) x = x.add(for_keys(offset, mode, of, kept));
+  return x.mul(for_keys(scale, mode, of, kept));
 }
 
 // (1, heads, queries, depth), for an `out` of 8 bits in its data type.
@@ -155,14 +189,14 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   same_dtype({keys[0], values[0]});
   SIM_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads,
             " of keys");
-  check_quantized(query, keys[0], running, out, quantized);
+  check_quantized(query, keys[0], pages, in, out, quantized);
   const bool joined = in == "BSH" || (given(pages) && keys[0].dim() == 3);
   const int64_t depth = in == "BSH" ? query.size(-1) / heads : query.size(-1);
   const auto& stored = keys[0];
   const int64_t key_depth = stored.dim() == 5 ? stored.size(2) * stored.size(4)
                             : joined          ? stored.size(-1) / (key_heads ? key_heads : heads)
                                               : stored.size(-1);
-  const int64_t in_word = stored.scalar_type() == at::kInt ? 8 : 1;
+  const int64_t in_word = stored.scalar_type() == at::kInt ? 8 : mx::of_pairs(stored) ? 2 : 1;
   SIM_CHECK(depth == in_word * key_depth, "a query of depth ", depth, " and a key of depth ", in_word * key_depth);
   SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
@@ -195,7 +229,10 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, cons
                       const Quantized& quantized) {
   const auto [in, to] = layouts_of(layout);
   const bool running = packed_sequences(in), paged = given(pages), fixed_mask = settings.sparse_mode >= 2;
-  const auto key = quant::whole_numbers(key_given), value = quant::whole_numbers(value_given);
+  const auto numbers = [](const at::Tensor& x) {
+    return mx::of_pairs(x) ? mx::numbers_of(x) : quant::whole_numbers(x);
+  };
+  const auto key = numbers(key_given), value = numbers(value_given);
   auto how = settings;
   if (given(quantized.of_scores)) {
     how.scale *= quant::scale_of(quantized.of_scores).item<double>();
@@ -216,8 +253,9 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, cons
                    : sequence(all, in, key_heads, item, first_key, keys);
     };
     if (queries && keys) {
-      auto q = own(query), k = restored(kept(key), quantized, false, item, batch);
-      const auto v = restored(kept(value), quantized, true, item, batch);
+      const Own of{item, batch, paged ? pages[item] : pages};
+      auto q = own(query), k = restored(kept(key), quantized, false, of);
+      const auto v = restored(kept(value), quantized, true, of);
       if (q.scalar_type() == at::kChar) q = q.to(at::kFloat);
       if (given(query_rope)) q = at::cat({q, own(query_rope)}, -1), k = at::cat({k, kept(key_rope)}, -1);
       auto part = given(mask) && !fixed_mask ? mask_of(mask, item, batch, queries, keys) : mask;

@@ -11,14 +11,22 @@ void log_sum_like(const at::Tensor& log_sum, bool asked);
 
 // Numbers of 4 and 8 bits, and what they stand for. A scale is one number for all, or has one for each of what its mode
 // says; one for both has the key's, then the value's.
-enum KeyMode : int64_t { kByDepth = 0, kByToken = 1, kByHead = 2, kByHeadAndToken = 3 };  // the first: and by head
+enum KeyMode : int64_t {
+  kByDepth = 0,  // and by head
+  kByToken = 1,
+  kByHead = 2,
+  kByHeadAndToken = 3,
+  kInPages = 4,        // by token, and the scales lie in pages as the keys do
+  kInPagesByHead = 5,  // the same by head and token
+  kByGroup = 6         // by head and token, and for each 32 numbers of the depth
+};
 struct Quantized {
   // Query, key and value of int8: the scores are multiplied with the first, the weights with the second and rounded,
   // their product with the values with the third.
   at::Tensor of_scores = {}, of_weights = {}, of_product = {};
   // A result of 8 bits: it is multiplied with the first, and the second is added.
   at::Tensor of_result = {}, result_offset = {};
-  // Keys and values alone, of 8 bits, or of 4 with eight in an int32: (number + offset) * scale.
+  // Keys and values alone, of 8 bits, or of 4 with eight in an int32 or as FLOAT4_E2M1: (number + offset) * scale.
   at::Tensor both = {}, both_offset = {}, key = {}, key_offset = {}, value = {}, value_offset = {};
   int64_t mode = 0, key_mode = 0, value_mode = 0;
 };

@@ -181,7 +181,7 @@ void stepped_like(const at::Tensor& out, const at::Tensor& value) {
   of_whole_numbers(out) ? quant::quantized_like(out, value) : like(out, value);
 }
 
-static bool of_pairs(const at::Tensor& x) { return x.scalar_type() == at::ScalarType::Float4_e2m1fn_x2; }
+bool of_pairs(const at::Tensor& x) { return x.scalar_type() == at::ScalarType::Float4_e2m1fn_x2; }
 
 constexpr int64_t kInt4 = 29;  // of aclDataType
 static bool into_pairs(int64_t dtype) { return dtype == kFormats[2].code || dtype == kFormats[3].code; }

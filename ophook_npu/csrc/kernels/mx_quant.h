@@ -19,6 +19,7 @@ struct Format {
 Format format_of(const at::Tensor& tensor);
 // As which it reaches kernels, with its values (opapi/aclnn.h); what they write is rounded where it is stored.
 inline bool is_hifloat8(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
+bool of_pairs(const at::Tensor& tensor);          // FLOAT4_E2M1
 at::Tensor numbers_of(const at::Tensor& tensor);  // as float
 Dims number_sizes(const at::Tensor& tensor);      // the shape of these: two numbers of 4 bits lie in a byte
 // Rounds as `mode` says (rint, or round, floor, ceil, trunc) and saturates; no number becomes 0.
