@@ -388,6 +388,48 @@ def test_keys_of_float4_with_a_scale_for_each_group() -> None:
         torch.testing.assert_close(out[i].double(), want, rtol=1e-2, atol=1e-2)
 
 
+def test_queries_keys_and_values_of_float8_with_scales_by_token() -> None:
+    torch.manual_seed(0)
+    depth, small = 128, torch.float8_e4m3fn
+    query, key, value = (
+        [x.to(small) for x in sequences(lengths, heads, depth)]
+        for lengths, heads in ((QUERIES, HEADS), (KEYS, KEY_HEADS), (KEYS, KEY_HEADS))
+    )
+    query_scale, value_scale = torch.rand(HEADS, sum(QUERIES)) + 0.5, torch.rand(KEY_HEADS) + 0.5
+    key_scales, factor = [torch.rand(KEY_HEADS, length, 1) + 0.5 for length in KEYS], 200.0
+    stored = []
+    for items in (key, value, key_scales):
+        torch.manual_seed(1)  # all lie in the same pages
+        stored.append(pages([x.float() for x in items], 128, "by head and row"))
+    given = {
+        "query": torch.cat(query, 1), "keys": [stored[0][0].to(small)], "values": [stored[1][0].to(small)],
+        "query_lengths": ends(QUERIES), "key_lengths": KEYS, "pages": stored[0][1], "block_size": 128, "heads": HEADS,
+        "key_heads": KEY_HEADS, "layout": "NTD_TND", "scale": SCALE / 10, "query_scale": query_scale,
+        "key_scale": stored[2][0].squeeze(-1).contiguous(), "value_scale": value_scale, "query_mode": 3, "key_mode": 3,
+        "value_mode": 2, "of_weights": torch.tensor([factor]),
+        "out": torch.zeros(sum(QUERIES), HEADS, depth, dtype=torch.bfloat16),
+    }  # fmt: skip
+    with rules_of("Ascend950"):
+        fused("V5", **given)
+    parts = zip(query, query_scale.split(QUERIES, 1), key, key_scales, value, given["out"].split(QUERIES), strict=True)
+    for q, of_q, k, of_k, v, got in parts:
+        repeated = [x.double().repeat_interleave(HEADS // KEY_HEADS, 0) for x in (k.float() * of_k, v, value_scale)]
+        scores = SCALE / 10 * (q.double() * of_q.unsqueeze(-1)) @ repeated[0].transpose(1, 2)
+        weights = scores.softmax(-1).mul(factor).to(small).double() / factor
+        want = weights @ repeated[1] * repeated[2].reshape(-1, 1, 1)
+        torch.testing.assert_close(got.transpose(0, 1).double(), want, rtol=1e-2, atol=1e-2)
+    for wrong, message in (
+        ({"layout": "TND"}, "in layout TND"),
+        ({"key_mode": 1}, "keyAntiquantMode 1"),
+        ({"of_weights": None}, "quantScale1 has dtype"),
+        ({"query_scale": query_scale.T.contiguous()}, "dequantScaleQuery has shape"),
+        ({"query_rope": given["query"].half()}, "dequantScaleQuery with queryRope"),
+        ({"of_product": torch.ones(1)}, "another scale or an offset with dequantScaleQuery"),
+    ):
+        with rules_of("Ascend950"), pytest.raises(Refused, match=message):
+            fused("V5", **(given | wrong))
+
+
 def test_queries_keys_and_values_of_8_bits() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randint(-20, 20, (2, *form)).to(torch.int8) for form in FORMS)

@@ -158,9 +158,12 @@ Heads rows_of(const Heads& heads, int64_t first, int64_t count) {
 
 at::Tensor joined(const Tensors& rows) { return rows.size() == 1 ? rows[0] : at::cat(rows, 2); }
 
-// Rounded to HIFLOAT8 after multiplication with a scale, and over that again.
-at::Tensor in_hifloat8(const at::Tensor& x, const at::Tensor& scale) {
-  return given(scale) ? from_hifloat8(to_hifloat8(x.mul(scale))).div_(scale) : x;
+// Rounded after multiplication with a scale, and over that again.
+at::Tensor through_8_bits(const at::Tensor& x, const at::Tensor& scale, at::ScalarType type) {
+  if (!given(scale)) return x;
+  const auto y = x.mul(scale);
+  const bool hifloat8 = type == at::kFloat;
+  return (hifloat8 ? from_hifloat8(to_hifloat8(y)) : mx::stepped(y, at::empty({0}, type)).to(at::kFloat)).div_(scale);
 }
 
 // What the forward gave, over (batch, heads, sequence, …).
@@ -176,7 +179,7 @@ Forward attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask
   each_rows(heads, given(pse) || kept.defined(), [&](int64_t first, int64_t count) {
     auto scores = scores_of(rows_of(heads, first, count), pse, rows_of(out, first, count), how);
     if (how.weight_steps > 0) scores.probability = scores.probability.mul(how.weight_steps).round().clamp(-128, 127);
-    const auto weight = in_hifloat8(scores.probability, how.weight_scale);
+    const auto weight = through_8_bits(scores.probability, how.weight_scale, how.small);
     result.push_back(at::matmul(drop(weight, kept, how.keep), value));
     max.push_back(scores.max), sum.push_back(scores.sum);
   });
@@ -191,11 +194,11 @@ Gradients rows_backward(const at::Tensor& grad, const Heads& heads, const at::Te
                         const at::Tensor& kept, const Settings& how, const Forward& forward) {
   const auto [probability, max, sum, lost] = scores_of(heads, pse, out, how, forward.max, forward.sum);
   const int64_t all = heads.query.size(1), own = heads.key.size(1);
-  const auto weight = in_hifloat8(probability, how.weight_scale);
+  const auto weight = through_8_bits(probability, how.weight_scale, how.small);
   auto to_value = at::matmul(drop(weight, kept, how.keep).transpose(-1, -2), grad);
   auto to_probability = drop(at::matmul(grad, for_all_heads(heads.value, all).transpose(-1, -2)), kept, how.keep);
   auto common = (given(forward.out) ? at::mul(grad, forward.out) : at::mul(to_probability, probability)).sum(-1, true);
-  auto to_scores = in_hifloat8(at::mul(probability, at::sub(to_probability, common)), how.gradient_scale);
+  auto to_scores = through_8_bits(at::mul(probability, at::sub(to_probability, common)), how.gradient_scale, how.small);
   auto to_product = at::mul(to_scores, how.scale);
   Gradients result{at::matmul(to_product, for_all_heads(heads.key, all)),
                    for_own_heads(at::matmul(to_product.transpose(-1, -2), heads.query), own),
@@ -439,10 +442,13 @@ void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Ten
 }
 
 // ---- numbers of HIFLOAT8 --------------------------------------------------------------------------------------------
+void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes) {
+  of_dtype(name, x, {at::kFloat});
+  SIM_CHECK(x.sizes() == sizes, name, " has shape ", x.sizes(), ", expected ", sizes);
+}
+
 static void scale_of_blocks(const char* name, const at::Tensor& scale, const at::Tensor& x, int64_t block) {
-  of_dtype(name, scale, {at::kFloat});
-  SIM_CHECK(scale.sizes() == at::IntArrayRef({x.size(0), x.size(2), (x.size(1) + block - 1) / block, 1}), name,
-            " has shape ", scale.sizes(), " for ", x.sizes(), " in blocks of ", block);
+  float_of(name, scale, {x.size(0), x.size(2), (x.size(1) + block - 1) / block, 1});
 }
 
 // (B, S, N, D) as what it stands for.
@@ -465,9 +471,9 @@ void check_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::T
   scale_of_blocks("dScaleQ", scales.query, query, scales.of_query);
   scale_of_blocks("dScaleK", scales.key, key, scales.of_key);
   scale_of_blocks("dScaleV", scales.value, value, scales.of_value);
-  of_dtype("pScale", how.weight_scale, {at::kFloat}), shape(how.weight_scale, {1});
-  for (const at::Tensor& each : {max, sum})
-    of_dtype("softmax's maximum or sum", each, {at::kFloat}), shape(each, {query.size(0), heads, query.size(1), 1});
+  float_of("pScale", how.weight_scale, {1});
+  float_of("softmaxMax", max, {query.size(0), heads, query.size(1), 1});
+  float_of("softmaxSum", sum, {query.size(0), heads, query.size(1), 1});
 }
 
 void check_backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -479,7 +485,7 @@ void check_backward_by_blocks(const at::Tensor& query, const at::Tensor& key, co
             ", key ", key.sizes(), " and value ", value.sizes(), "; allowed: as many heads, depth 128");
   like(grad, query), same_dtype({query, grad});
   scale_of_blocks("dScaleDy", scales.grad, grad, scales.of_query);
-  of_dtype("dsScale", how.gradient_scale, {at::kFloat}), shape(how.gradient_scale, {1});
+  float_of("dsScale", how.gradient_scale, {1});
   SIM_CHECK(dtype == 0 || dtype == 1, "outDtype ", dtype, "; allowed: 0 (FLOAT16), 1 (BFLOAT16)");
   like(grad_query, query), like(grad_key, key), like(grad_value, value);
   for (const at::Tensor& each : {grad_query, grad_key, grad_value})

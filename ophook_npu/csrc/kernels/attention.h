@@ -23,10 +23,11 @@ struct Settings {
   at::Tensor sink = {};                       // a score for each head that takes part in the softmax and has no value
   at::Tensor query_rope = {}, key_rope = {};  // more of each query's and each key's depth, in layouts that end with it
   double weight_steps = 0;                    // above 0, the weights are rounded to so many steps each, of int8
-  // The weights, and the gradients of the scores, go into their products as numbers of HIFLOAT8 after multiplication
-  // with these; the products are over them again. That the weights are rounded when they are over their sum is the
-  // order of the pages' formulas, which name no rounding.
+  // The weights, and the gradients of the scores, go into their products as numbers of 8 bits after multiplication with
+  // these; the products are over them again. That the weights are rounded when they are over their sum is the order of
+  // the pages' formulas, which name no rounding.
   at::Tensor weight_scale = {}, gradient_scale = {};
+  at::ScalarType small = at::kFloat;  // their data type; this is HIFLOAT8
 };
 // What the backward of these two writes, where it is asked for.
 struct MoreGradients {
@@ -37,6 +38,7 @@ inline bool by_rows(const std::string& softmax_layout) {
   return softmax_layout == "TND" || softmax_layout == "same_as_input";
 }
 
+void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes);
 void whole(const Dims& query_lengths, const Dims& key_lengths);  // no lengths of single sequences
 void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
                    int64_t heads, int64_t key_heads);

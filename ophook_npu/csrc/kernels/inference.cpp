@@ -102,6 +102,32 @@ static void check_antiquant(const at::Tensor& query, const at::Tensor& key, cons
     refuse_if_given({how.both_offset, how.key_offset}, "an offset of floating-point keys");
 }
 
+// Query, keys and values of FLOAT8.
+static void check_float8(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                         const at::Tensor& pages, const std::string& layout, const at::Tensor& out,
+                         const Quantized& how) {
+  SIM_CHECK(layout == "NTD_TND" && given(pages) && key.dim() == 4, "a query with dequantScaleQuery in layout ", layout,
+            " and keys of shape ", key.sizes(), " are not simulated; allowed: NTD_TND, and keys in pages (B, N, S, D)");
+  SIM_CHECK(how.query_mode == kByHeadAndToken && how.key_mode == kByHeadAndToken && how.value_mode == kByHead,
+            "queryQuantMode ", how.query_mode, ", keyAntiquantMode ", how.key_mode, " and valueAntiquantMode ",
+            how.value_mode, " are not simulated with dequantScaleQuery; allowed: 3, 3 and 2");
+  of_dtype("query", query, {at::kFloat8_e4m3fn}), of_dtype("key", key, {at::kFloat8_e4m3fn});
+  of_dtype("attentionOut", out, {at::kHalf, at::kBFloat16});
+  SIM_CHECK(query.size(2) == 128 && value.sizes() == key.sizes(), "query ", query.sizes(), ", key ", key.sizes(),
+            " and value ", value.sizes(), "; allowed: depth 128");
+  refuse_if_given({how.of_scores, how.of_product, how.both, how.both_offset, how.key_offset, how.value_offset,
+                   how.of_result, how.result_offset},
+                  "another scale or an offset with dequantScaleQuery");
+  float_of("dequantScaleQuery", how.query, query.sizes().slice(0, 2));
+  float_of("keyAntiquantScale", how.key, key.sizes().slice(0, 3));
+  float_of("valueAntiquantScale", how.value, {key.size(1)});
+  float_of("quantScale1", how.of_weights, {1});
+}
+
+void without_rope(const at::Tensor& query_scale, const at::Tensor& query_rope) {
+  SIM_CHECK(!given(query_scale) || !given(query_rope), "dequantScaleQuery with queryRope is not simulated");
+}
+
 // What goes together of keys and values of fewer bits, or of all of int8, and of a result of 8 bits.
 static void check_quantized(const at::Tensor& query, const at::Tensor& key, const at::Tensor& pages,
                             const std::string& layout, const at::Tensor& out, const Quantized& how) {
@@ -161,8 +187,9 @@ static at::Tensor restored(const at::Tensor& kept, const Quantized& how, bool va
   const bool own = given(how.key);
   const auto scale = own ? (value ? how.value : how.key) : half(how.both);
   const auto offset = own ? (value ? how.value_offset : how.key_offset) : half(how.both_offset);
-  const int64_t mode = own ? (value ? how.value_mode : how.key_mode) : how.mode;
+  int64_t mode = own ? (value ? how.value_mode : how.key_mode) : how.mode;
   auto x = kept.to(at::kFloat);
+  if (given(how.query) && mode == kByHeadAndToken) mode = kInPagesByHead;
   if (given(offset)) x = x.add(for_keys(offset, mode, of, kept));
   return x.mul(for_keys(scale, mode, of, kept));
 }
@@ -189,7 +216,8 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   same_dtype({keys[0], values[0]});
   SIM_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads,
             " of keys");
-  check_quantized(query, keys[0], pages, in, out, quantized);
+  if (given(quantized.query)) check_float8(query, keys[0], values[0], pages, layout, out, quantized);
+  else check_quantized(query, keys[0], pages, in, out, quantized);
   const bool joined = in == "BSH" || (given(pages) && keys[0].dim() == 3);
   const int64_t depth = in == "BSH" ? query.size(-1) / heads : query.size(-1);
   const auto& stored = keys[0];
@@ -238,6 +266,7 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, cons
     how.scale *= quant::scale_of(quantized.of_scores).item<double>();
     how.weight_steps = number_of(quantized.of_weights).toDouble();
   }
+  if (given(quantized.query)) how.weight_scale = quantized.of_weights, how.small = at::kFloat8_e4m3fn;
   key_heads = key_heads ? key_heads : heads;
   const int64_t batch = running ? int64_t(query_lengths.size()) : in == "NSD" ? 1 : query.size(0);
   const int64_t row = in == "BNSD" ? 2 : 1;
@@ -257,6 +286,7 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, cons
       auto q = own(query), k = restored(kept(key), quantized, false, of);
       const auto v = restored(kept(value), quantized, true, of);
       if (q.scalar_type() == at::kChar) q = q.to(at::kFloat);
+      if (given(quantized.query)) q = q.to(at::kFloat).mul(quantized.query.narrow(1, first, queries).unsqueeze(-1));
       if (given(query_rope)) q = at::cat({q, own(query_rope)}, -1), k = at::cat({k, kept(key_rope)}, -1);
       auto part = given(mask) && !fixed_mask ? mask_of(mask, item, batch, queries, keys) : mask;
       auto shift = given(pse) ? mask_of(pse, item, batch, queries, keys) : pse;

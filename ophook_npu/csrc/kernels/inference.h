@@ -29,7 +29,12 @@ struct Quantized {
   // Keys and values alone, of 8 bits, or of 4 with eight in an int32 or as FLOAT4_E2M1: (number + offset) * scale.
   at::Tensor both = {}, both_offset = {}, key = {}, key_offset = {}, value = {}, value_offset = {};
   int64_t mode = 0, key_mode = 0, value_mode = 0;
+  // Query, key and value of FLOAT8: a scale for each head and token of the query. The keys' lie in pages as they do,
+  // and the weights are rounded after multiplication with `of_weights`.
+  at::Tensor query = {};
+  int64_t query_mode = 0;
 };
+void without_rope(const at::Tensor& query_scale, const at::Tensor& query_rope);  // queries of FLOAT8 have none
 void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
                      const at::Tensor& mask, int64_t heads, int64_t key_heads, const attention::Settings& how,

@@ -23,6 +23,11 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
     of_scores, of_weights, of_product, of_result, result_offset, both, both_offset, key_scale, key_offset, \
         value_scale, value_offset, antiquant_mode, key_mode, value_mode                                    \
   }
+#define QUANTIZED_QUERY                                                                                    \
+  Quantized {                                                                                              \
+    of_scores, of_weights, of_product, of_result, result_offset, both, both_offset, key_scale, key_offset, \
+        value_scale, value_offset, antiquant_mode, key_mode, value_mode, query_scale, query_mode           \
+  }
 ACLNN(FusedInferAttentionScoreV2,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
@@ -80,15 +85,15 @@ ACLNN(FusedInferAttentionScoreV5,
        int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
        log_sum_too, int64_t, key_mode, int64_t, value_mode, int64_t, query_mode, int64_t, pse_type, Out, out, Out,
        log_sum),
-      (log_sum_like(log_sum, log_sum_too),
-       refuse_if_given({rope_scale, query_scale}, "keyRopeAntiquantScale and dequantScaleQuery"),
+      (log_sum_like(log_sum, log_sum_too), refuse_if_given({rope_scale}, "keyRopeAntiquantScale"),
+       without_rope(query_scale, query_rope),
        refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
                        "pse_shift, padding on the left or a shared prefix"),
        check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE_WITH_SINK, out, QUANTIZED)),
+                       INFERENCE_WITH_SINK, out, QUANTIZED_QUERY)),
       attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
                        pages, heads, key_heads, INFERENCE_WITH_SINK, out, log_sum_too ? log_sum : at::Tensor(),
-                       QUANTIZED))
+                       QUANTIZED_QUERY))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV5)
 ACLNN(ScatterPaKvCache,
       (In, key, Ref, key_cache, In, slots, In, value, Ref, value_cache, In, lengths, In, offsets, In, sequence_lengths,
