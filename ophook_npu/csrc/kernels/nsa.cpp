@@ -65,7 +65,7 @@ Tensors compressed_backward(const at::Tensor& grad, const at::Tensor& x, const a
   const at::Tensor factors = wide(weight).unsqueeze(-1);  // (size, heads, 1)
   each_sequence(ends, windows, [&](int64_t first, int64_t place, int64_t count) {
     const at::Tensor own = wide(grad.narrow(0, place, count));
-    to_weight.add_(unfolded(wide(x), first, count, windows).mul(own.unsqueeze(-1)).sum({0, 2}).t());
+    to_weight.add_(unfolded(wide(x), first, count, windows).mul(own.unsqueeze(-1)).sum(at::IntArrayRef{0, 2}).t());
     for (int64_t i = 0; i < count; ++i)
       to_x.narrow(0, first + i * windows.stride, windows.size).add_(factors.mul(own[i]));
   });
