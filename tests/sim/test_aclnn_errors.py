@@ -12,10 +12,11 @@ torch.npu.synchronize()
 
 
 def test_operator_that_no_table_has_is_refused_by_name(run_sim) -> None:
-    call = "torch_npu.npu_ffn_worker_batching(torch.zeros(64, dtype=torch.int8).npu(), 1, [1, 1, 1, 8])"
+    number = "torch.ones(1, dtype=torch.int32).npu()"
+    call = f"torch_npu.obfuscation_calculate({number}, x, {number})"  # no page says what it computes
     done = run_sim(ONE_OPERATOR.format(imports="torch_npu", call=call))
     assert done.returncode != 0
-    assert "aclnnFfnWorkerBatching" in done.stderr and "not in libopapi.so" in done.stderr
+    assert "aclnnObfuscationCalculateV2" in done.stderr and "not in libopapi.so" in done.stderr
 
 
 def test_aclop_operator_that_is_missing_is_named(run_sim) -> None:

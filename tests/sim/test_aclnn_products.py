@@ -326,7 +326,7 @@ def test_quant_grouped_matmul_inplace_add(kind: int) -> None:
         aclnn("aclnnQuantGroupedMatmulInplaceAdd", left, weight, left_scale, scale, groups, out, kind, 0)
         close(out, want)
     for arguments, message in [
-        ((x, weight, row_scale, scale, groups, out, 2, 0), "groupListType 2"),
+        ((x, weight, row_scale, scale, groups, out, 2, 0), "groupListType is 2"),
         ((x, weight, row_scale, scale, groups, out, kind, 32), "groupSize"),
         ((x, weight, None, scale, groups, out, kind, 0), "x1Scale or groupList is null"),
         ((x, weight, row_scale, scale, groups[:2], out, kind, 0), "shape"),
