@@ -1,5 +1,5 @@
-"""What the first phase of CANN itself looks at, as far as the names in its checks say: which numbers of dimensions, and
-which shapes and data types of two. `device_rules.py` keeps what a page says of shapes and lower ranks only where it
+"""What the first phase of CANN itself looks at, as far as the names in its checks say: which numbers of dimensions,
+which shapes and data types of two, and which tensors it makes contiguous. `device_rules.py` keeps what a page says of shapes and lower ranks only where it
 does: pages also say what a kernel is meant for, and such a statement refuses nothing on a device.
 """
 
@@ -54,12 +54,60 @@ def _checks(source: str) -> Checks:
     )
 
 
+_PORT = re.compile(r'->(?:Input|Output)\("(\w+)"\)([^;]*);')
+_INNER = re.compile(r"\baclnnInner(\w+?)GetWorkspaceSize")
+_ADDED = re.compile(r"\bOP_ADD\(\s*(\w+)")
+
+
+def _plain(name: str) -> str:
+    """A name as the prototype of a function and the definition of an operator have it in common."""
+    return re.sub(r"(optional|out|ref)$", "", name.replace("_", "").lower())
+
+
+@functools.cache
+def _files(tree: Path) -> Mapping[str, Path]:
+    """By function: the file with its first phase."""
+    found: dict[str, Path] = {}
+    for path in sorted(tree.rglob("op_api/aclnn_*.cpp")):
+        if "experimental" not in path.parts:
+            found.update(dict.fromkeys(_FUNCTION.findall(path.read_text(errors="replace")), path))
+    return found
+
+
 @functools.cache
 def checks_of(tree: Path) -> Mapping[str, Checks]:
     """By function; one whose check is in none of the tree's sources has no entry."""
-    found: dict[str, Checks] = {}
-    for path in sorted(tree.rglob("op_api/aclnn_*.cpp")):
-        if "experimental" not in path.parts:
-            source = path.read_text(errors="replace")
-            found.update(dict.fromkeys(_FUNCTION.findall(source), _checks(source)))
+    made = {path: _checks(path.read_text(errors="replace")) for path in set(_files(tree).values())}
+    return {function: made[path] for function, path in _files(tree).items()}
+
+
+@functools.cache
+def _definitions(tree: Path) -> Mapping[str, Mapping[str, bool]]:
+    """By function that is generated from an operator's definition: whether each port is made contiguous."""
+    found: dict[str, dict[str, bool]] = {}
+    for path in sorted(tree.rglob("*_def.cpp")):
+        source = path.read_text(errors="replace")
+        if "experimental" not in path.parts and (added := _ADDED.search(source)):
+            ports = _PORT.findall(source)
+            found["aclnn" + added[1]] = {_plain(name): "AutoContiguous" in rest for name, rest in ports}
     return found
+
+
+def _is_helper(path: Path) -> bool:
+    """Whether no public function stands in this file, but what others call may."""
+    functions = _FUNCTION.findall(path.read_text(errors="replace"))
+    return not path.name.startswith("aclnn_") or all(name.startswith("aclnnInner") for name in functions)
+
+
+def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
+    """False where CANN makes this tensor contiguous, or could: such a function takes any strides, whatever its page says."""
+    operators = {function}
+    if own := _files(tree).get(function):
+        sources = [path.read_text(errors="replace") for path in own.parent.glob("*.cpp") if path == own or _is_helper(path)]
+        if any("Contiguous(" in source for source in sources):
+            return False
+        operators = {"aclnn" + name for source in sources for name in _INNER.findall(source)}
+    ports: dict[str, bool] = {}
+    for operator in operators:
+        ports |= _definitions(tree).get(operator, {})
+    return not ports.get(_plain(parameter), bool(ports))

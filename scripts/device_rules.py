@@ -4,8 +4,8 @@
 usage: scripts/device_rules.py TREE… [--out ophook_npu/csrc/rules]
 
 Each TREE is a checkout of one of CANN's repositories of operators (ops-math, ops-nn, ops-transformer, ops-cv); the
-pages and `op_api/aclnn_*.cpp` are enough of it. Only facts of their tables are taken: names, order, direction, data
-types, formats, ranks, which pointer may not be null, how data types and shapes hang together. What a page says only in
+pages, `op_api/aclnn_*.cpp` and `*_def.cpp` are enough of it. Only facts of their tables are taken: names, order, direction, data
+types, formats, ranks, which pointer may not be null, what must be contiguous, how data types and shapes hang together. What a page says only in
 words and no pattern below knows is left out: a rule that is not certain refuses nothing. So is a lower bound of
 dimensions, or the relation of two shapes or data types, that no check of CANN's names (`device_checks.py`): of such
 dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and describes its form.
@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from device_checks import NOTHING, Checks, checks_of
+from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies
 
 from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, Function, Parameter, write
 
@@ -106,6 +106,7 @@ class Row:
     ranks: tuple[int, ...] | None
     words: str
     raw_dtypes: str = ""
+    contiguous: bool = False
     relations: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -231,6 +232,7 @@ def rows_of(section: str, names: list[str]) -> dict[str, Row]:
         kind = next((cells[key] for key in cells if key.startswith(("输入/输出", "输入输出"))), "")
         raw = next((cells[key] for key in ("数据类型", "dtype") if key in cells), "")
         rank = next((cells[key] for key in cells if key.startswith("维度") or key == "shape"), "")
+        strides = next((cells[key] for key in cells if key.startswith("非连续")), "")
         # "as self" in the column of data types or shapes says what "data type as self" says in a text.
         same = [
             f"{what}{cell}"
@@ -247,6 +249,7 @@ def rows_of(section: str, names: list[str]) -> dict[str, Row]:
             ranks=ranks_in(rank),
             words=words,
             raw_dtypes=raw,
+            contiguous=strides in ("×", "x", "X", "✗", "不支持"),
             relations=relations_in(words, names, name),
         )  # fmt: skip
     return rows
@@ -404,6 +407,8 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
             any_row = next(iter(rows.values()), None)
             relations = {key: tuple(value) for key, value in (any_row.relations if any_row else {}).items()}
             relations |= {"either": (either[parameter],)} if parameter in either else {}
+            if kind in TENSORS and rows and all(row.contiguous for row in rows.values()):
+                relations |= {"contiguous": ()} if taken_as_it_lies(tree, name, parameter) else {}
             if kind in (*WHOLE, "char*") and mentions(refused, parameter) and not mentions(elsewhere, parameter):
                 told = [values_in(row.words, kind) for row in rows.values()]
                 relations = told[0] if told and all(one == told[0] for one in told) else {}

@@ -7,7 +7,7 @@
 #                     default, avx2, avx512: what ATen's kernels are compiled for; onednn, mkl: these held back to SSE;
 #                     plain: default, onednn and mkl at once; native: nothing held back
 #   --threads LIST    OMP_NUM_THREADS (default: 1,2)
-#   --numbers         only the tests that compare numbers (the list is tests/cpu_dependent.py)
+#   --numbers         only the tests that compare numbers (the list is tests/cpu_dependent.py) and are not marked slow
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
             esac
             shift 2
             ;;
-        --numbers) options+=(-m numbers); shift ;;
+        --numbers) options+=(-m "numbers and not slow"); shift ;;
         -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
         --) shift; break ;;
         *) usage_error "unknown option $1" ;;

@@ -28,6 +28,5 @@ FILES = (
     "sim/test_model_zoo.py",
     "sim/test_observe*.py",
     "sim/test_ops_cases.py",
-    "sim/test_ops_story.py",
     "sim/test_swap.py",
 )

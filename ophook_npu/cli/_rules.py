@@ -85,6 +85,7 @@ def _relation(key: str, names: tuple[str, ...]) -> str:
         "either": "161001 where null like",
         "shape_of_broadcast": "shape of the broadcast of",
         "any_if_empty": "any type if empty",
+        "contiguous": "contiguous",
     }
     return " ".join([words.get(key, f"{key} of"), " and ".join(names)]).strip()
 

@@ -143,6 +143,7 @@ def test_the_backward(dtype: int) -> None:
         assert (got.double() - one).norm() < 1e-2 * one.norm()
 
 
+@pytest.mark.slow
 @on_ascend950
 def test_long_sequences_go_in_parts() -> None:
     """More scores than are held at once."""

@@ -26,7 +26,7 @@ NULL, INVALID = 161001, 161002
 FAMILY = rules.family(os.environ.get("OPHOOK_SIM_SOC", "Ascend910B4"))
 
 
-Given = tuple[str, tuple[int, ...]]  # data type and sizes
+Given = tuple[str, tuple[int, ...]]  # data type and sizes; a view of every second element where a size is negative
 Wrong = Given | int | str | None  # what comes in an argument's stead: of a tensor, a number, a text, null
 
 
@@ -60,10 +60,11 @@ class Caller:
 
     def tensor(self, dtype: str, sizes: tuple[int, ...]) -> ctypes.c_void_p:
         if (dtype, sizes) not in self.tensors:
-            values, rank = (ctypes.c_int64 * len(sizes))(*sizes), ctypes.c_uint64(len(sizes))
+            values, rank = (ctypes.c_int64 * len(sizes))(*map(abs, sizes)), ctypes.c_uint64(len(sizes))
+            strides = (ctypes.c_int64 * len(sizes))(*[2] * len(sizes)) if min(sizes, default=0) < 0 else None
             data = ctypes.c_void_p(self.memory.data_ptr())
             made = self.library.aclCreateTensor(
-                values, rank, DTYPES[dtype], None, ctypes.c_int64(0), 2, values, rank, data
+                values, rank, DTYPES[dtype], strides, ctypes.c_int64(0), 2, values, rank, data
             )
             self.tensors[dtype, sizes] = ctypes.c_void_p(made)
         return self.tensors[dtype, sizes]
@@ -187,6 +188,8 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
             wrong = [name for name in wrong if name == wrong[0] or name in one.dtypes.get(FAMILY, ())]
         for name in wrong:
             yield place, (name, sizes), INVALID
+        if "contiguous" in one.relations and sizes:
+            yield place, (dtype, (*sizes[:-1], -2)), INVALID
         for rank in range(10):
             if one.ranks and rank not in one.ranks:
                 yield place, (dtype, (1,) * rank), INVALID

@@ -75,6 +75,13 @@ bool is_empty(const aclTensor& tensor) {
   return std::any_of(tensor.sizes.begin(), tensor.sizes.end(), [](int64_t size) { return size == 0; });
 }
 
+bool is_contiguous(const aclTensor& tensor) {
+  int64_t expected = 1;
+  for (size_t i = tensor.sizes.size(); i-- > 0; expected *= tensor.sizes[i])
+    if (tensor.sizes[i] != 1 && tensor.strides[i] != expected) return false;
+  return true;
+}
+
 Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclTensor& tensor, size_t family) {
   const uint64_t dtypes = rule.dtypes[family];
   if (dtypes && !(dtypes >> tensor.dtype & 1) && !(rule.any_if_empty && is_empty(tensor)))
@@ -84,6 +91,11 @@ Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, c
     return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks));
   if (is_private(tensor.format) && !rule.private_formats[family])
     return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
+  // What a private format lays out, its storage says, and of no element there is no order.
+  if (rule.contiguous && !is_private(tensor.format) && !is_contiguous(tensor) && !is_empty(tensor))
+    return refused(rules, rule, family,
+                   "of shape " + shape_text(tensor.sizes) + " has strides " + shape_text(tensor.strides),
+                   "no other than contiguous memory");
   return {};
 }
 

@@ -112,13 +112,14 @@ void relate(const FunctionRules& function, ParameterRules& one) {
                                                                     {"shape_of_broadcast", Relation::kShapeOfBroadcast},
                                                                     {"either", Relation::kEither}};
   one.relations.clear();
-  one.any_if_empty = false;
+  one.any_if_empty = one.contiguous = false;
   one.values.clear();
   one.least = one.most = std::nullopt;
   if (one.related.empty()) return;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
     one.any_if_empty |= word == "any_if_empty";
+    one.contiguous |= word == "contiguous";
     const std::string_view key = word.substr(0, equals), said = equals == word.npos ? "" : word.substr(equals + 1);
     if (key == "values")
       for (std::string_view value : split(said, ',')) one.values.emplace_back(value);

@@ -27,6 +27,7 @@ struct ParameterRules {
   Argument::Kind kind = Argument::kValue;
   bool required = false;
   bool any_if_empty = false;                             // the data type of a tensor without elements is not looked at
+  bool contiguous = false;                               // no view with other strides
   std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any

@@ -52,7 +52,7 @@ def test_settings_threads_and_table(script: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stdout.splitlines() if "--venv" in line]
     assert told == [
-        f"{threads} {aten} - {mkl} --venv /v --all unit -m numbers -x"
+        f"{threads} {aten} - {mkl} --venv /v --all unit -m numbers and not slow -x"
         for aten, mkl in (("default", "-"), ("-", "COMPATIBILITY"))
         for threads in (1, 2)
     ]

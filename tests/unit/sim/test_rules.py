@@ -3,6 +3,7 @@
 import re
 import runpy
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_the_tables_are_sound() -> None:
             assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
             assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
             for relation, others in said.items():
-                assert relation in ("dtype", "shape", "shape_of_broadcast", "either", "any_if_empty"), relation
+                assert relation in ("dtype", "shape", "shape_of_broadcast", "either", "any_if_empty", "contiguous"), relation
                 assert set(others) <= set(names) - {parameter.name}, (function.name, parameter)
 
 
@@ -162,10 +163,41 @@ def test_the_script_reads_a_page(tmp_path: Path) -> None:
     # A2 and A3 have one list: what the page takes from one of them only is a slip.
     assert self.dtypes == dict.fromkeys(("Ascend910B", "Ascend910_93"), ("FLOAT", "FLOAT16", "INT8"))
     assert self.ranks == tuple(range(9)) and self.required
-    assert not weight.required and weight.ranks == tuple(range(9)) and weight.relations == {}
+    assert not weight.required and weight.ranks == tuple(range(9)) and weight.relations == {"contiguous": ()}
     assert (dim.kind, dim.required) == ("int64_t", False)
     assert (out.direction, out.ranks, out.required) == ("out", (2, 3, 4), True)
     assert out.relations == {"shape": ("self",)}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "want"),
+    [
+        ("op_api/aclnn_fold.cpp", CHECKS, True),
+        ("op_api/aclnn_fold.cpp", CHECKS + "// l0op::Contiguous(weight, executor)", False),
+        ("op_api/fold_base.cpp", "void Base() { l0op::Contiguous(weight, executor); }", False),
+        ("op_api/aclnn_fold.cpp", CHECKS + "aclnnInnerFoldGetWorkspaceSize(self);", False),
+        ("op_api/aclnn_other.cpp", CHECKS.replace("aclnnFold", "aclnnOther") + "Contiguous(x)", True),
+        ("op_host/fold_def.cpp", 'this->Input("weight").Format({}).AutoContiguous();\nOP_ADD(Fold);', False),
+        ("op_host/fold_def.cpp", 'this->Input("weight").Format({});\nOP_ADD(Fold);', True),
+        ("op_host/fold_def.cpp", 'this->Input("bias").Format({});\nOP_ADD(Fold);', False),  # of which no more is known
+    ],
+)
+def test_what_cann_makes_contiguous_may_have_any_strides(tmp_path: Path, file: str, text: str, want: bool) -> None:
+    """Whatever the page says: its own source, a file that this calls, or the definition of the operator decides."""
+    folder = tmp_path / "ops-own" / "math" / "fold"
+    path = folder / file
+    path.parent.mkdir(parents=True)
+    if "aclnn_fold" not in file and "op_host" not in file:
+        (path.parent / "aclnn_fold.cpp").write_text(CHECKS)
+    path.write_text(text)
+    if "aclnnInner" in text:
+        (folder / "fold_def.cpp").write_text('this->Input("weight").AutoContiguous();\nOP_ADD(Fold);')
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import device_checks
+    finally:
+        sys.path.pop(0)
+    assert device_checks.taken_as_it_lies(tmp_path / "ops-own", "aclnnFold", "weightOptional") == want
 
 
 def test_a_page_that_says_only_what_must_be_given(tmp_path: Path) -> None:
