@@ -1,6 +1,7 @@
 """What the first phase of CANN itself looks at, as far as the names in its checks say: which numbers of dimensions,
-which shapes and data types of two, and which tensors it makes contiguous. `device_rules.py` keeps what a page says of shapes and lower ranks only where it
-does: pages also say what a kernel is meant for, and such a statement refuses nothing on a device.
+which shapes and data types of two; and which tensors it makes contiguous. `device_rules.py` keeps what a page says of
+shapes and lower ranks only where a check says so too, and of strides where CANN does not see to it itself: pages also
+say what a kernel is meant for, and such a statement refuses nothing on a device.
 """
 
 from __future__ import annotations
@@ -100,10 +101,12 @@ def _is_helper(path: Path) -> bool:
 
 
 def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
-    """False where CANN makes this tensor contiguous, or could: such a function takes any strides, whatever its page says."""
+    """False where CANN makes this tensor contiguous, or could: it takes any strides, whatever its page says."""
     operators = {function}
     if own := _files(tree).get(function):
-        sources = [path.read_text(errors="replace") for path in own.parent.glob("*.cpp") if path == own or _is_helper(path)]
+        sources = [
+            path.read_text(errors="replace") for path in own.parent.glob("*.cpp") if path == own or _is_helper(path)
+        ]
         if any("Contiguous(" in source for source in sources):
             return False
         operators = {"aclnn" + name for source in sources for name in _INNER.findall(source)}

@@ -4,11 +4,12 @@
 usage: scripts/device_rules.py TREE… [--out ophook_npu/csrc/rules]
 
 Each TREE is a checkout of one of CANN's repositories of operators (ops-math, ops-nn, ops-transformer, ops-cv); the
-pages, `op_api/aclnn_*.cpp` and `*_def.cpp` are enough of it. Only facts of their tables are taken: names, order, direction, data
-types, formats, ranks, which pointer may not be null, what must be contiguous, how data types and shapes hang together. What a page says only in
-words and no pattern below knows is left out: a rule that is not certain refuses nothing. So is a lower bound of
-dimensions, or the relation of two shapes or data types, that no check of CANN's names (`device_checks.py`): of such
-dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and describes its form.
+pages, `op_api/aclnn_*.cpp` and `*_def.cpp` are enough of it. Only facts of their tables are taken: names, order,
+direction, data types, formats, ranks, which pointer may not be null, what must be contiguous, how data types and shapes
+hang together. What a page says only in words and no pattern below knows is left out: a rule that is not certain refuses
+nothing. So is a lower bound of dimensions, or the relation of two shapes or data types, that no check of CANN's names
+(`device_checks.py`): of such dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and
+describes its form.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ class Parameter:
     ``required``: a null pointer is refused with 161001. ``dtypes`` and ``formats`` are by family, in CANN's names; a
     family that is missing is not limited. ``ranks`` are the numbers of dimensions that are allowed, None for any.
     ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
-    the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``any_if_empty`` (the data type
-    of a tensor without elements is not looked at) and ``contiguous`` (no view with other strides), which name nobody. Of a whole number or a text they say ``values``, all
-    that it may be, or ``least`` and ``most``.
+    the broadcast shape of the two), ``either`` (one of the two must be given: 161001). Two name nobody:
+    ``any_if_empty`` (the data type of a tensor without elements is not looked at) and ``contiguous`` (no view with
+    other strides). Of a whole number or a text they say ``values``, all that it may be, or ``least`` and ``most``.
     """
 
     name: str

@@ -36,7 +36,9 @@ def test_the_tables_are_sound() -> None:
             assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
             assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
             for relation, others in said.items():
-                assert relation in ("dtype", "shape", "shape_of_broadcast", "either", "any_if_empty", "contiguous"), relation
+                assert relation in ("dtype", "shape", "shape_of_broadcast", "either", "any_if_empty", "contiguous"), (
+                    relation
+                )
                 assert set(others) <= set(names) - {parameter.name}, (function.name, parameter)
 
 
