@@ -228,6 +228,54 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
   return sums;
 }
 
+// The query's shape, with the depth of the values.
+Dims result_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+                  int64_t heads) {
+  Dims sizes(query.sizes().begin(), query.sizes().end());
+  const bool joined = layout == "BSH" || layout == "SBH";
+  sizes.back() =
+      joined ? heads * divided(value.size(-1), divided(key.size(-1), depth_of(query, layout, heads))) : value.size(-1);
+  return sizes;
+}
+
+// Eight times the maximum, or the sum, of each head and token: (B, N, S, 8), or (T, N, 8) in layout TND. Where these do
+// not lie as the query does, pages also call their shape (N, T, 8).
+static void statistics_like(const at::Tensor& query, const std::string& layout, const Settings& how, int64_t heads,
+                            const at::Tensor& statistics) {
+  if (!given(statistics)) return;
+  if (layout == "TND") {
+    const Dims turned{heads, query.size(0), 8};
+    if (how.by_rows || statistics.sizes() != turned) shape(statistics, {query.size(0), heads, 8});
+  } else {
+    const bool rows_first = layout == "SBH";
+    shape(statistics, {query.size(rows_first), heads, query.size(rows_first ? 0 : layout == "BNSD" ? 2 : 1), 8});
+  }
+}
+
+void check_forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+                   int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
+                   const at::Tensor& out, bool by_sequence) {
+  check(query, key, value, layout, heads, how, out, by_sequence);
+  for (const at::Tensor& each : {max, sum}) statistics_like(query, layout, how, heads, each);
+}
+
+// An output for the gradient of what is not there is not looked at.
+static void gradient_like(const at::Tensor& grad, const at::Tensor& of) {
+  if (given(grad) && given(of)) like(grad, of);
+}
+
+void check_backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+                    const at::Tensor& pse, const std::string& layout, int64_t heads, const Settings& how,
+                    const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
+                    const at::Tensor& grad_pse, const MoreGradients& more, bool by_sequence) {
+  check_forward(query, key, value, layout, heads, how, how.max, how.sum, given(how.out) ? how.out : at::Tensor(),
+                by_sequence);
+  shape(grad, result_sizes(query, key, value, layout, heads));
+  like(grad_query, query), like(grad_key, key), like(grad_value, value);
+  gradient_like(grad_pse, pse), gradient_like(more.sink, how.sink);
+  gradient_like(more.query_rope, how.query_rope), gradient_like(more.key_rope, how.key_rope);
+}
+
 void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
            int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence) {
   if (by_sequence) known_layout(layout, {"TND"});
@@ -237,7 +285,12 @@ void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& val
             heads, " heads");
   SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
   SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
-  if (query.sizes() == value.sizes()) like(out, query);
+  const bool joined = layout == "BSH" || layout == "SBH";
+  SIM_CHECK(query.dim() == (joined || by_sequence ? 3 : 4) && value.dim() == query.dim(), "layout ", layout, ", query ",
+            query.sizes(), " and value ", value.sizes());
+  SIM_CHECK(joined || query.size(layout == "BNSD" || by_sequence ? 1 : 2) == heads, "query ", query.sizes(),
+            " in layout ", layout, " does not have ", heads, " heads");
+  shape(out, result_sizes(query, key, value, layout, heads));
   if (given(how.sink)) of_dtype("sink", how.sink, {at::kFloat}), shape(how.sink, {heads});
   SIM_CHECK(given(how.query_rope) == given(how.key_rope), "query_rope and key_rope go together");
   if (!given(how.query_rope)) return;
@@ -311,9 +364,9 @@ Settings of_sequence(const Settings& how, size_t index, size_t count) {
 }
 
 // The statistics of one sequence, (N, S, 8).
-at::Tensor statistics_of(const at::Tensor& all, int64_t first, int64_t length, bool by_rows) {
-  auto own = all.narrow(0, first, length);
-  return by_rows ? own.transpose(0, 1) : own.view({all.size(1), length, all.size(2)});
+at::Tensor statistics_of(const at::Tensor& all, int64_t heads, int64_t first, int64_t length, bool by_rows) {
+  if (by_rows) return all.narrow(0, first, length).transpose(0, 1);
+  return all.view({-1, all.size(2)}).narrow(0, heads * first, heads * length).view({heads, length, all.size(2)});
 }
 
 void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -327,8 +380,10 @@ void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const a
                   const auto result = attend(split, {}, mask, kept_of(drop_mask, bits, {1, heads, queries, keys}),
                                              of_sequence(how, i, query_ends.size()));
                   write(out.narrow(0, q, queries), as_rows(result.out));
-                  if (given(max)) write_statistics(statistics_of(max, q, queries, how.by_rows), result.max.squeeze(0));
-                  if (given(sum)) write_statistics(statistics_of(sum, q, queries, how.by_rows), result.sum.squeeze(0));
+                  if (given(max))
+                    write_statistics(statistics_of(max, heads, q, queries, how.by_rows), result.max.squeeze(0));
+                  if (given(sum))
+                    write_statistics(statistics_of(sum, heads, q, queries, how.by_rows), result.sum.squeeze(0));
                 });
 }
 
@@ -345,7 +400,7 @@ void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const 
                   Forward forward;
                   if (given(how.max) && given(how.sum)) {
                     auto first = [&](const at::Tensor& all) {
-                      return statistics_of(all, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
+                      return statistics_of(all, heads, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
                     };
                     forward = {first(how.max), first(how.sum), {}};
                   }
@@ -427,6 +482,10 @@ void backward_any(const at::Tensor& own_query, const at::Tensor& own_key, const 
 void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
                const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& out) {
   check(query, key, value, layout, heads, how, out, layout == "TND");
+  check_pse(pse, layout);
+}
+
+void check_pse(const at::Tensor& pse, const std::string& layout) {
   if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
 }
 

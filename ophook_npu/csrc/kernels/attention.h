@@ -46,6 +46,17 @@ void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Ten
 // ---- training; layouts BNSD, BSND, BSH, SBH ------------------------------------------------------------------------
 void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
            int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence = false);
+void check_forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+                   int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
+                   const at::Tensor& out, bool by_sequence = false);
+void check_backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
+                    const at::Tensor& pse, const std::string& layout, int64_t heads, const Settings& how,
+                    const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
+                    const at::Tensor& grad_pse, const MoreGradients& more = {}, bool by_sequence = false);
+void check_pse(const at::Tensor& pse, const std::string& layout);
+// The shape of the result.
+Dims result_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
+                  int64_t heads);
 void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
              const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
              const Settings& how, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
