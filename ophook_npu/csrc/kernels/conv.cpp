@@ -4,6 +4,31 @@
 
 namespace sim::kernels {
 
+int64_t convolution_channels(at::IntArrayRef weight, const Convolution& how) {
+  return how.transposed ? weight.at(1) * how.groups : weight.at(0);
+}
+
+Dims convolution_sizes(at::IntArrayRef x, at::IntArrayRef weight, const Convolution& how) {
+  SIM_CHECK(weight.size() > 2 && x.size() == weight.size(), "an input of shape ", x, " and a weight of shape ", weight,
+            " do not belong together");
+  const int64_t channels = how.transposed ? weight[0] : weight[1] * how.groups;
+  SIM_CHECK(x[1] == channels, "the input ", x, " has ", x[1], " channels, the weight ", weight, " in ", how.groups,
+            " groups takes ", channels);
+  Dims sizes{x[0], convolution_channels(weight, how)};
+  for (size_t i = 0; i + 2 < x.size(); ++i) {
+    const int64_t size = x[i + 2], step = of_each(how.stride, i, 1), pads = 2 * of_each(how.padding, i, 0);
+    const int64_t reach = of_each(how.dilation, i, 1) * (weight[i + 2] - 1) + 1;
+    if (how.transposed) {
+      sizes.push_back((size - 1) * step - pads + reach + of_each(how.output_padding, i, 0));
+      continue;
+    }
+    SIM_CHECK(step > 0 && (size + pads >= reach || size == 0), "a kernel over ", reach, " elements by steps of ", step,
+              " in ", size, " + ", pads);
+    sizes.push_back(size + pads < reach ? 0 : (size + pads - reach) / step + 1);
+  }
+  return sizes;
+}
+
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Convolution& how) {
   return at::convolution(wide(x), wide(weight), optional(wide(bias)), how.stride, how.padding, how.dilation,
                          how.transposed, how.output_padding, how.groups);
@@ -37,7 +62,6 @@ void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Te
   SIM_CHECK(rounding.empty() || rounding == "rint" || rounding == "round", "roundMode ", rounding,
             "; allowed: rint, round, null");
   shape(scale, {weight.size(0)});
-  if (bias.defined()) shape(bias, {weight.size(0)});
 }
 
 at::Tensor quantized_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,

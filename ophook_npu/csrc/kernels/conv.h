@@ -13,6 +13,9 @@ struct Convolution {
   Dims output_padding;
   int64_t groups;
 };
+// Of the result. A list with one number has it for every dimension.
+Dims convolution_sizes(at::IntArrayRef x, at::IntArrayRef weight, const Convolution& how);
+int64_t convolution_channels(at::IntArrayRef weight, const Convolution& how);
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Convolution& how);
 struct ConvolutionGradients {
   at::Tensor x, weight, bias;  // undefined where not wanted

@@ -2,6 +2,35 @@
 
 namespace sim::kernels {
 
+// How often a window fits: along a side that is `size` long, padded by `before` and `after`. The last one is left out
+// where it would begin in the padding.
+static int64_t windows(int64_t size, int64_t before, int64_t after, int64_t window, int64_t step, bool ceil_mode) {
+  SIM_CHECK(window > 0 && step > 0, "a window of ", window, " by steps of ", step);
+  const int64_t room = size + before + after - window + (ceil_mode ? step - 1 : 0), count = room / step + 1;
+  SIM_CHECK(room >= 0, "a window of ", window, " by steps of ", step, " in ", size, " + ", before, " + ", after);
+  return ceil_mode && (count - 1) * step >= size + before ? count - 1 : count;
+}
+
+Dims pooled_sizes(at::IntArrayRef x, const Window& w) {
+  const size_t dims = size_t(w.dims), first = x.size() - dims;
+  SIM_CHECK(x.size() == dims + 1 || x.size() == dims + 2, "an input of shape ", x, " for windows of ", dims,
+            " dimensions");
+  Dims sizes = x.vec();
+  for (size_t i = 0; i < dims; ++i) {
+    const int64_t window = of_each(w.size, i, 1), step = of_each(w.stride, i, window), pad = of_each(w.padding, i, 0);
+    sizes[first + i] = windows(x[first + i], pad, pad, of_each(w.dilation, i, 1) * (window - 1) + 1, step, w.ceil_mode);
+  }
+  return sizes;
+}
+
+Dims last_replaced(at::IntArrayRef x, at::IntArrayRef size) {
+  SIM_CHECK(x.size() == size.size() + 1 || x.size() == size.size() + 2, "an input of shape ", x, " and sizes ", size,
+            " do not belong together");
+  Dims sizes = x.vec();
+  std::copy(size.begin(), size.end(), sizes.last(size.size()));
+  return sizes;
+}
+
 static std::optional<int64_t> divisor_of(int64_t divisor) {
   return divisor ? std::optional<int64_t>(divisor) : std::nullopt;
 }
@@ -43,20 +72,27 @@ at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Wi
   return maxima_backward(grad, x, window, maxima(x, window).places);
 }
 
+// One side of a pooling that pads by itself, first axis 0.
+struct Side {
+  int64_t before, window, step, count;
+};
+static Side side_of(at::IntArrayRef x, const Window& w, size_t axis) {
+  const int64_t size = x[x.size() - 2 + axis], window = of_each(w.size, axis, 1), step = of_each(w.stride, axis, 1);
+  const int64_t before = of_each(w.padding, axis, 0), after = w.padding.size() == 4 ? w.padding[axis + 2] : before;
+  SIM_CHECK(size + before + after >= window, "a window of ", window, " in ", size, " + ", before, " + ", after);
+  return {before, window, step, windows(size, before, after, window, step, w.ceil_mode)};
+}
+
+Dims padded_maxima_sizes(at::IntArrayRef x, const Window& w) {
+  SIM_CHECK(x.size() == 3 || x.size() == 4, "an input of shape ", x, "; 3 or 4 dimensions expected");
+  return last_replaced(x, {side_of(x, w, 0).count, side_of(x, w, 1).count});
+}
+
 at::Tensor maxima_padded(const at::Tensor& x, const Window& w) {
-  auto both = [](const Dims& values, size_t i, int64_t otherwise) {
-    return values.empty() ? otherwise : values[values.size() > 1 ? i : 0];
-  };
   Dims pads, sizes, steps;
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t size = x.size(int64_t(i) - 2), window = both(w.size, i, 1), step = both(w.stride, i, 1);
-    const int64_t before = both(w.padding, i, 0), after = w.padding.size() == 4 ? w.padding[i + 2] : before;
-    const int64_t room = size + before + after - window;
-    SIM_CHECK(room >= 0 && window > 0 && step > 0, "a window of ", window, " by steps of ", step, " in ", size, " + ",
-              before, " + ", after);
-    int64_t count = (w.ceil_mode ? divided(room + step - 1, step) : divided(room, step)) + 1;
-    if (w.ceil_mode && (count - 1) * step >= size + before) --count;
-    pads.insert(pads.begin(), {before, (count - 1) * step + window - size - before});
+    const auto [before, window, step, count] = side_of(x.sizes(), w, i);
+    pads.insert(pads.begin(), {before, (count - 1) * step + window - x.size(int64_t(i) - 2) - before});
     sizes.push_back(window), steps.push_back(step);
   }
   return at::max_pool2d(at::constant_pad_nd(x, pads, -std::numeric_limits<double>::infinity()), sizes, steps);

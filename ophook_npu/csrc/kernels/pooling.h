@@ -10,6 +10,10 @@ struct Window {
   Dims size, stride, padding, dilation;
   bool ceil_mode;
 };
+// Of the result. A list with one number has it for every dimension; without strides they are the window's size.
+Dims pooled_sizes(at::IntArrayRef x, const Window& window);
+// Where the result's last dimensions are given.
+Dims last_replaced(at::IntArrayRef x, at::IntArrayRef size);
 
 // ---- averages: count_padding counts what lies outside; a divisor of 0 is none ---------------------------------------
 at::Tensor average(const at::Tensor& x, const Window& window, bool count_padding, int64_t divisor);
@@ -29,6 +33,7 @@ at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Wi
 at::Tensor maxima_backward(const at::Tensor& grad, const at::Tensor& x, const Window& window);
 // Padded by itself at each side, {top, left, bottom, right}. The last window of a side is left out where it would begin
 // in the padding.
+Dims padded_maxima_sizes(at::IntArrayRef x, const Window& window);
 at::Tensor maxima_padded(const at::Tensor& x, const Window& window);
 
 }  // namespace sim::kernels

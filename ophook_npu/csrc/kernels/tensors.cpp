@@ -24,6 +24,10 @@ void one_element(const at::Tensor& out) {
   if (!out.defined() || !is_single(out.sizes())) shape(out, {});
 }
 
+void holds(const at::Tensor& out, at::IntArrayRef result) {
+  if (!out.defined() || !is_single(out.sizes()) || !is_single(result)) shape(out, result);
+}
+
 int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, of.dim()); }
 
 void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {

@@ -17,6 +17,7 @@ namespace sim {
 // ---- checks ------------------------------------------------------------------------------------------------------
 SIM_API void shape(const at::Tensor& out, at::IntArrayRef expected);  // out has exactly this shape
 SIM_API void one_element(const at::Tensor& out);                      // out is a scalar: [] or [1]
+SIM_API void holds(const at::Tensor& out, at::IntArrayRef result);    // write() takes a result of this shape
 SIM_API void like(const at::Tensor& out, const at::Tensor& other);    // out has other's shape
 SIM_API void broadcast(const at::Tensor& out,
                        std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
@@ -68,6 +69,10 @@ SIM_API at::Scalar number_of(const at::Tensor& tensor);
 SIM_API Dims all_but(const at::Tensor& x, int64_t dim);
 // One value for each index of dimension `dim`, or one for all, wide and shaped to broadcast over x.
 SIM_API at::Tensor along(const at::Tensor& values, const at::Tensor& x, int64_t dim);
+// What a list says of a dimension: its only number is for all of them, and an empty one says `otherwise`.
+inline int64_t of_each(const Dims& values, size_t dim, int64_t otherwise) {
+  return values.empty() ? otherwise : values[values.size() == 1 ? 0 : dim];
+}
 // {-count, …, -1}
 SIM_API Dims last_dims(int64_t count);
 

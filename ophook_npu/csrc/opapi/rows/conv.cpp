@@ -21,18 +21,34 @@ Dims both_sides(const Dims& padding, const at::Tensor& weight) {
   return once;
 }
 
-void backward_arguments(const Checked<bool>& mask, const Dims& padding, const at::Tensor& weight) {
-  SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
-  both_sides(padding, weight);
+void convolved(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
+               const kernels::Convolution& how) {
+  shape(out, kernels::convolution_sizes(self.sizes(), weight.sizes(), how));
+  shape(bias, {kernels::convolution_channels(weight.sizes(), how)});
 }
 
-// A gradient that is left out may be null.
-void there_if_asked(const Checked<bool>& mask, std::initializer_list<at::Tensor> gradients) {
-  size_t position = 0;
-  for (const at::Tensor& gradient : gradients) {
-    SIM_CHECK(gradient.defined() || !mask[position], "gradient ", position, " is asked for and null");
-    ++position;
+// A gradient that is not asked for may be null, and of any shape.
+void convolution_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
+                           const kernels::Convolution& how, const Checked<bool>& mask,
+                           std::initializer_list<at::Tensor> gradients) {
+  SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
+  shape(grad, kernels::convolution_sizes(self.sizes(), weight.sizes(), how));
+  const int64_t channels = kernels::convolution_channels(weight.sizes(), how);
+  const Shape expected[] = {self.sizes(), weight.sizes(), channels};
+  for (size_t i = 0; i < 3; ++i) {
+    const at::Tensor& gradient = gradients.begin()[i];
+    SIM_CHECK(gradient.defined() || !mask[i], "gradient ", i, " is asked for and null");
+    if (mask[i]) shape(gradient, expected[i]);
   }
+}
+
+// Of (time, batch, channels) and (window, channels in, channels out).
+void convolved_over_time(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weight,
+                         const at::Tensor& bias, int64_t pad) {
+  SIM_CHECK(self.dim() == 3 && weight.dim() == 3 && self.size(2) == weight.size(1), "an input of shape ", self.sizes(),
+            " and a weight of shape ", weight.sizes(), " do not belong together");
+  shape(out, {self.size(0) + 2 * pad - weight.size(0) + 1, self.size(1), weight.size(2)});
+  shape(bias, {weight.size(2)});
 }
 
 void write_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -61,6 +77,23 @@ void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels:
   write(found, result.places);
 }
 
+// The gradient of a pooling: `grad` has the result's shape.
+void pooled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, const kernels::Window& window) {
+  like(out, self), shape(grad, kernels::pooled_sizes(self.sizes(), window));
+}
+
+// out has `size` in the place of self's last dimensions.
+void resized(const at::Tensor& out, const at::Tensor& self, const Dims& size, size_t dims) {
+  SIM_CHECK(size.size() == dims, dims, " sizes expected, got ", at::IntArrayRef(size));
+  shape(out, kernels::last_replaced(self.sizes(), size));
+}
+
+// For each place of a window one bit for each result of a plane, in whole blocks, and one block more.
+void masks(const at::Tensor& mask, const at::Tensor& out, const Dims& kernel) {
+  const int64_t blocks = (out.size(-2) * out.size(-1) + 15) / 16 + 1;
+  shape(mask, kernels::last_replaced(out.sizes(), {of_each(kernel, 0, 1) * of_each(kernel, 1, 1), blocks * 32}));
+}
+
 // The device's mask of winners has a layout of its own, which only the backward reads; here that finds them again.
 void write_masked(const at::Tensor& out, const at::Tensor& mask, const kernels::Maxima& result) {
   write(out, result.y);
@@ -78,14 +111,17 @@ void one_step(const Dims& dilation) {
 ACLNN(Convolution,
       (In, self, In, weight, In, bias, Ints, stride, Ints, padding, Ints, dilation, bool, transposed, Ints,
        output_padding, int64_t, groups, Out, out, Cube, mode),
-      both_sides(padding, weight),
+      convolved(out, self, weight, bias,
+                {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups}),
       write(out,
             kernels::convolution(self, weight, bias,
                                  {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups})))
 ACLNN(ConvolutionBackward,
       (In, grad, In, self, In, weight, Ints, bias_sizes, Ints, stride, Ints, padding, Ints, dilation, bool, transposed,
        Ints, output_padding, int64_t, groups, Bools, mask, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
-      (backward_arguments(mask, padding, weight), there_if_asked(mask, {out, out_weight, out_bias})),
+      convolution_gradients(grad, self, weight,
+                            {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups}, mask,
+                            {out, out_weight, out_bias}),
       write_gradients(out, out_weight, out_bias,
                       kernels::convolution_backward(grad, self, weight, bias_sizes,
                                                     {stride, both_sides(padding, weight), dilation, transposed,
@@ -93,16 +129,20 @@ ACLNN(ConvolutionBackward,
                                                     wanted(mask))))
 ACLNN(ConvDepthwise2d,
       (In, self, In, weight, Ints, kernel, In, bias, Ints, stride, Ints, padding, Ints, dilation, Out, out, Cube, mode),
-      when_run(), write(out, at::conv2d(self, weight, optional(bias), stride, padding, dilation, self.size(-3))))
-ACLNN(ConvTbc, (In, self, In, weight, In, bias, int64_t, pad, Out, out, Cube, mode), when_run(),
-      write(out, at::conv_tbc(self, weight, bias, pad)))
+      convolved(out, self, weight, bias, {stride, padding, dilation, false, {}, self.size(1)}),
+      write(out, at::conv2d(self, weight, optional(bias), stride, padding, dilation, self.size(-3))))
+ACLNN(ConvTbc, (In, self, In, weight, In, bias, int64_t, pad, Out, out, Cube, mode),
+      convolved_over_time(out, self, weight, bias, pad), write(out, at::conv_tbc(self, weight, bias, pad)))
 ACLNN(ConvTbcBackward,
       (In, grad, In, self, In, weight, In, bias, int64_t, pad, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
-      like(out, self), write({out, out_weight, out_bias}, at::conv_tbc_backward(grad, self, weight, bias, pad)))
+      (like(out, self), like(out_weight, weight), like(out_bias, bias),
+       convolved_over_time(grad, self, weight, bias, pad)),
+      write({out, out_weight, out_bias}, at::conv_tbc_backward(grad, self, weight, bias, pad)))
 ACLNN(QuantConvolution,
       (In, self, In, weight, In, bias, In, scale, In, offset, Ints, stride, Ints, padding, Ints, dilation, bool,
        transposed, Ints, output_padding, int64_t, groups, int32_t, offset_x, Text, mode, Out, out),
-      kernels::check_quantized(self, weight, bias, scale, offset, transposed, offset_x, mode),
+      (kernels::check_quantized(self, weight, bias, scale, offset, transposed, offset_x, mode),
+       convolved(out, self, weight, bias, {stride, both_sides(padding, weight), dilation, false, {}, groups})),
       write(out, kernels::quantized_convolution(self, weight, bias, scale,
                                                 {stride, both_sides(padding, weight), dilation, false, {}, groups})))
 ACLNN(DeformableConv2d,
@@ -141,75 +181,83 @@ ACLNN(MultiScaleDeformableAttentionGrad,
 // maximum
 ACLNN(MaxPool2dWithMask,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, mask),
-      when_run(), write_masked(out, mask, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
+      (shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
+       masks(mask, out, kernel)),
+      write_masked(out, mask, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithMaskBackward,
       (In, grad, In, self, In, mask, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
-      like(out, self),
+      pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode}),
       write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithIndices,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
-      like(found, out),
+      (shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
+       like(found, out)),
       write_maxima(out, found, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithIndicesBackward,
       (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
-      like(out, self),
+      pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode}),
       write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, found)))
 ACLNN(MaxPool3dWithArgmax,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
-      like(found, out),
+      (shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, dilation, ceil_mode})),
+       like(found, out)),
       write_maxima(out, found, kernels::maxima(self, {3, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool3dWithArgmaxBackward,
       (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
-      like(out, self),
+      pooled_from(grad, self, out, {3, kernel, stride, padding, dilation, ceil_mode}),
       write(out, kernels::maxima_backward(grad, self, {3, kernel, stride, padding, dilation, ceil_mode}, found)))
-ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), like(found, out),
+ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 2), like(found, out)),
       write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
 ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
       write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
-ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), like(found, out),
+ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
       write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
 ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
       write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
-ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), like(found, self),
+ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), (like(found, self), resized(out, self, size, 2)),
       write(out, at::max_unpool2d(wide(self), indices(found), size)))
-ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out), like(found, self),
+ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
+      (like(found, self), resized(out, self, size, 3)),
       write(out, at::max_unpool3d(wide(self), indices(found), size, stride, padding)))
 
 ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
        out),
       SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
-      one_step(dilation); same_dtype({self, out}),
-                          write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))
+      one_step(dilation); same_dtype({self, out});
+      shape(out, kernels::padded_maxima_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode != 0})),
+      write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))
 
 // average
 ACLNN(AvgPool2d,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Cube, mode,
        Out, out),
-      when_run(), write(out, kernels::average(self, {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+      shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode})),
+      write(out, kernels::average(self, {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool2dBackward,
       (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
        Cube, mode, Out, out),
-      like(out, self),
+      pooled_from(grad, self, out, {2, kernel, stride, padding, {}, ceil_mode}),
       write(out,
             kernels::average_backward(grad, self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool3d,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Out, out),
-      when_run(), write(out, kernels::average(self, {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+      shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, {}, ceil_mode})),
+      write(out, kernels::average(self, {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
 ACLNN(AvgPool3dBackward,
       (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
        Out, out),
-      like(out, self),
+      pooled_from(grad, self, out, {3, kernel, stride, padding, {}, ceil_mode}),
       write(out,
             kernels::average_backward(grad, self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
-ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), when_run(),
+ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), resized(out, self, size, 2),
       write(out, kernels::adaptive_average(self, size)))
 ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), like(out, self),
       write(out, kernels::adaptive_average_backward(grad, self.sizes())))
-ACLNN(AdaptiveAvgPool3d, (In, self, Ints, size, Out, out), when_run(),
+ACLNN(AdaptiveAvgPool3d, (In, self, Ints, size, Out, out), resized(out, self, size, 3),
       write(out, kernels::adaptive_average(self, size)))
 ACLNN(AdaptiveAvgPool3dBackward, (In, grad, In, self, Out, out), like(out, self),
       write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))
