@@ -25,10 +25,14 @@ at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
     SIM_CHECK(least >= -size && most < size, "an index is out of range for dimension ", at, " of ", x.sizes());
     if (least < 0) places = at::where(places.lt(0), places.add(size), places);
   }
+  return at::index_select(x, at, places).reshape(taken_sizes(x, at, indices.sizes()));
+}
+Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices) {
+  const int64_t at = wrap(dim, x);
   Dims sizes = x.sizes().vec();
   sizes.erase(at);
-  sizes.insert(sizes.begin() + at, indices.sizes().begin(), indices.sizes().end());
-  return at::index_select(x, at, places).reshape(sizes);
+  sizes.insert(sizes.begin() + at, indices.begin(), indices.end());
+  return sizes;
 }
 
 at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, const at::Scalar& value) {

@@ -12,6 +12,7 @@ void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tenso
 // ---- along one dimension -------------------------------------------------------------------------------------------
 // The indices' dimensions stand where the one they index stood. Negative indices count from its end.
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices);
+Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices);
 at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, const at::Scalar& value);
 // reduction: CANN's numbers, 0 none, 1 add, 2 multiply
 const char* scatter_reduction(int64_t reduction);

@@ -220,10 +220,15 @@ void pad_like(const at::Tensor& x, const Dims& pads) {
             x.scalar_type(), "; the last dimension takes even numbers");
 }
 
-void pad(const at::Tensor& out, const at::Tensor& x, const Dims& pads, const at::Scalar& value) {
-  if (!of_pairs(x)) return write(out, at::constant_pad_nd(x, pads, value));
+Dims stored_pads(const at::Tensor& x, const Dims& pads) {
   Dims bytes = pads;
-  for (size_t i = 0; i < std::min<size_t>(2, bytes.size()); ++i) bytes[i] /= 2;
+  for (size_t i = 0; of_pairs(x) && i < std::min<size_t>(2, bytes.size()); ++i) bytes[i] /= 2;
+  return bytes;
+}
+
+void pad(const at::Tensor& out, const at::Tensor& x, const Dims& pads, const at::Scalar& value) {
+  const Dims bytes = stored_pads(x, pads);
+  if (!of_pairs(x)) return write(out, at::constant_pad_nd(x, bytes, value));
   const auto pair = at::empty({1}, x.options());
   write_numbers(pair, at::full({2}, value, at::kFloat));
   write(bytes_of(out), at::constant_pad_nd(bytes_of(x), bytes, bytes_of(pair).item()));

@@ -41,6 +41,7 @@ void cast(const at::Tensor& x, int64_t dtype, const at::Tensor& out);
 // Padding of any tensor with a constant, from the last dimension on: small numbers are not cut off, and pairs of them
 // stay whole.
 void pad_like(const at::Tensor& x, const Dims& pads);
+Dims stored_pads(const at::Tensor& x, const Dims& pads);  // in what x.sizes() counts
 void pad(const at::Tensor& out, const at::Tensor& x, const Dims& pads, const at::Scalar& value);
 
 // ---- blocks --------------------------------------------------------------------------------------------------------

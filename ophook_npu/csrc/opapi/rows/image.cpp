@@ -16,136 +16,225 @@ std::optional<double> scale(double value, at::IntArrayRef input, at::IntArrayRef
   return given ? std::optional<double>(value) : std::nullopt;
 }
 
-// grad has the shape that self has after padding, two numbers for each of the last `axes` dimensions, the last one
-// first.
-void padded_like(const at::Tensor& grad, const at::Tensor& self, const Dims& pad, int64_t axes) {
+// The shape that self has after padding, two numbers a dimension, the last dimension first.
+Dims padded_sizes(at::IntArrayRef self, const Dims& pad) {
+  SIM_CHECK(pad.size() % 2 == 0 && pad.size() <= 2 * self.size(), "a tensor of shape ", self, " and paddings ",
+            at::IntArrayRef(pad), " do not belong together");
+  Dims sizes = self.vec();
+  for (size_t i = 0; i < pad.size(); ++i) sizes[sizes.size() - 1 - i / 2] += pad[i];
+  return sizes;
+}
+
+// The same where the last `axes` dimensions are padded, behind one or two others.
+void padded_like(const at::Tensor& padded, const at::Tensor& self, const Dims& pad, int64_t axes) {
   SIM_CHECK(int64_t(pad.size()) == 2 * axes && (self.dim() == axes + 1 || self.dim() == axes + 2), "a tensor of shape ",
             self.sizes(), " and paddings ", at::IntArrayRef(pad), " do not belong together");
-  Dims sizes = self.sizes().vec();
-  for (size_t i = 0; i < pad.size(); ++i) sizes[sizes.size() - 1 - i / 2] += pad[i];
-  shape(grad, sizes);
+  shape(padded, padded_sizes(self.sizes(), pad));
+}
+
+// A batch of images of other sizes.
+void resampled(const at::Tensor& out, at::IntArrayRef self, at::IntArrayRef size, size_t axes) {
+  SIM_CHECK(self.size() == axes + 2 && size.size() == axes, "an image of shape ", self, " and sizes ", size,
+            " do not belong together; ", axes, " of them expected");
+  Dims sizes = self.vec();
+  std::copy(size.begin(), size.end(), sizes.last(axes));
+  shape(out, sizes);
+}
+void resampled_from(const at::Tensor& grad, at::IntArrayRef self, at::IntArrayRef size, const at::Tensor& out) {
+  shape(out, self), resampled(grad, self, size, size.size());
+}
+
+// A place for each number of coordinates: of (N, C, …) and a grid (N, …, axes).
+void grid_sampled(const at::Tensor& out, const at::Tensor& self, const at::Tensor& grid, int64_t axes) {
+  SIM_CHECK(self.dim() == axes + 2 && grid.dim() == axes + 2 && grid.size(-1) == axes && grid.size(0) == self.size(0),
+            "an image of shape ", self.sizes(), " and a grid of shape ", grid.sizes(), " do not belong together");
+  Dims sizes{self.size(0), self.size(1)};
+  for (int64_t i = 0; i < axes; ++i) sizes.push_back(grid.size(i + 1));
+  shape(out, sizes);
+}
+void grid_sampled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& grid, const at::Tensor& out,
+                       const at::Tensor& out_grid) {
+  like(out, self), like(out_grid, grid), grid_sampled(grad, self, grid, self.dim() - 2);
+}
+
+// Coordinates for images of `size` (N, C, …).
+void grid_of(const at::Tensor& out, const at::Tensor& theta, const Dims& size) {
+  SIM_CHECK(size.size() == 4 || size.size() == 5, "4 or 5 sizes expected, got ", at::IntArrayRef(size));
+  const int64_t axes = int64_t(size.size()) - 2;
+  shape(theta, {size[0], axes, axes + 1});
+  Dims sizes{size[0]};
+  sizes.insert(sizes.end(), size.begin() + 2, size.end());
+  sizes.push_back(axes);
+  shape(out, sizes);
+}
+
+// (batch, channels · a window's elements, windows) of images (batch, channels, height, width), both perhaps without the
+// batch.
+void unfolded(const at::Tensor& out, const at::Tensor& image, const Dims& kernel, const Dims& dilation,
+              const Dims& padding, const Dims& stride) {
+  SIM_CHECK(image.dim() == 3 || image.dim() == 4, "an image of shape ", image.sizes(), "; 3 or 4 dimensions expected");
+  int64_t windows = 1;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t reach = of_each(dilation, i, 1) * (of_each(kernel, i, 1) - 1) + 1;
+    const int64_t room = image.size(int64_t(i) - 2) + 2 * of_each(padding, i, 0) - reach;
+    SIM_CHECK(room >= 0, "a window over ", reach, " elements in an image of shape ", image.sizes());
+    windows *= divided(room, of_each(stride, i, 1)) + 1;
+  }
+  Dims sizes{image.size(-3) * of_each(kernel, 0, 1) * of_each(kernel, 1, 1), windows};
+  if (image.dim() == 4) sizes.insert(sizes.begin(), image.size(0));
+  shape(out, sizes);
+}
+void folded(const at::Tensor& out, const at::Tensor& self, const Dims& size, const Dims& kernel, const Dims& dilation,
+            const Dims& padding, const Dims& stride) {
+  SIM_CHECK(out.dim() == self.dim() + 1 && size.size() == 2 && out.sizes().slice(out.dim() - 2) == size,
+            "the output has shape ", out.sizes(), " for sizes ", at::IntArrayRef(size));
+  unfolded(self, out, kernel, dilation, padding, stride);
 }
 
 }  // namespace
 
-ACLNN(UpsampleNearest1d, (In, self, Ints, size, Out, out), when_run(),
+ACLNN(UpsampleNearest1d, (In, self, Ints, size, Out, out), resampled(out, self.sizes(), size, 1),
       write(out, at::upsample_nearest1d(wide(self), size)))
-ACLNN(UpsampleNearest1dV2, (In, self, Ints, size, float, s, Out, out), when_run(),
+ACLNN(UpsampleNearest1dV2, (In, self, Ints, size, float, s, Out, out), resampled(out, self.sizes(), size, 1),
       write(out, at::upsample_nearest1d(wide(self), size, scale(s, self.sizes(), size, 0))))
-ACLNN(UpsampleNearest2d, (In, self, Ints, size, Out, out), when_run(),
+ACLNN(UpsampleNearest2d, (In, self, Ints, size, Out, out), resampled(out, self.sizes(), size, 2),
       write(out, at::upsample_nearest2d(wide(self), size)))
-ACLNN(UpsampleNearest2dV2, (In, self, Ints, size, float, h, float, w, Out, out), when_run(),
+ACLNN(UpsampleNearest2dV2, (In, self, Ints, size, float, h, float, w, Out, out), resampled(out, self.sizes(), size, 2),
       write(out,
             at::upsample_nearest2d(wide(self), size, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearest3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleNearest3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 3),
       write(out, at::upsample_nearest3d(wide(self), size, scale(d, self.sizes(), size, 2),
                                         scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact1d, (In, self, Ints, size, double, s, Out, out), when_run(),
+ACLNN(UpsampleNearestExact1d, (In, self, Ints, size, double, s, Out, out), resampled(out, self.sizes(), size, 1),
       write(out, at::_upsample_nearest_exact1d(wide(self), size, scale(s, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact2d, (In, self, Ints, size, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleNearestExact2d, (In, self, Ints, size, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 2),
       write(out, at::_upsample_nearest_exact2d(wide(self), size, scale(h, self.sizes(), size, 1),
                                                scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleNearestExact3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 3),
       write(out, at::_upsample_nearest_exact3d(wide(self), size, scale(d, self.sizes(), size, 2),
                                                scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleLinear1d, (In, self, Ints, size, bool, corners, double, s, Out, out), when_run(),
+ACLNN(UpsampleLinear1d, (In, self, Ints, size, bool, corners, double, s, Out, out),
+      resampled(out, self.sizes(), size, 1),
       write(out, at::upsample_linear1d(wide(self), size, corners, scale(s, self.sizes(), size, 0))))
-ACLNN(UpsampleBilinear2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleBilinear2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 2),
       write(out, at::upsample_bilinear2d(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                          scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleBilinear2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleBilinear2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 2),
       write(out, at::_upsample_bilinear2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                              scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleBicubic2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleBicubic2d, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 2),
       write(out, at::upsample_bicubic2d(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                         scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleBicubic2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleBicubic2dAA, (In, self, Ints, size, bool, corners, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 2),
       write(out, at::_upsample_bicubic2d_aa(wide(self), size, corners, scale(h, self.sizes(), size, 1),
                                             scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleTrilinear3d, (In, self, Ints, size, bool, corners, double, d, double, h, double, w, Out, out), when_run(),
+ACLNN(UpsampleTrilinear3d, (In, self, Ints, size, bool, corners, double, d, double, h, double, w, Out, out),
+      resampled(out, self.sizes(), size, 3),
       write(out, at::upsample_trilinear3d(wide(self), size, corners, scale(d, self.sizes(), size, 2),
                                           scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 
-ACLNN(UpsampleNearest1dBackward, (In, grad, Ints, size, Ints, input, double, s, Out, out), shape(out, input),
+ACLNN(UpsampleNearest1dBackward, (In, grad, Ints, size, Ints, input, double, s, Out, out),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_nearest1d_backward(wide(grad), size, input, scale(s, input, size, 0))))
-ACLNN(UpsampleNearest2dBackward, (In, grad, Ints, size, Ints, input, double, h, double, w, Out, out), shape(out, input),
+ACLNN(UpsampleNearest2dBackward, (In, grad, Ints, size, Ints, input, double, h, double, w, Out, out),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_nearest2d_backward(wide(grad), size, input, scale(h, input, size, 1),
                                                  scale(w, input, size, 0))))
 ACLNN(UpsampleNearest3dBackward, (In, grad, Ints, size, Ints, input, double, d, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_nearest3d_backward(wide(grad), size, input, scale(d, input, size, 2),
                                                  scale(h, input, size, 1), scale(w, input, size, 0))))
-ACLNN(UpsampleNearestExact1dBackward, (In, grad, Ints, size, Ints, input, double, s, Out, out), shape(out, input),
+ACLNN(UpsampleNearestExact1dBackward, (In, grad, Ints, size, Ints, input, double, s, Out, out),
+      resampled_from(grad, input, size, out),
       write(out, at::_upsample_nearest_exact1d_backward(wide(grad), size, input, scale(s, input, size, 0))))
 ACLNN(UpsampleNearestExact2dBackward, (In, grad, Ints, size, Ints, input, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::_upsample_nearest_exact2d_backward(wide(grad), size, input, scale(h, input, size, 1),
                                                         scale(w, input, size, 0))))
 ACLNN(UpsampleNearestExact3dBackward, (In, grad, Ints, size, Ints, input, double, d, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::_upsample_nearest_exact3d_backward(wide(grad), size, input, scale(d, input, size, 2),
                                                         scale(h, input, size, 1), scale(w, input, size, 0))))
 ACLNN(UpsampleLinear1dBackward, (In, grad, Ints, size, Ints, input, bool, corners, double, s, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_linear1d_backward(wide(grad), size, input, corners, scale(s, input, size, 0))))
 ACLNN(UpsampleBilinear2dBackward, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
                                                   scale(w, input, size, 0))))
 ACLNN(UpsampleBilinear2dBackwardV2, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_bilinear2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
                                                   scale(w, input, size, 0))))
 ACLNN(UpsampleBilinear2dAABackward, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::_upsample_bilinear2d_aa_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
                                                       scale(w, input, size, 0))))
 ACLNN(UpsampleBicubic2dBackward, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_bicubic2d_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
                                                  scale(w, input, size, 0))))
 ACLNN(UpsampleBicubic2dAAGrad, (In, grad, Ints, size, Ints, input, bool, corners, double, h, double, w, Out, out),
-      shape(out, input),
+      resampled_from(grad, input, size, out),
       write(out, at::_upsample_bicubic2d_aa_backward(wide(grad), size, input, corners, scale(h, input, size, 1),
                                                      scale(w, input, size, 0))))
 ACLNN(UpsampleTrilinear3dBackward,
-      (In, grad, Ints, size, Ints, input, bool, corners, double, d, double, h, double, w, Out, out), shape(out, input),
+      (In, grad, Ints, size, Ints, input, bool, corners, double, d, double, h, double, w, Out, out),
+      resampled_from(grad, input, size, out),
       write(out, at::upsample_trilinear3d_backward(wide(grad), size, input, corners, scale(d, input, size, 2),
                                                    scale(h, input, size, 1), scale(w, input, size, 0))))
 
-ACLNN(AffineGrid, (In, theta, Ints, size, bool, corners, Out, out), when_run(),
+ACLNN(AffineGrid, (In, theta, Ints, size, bool, corners, Out, out), grid_of(out, theta, size),
       write(out, at::affine_grid_generator(wide(theta), size, corners)))
 ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      when_run(), write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
+      grid_sampled(out, self, grid, 2),
+      write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
 ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      when_run(), write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
+      grid_sampled(out, self, grid, 3),
+      write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
 ACLNN(GridSampler2DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),
-      like(out, self),
+      grid_sampled_from(grad, self, grid, out, out_grid),
       write({out, out_grid}, at::grid_sampler_2d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
 ACLNN(GridSampler3DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),
-      like(out, self),
+      grid_sampled_from(grad, self, grid, out, out_grid),
       write({out, out_grid}, at::grid_sampler_3d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
 ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), like(out, self),
       write(out, at::channel_shuffle(self.contiguous(), groups)))
-ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out), when_run(),
+ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
+      unfolded(out, self, kernel, dilation, padding, stride),
       write(out, at::im2col(self, kernel, dilation, padding, stride)))
 ACLNN(Im2colBackward, (In, self, Ints, size, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
-      when_run(), write(out, at::col2im(self, size, kernel, dilation, padding, stride)))
+      folded(out, self, size, kernel, dilation, padding, stride),
+      write(out, at::col2im(self, size, kernel, dilation, padding, stride)))
 
-ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out), sim::mx::pad_like(self, pad),
+ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
+      (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
       sim::mx::pad(out, self, pad, value))
-ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::reflection_pad1d(self, pad)))
-ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::reflection_pad2d(self, pad)))
-ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::reflection_pad3d(self, pad)))
-ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::replication_pad1d(self, pad)))
-ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::replication_pad2d(self, pad)))
-ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), when_run(), write(out, at::replication_pad3d(self, pad)))
+ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 1),
+      write(out, at::reflection_pad1d(self, pad)))
+ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 2),
+      write(out, at::reflection_pad2d(self, pad)))
+ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
+      write(out, at::reflection_pad3d(self, pad)))
+ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 1),
+      write(out, at::replication_pad1d(self, pad)))
+ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 2),
+      write(out, at::replication_pad2d(self, pad)))
+ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
+      write(out, at::replication_pad3d(self, pad)))
 ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
       (like(out, self), padded_like(grad, self, pad, 1)),
       write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))

@@ -15,6 +15,129 @@ Tensors indices_of(Tensors given) {
   return given;
 }
 
+// Where masks are among the indices only their values know. What is empty is not looked at.
+void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& indices) {
+  if (!out.numel()) return;
+  SIM_CHECK(int64_t(indices.size()) <= self.dim(), indices.size(), " indices for a tensor of shape ", self.sizes());
+  Dims places, others;
+  size_t begin = 0, given = 0;  // the first indexed dimension, and how many there are
+  bool together = true;
+  for (size_t i = 0; i < size_t(self.dim()); ++i) {
+    if (i >= indices.size() || !indices[i].defined()) {
+      others.push_back(self.size(int64_t(i)));
+      continue;
+    }
+    if (indices[i].scalar_type() == at::kBool || indices[i].scalar_type() == at::kByte) return;
+    if (!given) begin = i;
+    together = together && i == begin + given++;
+    places = at::infer_size(places, indices[i].sizes());
+  }
+  others.insert(others.begin() + int64_t(together ? begin : 0), places.begin(), places.end());
+  holds(out, others);
+}
+
+void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
+  SIM_CHECK(indices.dim() <= 1, "indices of shape ", indices.sizes(), "; one dimension at most");
+  holds(out, self.dim() ? kernels::taken_sizes(self, dim, {indices.numel()}) : Dims{});
+}
+
+void embedded(const at::Tensor& out, const at::Tensor& weight, const at::Tensor& indices) {
+  SIM_CHECK(weight.dim() == 2, "a weight of shape ", weight.sizes(), "; 2 dimensions expected");
+  Dims sizes = indices.sizes().vec();
+  sizes.push_back(weight.size(1));
+  shape(out, sizes);
+}
+
+// What the caller has no use for is empty; the maxima's places are of the mode for them only.
+void in_bags(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, bool include_last,
+             bool by_maximum, const at::Tensor& out, const at::Tensor& bags, const at::Tensor& sizes,
+             const at::Tensor& winners) {
+  SIM_CHECK(weight.dim() == 2 && offsets.dim() == 1, "a weight of shape ", weight.sizes(), " and offsets of shape ",
+            offsets.sizes(), "; 2 dimensions and 1 expected");
+  const int64_t given = offsets.size(0), count = given - include_last;
+  shape(out, {count, weight.size(1)});
+  const auto one_of = [](const at::Tensor& output, std::initializer_list<Dims> shapes) {
+    SIM_CHECK(!output.defined() || output.numel() == 0 ||
+                  std::any_of(shapes.begin(), shapes.end(), [&](const Dims& each) { return output.sizes() == each; }),
+              "an output has shape ", output.sizes(), ", expected ", *shapes.begin());
+  };
+  one_of(bags, {{indices.numel()}, {indices.dim() ? indices.size(0) : 1}}), one_of(sizes, {{count}, {given}});
+  if (by_maximum) one_of(winners, {{count, weight.size(1)}});
+  else one_of(winners, {{count}, {given}, {count, weight.size(1)}});
+}
+
+void one_hot_like(const at::Tensor& out, const at::Tensor& self, int64_t classes, int64_t axis) {
+  Dims sizes = self.sizes().vec();
+  sizes.insert(sizes.begin() + c10::maybe_wrap_dim(axis, self.dim() + 1), classes);
+  holds(out, sizes);
+}
+
+// A tensor without dimensions counts as one with a single element, and an empty one of one dimension as none.
+void joined_like(const at::Tensor& out, const Tensors& parts, int64_t dim) {
+  Dims sizes{0};
+  bool any = false;
+  for (const at::Tensor& part : parts) {
+    if (part.dim() == 1 && part.size(0) == 0) continue;
+    Dims each = part.dim() ? Dims(part.sizes().vec()) : Dims{1};
+    const size_t at = size_t(c10::maybe_wrap_dim(dim, int64_t(each.size())));
+    if (any) {
+      SIM_CHECK(each.size() == sizes.size(), "tensors of shapes ", sizes, " and ", part.sizes(), " are not joined");
+      std::swap(each[at], sizes[at]);
+      const int64_t before = each[at];
+      each[at] = sizes[at];
+      SIM_CHECK(each == sizes, "tensors of shapes ", sizes, " and ", part.sizes(), " are not joined");
+      each[at] += before;
+    }
+    sizes = each, any = true;
+  }
+  holds(out, sizes);
+}
+
+void stacked_like(const at::Tensor& out, const Tensors& parts, int64_t dim) {
+  for (const at::Tensor& part : parts) like(part, parts.front());
+  Dims sizes = parts.front().sizes().vec();
+  sizes.insert(sizes.begin() + c10::maybe_wrap_dim(dim, int64_t(sizes.size()) + 1), int64_t(parts.size()));
+  holds(out, sizes);
+}
+
+// Each part's dimension is cut into chunks, which fill up with zeros; they stand side by side.
+void chunks_like(const at::Tensor& out, const Tensors& parts, int64_t dim, int64_t chunks) {
+  SIM_CHECK(chunks > 0, chunks, " chunks");
+  const int64_t at = wrap(dim, parts.front());
+  int64_t width = 0;
+  for (const at::Tensor& part : parts) {
+    SIM_CHECK(part.dim() > at, "a tensor of shape ", part.sizes(), " has no dimension ", dim);
+    width += (part.size(at) + chunks - 1) / chunks * c10::multiply_integers(part.sizes().slice(size_t(at) + 1));
+  }
+  Dims sizes = parts.front().sizes().slice(0, size_t(at)).vec();
+  sizes.insert(sizes.end(), {chunks, width});
+  shape(out, sizes);
+}
+
+void repeated(const at::Tensor& out, const at::Tensor& self, const Dims& repeats) {
+  SIM_CHECK(int64_t(repeats.size()) >= self.dim(), repeats.size(), " repeats for a tensor of shape ", self.sizes());
+  Dims sizes = repeats;
+  auto each = sizes.last(size_t(self.dim()));
+  for (const int64_t size : self.sizes()) *each++ *= size;
+  holds(out, sizes);
+}
+
+void transposed_like(const at::Tensor& out, const Dims& perm, const Dims& sizes, bool transpose_first) {
+  Dims turned;
+  for (const int64_t dim : perm) turned.push_back(sizes[size_t(c10::maybe_wrap_dim(dim, int64_t(sizes.size())))]);
+  shape(out, transpose_first ? sizes : turned);
+}
+
+// Its sizes may be split up. How long a single range is, is what its number says.
+void gathered_ranges(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {
+  const int64_t along = wrap(dim, grad);
+  if (repeats.numel() == 1) return;
+  Dims sizes = grad.sizes().vec();
+  sizes[size_t(along)] = repeats.numel();
+  SIM_CHECK(out.numel() == int64_t(c10::multiply_integers(sizes)), "the output has shape ", out.sizes(),
+            ", expected one of as many elements as ", sizes);
+}
+
 void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t quant_axis,
                      int64_t reduction) {
   SIM_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
@@ -39,21 +162,22 @@ void write_parts(const Tensors& out, const Tensors& parts) {
 }  // namespace
 
 // index, gather
-ACLNN(Index, (In, self, List, indices, Out, out), when_run(),
+ACLNN(Index, (In, self, List, indices, Out, out), indexed_like(out, self, indices_of(indices)),
       out.numel() ? write(out, kernels::indexed(self, indices_of(indices))) : void())
 ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, bool, unsafe), when_run(),
       kernels::put_indexed(self, indices_of(indices), values, accumulate))
-ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), when_run(),
+ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), selected(out, self, dim, indices),
       write(out, at::index_select(self, dim, indices)))
-ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out), when_run(),
-      write(out, kernels::taken(self, dim, indices)))
+ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out),
+      holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
 ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64_t, mode, Out, out),
-      SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0"),
-      write(out, kernels::taken(self, dim, indices)))
+      SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0");
+      holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
 ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices),
       write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take, (In, self, In, indices, Out, out), like(out, indices), write(out, at::take(self, indices.to(at::kLong))))
-ACLNN(MaskedSelect, (In, self, In, mask, Resized, out), when_run(),
+ACLNN(MaskedSelect, (In, self, In, mask, Resized, out),
+      shape(out.memory, {int64_t(c10::multiply_integers(at::infer_size(self.sizes(), mask.sizes())))}),
       fit(out, at::masked_select(self, mask.to(at::kBool))))
 ACLNN(Nonzero, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self)))
 ACLNN(NonzeroV2, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self).t()))
@@ -110,24 +234,28 @@ ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis)
       kernels::put_rows(self, indices, updates, axis))
 
 // embedding
-ACLNN(Embedding, (In, weight, In, indices, Out, out), when_run(), write(out, at::embedding(weight, indices)))
+ACLNN(Embedding, (In, weight, In, indices, Out, out), embedded(out, weight, indices),
+      write(out, at::embedding(weight, indices)))
 ACLNN(EmbeddingDenseBackward, (In, grad, In, indices, uint64_t, weights, uint64_t, padding, bool, scaled, Out, out),
-      when_run(), write(out, kernels::embedding_backward(grad, indices, int64_t(weights), int64_t(padding), scaled)))
+      shape(out, {int64_t(weights), grad.size(-1)}),
+      write(out, kernels::embedding_backward(grad, indices, int64_t(weights), int64_t(padding), scaled)))
 ACLNN(EmbeddingBag,
       (In, weight, In, indices, In, offsets, bool, scaled, int64_t, mode, bool, sparse, In, factors, bool, include_last,
        int64_t, padding, Out, out, Out, bags, Out, sizes, Out, winners),
-      when_run(),
+      in_bags(weight, indices, offsets, include_last, mode != 0 && mode != 1, out, bags, sizes, winners),
       write_bags(out, bags, sizes, winners,
                  kernels::embedding_bag(weight, indices, offsets, scaled, mode, factors, include_last, padding)))
 ACLNN(EmbeddingRenorm, (Ref, self, In, indices, double, max, double, p), when_run(),
       kernels::renorm_embedding(self, indices, max, p))
-ACLNN(OneHot, (In, self, int64_t, classes, In, on, In, off, int64_t, axis, Out, out), when_run(),
-      write(out, kernels::one_hot(self, classes, on, off, axis)))
+ACLNN(OneHot, (In, self, int64_t, classes, In, on, In, off, int64_t, axis, Out, out),
+      one_hot_like(out, self, classes, axis), write(out, kernels::one_hot(self, classes, on, off, axis)))
 
 // joining, repeating, reordering
-ACLNN(Cat, (List, tensors, int64_t, dim, Out, out), when_run(), write(out, kernels::joined(tensors, dim)))
-ACLNN(Stack, (List, tensors, int64_t, dim, Out, out), when_run(), write(out, at::stack(tensors, dim)))
-ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), when_run(),
+ACLNN(Cat, (List, tensors, int64_t, dim, Out, out), joined_like(out, tensors, dim),
+      write(out, kernels::joined(tensors, dim)))
+ACLNN(Stack, (List, tensors, int64_t, dim, Out, out), stacked_like(out, tensors, dim),
+      write(out, at::stack(tensors, dim)))
+ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), chunks_like(out, tensors, dim, chunks),
       write(out, kernels::chunks_joined(tensors, dim, chunks).to(out.scalar_type())))
 ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
       SIM_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs"),
@@ -135,24 +263,27 @@ ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
 ACLNN(Permute, (In, self, Ints, dims, Out, out), like(out, self.permute(dims)), write(out, self.permute(dims)))
 ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))
 ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), like(out, self), write(out, at::roll(self, shifts, dims)))
-ACLNN(Repeat, (In, self, Ints, repeats, Out, out), when_run(), write(out, self.repeat(repeats)))
-ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), when_run(),
+ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
+ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
-ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out), when_run(),
+ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
+      shape(out, kernels::taken_sizes(self, dim, {size})),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong), dim)))
-ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), when_run(),
+ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), shape(out, {self.numel() * repeats}),
       write(out, at::repeat_interleave(self, repeats)))
-ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int64_t, size, Out, out), when_run(),
+ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int64_t, size, Out, out),
+      shape(out, kernels::taken_sizes(self, dim, {self.size(dim) * repeats})),
       write(out, at::repeat_interleave(self, repeats, dim)))
-ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), when_run(),
+ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(repeats)))
-ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out), when_run(),
-      write(out, kernels::repeat_interleave_backward(grad, repeats, dim)))
+ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out), gathered_ranges(out, grad, repeats, dim),
+      write(out, kernels::repeat_interleave_backward(grad, repeats, dim).reshape(out.sizes())))
 ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), like(out, self), at::tril_out(out, self, diagonal))
 ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), like(out, self), at::triu_out(out, self, diagonal))
 ACLNN(InplaceTril, (Ref, self, int64_t, diagonal), when_run(), self.tril_(diagonal))
 ACLNN(InplaceTriu, (Ref, self, int64_t, diagonal), when_run(), self.triu_(diagonal))
-ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_first, Out, out), when_run(),
+ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_first, Out, out),
+      transposed_like(out, perm, sizes, transpose_first),
       write(out, kernels::confusion_transposed(self, perm, sizes, transpose_first)))
 ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))

@@ -79,7 +79,8 @@ ACLNN(Prelu, (In, self, In, weight, Out, out), like(out, self), write(out, kerne
 ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
 ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
-      half_of(out, self, dim), write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
+      (half_of(out, self, dim), like(out_gelu, out)),
+      write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(Softmax, (In, self, int64_t, dim, Out, out), like(out, self),

@@ -33,6 +33,24 @@ void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& found, const S
 // 1000 is CANN's way to say that no dimension was named.
 std::optional<int64_t> named(int64_t dim) { return dim == 1000 ? std::nullopt : std::optional<int64_t>(dim); }
 
+void inverse_of(const at::Tensor& inverse, const at::Tensor& self, int64_t dim) {
+  if (named(dim)) shape(inverse, {self.size(dim)});
+  else like(inverse, self);
+}
+
+void largest_of(const at::Tensor& out, const at::Tensor& self, int64_t k, int64_t dim) {
+  Dims sizes = self.sizes().vec();
+  if (self.dim()) sizes[size_t(wrap(dim, self))] = k;
+  holds(out, sizes);
+}
+
+// How many numbers there are, the largest of them knows.
+void counted(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weights, int64_t minimum) {
+  if (weights.defined()) like(weights, self);
+  SIM_CHECK(out.dim() == 1 && out.numel() >= minimum, "the output has shape ", out.sizes(),
+            ", expected one dimension of ", minimum, " elements at least");
+}
+
 void write_deviation(const at::Tensor& std, const at::Tensor& mean, const kernels::Deviation& result) {
   write(std, result.std);
   write(mean, result.mean);
@@ -55,7 +73,8 @@ ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self
       write(out, at::amax(self, dims, keep_dims)))
 ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::amin(self, dims, keep_dims)))
-ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max), when_run(),
+ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
+      (reduced(min, self, dims, keep_dims), reduced(max, self, dims, keep_dims)),
       write_extremes(min, max, kernels::extremes(self, dims, keep_dims)))
 ACLNN(AminmaxAll, (In, self, Out, min, Out, max), (one_element(min), one_element(max)),
       write_extremes(min, max, kernels::extremes(self, {}, false)))
@@ -82,10 +101,10 @@ ACLNN(VarCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_dims
       (not_complex(self), reduced(out, self, dims, keep_dims)),
       write(out, at::var(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
 ACLNN(VarMean, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, var, Out, mean),
-      (not_complex(self), reduced(var, self, dims, keep_dims)),
+      (not_complex(self), reduced(var, self, dims, keep_dims), like(mean, var)),
       write({var, mean}, at::var_mean(self, dims_or_all(dims), at::Scalar(correction), keep_dims)))
 ACLNN(StdMeanCorrection, (In, self, Ints, dims, int64_t, correction, bool, keep_dims, Out, std, Out, mean),
-      (not_complex(self), reduced(std, self, dims, keep_dims)),
+      (not_complex(self), reduced(std, self, dims, keep_dims), like(mean, std)),
       write_deviation(std, mean, kernels::deviation(self, dims, correction, keep_dims)))
 ACLNN(LogSumExp, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
       write(out, at::logsumexp(self, dims, keep_dims)))
@@ -109,32 +128,36 @@ ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), like(out, self),
       write(out, at::cumsum(self, dim, out.scalar_type())))
 ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), like(out, self),
       write(out, kernels::running_product(self, dim.toLong(), out.scalar_type())))
-ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), like(out, self),
+ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), (like(out, self), like(indices, self)),
       write({out, indices}, at::cummax(self, dim)))
-ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), like(out, self),
+ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), (like(out, self), like(indices, self)),
       write({out, indices}, at::cummin(self, dim)))
 
 // sorting
-ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices), like(out, self),
+ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices),
+      (like(out, self), like(indices, self)),
       write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))
-ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Out, out, Out, indices), when_run(),
+ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Out, out, Out, indices),
+      (largest_of(out, self, k, dim), largest_of(indices, self, k, dim)),
       write({out, indices}, at::topk(self, k, dim, largest, sorted)))
 
 // counting and searching
 ACLNN(Histc, (In, self, int64_t, bins, Num, min, Num, max, Out, out), shape(out, {bins}),
       write(out, kernels::histogram(self, bins, min, max).to(out.scalar_type())))
-ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), when_run(),
+ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), counted(out, self, weights, minimum),
       write(out, at::bincount(self, optional(weights), minimum)))
-ACLNN(Unique, (In, self, bool, sorted, bool, inverted, Resized, values, Out, inverse), when_run(),
-      unique(at::_unique2(self, sorted, true, false), values, inverse, {}))
+ACLNN(Unique, (In, self, bool, sorted, bool, inverted, Resized, values, Out, inverse),
+      inverted ? like(inverse, self) : void(),
+      unique(at::_unique2(self, sorted, true, false), values, inverted ? inverse : at::Tensor(), {}))
 ACLNN(Unique2, (In, self, bool, sorted, bool, inverted, bool, counted, Resized, values, Out, inverse, Resized, counts),
-      when_run(), unique(at::_unique2(self, sorted, true, true), values, inverse, counts))
+      (inverted ? like(inverse, self) : void(), counted ? like(counts.memory, values.memory) : void()),
+      unique(at::_unique2(self, sorted, true, true), values, inverted || counted ? inverse : at::Tensor(), counts))
 ACLNN(UniqueDim, (In, self, bool, sorted, bool, inverted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
-      when_run(),
+      inverted ? shape(inverse, {self.size(dim)}) : void(),
       unique(at::unique_dim(self, dim, sorted, true, true), values, inverted ? inverse : at::Tensor(), counts))
 ACLNN(UniqueConsecutive,
       (In, self, bool, inverted, bool, counted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
-      when_run(),
+      inverted ? inverse_of(inverse, self, dim) : void(),
       unique(at::unique_consecutive(self, true, true, named(dim)), values, inverted ? inverse : at::Tensor(), counts))
 ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
       write(out,

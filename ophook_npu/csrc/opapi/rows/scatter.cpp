@@ -27,6 +27,32 @@ void scatter_list_like(const Tensors& list, const at::Tensor& indices, const at:
     SIM_CHECK(each.dim() + 1 == updates.dim(), "a tensor ", each.sizes(), " for updates ", updates.sizes());
 }
 
+// "ab,bc->ac"
+void summed_like(const at::Tensor& out, const Tensors& tensors, const std::string& equation) {
+  const size_t arrow = equation.find("->");
+  SIM_CHECK(arrow != std::string::npos && equation.find('.') == std::string::npos, "equation ", equation,
+            "; one with an arrow and without an ellipsis expected");
+  std::array<int64_t, 128> size_of;
+  size_of.fill(-1);
+  Dims sizes;
+  int64_t tensor = 0, dim = 0;
+  for (size_t i = 0; i < equation.size(); ++i) {
+    const char letter = equation[i];
+    if (letter == ',') ++tensor, dim = 0;
+    if (!std::isalpha(static_cast<unsigned char>(letter))) continue;
+    int64_t& size = size_of[size_t(letter)];
+    if (i > arrow) {
+      sizes.push_back(size);
+      continue;
+    }
+    const int64_t given = tensors[size_t(tensor)].size(dim++);
+    SIM_CHECK(size < 0 || size == 1 || given == 1 || size == given, "dimension ", std::string(1, letter), " of ",
+              equation, " has sizes ", size, " and ", given);
+    size = size == -1 || size == 1 ? given : size;
+  }
+  shape(out, sizes);
+}
+
 void write_two(const at::Tensor& first, const at::Tensor& second, const kernels::ChamferGradients& result) {
   write(first, result.first);
   write(second, result.second);
@@ -56,7 +82,8 @@ ACLNN(ChamferDistanceBackward,
       (like(out_first, first), like(out_second, second)),
       write_two(out_first, out_second,
                 kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first, grad_second)))
-ACLNN(Einsum, (List, tensors, Text, equation, Out, out), when_run(), write(out, at::einsum(equation, tensors)))
+ACLNN(Einsum, (List, tensors, Text, equation, Out, out), summed_like(out, tensors, equation),
+      write(out, at::einsum(equation, tensors)))
 ACLNN(Gemm, (In, a, In, b, In, c, float, alpha, float, beta, int64_t, turn_a, int64_t, turn_b, Out, out, Cube, mode),
       (matrix(out, turn_a ? a.t() : a, turn_b ? b.t() : b), into(out, {c})),
       write(out, kernels::general_product(a, b, c, alpha, beta, turn_a, turn_b)))
