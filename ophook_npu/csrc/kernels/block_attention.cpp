@@ -34,6 +34,12 @@ void check(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key,
   like(out, query);
 }
 
+void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum) {
+  Dims sizes = query.sizes().vec();
+  sizes.back() = 1;
+  shape(log_sum, sizes);
+}
+
 template <typename F>
 static void each_sequence(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, F run) {
   int64_t first = 0, first_key = 0;
@@ -96,6 +102,12 @@ void check(const Pairs& in, const at::Tensor& out) {
   like(in.second_value, in.second_key);
   like(out, in.query);
   if (given(in.mask)) shape(in.mask, {batch, 1, i, 1, j});
+}
+
+void statistics_like(const Pairs& in, const at::Tensor& top, const at::Tensor& sum) {
+  Dims sizes = in.query.sizes().vec();
+  sizes.back() = 8;
+  shape(top, sizes), shape(sum, sizes);
 }
 
 // Of (…, i, k, depth) and (…, j, k, depth), for each k: (…, i, k, j).

@@ -19,6 +19,8 @@ struct Blocks {
 void check(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
            const std::string& key_layout, int64_t key_heads, int64_t mask_kind, const at::Tensor& out);
 // `log_sum` is undefined where it is not asked for.
+// Of the weights of each head and token.
+void log_sum_like(const at::Tensor& query, const at::Tensor& log_sum);
 void attend(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
             const at::Tensor& out, const at::Tensor& log_sum);
 void backward(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -32,6 +34,8 @@ struct Pairs {
   double scale;
 };
 void check(const Pairs& pairs, const at::Tensor& out);
+// The maximum and the sum of the weights of each pair, eight times.
+void statistics_like(const Pairs& in, const at::Tensor& top, const at::Tensor& sum);
 Tensors attend(const Pairs& pairs);  // maximum and sum of the softmax, (…, 1); the result
 Tensors backward(const Pairs& pairs, const at::Tensor& grad, const at::Tensor& top, const at::Tensor& sum,
                  const at::Tensor& out);

@@ -401,10 +401,11 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
 
 // ---- one quantized product -----------------------------------------------------------------------------------------
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale) {
+                           const at::Tensor& out_scale, const at::Tensor& out) {
   of_dtype("x1", x, {at::kChar, at::kInt});
   of_dtype("x2", weight, {at::kChar, at::kInt});
   SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
+  matrix(out, whole_sizes(x), whole_sizes(weight));
 }
 
 void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
@@ -437,7 +438,7 @@ static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
 void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                             const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
                             bool transpose_weight, const at::Tensor& out) {
-  quantized_matmul_like(x, weight, x_offset, out_scale);
+  quantized_matmul_like(x, weight, x_offset, out_scale, out);
   if (!by_blocks(x, row_scale)) return;
   of_dtype("x2", weight, {at::kChar});
   one_product(out, x, weight);
@@ -673,13 +674,15 @@ at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, cons
 }
 
 // ---- weights of 4 or 8 bits alone ----------------------------------------------------------------------------------
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale) {
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale,
+                           const at::Tensor& out) {
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt});
   SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(),
             "; batches of weights are not simulated");
   SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(),
             " is not simulated");
+  matrix(out, whole_sizes(x), whole_sizes(weight));
 }
 
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,

@@ -70,7 +70,7 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
 
 // ---- one quantized product -----------------------------------------------------------------------------------------
 void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale);
+                           const at::Tensor& out_scale, const at::Tensor& out);
 void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
                       const at::Tensor& bias, const at::Tensor& out);
@@ -122,7 +122,8 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
 at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
                              int64_t kind, const Combined& how, at::IntArrayRef sizes);
 
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale);
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale,
+                           const at::Tensor& out);
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                              const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
                              const at::Tensor& out);

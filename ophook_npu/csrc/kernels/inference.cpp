@@ -73,8 +73,49 @@ static void check_band(const at::Tensor& mask, int64_t queries, int64_t keys, co
             " in sparse mode 0 with a mask, of ", queries, " queries and ", keys, " keys, are not simulated");
 }
 
-void log_sum_like(const at::Tensor& log_sum, bool asked) {
-  if (asked) of_dtype("softmaxLse", log_sum, {at::kFloat});
+// Batches, heads, tokens and depth of a query; tokens one behind the other are of one batch.
+struct QuerySizes {
+  int64_t batch, heads, tokens, depth;
+};
+static QuerySizes sizes_of(const at::Tensor& query, const std::string& in, int64_t heads) {
+  const auto size = [&](int64_t dim) { return query.size(dim); };
+  if (in == "BSH") return {size(0), heads, size(1), divided(size(2), heads)};
+  if (in == "BSND") return {size(0), size(2), size(1), size(3)};
+  if (in == "BNSD") return {size(0), size(1), size(2), size(3)};
+  if (in == "TND") return {1, size(1), size(0), size(2)};
+  return {1, size(0), size(1), size(2)};  // NTD, NSD
+}
+
+static int64_t numbers_in(const at::Tensor& stored) {
+  return stored.scalar_type() == at::kInt ? 8 : mx::of_pairs(stored) ? 2 : 1;
+}
+
+// Of the numbers of one head, whether they lie in pages or not.
+static int64_t depth_of_stored(const at::Tensor& stored, bool joined, int64_t heads) {
+  return numbers_in(stored) * (stored.dim() == 5 ? stored.size(2) * stored.size(4)
+                               : joined          ? divided(stored.size(-1), heads)
+                                                 : stored.size(-1));
+}
+
+// The queries' sizes with the depth of the values, in the layout of results.
+static void result_like(const at::Tensor& out, const QuerySizes& of, const std::string& to, int64_t depth) {
+  const auto& [batch, heads, tokens, own] = of;
+  if (to == "BSH") shape(out, {batch, tokens, heads * depth});
+  else if (to == "BSND") shape(out, {batch, tokens, heads, depth});
+  else if (to == "BNSD") shape(out, {batch, heads, tokens, depth});
+  else if (to == "NBSD") shape(out, {heads, batch, tokens, depth});
+  else if (to == "TND") shape(out, {tokens, heads, depth});
+  else shape(out, {heads, tokens, depth});
+}
+
+void log_sum_like(const at::Tensor& log_sum, bool asked, const at::Tensor& query, const std::string& layout,
+                  int64_t heads) {
+  if (!asked) return;
+  of_dtype("softmaxLse", log_sum, {at::kFloat});
+  const auto in = layouts_of(layout).in;
+  const auto of = sizes_of(query, in, heads);
+  if (packed_sequences(in)) shape(log_sum, {of.tokens, of.heads, 1});
+  else shape(log_sum, {of.batch, of.heads, of.tokens, 1});
 }
 
 // Keys and values of fewer bits than the query.
@@ -210,7 +251,7 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
                      const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
                      const at::Tensor& mask, int64_t heads, int64_t key_heads, const Settings& how,
                      const at::Tensor& out, const Quantized& quantized) {
-  const auto in = layouts_of(layout).in;
+  const auto [in, to] = layouts_of(layout);
   const bool running = packed_sequences(in);
   SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
   same_dtype({keys[0], values[0]});
@@ -219,13 +260,11 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
   if (given(quantized.query)) check_float8(query, keys[0], values[0], pages, layout, out, quantized);
   else check_quantized(query, keys[0], pages, in, out, quantized);
   const bool joined = in == "BSH" || (given(pages) && keys[0].dim() == 3);
-  const int64_t depth = in == "BSH" ? query.size(-1) / heads : query.size(-1);
-  const auto& stored = keys[0];
-  const int64_t key_depth = stored.dim() == 5 ? stored.size(2) * stored.size(4)
-                            : joined          ? stored.size(-1) / (key_heads ? key_heads : heads)
-                                              : stored.size(-1);
-  const int64_t in_word = stored.scalar_type() == at::kInt ? 8 : mx::of_pairs(stored) ? 2 : 1;
-  SIM_CHECK(depth == in_word * key_depth, "a query of depth ", depth, " and a key of depth ", in_word * key_depth);
+  const auto of_query = sizes_of(query, in, heads);
+  const int64_t depth = of_query.depth, key_depth = depth_of_stored(keys[0], joined, key_heads ? key_heads : heads);
+  SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);
+  if (given(query) && given(values[0]))
+    result_like(out, of_query, to, depth_of_stored(values[0], joined, key_heads ? key_heads : heads));
   SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
     of_dtype("learnable_sink", how.sink, {at::kBFloat16});
@@ -403,6 +442,13 @@ void check_sampling(const at::Tensor& logits, const at::Tensor& k, const at::Ten
   }
   SIM_CHECK(how.most >= 1 && how.most <= 1024, "ksMax ", how.most, "; 1 to 1024 are allowed");
   SIM_CHECK(!how.candidates || !q.defined(), "q is of no use where candidates are asked for");
+}
+
+// Of candidates there is no token, and of a token no candidates.
+void sampled_like(const at::Tensor& logits, bool candidates, bool logits_too, const Sampled& outs) {
+  if (candidates) return like(outs.index, logits), like(outs.probability, logits);
+  shape(outs.token, {logits.size(0)});
+  if (logits_too) like(outs.logits, logits);
 }
 
 // What is left of one row: probabilities, in descending order unless nothing was asked of it, and their places.

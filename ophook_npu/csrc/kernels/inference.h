@@ -7,7 +7,8 @@
 namespace sim::inference {
 
 // The logarithms of sums are float where they are asked for; nothing reads or writes them else, whatever they are.
-void log_sum_like(const at::Tensor& log_sum, bool asked);
+void log_sum_like(const at::Tensor& log_sum, bool asked, const at::Tensor& query, const std::string& layout,
+                  int64_t heads);
 
 // Numbers of 4 and 8 bits, and what they stand for. A scale is one number for all, or has one for each of what its mode
 // says; one for both has the key's, then the value's.
@@ -74,6 +75,7 @@ struct Sampled {
 };
 void check_sampling(const at::Tensor& logits, const at::Tensor& k, const at::Tensor& p, const at::Tensor& q,
                     const at::Tensor& min_p, const Sampling& how);
+void sampled_like(const at::Tensor& logits, bool candidates, bool logits_too, const Sampled& outs);
 Sampled sampled(const at::Tensor& logits, const at::Tensor& k, const at::Tensor& p, const at::Tensor& q,
                 const at::Tensor& min_p, const Sampling& how);
 

@@ -12,7 +12,8 @@ static constexpr int64_t kNormal = 512, kRope = 64, kKey = 192, kValue = 128;
 static bool by_page(const std::string& mode) { return mode == "PA_BLK_BNSD" || mode == "PA_BLK_NZ"; }
 static bool fractal(const std::string& mode) { return mode == "PA_NZ" || mode == "PA_BLK_NZ"; }
 
-void cached_like(const Tokens& in, const Caches& caches, const std::string& mode) {
+void cached_like(const Tokens& in, const Caches& caches, const std::string& mode, bool asked, const at::Tensor& rope,
+                 const at::Tensor& normal) {
   SIM_CHECK(mode == "Norm" || mode == "PA" || mode == "PA_BNSD" || by_page(mode) || fractal(mode), "cache_mode '", mode,
             "'; allowed: Norm, PA, PA_BNSD, PA_NZ, PA_BLK_BNSD, PA_BLK_NZ");
   of_dtype("kv", in.kv, {at::kHalf, at::kBFloat16});
@@ -37,6 +38,9 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
     if (scale.defined()) of_dtype("a scale", scale, {at::kFloat}), shape(scale, {width});
   }
   SIM_CHECK(caches.rope_scale.defined() == caches.normal_scale.defined(), "the scales of both caches go together");
+  if (asked)
+    shape(rope, {sequences, 1, tokens, values ? kKey : kRope}),
+        shape(normal, {sequences, 1, tokens, values ? kValue : kNormal});
   const int64_t page = caches.rope.size(1);
   if (mode == "Norm") shape(in.index, {sequences, tokens});
   else shape(in.index, {sequences * (by_page(mode) ? divided(tokens + page - 1, page) : tokens)});
@@ -106,7 +110,8 @@ Tensors cache(const Tokens& in, const Caches& caches, double eps, const std::str
 }
 
 // ---- queries, keys and values of one product -----------------------------------------------------------------------
-void product_like(const Product& in, const ProductCaches& caches, const std::string& mode, const at::Tensor& out) {
+void product_like(const Product& in, const ProductCaches& caches, const std::string& mode, const at::Tensor& out,
+                  std::initializer_list<at::Tensor> kept) {
   SIM_CHECK(mode == "PA_NZ", "cache_mode '", mode, "'; allowed: PA_NZ");
   SIM_CHECK(in.sizes.size() == 4 && in.heads.size() == 3, "qkv_size of four and head_nums of three expected");
   const int64_t tokens = in.sizes[0] * in.sizes[1], depth = in.sizes[3], queries = in.heads[0];
@@ -120,6 +125,7 @@ void product_like(const Product& in, const ProductCaches& caches, const std::str
   shape(in.index, {tokens});
   same_dtype({in.all, in.query_gamma, in.key_gamma, in.cos, in.sin, out});
   shape(out, {tokens, queries * depth});
+  for (size_t i = 0; i < kept.size(); ++i) shape(kept.begin()[i], {tokens, in.heads[i] * depth});
   for (const auto& [cache, scale, offset, heads] :
        {std::tuple(caches.key, caches.key_scale, caches.key_offset, in.heads[1]),
         std::tuple(caches.value, caches.value_scale, caches.value_offset, in.heads[2])}) {
@@ -156,7 +162,8 @@ Tensors cache_product(const Product& in, const ProductCaches& caches, double eps
 // ---- the same of a product of integers, rotated alone, into caches of int8 ------------------------------------------
 static bool in_pages(const std::string& mode) { return mode == "page"; }
 
-void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes, const at::Tensor& query) {
+void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes, const at::Tensor& query, bool asked,
+                std::initializer_list<at::Tensor> kept) {
   SIM_CHECK(modes.quant.empty() || modes.quant == "static", "quantMode '", modes.quant, "'; allowed: static");
   SIM_CHECK(modes.layout.empty() || modes.layout == "BSND", "layout '", modes.layout, "'; allowed: BSND");
   SIM_CHECK(modes.cache.empty() || modes.cache == "contiguous" || in_pages(modes.cache), "cacheMode '", modes.cache,
@@ -195,6 +202,9 @@ void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes
             caches.key.size(0));
   same_dtype({whole ? in.cos : in.x, in.cos, in.sin, query});
   shape(query, out);
+  out[out.size() - 2] = heads;
+  if (asked)
+    for (const at::Tensor& each : kept) shape(each, out);
   if (whole) shape(in.weight_scale, {width});
   if (whole && in.row_scale.defined()) shape(in.row_scale, {tokens});
   if (whole && in.bias.defined()) shape(in.bias, {width});

@@ -23,7 +23,8 @@ void put_rows(const at::Tensor& cache, const at::Tensor& rows, const at::Tensor&
               bool parts);
 at::Tensor normalized(const at::Tensor& x, const at::Tensor& gamma, double eps);
 
-void cached_like(const Tokens& tokens, const Caches& caches, const std::string& mode);
+void cached_like(const Tokens& tokens, const Caches& caches, const std::string& mode, bool asked,
+                 const at::Tensor& rope, const at::Tensor& normal);
 // Writes both caches; the parts before they were quantized: with its position (or the key whole), normalized (or the
 // values).
 Tensors cache(const Tokens& tokens, const Caches& caches, double eps, const std::string& mode);
@@ -37,7 +38,8 @@ struct ProductCaches {
   const at::Tensor &key, &value;                                          // (pages, heads * depth / width, rows, width)
   const at::Tensor &key_scale, &value_scale, &key_offset, &value_offset;  // undefined: as they are
 };
-void product_like(const Product& product, const ProductCaches& caches, const std::string& mode, const at::Tensor& out);
+void product_like(const Product& product, const ProductCaches& caches, const std::string& mode, const at::Tensor& out,
+                  std::initializer_list<at::Tensor> kept);
 // Writes both caches; query, key and value before they were quantized, (tokens, heads * depth).
 Tensors cache_product(const Product& product, const ProductCaches& caches, double eps);
 
@@ -51,7 +53,8 @@ struct Whole {
 struct Modes {
   const std::string &quant, &layout, &cache;
 };
-void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes, const at::Tensor& query);
+void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes, const at::Tensor& query, bool asked,
+                std::initializer_list<at::Tensor> kept);
 // Writes both caches (pages, rows, heads, depth); query and key rotated and the value, (…, heads, depth).
 Tensors cache_whole(const Whole& in, const ProductCaches& caches, const std::string& mode);
 

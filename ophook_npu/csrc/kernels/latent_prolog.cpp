@@ -58,6 +58,13 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
               "a cache (pages, rows, 1, ", size, ") expected, got ", cache.sizes());
   shape(out.query, led({heads, key_rank}));
   shape(out.rope, led({heads, rope}));
+  const int64_t tokens = c10::multiply_integers(lead);
+  const auto count_like = [](const char* name, const at::Tensor& x, int64_t count) {
+    SIM_CHECK(!given(x) || x.numel() == count, name, " of ", count, " numbers expected, got ", x.sizes());
+  };
+  if (whole(out.query)) count_like("dequant_scale_q_nope", out.query_scale, tokens * heads);
+  count_like("query_norm", out.normal, tokens * rank);
+  if (whole(in.up)) count_like("dequant_scale_q_norm", out.normal_scale, tokens);
 }
 
 // A matrix unit reads bfloat16, or whole numbers, whose sums are exact.
@@ -106,9 +113,9 @@ void run(const Inputs& in, const Settings& how, const Outputs& out) {
   }
   write_each({out.query, out.rope, out.normal, out.normal_scale},
              {query.reshape(out.query.sizes()), query_rope.reshape(out.rope.sizes()),
-              out.normal.defined() ? normal.number.reshape(out.normal.sizes()) : at::Tensor(),
-              out.normal_scale.defined() && normal.scale.defined() ? normal.scale.reshape(out.normal_scale.sizes())
-                                                                   : at::Tensor()});
+              given(out.normal) ? normal.number.reshape(out.normal.sizes()) : at::Tensor(),
+              given(out.normal_scale) && normal.scale.defined() ? normal.scale.reshape(out.normal_scale.sizes())
+                                                                : at::Tensor()});
 
   const at::Tensor both = product(x, in.x_scale, in.key_down, in.key_down_scale), index = in.index.flatten();
   const at::Tensor key =

@@ -84,6 +84,21 @@ void mapped(const at::Tensor& map, int64_t rows, bool padded) {
   SIM_CHECK(parts && rows % parts == 0, rows, " rows for ", parts, padded ? " experts" : " tokens");
 }
 
+void permuted_like(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, int64_t kept, bool padded,
+                   const at::Tensor& permuted, const at::Tensor& out_probs, const at::Tensor& sorted) {
+  rows_of_tokens("routing_map", map);
+  const int64_t parts = map.size(padded ? 1 : 0), rows = divided(kept, parts) * parts;
+  shape(permuted, {rows, tokens.size(1)}), shape(sorted, {rows});
+  if (probs.defined()) shape(out_probs, {rows});
+}
+
+void gradients_like(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& probs,
+                    const at::Tensor& grad_permuted, const at::Tensor& grad_probs) {
+  rows_of_tokens("permutedTokensGradOut", grad_permuted);
+  shape(grad_permuted, {given(permuted) ? permuted.size(0) : grad_permuted.size(0), grad.size(1)});
+  if (probs.defined() && given(grad_probs)) like(grad_probs, probs);
+}
+
 // What phase 1 cannot see.
 static void as_many(const at::Tensor& tokens, int64_t rows) {
   SIM_CHECK(tokens.numel() == rows, "routing_map has ", tokens.numel(), " choices for ", rows, " rows");

@@ -12,6 +12,11 @@ void not_padded(bool padded);
 void choices(const at::Tensor& indices, const at::Tensor& tokens, int64_t kept);
 void fit(const at::Tensor& sorted, const at::Tensor& probs, int64_t tokens);
 void mapped(const at::Tensor& map, int64_t rows, bool padded);
+// Outputs for probabilities that are not there are not looked at.
+void permuted_like(const at::Tensor& tokens, const at::Tensor& map, const at::Tensor& probs, int64_t kept, bool padded,
+                   const at::Tensor& permuted, const at::Tensor& out_probs, const at::Tensor& sorted);
+void gradients_like(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& probs,
+                    const at::Tensor& grad_permuted, const at::Tensor& grad_probs);
 
 // ---- by the experts of each token ----------------------------------------------------------------------------------
 // The permuted tokens and sorted_indices.

@@ -124,8 +124,10 @@ static void check_choice(const Choice& choice) {
 void compressed_attention_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
                                const Dims& block_ends, int64_t heads, const std::string& layout, int64_t sparse_mode,
-                               const Choice& choice, const at::Tensor& out, const at::Tensor& chosen) {
-  attention::check(query, key, value, layout, heads, {.sparse_mode = sparse_mode}, out, true);
+                               const Choice& choice, const at::Tensor& top, const at::Tensor& sum,
+                               const at::Tensor& out, const at::Tensor& chosen) {
+  attention::check_forward(query, key, value, layout, heads, {.sparse_mode = sparse_mode, .by_rows = true}, top, sum,
+                           out, true);
   SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");
   check_choice(choice);
   SIM_CHECK(!ends.empty() && ends.size() == key_ends.size() && ends.size() == block_ends.size(), "lengths of ",
@@ -188,7 +190,8 @@ void compressed_attention(const at::Tensor& query, const at::Tensor& key, const 
 }
 
 void one_token_like(const at::Tensor& query, const at::Tensor& pages, const Dims& query_lengths, const Dims& lengths,
-                    int64_t heads, int64_t key_heads, const std::string& layout) {
+                    int64_t heads, int64_t key_heads, const std::string& layout, const at::Tensor& value,
+                    const at::Tensor& out) {
   SIM_CHECK(layout == "TND" || layout == "BSND" || layout == "BSH", "layout '", layout, "'; allowed: TND, BSND");
   const bool tokens = layout == "TND";
   SIM_CHECK(query.dim() == (tokens || layout == "BSH" ? 3 : 4), "query as ", layout, " expected, got ", query.sizes());
@@ -202,6 +205,10 @@ void one_token_like(const at::Tensor& query, const at::Tensor& pages, const Dims
     const int64_t own = query_lengths[i] - (tokens && i && query_lengths[i] > 1 ? query_lengths[i - 1] : 0);
     SIM_CHECK(own == 1, "queries of ", own, " tokens are not simulated; allowed: 1");
   }
+  const int64_t depth = value.dim() == 3 ? value.size(2) / key_heads : value.size(-1);
+  Dims sizes = query.sizes().vec();
+  sizes.back() = layout == "BSH" ? heads * depth : depth;
+  shape(out, sizes);
 }
 
 static int64_t blocks_of(int64_t keys, const Choice& choice) {
@@ -209,15 +216,18 @@ static int64_t blocks_of(int64_t keys, const Choice& choice) {
   return divided(reach + choice.block - 1, choice.block);
 }
 
-void check_choice_of_one(const at::Tensor& key, const Dims& lengths, const at::Tensor& mask, const at::Tensor& always,
-                         const Choice& choice, const at::Tensor& chosen) {
+void check_choice_of_one(const at::Tensor& query, int64_t key_heads, const at::Tensor& key, const Dims& lengths,
+                         const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
+                         const at::Tensor& chosen) {
   refuse_if_given({mask, always}, "a mask for one token");
   check_choice(choice);
   SIM_CHECK(key.dim() == 3, "key (pages, rows, heads * depth) expected, got ", key.sizes());
   for (const int64_t length : lengths)
     SIM_CHECK(length > 0 && choice.count >= 3 && choice.count <= blocks_of(length, choice), "selectBlockCount ",
               choice.count, " of ", blocks_of(length, choice), " blocks; allowed: 3 up to all");
-  SIM_CHECK(chosen.size(-1) == choice.count, "topK (…, ", choice.count, ") expected, got ", chosen.sizes());
+  Dims sizes = query.sizes().vec();
+  sizes[sizes.size() - 2] = key_heads, sizes.back() = choice.count;
+  shape(chosen, sizes);
 }
 
 // (keys, heads, depth)

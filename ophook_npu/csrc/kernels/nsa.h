@@ -36,7 +36,8 @@ struct Choice {
 void compressed_attention_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
                                const Dims& block_ends, int64_t heads, const std::string& layout, int64_t sparse_mode,
-                               const Choice& choice, const at::Tensor& out, const at::Tensor& chosen);
+                               const Choice& choice, const at::Tensor& top, const at::Tensor& sum,
+                               const at::Tensor& out, const at::Tensor& chosen);
 // `always`: the blocks that are chosen whatever their weight.
 void compressed_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const at::Tensor& mask, const at::Tensor& always, const Dims& ends, const Dims& key_ends,
@@ -44,12 +45,14 @@ void compressed_attention(const at::Tensor& query, const at::Tensor& key, const 
                           const at::Tensor& sum, const at::Tensor& out, const at::Tensor& chosen);
 // Of one token each, with keys in pages (pages, rows, heads * depth).
 void one_token_like(const at::Tensor& query, const at::Tensor& pages, const Dims& query_lengths, const Dims& lengths,
-                    int64_t heads, int64_t key_heads, const std::string& layout);
+                    int64_t heads, int64_t key_heads, const std::string& layout, const at::Tensor& value,
+                    const at::Tensor& out);
 void compressed_attention_of_one(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                  const at::Tensor& pages, const Dims& lengths, int64_t key_heads, double scale,
                                  const Choice& choice, const at::Tensor& out, const at::Tensor& chosen);
-void check_choice_of_one(const at::Tensor& key, const Dims& lengths, const at::Tensor& mask, const at::Tensor& always,
-                         const Choice& choice, const at::Tensor& chosen);
+void check_choice_of_one(const at::Tensor& query, int64_t key_heads, const at::Tensor& key, const Dims& lengths,
+                         const at::Tensor& mask, const at::Tensor& always, const Choice& choice,
+                         const at::Tensor& chosen);
 
 // ---- attention to blocks that were chosen
 // ----------------------------------------------------------------------------

@@ -35,6 +35,13 @@ at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const 
   return rotary(x.unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2), cos, sin, 0);
 }
 
+void rotary_backward_like(const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, const at::Tensor& grad_cos,
+                          const at::Tensor& grad_sin) {
+  if (!given(x)) return;
+  if (given(grad_cos)) like(grad_cos, cos);
+  if (given(grad_sin)) like(grad_sin, sin);
+}
+
 void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
                      int64_t mode, const at::Tensor& grad_x, const at::Tensor& grad_cos, const at::Tensor& grad_sin) {
   auto to = wide(grad);

@@ -98,10 +98,10 @@ static at::Tensor unless_finished(const at::Tensor& chosen, const at::Tensor& fi
   return finished.defined() ? chosen.masked_fill(finished.unsqueeze(-1), experts) : chosen;
 }
 
-void chosen_like(const at::Tensor& x, int64_t k, const at::Tensor& out) {
+void chosen_like(const at::Tensor& x, int64_t k, std::initializer_list<at::Tensor> outs) {
   Dims sizes = x.sizes().vec();
   sizes.back() = k;
-  shape(out, sizes);
+  for (const at::Tensor& each : outs) shape(each, sizes);
 }
 
 Tensors gating_softmax(const at::Tensor& x, const at::Tensor& finished, int64_t k, bool late) {
@@ -205,7 +205,7 @@ static void move_rows(const at::Tensor& x, const Routing& routing, int64_t k, in
 
 void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t experts, int64_t capacity, int64_t pad,
                 int64_t quantization, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& rows,
-                const at::Tensor& places) {
+                const at::Tensor& places, int64_t active, const at::Tensor& row_scale) {
   routed(x, expert_idx);
   SIM_CHECK(pad == 0 || pad == 1, "drop_pad_mode ", pad, "; allowed: 0, 1");
   SIM_CHECK(pad == 0 || (capacity > 0 && experts > 0), "drop_pad_mode 1 needs expert_capacity and expert_num, got ",
@@ -215,10 +215,16 @@ void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t exper
   SIM_CHECK(quantization != kStatic || (scale.defined() && offset.defined()),
             "static quantization needs scale and offset");
   SIM_CHECK(quantization == kNone || x.scalar_type() != at::kChar, "x of int8 cannot be quantized");
+  SIM_CHECK(quantization != kDynamic4 || pad == 0, "quant_mode 13 with drop_pad_mode ", pad, "; allowed: 0");
   shape(places, {expert_idx.numel()});
+  const int64_t all = expert_idx.numel(), count = pad ? experts * capacity : active > 0 ? std::min(active, all) : all;
+  SIM_CHECK(pad || rows.size(0) == count, "expandedXOut of ", count, " rows expected, got ", rows.sizes());
+  // Pages have the scales of rows also as (rows, 1).
+  if (quantization == kDynamic || quantization == kDynamic4)
+    SIM_CHECK(!row_scale.defined() || row_scale.numel() == count, "a scale for each of ", count, " rows expected, got ",
+              row_scale.sizes());
   if (quantization == kNone) same_dtype({x, rows});
   if (quantization == kDynamic4) {
-    SIM_CHECK(pad == 0, "quant_mode 13 with drop_pad_mode ", pad, "; allowed: 0");
     of_dtype("x", x, {at::kFloat, at::kBFloat16});
     of_dtype("expandedXOut", rows, {at::kInt});
     refuse_if_given({offset}, "offset");
@@ -226,6 +232,11 @@ void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t exper
   }
   if (pad) shape(rows, {experts, capacity, x.size(1)});
   SIM_CHECK(rows.size(-1) == x.size(1), "expandedXOut ", rows.sizes(), " for x ", x.sizes());
+}
+
+void counts_like(int64_t kind, int64_t experts, const Dims& range, const at::Tensor& counts) {
+  if (kind == 2) shape(counts, {experts, 2});
+  else shape(counts, {range.empty() ? experts : range[1] - range[0]});
 }
 
 // Kinds: sums up to each expert, counts, or rows of an expert and its count for those that have any.

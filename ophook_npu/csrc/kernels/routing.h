@@ -21,7 +21,7 @@ void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const a
                           int64_t norm, const at::Tensor& out);
 at::Tensor gating_backward(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, double factor,
                            double eps);
-void chosen_like(const at::Tensor& x, int64_t k, const at::Tensor& out);
+void chosen_like(const at::Tensor& x, int64_t k, std::initializer_list<at::Tensor> outs);
 // The same by softmax: of all experts, or `late`, of the chosen ones. A finished row goes to the expert behind the
 // last.
 Tensors gating_softmax(const at::Tensor& x, const at::Tensor& finished, int64_t k, bool late);
@@ -38,7 +38,8 @@ Tensors init_routing(const at::Tensor& x, const at::Tensor& row_idx, const at::T
 enum Quantization : int64_t { kNone = -1, kStatic = 0, kDynamic = 1, kDynamic4 = 13 };  // the last: numbers of 4 bits
 void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t experts, int64_t capacity, int64_t pad,
                 int64_t quantization, const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& rows,
-                const at::Tensor& places);
+                const at::Tensor& places, int64_t active, const at::Tensor& row_scale = {});
+void counts_like(int64_t kind, int64_t experts, const Dims& range, const at::Tensor& counts);
 // They write what they route: `rows` may have more than there are choices, whose content stays.
 void init_routing_v3(const at::Tensor& x, const at::Tensor& expert_idx, const at::Tensor& scale,
                      const at::Tensor& offset, int64_t capacity, int64_t experts, int64_t kind, bool counts_asked,

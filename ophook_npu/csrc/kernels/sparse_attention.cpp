@@ -189,14 +189,25 @@ static Chosen keys_of_choices(const at::Tensor& chosen, const Sequence& one, int
   return {keys.masked_fill(none, 0), none};
 }
 
+// Of each head of keys, for each query and each head of queries that is of it.
+static Dims statistic_sizes(const Layout& layout, const at::Tensor& query, const at::Tensor& key) {
+  const int64_t heads = key.size(-2), each = divided(query.size(-2), heads);
+  if (layout.query == "TND") return {heads, query.size(0), each};
+  return {query.size(0), heads, query.size(1), each};
+}
+
+void statistics_like(const Layout& layout, const Inputs& in, const at::Tensor& largest, const at::Tensor& sum) {
+  const Dims sizes = statistic_sizes(layout, in.query, in.key);
+  shape(largest, sizes), shape(sum, sizes);
+}
+
 Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t block) {
   constexpr int64_t kAtOnce = 32;  // queries, each with its own keys
   const int64_t heads = in.key.size(-2), each = divided(in.query.size(-2), heads);
   at::DimVector sizes(in.query.sizes());
   sizes.back() = in.value.size(-1);
   const bool running = layout.query == "TND";
-  const Dims of_scores =
-      running ? Dims{heads, in.query.size(0), each} : Dims{in.query.size(0), heads, in.query.size(1), each};
+  const Dims of_scores = statistic_sizes(layout, in.query, in.key);
   Attention made{at::zeros(sizes, at::kFloat), at::zeros(of_scores, at::kFloat), at::zeros(of_scores, at::kFloat)};
   for (const Sequence& one : sequences_of(layout, in.query, in.key)) {
     if (!one.keys) continue;
@@ -330,12 +341,13 @@ Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor
 }
 
 void scores_backward_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
-                          const at::Tensor& grad, const at::Tensor& chosen) {
+                          const at::Tensor& grad, const at::Tensor& chosen, const Indexer& grads) {
   SIM_CHECK(key.size(-2) == 1, "keys of ", key.size(-2), " heads; allowed: 1");
   shape(weights, query.sizes().slice(0, size_t(query.dim() - 1)));
   of_dtype("sparse_indices", chosen, {at::kInt});
   SIM_CHECK(grad.numel() == chosen.numel() && chosen.dim() == query.dim() && chosen.size(-2) == 1, "dy ", grad.sizes(),
             " and sparse_indices ", chosen.sizes(), " for query ", query.sizes());
+  like(grads.query, query), like(grads.key, key), like(grads.weights, weights);
 }
 
 struct ScoreGradients {
@@ -418,9 +430,18 @@ static at::Tensor statistic_of(const at::Tensor& all, const Layout& layout, cons
   return (running ? all : all[one.item]).narrow(1, one.first_query + first, count);
 }
 
+// One for each query.
+static Dims log_sum_sizes(const Layout& layout, const at::Tensor& query) {
+  return layout.query == "TND" ? Dims{1, query.size(0)} : Dims{query.size(0), 1, query.size(1)};
+}
+
+void log_sums_like(const Layout& layout, const Indexer& index, const at::Tensor& largest, const at::Tensor& sum) {
+  const Dims sizes = log_sum_sizes(layout, index.query);
+  shape(largest, sizes), shape(sum, sizes);
+}
+
 Tensors log_sums(const Layout& layout, const Indexer& index) {
-  const bool running = layout.query == "TND";
-  const Dims sizes = running ? Dims{1, index.query.size(0)} : Dims{index.query.size(0), 1, index.query.size(1)};
+  const Dims sizes = log_sum_sizes(layout, index.query);
   const at::Tensor largest = at::zeros(sizes, at::kFloat), sum = at::zeros(sizes, at::kFloat);
   each_part(layout, index.query, index.key, [&](const Sequence& one, int64_t first, int64_t count) {
     const Chosen keys = all_keys(one, first, count);
@@ -433,7 +454,8 @@ Tensors log_sums(const Layout& layout, const Indexer& index) {
 }
 
 void loss_like(const Layout& layout, const Indexer& index, const Attended& attended, const at::Tensor& chosen,
-               const at::Tensor& loss) {
+               const Indexer& grads, const at::Tensor& loss) {
+  like(grads.query, index.query), like(grads.key, index.key), like(grads.weights, index.weights);
   indexer_like(layout, index);
   same_dtype({attended.query, attended.key, index.query, index.key});
   SIM_CHECK(attended.query.dim() == index.query.dim() && attended.key.dim() == index.key.dim() &&
@@ -441,9 +463,7 @@ void loss_like(const Layout& layout, const Indexer& index, const Attended& atten
             "query ", attended.query.sizes(), " and key ", attended.key.sizes(), " for query_index ",
             index.query.sizes());
   SIM_CHECK(attended.query_rope.defined() == attended.key_rope.defined(), "query_rope and key_rope go together");
-  const int64_t heads = attended.key.size(-2), each = divided(attended.query.size(-2), heads);
-  const Dims sizes = layout.query == "TND" ? Dims{heads, attended.query.size(0), each}
-                                           : Dims{attended.query.size(0), heads, attended.query.size(1), each};
+  const Dims sizes = statistic_sizes(layout, attended.query, attended.key);
   for (const at::Tensor& statistic : {attended.largest, attended.sum}) shape(statistic, sizes);
   if (chosen.defined()) {
     of_dtype("sparse_indices", chosen, {at::kInt});

@@ -51,6 +51,7 @@ void attention_like(const Layout& layout, const Inputs& in, int64_t block, int64
 struct Attention {
   at::Tensor out, largest, sum;  // of the scores: (…, heads of keys, queries, heads of each)
 };
+void statistics_like(const Layout& layout, const Inputs& in, const at::Tensor& largest, const at::Tensor& sum);
 // `block` keys go with each choice.
 Attention attend(const Layout& layout, const Inputs& in, double scale, int64_t block);
 
@@ -67,28 +68,30 @@ at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, i
 // attention: query, key, value, and the parts with the position where they are there.
 Tensors attend_backward(const Layout& layout, const Inputs& in, const at::Tensor& grad, const at::Tensor& out,
                         const at::Tensor& largest, const at::Tensor& sum, double scale, int64_t block);
+// What chooses keys, or its gradients.
+struct Indexer {
+  const at::Tensor &query, &key, &weights;
+};
 // Of the sums by which keys are chosen: query, key, weights; `grad` has a number for each key that was chosen.
 void scores_backward_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
-                          const at::Tensor& grad, const at::Tensor& chosen);
+                          const at::Tensor& grad, const at::Tensor& chosen, const Indexer& grads);
 Tensors scores_backward(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
                         const at::Tensor& grad, const at::Tensor& chosen);
 
 // ---- the choice learns from the attention: loss = sum p log(p / softmax(scores)), p the heads' mean
 // ------------------
-struct Indexer {
-  const at::Tensor &query, &key, &weights;
-};
 struct Attended {
   const at::Tensor &query, &key, &query_rope, &key_rope, &largest, &sum;
   double scale;
 };
 void indexer_like(const Layout& layout, const Indexer& index);
+void log_sums_like(const Layout& layout, const Indexer& index, const at::Tensor& largest, const at::Tensor& sum);
 // Maximum and sum of the scores' softmax over all keys in sight: (sequences, 1, queries) or (1, queries).
 Tensors log_sums(const Layout& layout, const Indexer& index);
 // The gradients of query, key and weights, and the loss. Over the keys that were chosen; without `chosen` over all in
 // sight, with the maximum and the sum of the scores' softmax.
 void loss_like(const Layout& layout, const Indexer& index, const Attended& attended, const at::Tensor& chosen,
-               const at::Tensor& loss);
+               const Indexer& grads, const at::Tensor& loss);
 Tensors loss_backward(const Layout& layout, const Indexer& index, const Attended& attended, const at::Tensor& chosen,
                       const at::Tensor& largest, const at::Tensor& sum);
 

@@ -58,14 +58,15 @@ void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) 
   if (!at::isFloatingType(self.scalar_type())) castable(at::result_type(self, other), self, division);
 }
 
-void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  SIM_CHECK(a.dim() >= 2 && b.dim() >= 2, "matrices expected, got ", a.sizes(), " and ", b.sizes());
-  SIM_CHECK(a.size(-1) == b.size(-2), "the inner dimensions of ", a.sizes(), " and ", b.sizes(), " differ");
-  auto sizes = at::infer_size(a.sizes().slice(0, a.dim() - 2), b.sizes().slice(0, b.dim() - 2));
-  sizes.push_back(a.size(-2));
-  sizes.push_back(b.size(-1));
+void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b) {
+  SIM_CHECK(a.size() >= 2 && b.size() >= 2, "matrices expected, got ", a, " and ", b);
+  SIM_CHECK(a.back() == b[b.size() - 2], "the inner dimensions of ", a, " and ", b, " differ");
+  auto sizes = at::infer_size(a.slice(0, a.size() - 2), b.slice(0, b.size() - 2));
+  sizes.push_back(a[a.size() - 2]);
+  sizes.push_back(b.back());
   shape(out, sizes);
 }
+void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) { matrix(out, a.sizes(), b.sizes()); }
 
 void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
   Dims sizes;

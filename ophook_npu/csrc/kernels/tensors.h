@@ -27,6 +27,7 @@ SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> othe
 SIM_API void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division = false);
 SIM_API void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division = false);
 SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);  // (…, m, k) x (…, k, n)
+SIM_API void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b);      // of tensors of these shapes
 SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims);
 SIM_API void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed);
 SIM_API void same_dtype(std::initializer_list<at::Tensor> tensors);

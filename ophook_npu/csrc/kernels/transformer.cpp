@@ -31,10 +31,12 @@ void ring_update(const at::Tensor& before, const at::Tensor& before_top, const a
   write(out_sum, sum);
 }
 
-void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads) {
+void three_parts(const at::Tensor& qkv, const at::Tensor& bias, int64_t heads,
+                 std::initializer_list<at::Tensor> parts) {
   SIM_CHECK(heads > 0 && qkv.dim() == 3 && qkv.size(2) > 0 && qkv.size(2) % (3 * heads) == 0,
             "qkv (batch, tokens, 3 * heads * depth) expected, got ", qkv.sizes(), " for ", heads, " heads");
   shape(bias, {qkv.size(2)});
+  for (const at::Tensor& each : parts) shape(each, {qkv.size(0), heads, qkv.size(1), qkv.size(2) / (3 * heads)});
 }
 
 at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& bias, double scale) {
@@ -43,12 +45,12 @@ at::Tensor biased_softmax(const at::Tensor& self, const at::Tensor& mask, const 
 }
 
 // ---- attention to the blocks of keys that were selected for each token: (tokens, key heads, blocks) ----------------
-void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& chosen, const at::Tensor& mask,
-              const std::string& layout, const Dims& ends, const Dims& key_ends, int64_t block_size, int64_t blocks,
-              const at::Tensor& out) {
+void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,
+              const at::Tensor& mask, const std::string& layout, const Dims& ends, const Dims& key_ends,
+              int64_t block_size, int64_t blocks, const at::Tensor& out) {
   SIM_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
   SIM_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
-  SIM_CHECK(query.dim() == 3 && key.dim() == 3 && remainder_of(query.size(1), key.size(1)) == 0,
+  SIM_CHECK(query.dim() == 3 && key.dim() == 3 && value.dim() == 3 && remainder_of(query.size(1), key.size(1)) == 0,
             "query (tokens, heads, depth) and key expected, got ", query.sizes(), " and ", key.sizes());
   SIM_CHECK(chosen.sizes() == at::IntArrayRef({query.size(0), key.size(1), blocks}), "topk_indices ", chosen.sizes(),
             " for ", blocks, " blocks");
@@ -57,7 +59,11 @@ void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
   for (int64_t end : key_ends)
     SIM_CHECK(remainder_of(end, block_size) == 0, "keys that end at ", end, ", within a block of ", block_size,
               ", are not simulated");
-  shape(out.select(-1, 0), {query.size(0), query.size(1)});
+  shape(out, {query.size(0), query.size(1), value.size(2)});
+}
+
+void statistics_like(const at::Tensor& query, const at::Tensor& top, const at::Tensor& sum) {
+  for (const at::Tensor& each : {top, sum}) shape(each, {query.size(0), query.size(1), 8});
 }
 
 void attend_selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& chosen,

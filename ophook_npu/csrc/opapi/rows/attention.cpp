@@ -261,7 +261,8 @@ ACLNN(RotaryPositionEmbeddingV2, (In, x, In, cos, In, sin, int64_t, mode, In, tu
       write(out, rotary_by(x, cos, sin, mode, turn)))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, grad, In, cos, In, sin, In, x, int64_t, mode, Out, out, Out, out_cos, Out, out_sin),
-      (rotary_mode(mode), like(out, grad)), rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
+      (rotary_mode(mode), like(out, grad), rotary_backward_like(cos, sin, x, out_cos, out_sin)),
+      rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
 ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout), when_run(),
       rotate_both(query, key, cos, sin, "half"))
 ACLNN(ApplyRotaryPosEmbV2, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout, Text, mode),

@@ -12,14 +12,16 @@ ACLNN(BlockSparseAttention,
        pages, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double, scale, int64_t, precision,
        int64_t, block_size, int64_t, before, int64_t, after, int64_t, log_sum_asked, Out, out, Out, log_sum),
       (refuse_if_given({mask, pages}, "attenMask or blockTable"),
-       blocked::check(BLOCKS, query, key, value, key_layout, key_heads, mask_kind, out)),
+       blocked::check(BLOCKS, query, key, value, key_layout, key_heads, mask_kind, out),
+       log_sum_asked ? blocked::log_sum_like(query, log_sum) : when_run()),
       blocked::attend(BLOCKS, query, key, value, out, log_sum_asked ? log_sum : at::Tensor()))
 ACLNN(BlockSparseAttentionGrad,
       (In, grad, In, query, In, key, In, value, In, out, In, log_sum, In, blocks, In, mask, Ints, block_shape, Ints,
        lengths, Ints, key_lengths, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double,
        scale, int64_t, before, int64_t, after, Out, grad_query, Out, grad_key, Out, grad_value),
       (refuse_if_given({mask}, "attenMask"),
-       blocked::check(BLOCKS, query, key, value, key_layout, key_heads, mask_kind, out), like(grad, out)),
+       blocked::check(BLOCKS, query, key, value, key_layout, key_heads, mask_kind, out), like(grad, out),
+       blocked::log_sum_like(query, log_sum), like(grad_query, query), like(grad_key, key), like(grad_value, value)),
       blocked::backward(BLOCKS, query, key, value, grad, out, log_sum, grad_query, grad_key, grad_value))
 
 #define PAIRS (blocked::Pairs{query, first_key, first_value, second_key, second_value, mask, scale})
@@ -29,11 +31,14 @@ static void write_floyd(const at::Tensor& top, const at::Tensor& sum, const at::
 ACLNN(FusedFloydAttention,
       (In, query, In, first_key, In, first_value, In, second_key, In, second_value, In, mask, double, scale, Out, top,
        Out, sum, Out, out),
-      blocked::check(PAIRS, out), write_floyd(top, sum, out, blocked::attend(PAIRS)))
+      (blocked::check(PAIRS, out), blocked::statistics_like(PAIRS, top, sum)),
+      write_floyd(top, sum, out, blocked::attend(PAIRS)))
 ACLNN(FusedFloydAttentionGrad,
       (In, query, In, first_key, In, first_value, In, second_key, In, second_value, In, grad, In, mask, In, top, In,
        sum, In, out, double, scale, Out, grad_query, Out, grad_first_key, Out, grad_first_value, Out, grad_second_key,
        Out, grad_second_value),
-      (blocked::check(PAIRS, out), like(grad, out)),
+      (blocked::check(PAIRS, out), like(grad, out), blocked::statistics_like(PAIRS, top, sum), like(grad_query, query),
+       like(grad_first_key, first_key), like(grad_first_value, first_value), like(grad_second_key, second_key),
+       like(grad_second_value, second_value)),
       write_each({grad_query, grad_first_key, grad_first_value, grad_second_key, grad_second_value},
                  blocked::backward(PAIRS, grad, top, sum, out)))

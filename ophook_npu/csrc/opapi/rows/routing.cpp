@@ -9,7 +9,8 @@ namespace routing = sim::routing;
 ACLNN(MoeGatingTopK,
       (In, x, In, bias, int64_t, k, int64_t, groups_kept, int64_t, groups, int64_t, mode, int64_t, renorm, int64_t,
        norm, bool, norm_asked, double, factor, double, eps, Out, out, Out, experts, Out, norms),
-      routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm),
+      (routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm), routing::chosen_like(x, k, {out, experts}),
+       norm_asked ? like(norms, x) : when_run()),
       write_each({out, experts, norm_asked ? norms : at::Tensor()},
                  routing::gating_top_k(x, bias, k, groups_kept, groups, mode, norm == 1, factor, eps)))
 ACLNN(MoeGatingTopKV2,
@@ -17,7 +18,8 @@ ACLNN(MoeGatingTopKV2,
        int64_t, renorm, int64_t, norm, bool, norm_asked, double, factor, double, eps, Out, out, Out, experts, Out,
        norms),
       (routing::gating(x, bias, k, groups_kept, groups, mode, renorm, norm),
-       routing::looked_up_like(x, numbers, table, k)),
+       routing::looked_up_like(x, numbers, table, k), routing::chosen_like(x, k, {out, experts}),
+       norm_asked ? like(norms, x) : when_run()),
       write_each({out, experts, norm_asked ? norms : at::Tensor()},
                  numbers.defined()
                      ? routing::gating_looked_up(x, numbers, table, norm == 1, factor, eps)
@@ -27,39 +29,48 @@ ACLNN(MoeGatingTopKBackward,
       routing::gating_backward_like(all, grad, chosen, renorm, norm, out),
       write(out, routing::gating_backward(all, grad, chosen, factor, eps)))
 ACLNN(MoeGatingTopKSoftmax, (In, x, In, finished, int64_t, k, Out, out, Out, experts, Out, rows),
-      routing::chosen_like(x, k, out),
+      routing::chosen_like(x, k, {out, experts, rows}),
       (write_each({out, experts}, routing::gating_softmax(x, finished, k, false)),
        write_each({rows}, {rows.defined() ? routing::numbers_of_choices(rows.sizes()) : at::Tensor()})))
 ACLNN(MoeGatingTopKSoftmaxV2,
       (In, x, In, finished, int64_t, k, int64_t, renorm, bool, all_asked, Out, out, Out, experts, Out, all),
-      routing::chosen_like(x, k, out),
+      (routing::chosen_like(x, k, {out, experts}), all_asked&& sim::given(all) ? like(all, x) : when_run()),
       write_each({out, experts, all_asked && all.numel() ? all : at::Tensor()},
                  routing::gating_softmax(x, finished, k, renorm == 1)))
 ACLNN(MoeComputeExpertTokens, (In, sorted, int64_t, experts, Out, out), shape(out, {experts}),
       write_each({out}, {routing::ends_of_experts(sorted, experts)}))
 
 ACLNN(MoeInitRouting, (In, x, In, row_idx, In, expert_idx, int64_t, active, Out, rows, Out, places, Out, experts),
-      (routing::routed(x, expert_idx), like(row_idx, expert_idx),
-       shape(rows, {active * expert_idx.size(1), x.size(1)})),
+      (routing::routed(x, expert_idx), like(row_idx, expert_idx), shape(rows, {active * expert_idx.size(1), x.size(1)}),
+       shape(places, {expert_idx.numel()}), shape(experts, {expert_idx.numel()})),
       write_each({rows, places, experts}, routing::init_routing(x, row_idx, expert_idx, active)))
+// Without a number of experts the values decide how many there are.
+#define COUNTS_LIKE                                                                                         \
+  experts && counts_kind && !pad ? routing::counts_like(counts_kind - 1, experts, {}, counts) : when_run(), \
+      experts && before_asked ? routing::counts_like(1, experts, {}, before) : when_run()
 ACLNN(MoeInitRoutingV2,
       (In, x, In, expert_idx, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad, int64_t, counts_kind,
        bool, before_asked, Out, rows, Out, places, Out, counts, Out, before),
-      routing::route_like(x, expert_idx, experts, capacity, pad, routing::kNone, {}, {}, rows, places),
+      (routing::route_like(x, expert_idx, experts, capacity, pad, routing::kNone, {}, {}, rows, places, active),
+       COUNTS_LIKE),
       routing::init_routing_v2(x, expert_idx, {}, {}, pad ? capacity : 0, experts, counts_kind, before_asked,
                                routing::kNone, rows, places, counts, before, {}))
 ACLNN(MoeInitRoutingQuantV2,
       (In, x, In, expert_idx, In, scale, In, offset, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad,
        int64_t, counts_kind, bool, before_asked, int64_t, quantization, Out, rows, Out, places, Out, counts, Out,
        before, Out, row_scale),
-      routing::route_like(x, expert_idx, experts, capacity, pad, quantization, scale, offset, rows, places),
+      (routing::route_like(x, expert_idx, experts, capacity, pad, quantization, scale, offset, rows, places, active,
+                           row_scale),
+       COUNTS_LIKE),
       routing::init_routing_v2(x, expert_idx, scale, offset, pad ? capacity : 0, experts, counts_kind, before_asked,
                                quantization, rows, places, counts, before, row_scale))
 ACLNN(MoeInitRoutingV3,
       (In, x, In, expert_idx, In, scale, In, offset, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad,
        int64_t, kind, bool, counts_asked, int64_t, quantization, Ints, range, int64_t, by_row, Out, rows, Out, places,
        Out, counts, Out, row_scale),
-      routing::route_like(x, expert_idx, experts, capacity, pad, quantization, scale, offset, rows, places),
+      (routing::route_like(x, expert_idx, experts, capacity, pad, quantization, scale, offset, rows, places, active,
+                           row_scale),
+       counts_asked ? routing::counts_like(kind, experts, range, counts) : when_run()),
       routing::init_routing_v3(x, expert_idx, scale, offset, pad ? capacity : 0, experts, kind, counts_asked,
                                quantization, range, by_row == 1, rows, places, counts, row_scale))
 

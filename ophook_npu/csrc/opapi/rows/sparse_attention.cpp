@@ -17,6 +17,10 @@ static void write_attention(const at::Tensor& out, const at::Tensor& largest, co
   if (asked) write(largest, made.largest), write(sum, made.sum);
 }
 
+static void with_rope_like(const at::Tensor& grad, const at::Tensor& rope) {
+  if (rope.defined()) like(grad, rope);
+}
+
 static void write_product(const at::Tensor& query, std::initializer_list<at::Tensor> kept, const Tensors& made) {
   write(query, made[0]);
   write_each(kept, made);
@@ -36,7 +40,9 @@ ACLNN(SparseFlashAttention,
        key_rope, double, scale, int64_t, block, Text, layout_query, Text, layout_key, int64_t, mode, int64_t, before,
        int64_t, after, int64_t, attention_mode, bool, sums_asked, Out, out, Out, largest, Out, sum),
       (sparse::layout_like(KEYS, query, key, before, after),
-       sparse::attention_like(KEYS, {query, key, value, chosen, query_rope, key_rope}, block, attention_mode, out)),
+       sparse::attention_like(KEYS, {query, key, value, chosen, query_rope, key_rope}, block, attention_mode, out),
+       sums_asked ? sparse::statistics_like(KEYS, {query, key, value, chosen, query_rope, key_rope}, largest, sum)
+                  : when_run()),
       write_attention(out, largest, sum, sums_asked,
                       sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope}, scale, block)))
 ACLNN(SparseFlashAttentionV2,
@@ -45,7 +51,9 @@ ACLNN(SparseFlashAttentionV2,
        before, int64_t, after, int64_t, attention_mode, bool, sums_asked, Out, out, Out, largest, Out, sum),
       (sparse::layout_like(KEYS, query, key, before, after),
        sparse::attention_like(KEYS, {query, key, value, chosen, query_rope, key_rope, sinks}, block, attention_mode,
-                              out)),
+                              out),
+       sums_asked ? sparse::statistics_like(KEYS, {query, key, value, chosen, query_rope, key_rope}, largest, sum)
+                  : when_run()),
       write_attention(out, largest, sum, sums_asked,
                       sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope, sinks}, scale, block)))
 
@@ -79,7 +87,10 @@ ACLNN(SparseFlashAttentionGrad,
        grad_query_rope, Out, grad_key_rope),
       (sparse::layout_like(OWN_KEYS, query, key, before, after),
        sparse::attention_like(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, block, 0, out),
-       like(grad, out)),
+       like(grad, out),
+       sparse::statistics_like(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, largest, sum),
+       like(grad_query, query), like(grad_key, key), like(grad_value, value),
+       with_rope_like(grad_query_rope, query_rope), with_rope_like(grad_key_rope, key_rope)),
       write_each({grad_query, grad_key, grad_value, grad_query_rope, grad_key_rope},
                  sparse::attend_backward(OWN_KEYS, {query, key, value, chosen, query_rope, key_rope}, grad, out,
                                          largest, sum, scale, block)))
@@ -88,14 +99,15 @@ ACLNN(LightningIndexerGrad,
        layout, int64_t, mode, int64_t, before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out,
        grad_weights),
       (sparse::layout_like(OWN_KEYS, query, key, before, after),
-       sparse::scores_backward_like(query, key, weights, grad, chosen)),
+       sparse::scores_backward_like(query, key, weights, grad, chosen, {grad_query, grad_key, grad_weights})),
       write_each({grad_query, grad_key, grad_weights},
                  sparse::scores_backward(OWN_KEYS, query, key, weights, grad, chosen)))
 ACLNN(DenseLightningIndexerSoftmaxLse,
       (In, query, In, key, In, weights, Ints, query_lengths, Ints, key_lengths, Text, layout, int64_t, mode, int64_t,
        before, int64_t, after, Out, largest, Out, sum),
       (sparse::layout_like(LISTED_KEYS, query, key, before, after),
-       sparse::indexer_like(LISTED_KEYS, {query, key, weights})),
+       sparse::indexer_like(LISTED_KEYS, {query, key, weights}),
+       sparse::log_sums_like(LISTED_KEYS, {query, key, weights}, largest, sum)),
       write_each({largest, sum}, sparse::log_sums(LISTED_KEYS, {query, key, weights})))
 #define INDEXER (sparse::Indexer{query_index, key_index, weights})
 #define ATTENDED (sparse::Attended{query, key, query_rope, key_rope, largest, sum, scale})
@@ -104,7 +116,7 @@ ACLNN(DenseLightningIndexerGradKLLoss,
        sum_index, In, query_rope, In, key_rope, Ints, query_lengths, Ints, key_lengths, double, scale, Text, layout,
        int64_t, mode, int64_t, before, int64_t, after, Out, grad_query, Out, grad_key, Out, grad_weights, Out, loss),
       (sparse::layout_like(LISTED_KEYS, query_index, key_index, before, after),
-       sparse::loss_like(LISTED_KEYS, INDEXER, ATTENDED, {}, loss)),
+       sparse::loss_like(LISTED_KEYS, INDEXER, ATTENDED, {}, {grad_query, grad_key, grad_weights}, loss)),
       write_each({grad_query, grad_key, grad_weights, loss},
                  sparse::loss_backward(LISTED_KEYS, INDEXER, ATTENDED, {}, largest_index, sum_index)))
 ACLNN(SparseLightningIndexerGradKLLoss,
@@ -113,7 +125,7 @@ ACLNN(SparseLightningIndexerGradKLLoss,
        int64_t, before, int64_t, after, bool, deterministic, Out, grad_query, Out, grad_key, Out, grad_weights, Out,
        loss),
       (sparse::layout_like(LISTED_KEYS, query_index, key_index, before, after),
-       sparse::loss_like(LISTED_KEYS, INDEXER, ATTENDED, chosen, loss)),
+       sparse::loss_like(LISTED_KEYS, INDEXER, ATTENDED, chosen, {grad_query, grad_key, grad_weights}, loss)),
       write_each({grad_query, grad_key, grad_weights, loss},
                  sparse::loss_backward(LISTED_KEYS, INDEXER, ATTENDED, chosen, {}, {})))
 
@@ -139,7 +151,7 @@ ACLNN(KvRmsNormRopeCache,
       (In, kv, In, gamma, In, cos, In, sin, In, index, Ref, rope_cache, Ref, cache, In, rope_scale, In, scale, In,
        rope_offset, In, offset, double, eps, Text, mode, bool, kept_asked, Out, rope, Out, normal),
       latent::cached_like({kv, gamma, cos, sin, index}, {rope_cache, cache, rope_scale, scale, rope_offset, offset},
-                          mode),
+                          mode, kept_asked, rope, normal),
       write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},
                  latent::cache({kv, gamma, cos, sin, index},
                                {rope_cache, cache, rope_scale, scale, rope_offset, offset}, eps, mode)))
@@ -147,7 +159,7 @@ ACLNN(KvRmsNormRopeCacheV2,
       (In, kv, In, gamma, In, cos, In, sin, In, index, Ref, rope_cache, Ref, cache, In, rope_scale, In, scale, In,
        rope_offset, In, offset, In, value, double, eps, Text, mode, bool, kept_asked, Out, rope, Out, normal),
       latent::cached_like({kv, gamma, cos, sin, index, value},
-                          {rope_cache, cache, rope_scale, scale, rope_offset, offset}, mode),
+                          {rope_cache, cache, rope_scale, scale, rope_offset, offset}, mode, kept_asked, rope, normal),
       write_each({kept_asked ? rope : at::Tensor(), kept_asked ? normal : at::Tensor()},
                  latent::cache({kv, gamma, cos, sin, index, value},
                                {rope_cache, cache, rope_scale, scale, rope_offset, offset}, eps, mode)))
@@ -156,7 +168,8 @@ ACLNN(QkvRmsNormRopeCache,
        value_cache, In, key_scale, In, value_scale, In, key_offset, In, value_offset, Ints, sizes, Ints, heads, double,
        eps, Text, mode, Out, query_kept, Out, key_kept, Out, value_kept),
       latent::product_like({all, query_gamma, key_gamma, cos, sin, index, sizes, heads},
-                           {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset}, mode, query),
+                           {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset}, mode, query,
+                           {query_kept, key_kept, value_kept}),
       write_product(query, {query_kept, key_kept, value_kept},
                     latent::cache_product({all, query_gamma, key_gamma, cos, sin, index, sizes, heads},
                                           {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset},
@@ -167,7 +180,7 @@ ACLNN(DequantRopeQuantKvcache,
        layout, bool, kept_asked, Text, mode, Out, query, Out, key, Out, value),
       latent::whole_like({x, cos, sin, index, weight_scale, row_scale, bias, sizes},
                          {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset},
-                         {quant_mode, layout, mode}, query),
+                         {quant_mode, layout, mode}, query, kept_asked, {key, value}),
       write_each({query, kept_asked ? key : at::Tensor(), kept_asked ? value : at::Tensor()},
                  latent::cache_whole({x, cos, sin, index, weight_scale, row_scale, bias, sizes},
                                      {key_cache, value_cache, key_scale, value_scale, key_offset, value_offset}, mode)))
