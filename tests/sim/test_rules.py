@@ -314,16 +314,31 @@ def of_several_devices(function: rules.Function) -> bool:
     return any(one.kind == "char*" and "group" in one.name.lower() for one in function.parameters)
 
 
+def calls_of(function: rules.Function, family: str) -> Iterator[list[str]]:
+    """Calls as accepted_calls.txt has them, first the one that the table alone gives."""
+    yield [
+        f"{dtype}[{','.join(map(str, sizes))}]" if one.kind == "aclTensor*" else ""
+        for one, (dtype, sizes) in zip(function.parameters, accepted(function, family), strict=True)
+    ]
+    yield from noted().get(function.name, [])
+
+
+def made(caller: Caller, function: rules.Function, family: str, call: list[str]) -> list[object]:
+    plain = caller.arguments(function, accepted(function, family)) if "" in call else []
+    return [
+        caller.read(one.kind, text) if text else plain[place]
+        for place, (one, text) in enumerate(zip(function.parameters, call, strict=True))
+    ]
+
+
 def test_what_the_table_allows_no_rule_refuses_and_each_function_takes_a_call(caller: Caller, family: str) -> None:
     wrong, untaken, noted_calls = [], [], 0
     for function in simulated(family):
-        code, message = caller(function, caller.arguments(function, accepted(function, family)))
-        if code and function.page in message:
-            wrong.append(f"{function.name}: {code} {message}")
-        for line in noted().get(function.name, []) if code else []:
-            noted_calls += 1
-            kinds = [one.kind for one in function.parameters]
-            code, message = caller(function, [caller.read(*each) for each in zip(kinds, line, strict=True)])
+        for number, call in enumerate(calls_of(function, family)):
+            code, message = caller(function, made(caller, function, family, call))
+            noted_calls += number > 0
+            if not number and code and function.page in message:
+                wrong.append(f"{function.name}: {code} {message}")
             if not code:
                 break
         if code and function.name not in IN_A_FORMAT and not of_several_devices(function):
@@ -331,6 +346,41 @@ def test_what_the_table_allows_no_rule_refuses_and_each_function_takes_a_call(ca
     assert not wrong, "\n".join(wrong[:20])
     assert not untaken, "accepted_calls.txt lacks a call for\n" + "\n".join(untaken)
     assert noted_calls > 100
+
+
+# Outputs that take shapes which are not their result's: of all of a function, or those named.
+ANY_SHAPE: dict[str, tuple[str, ...]] = {}
+
+
+def other_shapes(tensor: str) -> Iterator[str]:
+    """Of a tensor in accepted_calls.txt: longer in its last and in its first dimension."""
+    dtype, _, text = tensor.rstrip("]").partition("[")
+    sizes = [int(size) for size in text.split(",") if size]
+    for at in sorted({0, len(sizes) - 1}) if sizes else ():
+        yield f"{dtype}[{','.join(str(size + 7 * (place == at)) for place, size in enumerate(sizes))}]"
+    if not sizes:
+        yield f"{dtype}[3]"
+
+
+def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> None:
+    """In phase 1, for each output of a call that is taken otherwise."""
+    taken, tried, free = [], 0, set()
+    for function in simulated(family):
+        call = next((c for c in calls_of(function, family) if not caller(function, made(caller, function, family, c))[0]), None)
+        for place, one in enumerate(function.parameters if call else ()):
+            if one.direction != "out" or one.kind != "aclTensor*" or call[place] == "null":
+                continue
+            for text in other_shapes(call[place]):
+                code, _ = caller(function, made(caller, function, family, [*call[:place], text, *call[place + 1 :]]))
+                tried += 1
+                if code == INVALID:
+                    continue
+                if one.name in ANY_SHAPE.get(function.name, ()):
+                    free.add((function.name, one.name))
+                else:
+                    taken.append(f"{function.name} {one.name} {call[place]}: {text} gives {code}")
+    assert tried > 1500
+    assert not taken, f"{len(taken)} of {tried}:\n" + "\n".join(taken)
 
 
 def test_the_rows_have_the_documented_parameters() -> None:
