@@ -86,7 +86,7 @@ void dynamic_like(const at::Tensor& self, const at::Tensor& smooth, const at::Te
 
 static void write_dynamic(const Dynamic& result, const at::Tensor& out, const at::Tensor& scale,
                           const at::Tensor& offset) {
-  write(out, mx::stepped(result.value, out));
+  write(out, mx::stepped(result.value, out).reshape(out.sizes()));
   write(scale, result.scale.reshape(scale.sizes()));
   if (offset.defined()) write(offset, result.offset.reshape(offset.sizes()));
 }
@@ -111,15 +111,19 @@ void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tens
 }
 
 void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
-            const at::Tensor& out) {
+            const at::Tensor& out, const at::Tensor& scale) {
   SIM_CHECK(mode == "static" || mode == "dynamic", "quant_mode ", mode, "; allowed: static, dynamic");
   SIM_CHECK(mode == "dynamic" || smooth.defined(), "static quantization needs smooth_scales");
   const int64_t groups = group_index.defined() ? group_index.numel() : 1;
   SIM_CHECK(!smooth.defined() || smooth.size(0) == groups, "smooth_scales ", smooth.sizes(), " for ", groups,
             " groups");
   of_dtype("y", out, {at::kChar});
-  SIM_CHECK(out.size(-1) == self.size(-1) / 2, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(),
+  SIM_CHECK(out.size(-1) != self.size(-1) / 4, "an output of 4 bits (shape ", out.sizes(), " for ", self.sizes(),
             ") is not simulated");
+  Dims sizes = self.sizes().vec();
+  sizes.back() /= 2;
+  shape(out, sizes);
+  if (mode == "dynamic") by_row(scale, self);
 }
 
 void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets,
@@ -147,7 +151,7 @@ static at::Tensor of_group(const at::Tensor& all, int64_t group) { return all.di
 
 void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, int64_t dtype,
                          const std::string& round_mode, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode,
-                         const at::Tensor& out) {
+                         const at::Tensor& out, const at::Tensor& scale) {
   const bool whole = out.scalar_type() == at::kChar;
   const mx::Format format = whole ? mx::Format{.code = 2, .in_byte = 1} : mx::format_of(out);
   SIM_CHECK(dtype == format.code, "dstType ", dtype, " for an output of data type ", format.code);
@@ -165,6 +169,7 @@ void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale,
   Dims sizes = self.sizes().vec();
   sizes.back() /= 2;
   whole ? shape(out, sizes) : mx::out_like(out, sizes);
+  if (mode == "dynamic") by_row(scale, self);
 }
 
 void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
@@ -213,19 +218,42 @@ static at::Tensor shifted(const at::Tensor& value, const at::Tensor& beta) {
   return beta.defined() ? value.add(wide(beta)) : value;
 }
 
+static void set_default(Checked<bool>& mask, const at::Tensor& smooth1, const at::Tensor& smooth2) {
+  if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
+}
+
+// The rows may be merged into one dimension.
+static void dynamic_rows_like(const at::Tensor& out, const at::Tensor& x, const at::Tensor& scale) {
+  SIM_CHECK(x.dim() > 1, "x1 has two dimensions at least, its shape is ", x.sizes());
+  Dims sizes = x.sizes().vec();
+  if (out.dim() == 2) sizes = Dims{c10::multiply_integers(outer_sizes(x)), x.size(-1)};
+  quantized_like(out, sizes), by_row(scale, x);
+}
+
+void add_rms_norm_dynamic_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& smooth1,
+                               const at::Tensor& smooth2, Checked<bool> mask, const at::Tensor& out1,
+                               const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& scale1,
+                               const at::Tensor& scale2) {
+  like(b, a), like(sum, a);
+  set_default(mask, smooth1, smooth2);
+  if (mask[0]) dynamic_rows_like(out1, a, scale1);
+  if (mask[1]) dynamic_rows_like(out2, a, scale2);
+}
+
 void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1,
                           const at::Tensor& smooth2, const at::Tensor& beta, double eps, Checked<bool> mask,
                           const at::Tensor& out1, const at::Tensor& out2, const at::Tensor& sum,
                           const at::Tensor& scale1, const at::Tensor& scale2) {
-  if (mask.empty()) mask = {true, smooth1.defined() && smooth2.defined()};
+  set_default(mask, smooth1, smooth2);
   const auto value = shifted(normalized(a, b, gamma, eps, sum), beta);
   if (mask[0]) write_dynamic(symmetric(smooth(value, smooth1), largest(out1)), out1, scale1, {});
   if (mask[1]) write_dynamic(symmetric(smooth(value, smooth2), largest(out2)), out2, scale2, {});
 }
 
 void add_rms_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& out1,
-                       const at::Tensor& sum) {
-  like(b, a), like(sum, a), mx::stepped_like(out1, a);
+                       const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& norm) {
+  like(b, a), like(sum, a), like(norm, a), mx::stepped_like(out1, a);
+  if (given(out2)) mx::stepped_like(out2, a);
   const int64_t outer = a.dim() - gamma.dim();
   SIM_CHECK(outer >= 0 && gamma.sizes() == a.sizes().slice(size_t(outer)), "gamma ", gamma.sizes(),
             " for the last dimensions of ", a.sizes());

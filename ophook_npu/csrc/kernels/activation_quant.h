@@ -42,25 +42,30 @@ void dynamic_quant(const at::Tensor& self, const at::Tensor& smooth, const at::T
 void group_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& group_index,
                  const at::Tensor& offset, const at::Tensor& out);
 void halved(const at::Tensor& self, const std::string& mode, const at::Tensor& smooth, const at::Tensor& group_index,
-            const at::Tensor& out);
+            const at::Tensor& out, const at::Tensor& scale);
 void swiglu_quant(const at::Tensor& self, const at::Tensor& smooth, const at::Tensor& offsets,
                   const at::Tensor& group_index, bool left, bool dynamic, int64_t kind, const at::Tensor& out,
                   const at::Tensor& scale);
 void dequant_swiglu_like(const at::Tensor& self, const at::Tensor& weight_scale, const std::string& mode, int64_t dtype,
                          const std::string& round_mode, const at::Tensor& group_index, int64_t dim, int64_t swiglu_mode,
-                         const at::Tensor& out);
+                         const at::Tensor& out, const at::Tensor& scale);
 void dequant_swiglu_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
                           const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
                           const at::Tensor& group_index, const Swiglu& swiglu, bool dynamic,
                           const std::string& round_mode, const at::Tensor& out, const at::Tensor& scale);
 
 // ---- after a sum and its normalization -----------------------------------------------------------------------------
+// mask: which of the two results are asked for; empty: the first, and the second where both are smoothed.
+void add_rms_norm_dynamic_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& smooth1,
+                               const at::Tensor& smooth2, Checked<bool> mask, const at::Tensor& out1,
+                               const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& scale1,
+                               const at::Tensor& scale2);
 void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& smooth1,
                           const at::Tensor& smooth2, const at::Tensor& beta, double eps, Checked<bool> mask,
                           const at::Tensor& out1, const at::Tensor& out2, const at::Tensor& sum,
                           const at::Tensor& scale1, const at::Tensor& scale2);
 void add_rms_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& out1,
-                       const at::Tensor& sum);
+                       const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& norm);
 void add_rms_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& scale1,
                         const at::Tensor& scale2, const at::Tensor& zero1, const at::Tensor& zero2,
                         const at::Tensor& beta, double eps, bool divide, const at::Tensor& out1, const at::Tensor& out2,

@@ -98,6 +98,14 @@ void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, const std:
 }
 
 // ---- back from whole numbers ---------------------------------------------------------------------------------------
+// Eight numbers of 4 bits in a word.
+void anti_quantized_like(const at::Tensor& self, const at::Tensor& out) {
+  SIM_CHECK(self.scalar_type() != at::kByte, "rows of INT4 that do not end with a whole word are not simulated");
+  Dims sizes = self.sizes().vec();
+  if (self.scalar_type() == at::kInt) sizes.back() *= 8;
+  shape(out, sizes);
+}
+
 at::Tensor anti_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square) {
   auto value = wide(self.scalar_type() == at::kInt ? unpacked(self) : self).to(at::kFloat);
   if (offset.defined()) value = value.add(wide(offset));
@@ -114,13 +122,14 @@ at::Tensor with_bias_dequantized(const at::Tensor& self, const at::Tensor& weigh
 }
 
 void situ_like(const at::Tensor& self, const at::Tensor& group_index, const std::string& mode,
-               const at::Tensor& quant_scale, const at::Tensor& out) {
+               const at::Tensor& quant_scale, const at::Tensor& out, const at::Tensor& scale) {
   SIM_CHECK(!group_index.defined(), "groupIndex is not simulated");
   SIM_CHECK(mode == "static" || mode == "dynamic", "quantType ", mode, "; allowed: static, dynamic");
   SIM_CHECK(mode == "dynamic" || quant_scale.defined(), "static quantization needs quantScale");
   Dims sizes = self.sizes().vec();
   sizes.back() = divided(sizes.back(), 2);
   shape(out, sizes), of_dtype("yOut", out, {at::kChar});
+  if (mode == "dynamic") by_row(scale, self);
 }
 
 // Unlike its relatives it cuts what is behind the point.

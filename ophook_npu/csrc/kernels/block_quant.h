@@ -19,11 +19,12 @@ void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::T
                  const at::Tensor& scale);
 void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, const std::string& mode, const at::Tensor& out,
                   const at::Tensor& scale);
+void anti_quantized_like(const at::Tensor& self, const at::Tensor& out);
 at::Tensor anti_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square);
 at::Tensor with_bias_dequantized(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
                                  const at::Tensor& bias);
 void situ_like(const at::Tensor& self, const at::Tensor& group_index, const std::string& mode,
-               const at::Tensor& quant_scale, const at::Tensor& out);
+               const at::Tensor& quant_scale, const at::Tensor& out, const at::Tensor& scale);
 void situ_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,
                 const at::Tensor& bias, const at::Tensor& quant_scale, const at::Tensor& quant_offset,
                 const kernels::SituGlu& how, bool dynamic, const at::Tensor& out, const at::Tensor& scale);

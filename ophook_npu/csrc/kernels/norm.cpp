@@ -116,6 +116,25 @@ at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tens
 }
 
 // ---- over the last dimensions --------------------------------------------------------------------------------------
+void ends_with(const at::Tensor& x, at::IntArrayRef inner) {
+  SIM_CHECK(inner.size() <= x.sizes().size() && x.sizes().slice(x.sizes().size() - inner.size()) == inner,
+            "the last dimensions of ", x.sizes(), " are not ", inner);
+}
+
+void normal_like(const at::Tensor& x, size_t inner, const at::Tensor& out, std::initializer_list<at::Tensor> statistics,
+                 std::initializer_list<at::Tensor> sums) {
+  like(out, x);
+  asked(statistics, outer_sizes(x, inner));
+  asked(sums, x.sizes());
+}
+
+void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
+                     const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
+  ends_with(x, normalized);
+  for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
+  normal_like(x, normalized.size(), out, {mean, rstd});
+}
+
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps) {
   auto [y, mean, rstd] = at::native_layer_norm(wide(x), normalized, optional(wide(weight)), optional(wide(bias)), eps);
@@ -203,6 +222,12 @@ DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor&
 
 // ---- over groups of channels ---------------------------------------------------------------------------------------
 static int64_t area_of(const at::Tensor& x) { return x.numel() / std::max<int64_t>(x.size(0) * x.size(1), 1); }
+
+void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
+                     const at::Tensor& rstd) {
+  like(out, x);
+  asked({mean, rstd}, {batch, groups});
+}
 
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
                   int64_t area, int64_t groups, double eps) {

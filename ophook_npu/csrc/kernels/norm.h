@@ -63,6 +63,14 @@ at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tens
                                           const at::Tensor& to_weight, const at::Tensor& to_bias, double eps);
 
 // ---- over the last dimensions, those of the weight -----------------------------------------------------------------
+// The last dimensions of x are those of `inner`.
+void ends_with(const at::Tensor& x, at::IntArrayRef inner);
+// A normal, its statistics over the last `inner` dimensions of x, which may be ones there or be gone, and the sum that
+// it is of.
+void normal_like(const at::Tensor& x, size_t inner, const at::Tensor& out, std::initializer_list<at::Tensor> statistics,
+                 std::initializer_list<at::Tensor> sums = {});
+void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
+                     const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd);
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps);
 NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
@@ -96,6 +104,8 @@ DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor&
                                        double alpha);
 
 // ---- over groups of channels ---------------------------------------------------------------------------------------
+void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
+                     const at::Tensor& rstd);
 // x: (batch, channels, …), or of any shape with batch * channels * area elements.
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
                   int64_t area, int64_t groups, double eps);

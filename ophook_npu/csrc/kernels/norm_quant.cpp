@@ -11,9 +11,10 @@ kernels::Normal ada_layer_norm(const at::Tensor& x, const at::Tensor& scale, con
   return result;
 }
 
-void ada_like(const at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift) {
+void ada_like(const at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+              std::initializer_list<at::Tensor> statistics) {
   SIM_CHECK(x.dim() > 1, "x has two dimensions at least, its shape is ", x.sizes());
-  like(out, x);
+  like(out, x), asked(statistics, outer_sizes(x, 1));
   for (const at::Tensor& each : {scale, shift})
     SIM_CHECK(each.size(-1) == x.size(-1) && each.numel() * x.size(-2) == x.numel(), "x ", x.sizes(),
               " with a scale or shift ", each.sizes());

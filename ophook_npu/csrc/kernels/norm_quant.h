@@ -10,7 +10,8 @@ namespace sim::quant {
 
 kernels::Normal ada_layer_norm(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
                                const at::Tensor& weight, const at::Tensor& bias, double eps);
-void ada_like(const at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift);
+void ada_like(const at::Tensor& out, const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
+              std::initializer_list<at::Tensor> statistics = {});
 void write_ada(const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd, const kernels::Normal& result);
 void ada_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd, const at::Tensor& mean,
                   const at::Tensor& scale, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out,

@@ -45,10 +45,16 @@ double largest(const at::Tensor& out) {
   return out.scalar_type() == at::kInt ? 7 : 127;
 }
 
-void quantized_like(const at::Tensor& out, const at::Tensor& value) {
-  Dims sizes = value.sizes().vec();
+void quantized_like(const at::Tensor& out, at::IntArrayRef value) {
+  Dims sizes = value.vec();
   if (largest(out) == 7) sizes.back() /= kInWord;
   shape(out, sizes);
+}
+
+void by_row(const at::Tensor& out, const at::Tensor& x) {
+  SIM_CHECK(x.dim(), "a tensor without dimensions has no rows");
+  const at::IntArrayRef outer = outer_sizes(x);
+  if (!out.defined() || out.dim() != 1 || out.numel() != c10::multiply_integers(outer)) asked({out}, outer);
 }
 
 at::Tensor saturated(const at::Tensor& value, const at::Tensor& out) {

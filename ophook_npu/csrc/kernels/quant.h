@@ -14,8 +14,12 @@ at::Tensor whole_numbers(const at::Tensor& matrix);
 Dims whole_sizes(const at::Tensor& matrix);  // the shape of these
 
 // ---- quantized outputs: int8, or int32 that holds numbers of 4 bits -----------------------------------------------
-void quantized_like(const at::Tensor& out, const at::Tensor& value);  // the shape of a quantized `value`, packed or not
-double largest(const at::Tensor& out);                                // 127 or 7
+// The shape of a quantized value of these sizes, packed or not.
+void quantized_like(const at::Tensor& out, at::IntArrayRef value);
+inline void quantized_like(const at::Tensor& out, const at::Tensor& value) { quantized_like(out, value.sizes()); }
+// A number for each row of x, in the shape of x without its last dimension, or in one dimension.
+void by_row(const at::Tensor& out, const at::Tensor& x);
+double largest(const at::Tensor& out);  // 127 or 7
 // Rounds half to even and saturates. No number becomes 0, as in the device's cast: rows of zeros have the scale 0.
 SIM_API at::Tensor saturated(const at::Tensor& value, const at::Tensor& out);
 inline void write_quantized(const at::Tensor& out, const at::Tensor& value) { write(out, saturated(value, out)); }

@@ -28,6 +28,25 @@ void holds(const at::Tensor& out, at::IntArrayRef result) {
   if (!out.defined() || !is_single(out.sizes()) || !is_single(result)) shape(out, result);
 }
 
+static bool same_but_for_ones(at::IntArrayRef a, at::IntArrayRef b) {
+  if (a == b) return true;
+  size_t i = 0, j = 0;
+  while (true) {
+    while (i < a.size() && a[i] == 1) ++i;
+    while (j < b.size() && b[j] == 1) ++j;
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (a[i++] != b[j++]) return false;
+  }
+}
+void asked(std::initializer_list<at::Tensor> outs, at::IntArrayRef expected) {
+  for (const at::Tensor& out : outs)
+    if (out.defined() && out.numel() && !same_but_for_ones(out.sizes(), expected)) shape(out, expected);
+}
+
+at::IntArrayRef outer_sizes(const at::Tensor& x, size_t count) {
+  return x.sizes().slice(0, x.sizes().size() - std::min(count, x.sizes().size()));
+}
+
 int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, of.dim()); }
 
 void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {

@@ -18,7 +18,9 @@ namespace sim {
 SIM_API void shape(const at::Tensor& out, at::IntArrayRef expected);  // out has exactly this shape
 SIM_API void one_element(const at::Tensor& out);                      // out is a scalar: [] or [1]
 SIM_API void holds(const at::Tensor& out, at::IntArrayRef result);    // write() takes a result of this shape
-SIM_API void like(const at::Tensor& out, const at::Tensor& other);    // out has other's shape
+// Each out, where the caller has a use for it, has this shape but for dimensions of size 1, as write_asked() writes it.
+SIM_API void asked(std::initializer_list<at::Tensor> outs, at::IntArrayRef expected);
+SIM_API void like(const at::Tensor& out, const at::Tensor& other);  // out has other's shape
 SIM_API void broadcast(const at::Tensor& out,
                        std::initializer_list<at::Tensor> in);  // out has the broadcast of all shapes
 SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> others);  // others broadcast into self
@@ -38,6 +40,9 @@ inline bool given(const at::Tensor& tensor) { return tensor.defined() && tensor.
 // What a prototype has and no kernel computes is refused by name where a caller gives it.
 SIM_API void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what);
 SIM_API void refuse_unless_zero(int64_t value, const char* what);
+
+// The sizes of x without the last `count`; none where x has not as many.
+SIM_API at::IntArrayRef outer_sizes(const at::Tensor& x, size_t count = 1);
 
 // ---- results -----------------------------------------------------------------------------------------------------
 // Copies a result to where the caller wants it; the shapes must agree, where [] and [1] are one. An undefined `out` was

@@ -25,15 +25,15 @@ ACLNN(RotateQuant,
        Out, out, Out, scale),
       rotate_like(self, rotation, alpha, axis, mode, algorithm, top, transpose, out, scale),
       rotate_quant(self, rotation, mode, out, scale))
-ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out), when_run(),
-      write(out, anti_quantized(self, scale, offset, square)))
+ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out),
+      anti_quantized_like(self, out), write(out, anti_quantized(self, scale, offset, square)))
 ACLNN(DequantBias, (In, self, In, weight_scale, In, row_scale, In, bias, int64_t, dtype, Out, out),
       (like(out, self), shape(weight_scale, {self.size(-1)})),
       write(out, with_bias_dequantized(self, weight_scale, row_scale, bias)))
 ACLNN(DequantSituQuant,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, float,
        beta, float, linear_beta, bool, left, Text, mode, Out, out, Out, scale),
-      situ_like(self, group_index, mode, quant_scale, out),
+      situ_like(self, group_index, mode, quant_scale, out, scale),
       situ_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, {-1, beta, linear_beta, left},
                  mode == "dynamic", out, scale))
 ACLNN(FakeQuantPerChannelAffineCachemask,

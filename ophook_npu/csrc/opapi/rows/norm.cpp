@@ -41,11 +41,53 @@ void batch_norm(const at::Tensor& self, const at::Tensor& weight, const at::Tens
   else write(out, result.y);
 }
 
+// ---- what must hold ---------------------------------------------------------------------------------------------
+// The gradients that the flags ask for.
+void gradients_like(const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
+                    const at::Tensor& out_bias, Shape of_x, Shape of_weight) {
+  SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
+  if (mask[0]) asked({out}, of_x);
+  if (mask[1]) asked({out_weight}, of_weight);
+  if (mask[2]) asked({out_bias}, of_weight);
+}
+
+void layer_norm_gradient(const at::Tensor& grad, const at::Tensor& x, const Dims& normalized, const at::Tensor& mean,
+                         const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& bias,
+                         const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
+                         const at::Tensor& out_bias) {
+  like(grad, x);
+  kernels::ends_with(x, normalized);
+  for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
+  for (const at::Tensor& each : {mean, rstd})
+    SIM_CHECK(each.numel() == c10::multiply_integers(outer_sizes(x, normalized.size())), "a statistic of shape ",
+              each.sizes(), " for the rows of ", x.sizes());
+  gradients_like(mask, out, out_weight, out_bias, x.sizes(), normalized);
+}
+
+// One number for each channel, dimension 1.
+void for_channels(std::initializer_list<at::Tensor> outs, const at::Tensor& x) {
+  SIM_CHECK(x.dim() > 1, "channels are dimension 1, the shape is ", x.sizes());
+  asked(outs, {x.size(1)});
+}
+
+// The statistics are outputs in training.
+void batch_norm_like(const at::Tensor& self, bool training, const at::Tensor& out, const at::Tensor& mean,
+                     const at::Tensor& rstd) {
+  like(out, self);
+  if (training) for_channels({mean, rstd}, self);
+}
+
+void batch_gradient_sums_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& sum,
+                              const at::Tensor& product_sum, const at::Tensor& weight, const at::Tensor& bias) {
+  like(grad, self);
+  for_channels({sum, product_sum, weight, bias}, self);
+}
+
 // What ATen's kernel reads for each channel must be there.
 void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
                          const at::Tensor& mean, const at::Tensor& var, const at::Tensor& saved_mean,
-                         const at::Tensor& saved_invstd, bool training, const Checked<bool>& mask) {
-  SIM_CHECK(mask.size() == 3, "three flags expected");
+                         const at::Tensor& saved_invstd, bool training, const Checked<bool>& mask,
+                         const at::Tensor& out, const at::Tensor& out_weight, const at::Tensor& out_bias) {
   SIM_CHECK(self.dim() > 1 && self.size(1) > 0, "self has channels in dimension 1, its shape is ", self.sizes());
   like(grad, self);
   auto channels = [&](const at::Tensor& value) {
@@ -55,10 +97,10 @@ void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const a
   if (weight.defined()) channels(weight);
   channels(training ? saved_mean : mean);
   channels(training ? saved_invstd : var);
+  gradients_like(mask, out, out_weight, out_bias, self.sizes(), {self.size(1)});
 }
 
 kernels::Wanted wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
-void three_flags(const Checked<bool>& mask) { SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size()); }
 
 void write_sums(const at::Tensor& first, const at::Tensor& second, const kernels::Sums& sums) {
   write_asked(first, sums.first);
@@ -94,12 +136,13 @@ void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gam
 ACLNN(BatchNorm,
       (In, self, In, weight, In, bias, In, running_mean, In, running_var, bool, training, double, momentum, double, eps,
        Out, out, Out, mean, Out, invstd),
-      like(out, self),
+      batch_norm_like(self, training, out, mean, invstd),
       batch_norm(self, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd))
 ACLNN(BatchNormBackward,
       (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
        eps, Bools, mask, Out, out, Out, out_weight, Out, out_bias),
-      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask),
+      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
+                          out_bias),
       write_gradients(out, out_weight, out_bias,
                       kernels::batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd,
                                                    training, eps, wanted(mask))))
@@ -107,33 +150,37 @@ ACLNN(BatchNormBackward,
 ACLNN(FastBatchNormBackward,
       (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
        eps, Bools, mask, int32_t, version, Out, out, Out, out_weight, Out, out_bias),
-      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask),
+      batch_norm_gradient(grad, self, weight, running_mean, running_var, mean, invstd, training, mask, out, out_weight,
+                          out_bias),
       write_gradients(out, out_weight, out_bias,
                       kernels::batch_norm_backward(grad, self, weight, running_mean, running_var, mean, invstd,
                                                    training, eps, wanted(mask))))
-ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), shape(mean, {self.size(1)}),
+ACLNN(BatchNormStats, (In, self, double, eps, Out, mean, Out, invstd), for_channels({mean, invstd}, self),
       write_normal({}, mean, invstd, kernels::batch_statistics(self, eps)))
-ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), shape(sum, {self.size(1)}),
+ACLNN(BatchNormReduce, (In, self, Out, sum, Out, square_sum), for_channels({sum, square_sum}, self),
       write_sums(sum, square_sum, kernels::batch_sums(self)))
 ACLNN(BatchNormElemt, (In, self, In, weight, In, bias, In, mean, In, invstd, double, eps, Out, out), like(out, self),
       write(out, kernels::batch_normalized(self, mean, invstd, weight, bias)))
 ACLNN(SyncBatchNormGatherStats,
       (In, sum, In, square_sum, In, counts, Ref, running_mean, Ref, running_var, float, momentum, float, eps, Out, mean,
        Out, invstd),
-      shape(mean, {sum.size(1)}),
+      for_channels({mean, invstd, running_mean, running_var}, sum),
       write_batch({}, mean, invstd, running_mean, running_var,
                   kernels::gathered_sums(sum, square_sum, counts, running_mean, running_var, momentum, eps)))
 ACLNN(BatchNormGatherStatsWithCounts,
       (In, self, In, means, In, invstds, Ref, running_mean, Ref, running_var, double, momentum, double, eps, In, counts,
        Out, mean, Out, invstd),
-      shape(mean, {self.size(1)}),
+      for_channels({mean, invstd, running_mean, running_var}, self),
       write_batch({}, mean, invstd, running_mean, running_var,
                   kernels::gathered_statistics(means, invstds, counts, running_mean, running_var, momentum, eps)))
 ACLNN(BatchNormReduceBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, bool, self_too, bool, weight_too, bool, bias_too, Out,
        sum_dy, Out, sum_dy_xmu, Out, out_weight, Out, out_bias),
-      like(grad, self),
-      write_sums(sum_dy, sum_dy_xmu, out_weight, out_bias, kernels::batch_gradient_sums(grad, self, mean, invstd)))
+      batch_gradient_sums_like(grad, self, self_too ? sum_dy : at::Tensor(), self_too ? sum_dy_xmu : at::Tensor(),
+                               weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor()),
+      write_sums(self_too ? sum_dy : at::Tensor(), self_too ? sum_dy_xmu : at::Tensor(),
+                 weight_too ? out_weight : at::Tensor(), bias_too ? out_bias : at::Tensor(),
+                 kernels::batch_gradient_sums(grad, self, mean, invstd)))
 ACLNN(BatchNormElemtBackward,
       (In, grad, In, self, In, mean, In, invstd, In, weight, In, sum_dy, In, sum_dy_xmu, In, counts, Out, out),
       like(out, self),
@@ -141,66 +188,79 @@ ACLNN(BatchNormElemtBackward,
                                                    kernels::total(counts))))
 
 ACLNN(LayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      like(out, self), write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
+      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
+      write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(FastLayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      like(out, self), write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
+      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
+      write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, mean, In, rstd, In, weight, In, bias, Bools, mask, Out, out, Out,
        out_weight, Out, out_bias),
-      three_flags(mask),
+      layer_norm_gradient(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias),
       write_gradients(out, out_weight, out_bias,
                       kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask))))
-ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), like(out, self),
+ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
+      kernels::normal_like(self, gamma.dim(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
-ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd), like(out, self),
+ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
+      kernels::normal_like(self, gamma.dim(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps, 1)))
-ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma), like(out, self),
+ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma),
+      (like(out, self), asked({out_gamma}, gamma.sizes())),
       write_gradients(out, out_gamma, {}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
-ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum), like(out, a),
+ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum),
+      kernels::normal_like(a, gamma.dim(), out, {rstd}, {b, sum}),
       write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(AddRmsNormCast, (In, a, In, b, In, gamma, double, eps, Out, out_float, Out, out, Out, rstd, Out, sum),
-      like(out, a), write_normal_of_sum(out, out_float, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
-ACLNN(InplaceAddRmsNorm, (Ref, a, Ref, b, In, gamma, double, eps, Out, rstd), like(a, b),
+      kernels::normal_like(a, gamma.dim(), out, {rstd}, {b, out_float, sum}),
+      write_normal_of_sum(out, out_float, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
+ACLNN(InplaceAddRmsNorm, (Ref, a, Ref, b, In, gamma, double, eps, Out, rstd),
+      kernels::normal_like(a, gamma.dim(), b, {rstd}),
       write_normal_of_sum(a, {}, {}, rstd, b, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(AddLayerNorm,
       (In, a, In, b, In, gamma, In, beta, In, bias, double, eps, bool, sum_too, Out, out, Out, mean, Out, rstd, Out,
        sum),
-      like(out, a),
+      kernels::normal_like(a, gamma.dim(), out, {mean, rstd}, {b, sum_too ? sum : at::Tensor()}),
       write_normal_of_sum(out, {}, mean, rstd, sum, kernels::add_layer_norm(a, b, bias, gamma, beta, eps)))
 ACLNN(AddLayerNormGrad,
       (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta),
-      like(out, a),
+      (like(out, a), like(grad, a), like(b, a), asked({out_gamma, out_beta}, gamma.sizes())),
       write_gradients(out, out_gamma, out_beta,
                       kernels::add_layer_norm_backward(grad, a, b, rstd, mean, gamma, grad_sum)))
 ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out),
-      like(out, x), write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
+      kernels::normal_like(x, gamma.dim(), out, {mean, rstd}, {gx}),
+      write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
 ACLNN(DeepNormGrad,
       (In, grad, In, x, In, gx, In, gamma, In, mean, In, rstd, double, alpha, Out, out_x, Out, out_gx, Out, out_beta,
        Out, out_gamma),
-      like(out_x, x),
+      (like(out_x, x), asked({grad, gx, out_gx}, x.sizes()), asked({out_beta, out_gamma}, gamma.sizes())),
       write_deep(out_x, out_gx, out_gamma, out_beta,
                  kernels::deep_norm_backward(grad, x, gx, gamma, mean, rstd, alpha)))
 
 ACLNN(GroupNorm,
       (In, self, In, gamma, In, beta, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, double, eps, Out, out,
        Out, mean, Out, rstd),
-      like(out, self), write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, n, c, area, groups, eps)))
+      kernels::group_norm_like(self, n, groups, out, mean, rstd),
+      write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, n, c, area, groups, eps)))
 ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
        mask, Out, out, Out, out_gamma, Out, out_beta),
-      three_flags(mask),
+      gradients_like(mask, out, out_gamma, out_beta, self.sizes(), {c}),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),
-      like(out, self), write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
+      kernels::group_norm_like(self, self.size(0), groups, out, mean, rstd),
+      write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, 1)))
 ACLNN(GroupNormSwish,
       (In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, eps, bool, activate, double, scale, Out,
        out, Out, mean, Out, rstd),
-      like(out, self), write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)))
+      kernels::group_norm_like(self, self.size(0), groups, out, mean, rstd),
+      write_normal(out, mean, rstd, kernels::group_norm_swish(self, gamma, beta, groups, eps, scale)))
 ACLNN(GroupNormSwishGrad,
       (In, grad, In, mean, In, rstd, In, self, In, gamma, In, beta, int64_t, groups, Text, format, double, scale, bool,
        gamma_too, bool, beta_too, Out, out, Out, out_gamma, Out, out_beta),
-      like(out, self),
+      (like(out, self),
+       asked({gamma_too ? out_gamma : at::Tensor(), beta_too ? out_beta : at::Tensor()}, gamma.sizes())),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_swish_backward(grad, self, mean, rstd, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))

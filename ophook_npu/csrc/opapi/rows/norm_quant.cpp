@@ -10,22 +10,26 @@ ACLNN(AdaLayerNorm, (In, self, In, scale, In, shift, In, weight, In, bias, doubl
       ada_like(out, self, scale, shift), write_ada(out, {}, {}, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormV2,
       (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      ada_like(out, self, scale, shift),
+      ada_like(out, self, scale, shift, {mean, rstd}),
       write_ada(out, mean, rstd, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, rstd, In, mean, In, scale, In, shift, In, weight, In, bias, Out, out,
        Out, out_scale, Out, out_shift, Out, out_weight, Out, out_bias),
-      ada_like(grad, self, scale, shift);
+      ada_like(grad, self, scale, shift, {mean, rstd});
+      asked({out}, self.sizes()); asked({out_scale}, scale.sizes()); asked({out_shift}, shift.sizes());
+      asked({weight, bias, out_weight, out_bias}, normalized);
       SIM_CHECK(normalized == Dims{self.size(-1)}, "normalizedShape ", normalized, " for x ", self.sizes()),
       ada_backward(grad, self, rstd, mean, scale, weight, bias, out, out_scale, out_shift, out_weight, out_bias))
 ACLNN(AdaLayerNormQuant,
       (In, self, In, scale, In, shift, In, weight, In, bias, In, smoothing, double, eps, Text, mode, Out, out, Out,
        out_scale, Out, out_offset),
-      (ada_like(out, self, scale, shift), dynamic_mode(mode), of_dtype("out", out, {at::kChar})),
+      (ada_like(out, self, scale, shift), dynamic_mode(mode), of_dtype("out", out, {at::kChar}),
+       by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),
-      like(out, self), write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
+      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
+      write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
       (like(out, self), over_the_last(self, gamma), static_mode(mode), of_dtype("res", out, {at::kChar})),
@@ -34,11 +38,12 @@ ACLNN(LayerNormQuant,
 ACLNN(AddLayerNormQuantV2,
       (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,
        eps, bool, sum_too, bool, divide, Out, out1, Out, out2, Out, sum, Out, normal, Out, out_scale1, Out, out_scale2),
-      add_layer_norm_like(a, b, gamma, mode, divide, scale1, scale2, out1),
+      (add_layer_norm_like(a, b, gamma, mode, divide, scale1, scale2, out1),
+       asked({normal, sum_too ? sum : at::Tensor()}, a.sizes())),
       add_layer_norm_quant(a, b, gamma, beta, bias, scale1, zero1, eps, out1, normal, sum_too ? sum : at::Tensor()))
 ACLNN(RmsNormDynamicQuant,
       (In, self, In, gamma, In, smoothing, In, beta, double, eps, int64_t, dtype, Out, out, Out, out_scale),
-      (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar})),
+      (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(rms_normal(self, gamma, beta, eps), smoothing)))
 ACLNN(RmsNormQuant, (In, self, In, gamma, In, beta, In, scale, In, offset, double, eps, Out, out),
       (sim::mx::stepped_like(out, self), over_the_last(self, gamma)),
@@ -51,10 +56,11 @@ ACLNN(QuantizedBatchNorm,
                                       out_zero.toDouble(), weight, bias, eps)))
 ACLNN(GroupNormSiluV2,
       (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
-      like(out, self), group_norm_silu(self, gamma, beta, groups, eps, silu, out, mean, rstd))
+      kernels::group_norm_like(self, self.size(0), groups, out, mean, rstd),
+      group_norm_silu(self, gamma, beta, groups, eps, silu, out, mean, rstd))
 ACLNN(GroupNormSiluQuant,
       (In, self, In, gamma, In, beta, In, scale, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out,
        rstd),
-      like(out, self);
+      kernels::group_norm_like(self, self.size(0), groups, out, mean, rstd);
       of_dtype("out", out, {at::kChar}); SIM_CHECK(silu, "activateSilu has to be true"),
                                          group_norm_silu_quant(self, gamma, beta, scale, groups, eps, out, mean, rstd))

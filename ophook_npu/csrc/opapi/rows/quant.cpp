@@ -25,45 +25,45 @@ ACLNN(TransQuantParamV3, (In, scale, In, offset, int64_t, mode, Out, out), broad
       SIM_CHECK(mode == 0 || mode == 1, "roundMode ", mode, "; allowed: 0, 1"),
       write(out, encoded(scale, offset, mode == 1)))
 ACLNN(SwiGluQuant, (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, Out, out, Out, scale),
-      halved(self, mode.empty() ? "dynamic" : mode, smooth, group_index, out),
+      halved(self, mode.empty() ? "dynamic" : mode, smooth, group_index, out, scale),
       swiglu_quant(self, smooth, offsets, group_index, left, mode != "static", kEnds, out, scale))
 ACLNN(SwiGluQuantV2,
       (In, self, In, smooth, In, offsets, In, group_index, bool, left, Text, mode, int64_t, kind, int32_t, dtype, Out,
        out, Out, scale),
-      halved(self, mode, smooth, group_index, out),
+      halved(self, mode, smooth, group_index, out, scale),
       swiglu_quant(self, smooth, offsets, group_index, left, mode == "dynamic", kind, out, scale))
 ACLNN(DequantSwigluQuant,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
        left, Text, mode, Out, out, Out, scale),
-      dequant_swiglu_like(self, weight_scale, mode, 2, "rint", group_index, -1, 0, out),
+      dequant_swiglu_like(self, weight_scale, mode, 2, "rint", group_index, -1, 0, out, scale),
       dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index, {left},
                            mode == "dynamic", "rint", out, scale))
 ACLNN(DequantSwigluQuantV2,
       (In, self, In, weight_scale, In, row_scale, In, bias, In, quant_scale, In, quant_offset, In, group_index, bool,
        left, Text, mode, int64_t, dtype, Text, round_mode, int64_t, dim, int64_t, swiglu_mode, double, limit, double,
        alpha, double, glu_bias, Out, out, Out, scale),
-      dequant_swiglu_like(self, weight_scale, mode, dtype, round_mode, group_index, dim, swiglu_mode, out),
+      dequant_swiglu_like(self, weight_scale, mode, dtype, round_mode, group_index, dim, swiglu_mode, out, scale),
       dequant_swiglu_quant(self, weight_scale, row_scale, bias, quant_scale, quant_offset, group_index,
                            {left, swiglu_mode == 1, limit, alpha, glu_bias}, mode == "dynamic", round_mode, out, scale))
 ACLNN(AddRmsNormDynamicQuant,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, double, eps, Out, out1, Out, out2, Out, sum, Out, scale1, Out,
        scale2),
-      (like(b, a), like(sum, a)),
+      add_rms_norm_dynamic_like(a, b, smooth1, smooth2, {}, out1, out2, sum, scale1, scale2),
       add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, {}, eps, {}, out1, out2, sum, scale1, scale2))
 ACLNN(AddRmsNormDynamicQuantV2,
       (In, a, In, b, In, gamma, In, smooth1, In, smooth2, In, beta, double, eps, Bools, mask, Out, out1, Out, out2, Out,
        sum, Out, scale1, Out, scale2),
-      (like(b, a), like(sum, a)),
+      add_rms_norm_dynamic_like(a, b, smooth1, smooth2, mask, out1, out2, sum, scale1, scale2),
       add_rms_norm_dynamic(a, b, gamma, smooth1, smooth2, beta, eps, mask, out1, out2, sum, scale1, scale2))
 ACLNN(AddRmsNormQuant,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, int64_t, axis, double, eps, bool, divide,
        Out, out1, Out, out2, Out, sum),
-      add_rms_norm_like(a, b, gamma, out1, sum),
+      add_rms_norm_like(a, b, gamma, out1, out2, sum, {}),
       add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, {}, eps, divide, out1, out2, sum, {}))
 ACLNN(AddRmsNormQuantV2,
       (In, a, In, b, In, gamma, In, scale1, In, scale2, In, zero1, In, zero2, In, beta, int64_t, axis, double, eps,
        bool, divide, Out, out1, Out, out2, Out, sum, Out, norm),
-      add_rms_norm_like(a, b, gamma, out1, sum),
+      add_rms_norm_like(a, b, gamma, out1, out2, sum, norm),
       add_rms_norm_quant(a, b, gamma, scale1, scale2, zero1, zero2, beta, eps, divide, out1, out2, sum, norm))
 ACLNN(DynamicQuantV3,
       (In, self, In, smooth, In, group_index, int64_t, dtype, bool, symmetric, Text, mode, Out, out, Out, scale, Out,
