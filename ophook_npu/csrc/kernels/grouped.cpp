@@ -514,8 +514,10 @@ void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const a
 }
 
 void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                        std::initializer_list<at::Tensor> absent, const std::string& activation) {
+                        std::initializer_list<at::Tensor> absent, const std::string& activation,
+                        const at::Tensor& out) {
   of_dtype("x1", x, {at::kChar, at::kInt}), of_dtype("x2", weight, {at::kChar, at::kInt}), none_of(absent);
+  matrix(out, whole_sizes(x), whole_sizes(weight));
   SIM_CHECK(scale.defined(), "x2Scale is null");
   SIM_CHECK(activation.empty() || activation == "gelu_tanh" || activation == "gelu_erf", "fusedOpType ", activation,
             "; allowed: gelu_tanh, gelu_erf");

@@ -138,6 +138,25 @@ Svd svd(const at::Tensor& x, bool full, bool vectors) {
   return {s, u, vh.mH()};
 }
 
+void solve_like(const at::Tensor& self, const at::Tensor& a, const at::Tensor& x, const at::Tensor& m) {
+  SIM_CHECK(self.dim() > 1 && a.dim() > 1 && a.size(-2) == a.size(-1) && self.size(-2) == a.size(-1), "equations ",
+            a.sizes(), " for ", self.sizes());
+  const Dims batch(at::infer_size(outer_sizes(self, 2), outer_sizes(a, 2)));
+  const auto of = [&](const at::Tensor& out, const at::Tensor& in) {
+    Dims sizes = batch;
+    sizes.insert(sizes.end(), in.sizes().end() - 2, in.sizes().end());
+    shape(out, sizes);
+  };
+  of(x, self), of(m, a);
+}
+
+void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& out) {
+  SIM_CHECK(x.dim() > 1 && y.dim() > 1 && x.size(-1) == y.size(-1), "points ", x.sizes(), " and ", y.sizes());
+  Dims sizes(at::infer_size(outer_sizes(x, 2), outer_sizes(y, 2)));
+  sizes.push_back(x.size(-2)), sizes.push_back(y.size(-2));
+  shape(out, sizes);
+}
+
 // ATen renormalizes by positive norms only.
 at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
   if (p.toDouble() > 0) return at::renorm(x, p, dim, max);

@@ -110,7 +110,7 @@ ACLNN(QuantMatmulReduceSumWeightNz,
   ACLNN(name,                                                                                                      \
         (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
          bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
-        fused_product_like(x, weight, scale, {out_scale, x_offset, offset, out_offset, third}, activation),        \
+        fused_product_like(x, weight, scale, {out_scale, x_offset, offset, out_offset, third}, activation, out),   \
         write(out, fused_product(x, weight, row_scale, scale, bias, activation)))
 FUSED_QUANT_MATMUL(FusedQuantMatmul)
 FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)

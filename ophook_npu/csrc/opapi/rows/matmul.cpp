@@ -4,6 +4,7 @@
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
+using sim::kernels::distances_like, sim::kernels::solve_like;
 
 namespace {
 
@@ -28,8 +29,64 @@ void must_be_square(const at::Tensor& self) {
   SIM_CHECK(self.dim() >= 2 && self.size(-1) == self.size(-2), "square matrices expected, got ", self.sizes());
 }
 
-void plain_only(const at::Tensor& scale, int64_t split) {
+// Matrices, batches of them, and vectors, which stand for a row on the left and a column on the right.
+void any_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  SIM_CHECK(a.dim() && b.dim(), "vectors or matrices expected, got ", a.sizes(), " and ", b.sizes());
+  if (a.dim() > 1 && b.dim() > 1) return matrix(out, a, b);
+  SIM_CHECK(a.size(-1) == b.size(std::max<int64_t>(b.dim() - 2, 0)), "the inner dimensions of ", a.sizes(), " and ",
+            b.sizes(), " differ");
+  Dims sizes = (a.dim() > 1 ? a : b).sizes().vec();
+  sizes.erase(int64_t(sizes.size()) - (a.dim() > 1 || b.dim() == 1 ? 1 : 2));
+  sizes.empty() ? one_element(out) : shape(out, sizes);
+}
+
+void permuted_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& scale, const Dims& perm_x,
+                   const Dims& perm_y, const Dims& perm_out, int64_t split, const at::Tensor& out) {
   SIM_CHECK(!scale.defined() && split == 1, "scale and batch_split_factor are not simulated");
+  for (const Dims& order : {perm_x, perm_y, perm_out})
+    SIM_CHECK(order.size() == 3, "an order of three dimensions expected, got ", order);
+  SIM_CHECK(
+      x.dim() == 3 && y.dim() == 3 && x.size(perm_x[0]) == y.size(perm_y[0]) && x.size(perm_x[2]) == y.size(perm_y[1]),
+      "batches of matrices expected, got ", x.sizes(), " in the order ", perm_x, " and ", y.sizes(), " in the order ",
+      perm_y);
+  const Dims product{x.size(perm_x[0]), x.size(perm_x[1]), y.size(perm_y[2])};
+  shape(out, {product[size_t(perm_out[0])], product[size_t(perm_out[1])], product[size_t(perm_out[2])]});
+}
+
+// A shape of each batch's matrix.
+Dims in_batches(const at::Tensor& self, at::IntArrayRef inner) {
+  SIM_CHECK(self.dim() > 1, "matrices expected, got ", self.sizes());
+  Dims sizes = outer_sizes(self, 2).vec();
+  sizes.insert(sizes.end(), inner.begin(), inner.end());
+  return sizes;
+}
+
+void qr_like(const at::Tensor& self, int64_t mode, const at::Tensor& q, const at::Tensor& r) {
+  SIM_CHECK(mode >= 0 && mode <= 2, "mode ", mode, "; allowed: 0 (reduced), 1 (complete), 2 (r)");
+  SIM_CHECK(self.dim() > 1, "matrices expected, got ", self.sizes());
+  const int64_t m = self.size(-2), n = self.size(-1), k = mode == 1 ? m : std::min(m, n);
+  if (mode != 2) shape(q, in_batches(self, {m, k}));
+  shape(r, in_batches(self, {k, n}));
+}
+
+void svd_like(const at::Tensor& self, bool full, bool vectors, const at::Tensor& s, const at::Tensor& u,
+              const at::Tensor& v) {
+  SIM_CHECK(self.dim() > 1, "matrices expected, got ", self.sizes());
+  const int64_t m = self.size(-2), n = self.size(-1), k = std::min(m, n);
+  shape(s, in_batches(self, {k}));
+  if (vectors) shape(u, in_batches(self, {m, full ? m : k})), shape(v, in_batches(self, {n, full ? n : k}));
+}
+
+void single_like(const at::Tensor& out, const Dims& sizes) { sizes.empty() ? one_element(out) : shape(out, sizes); }
+
+void slogdet_like(const at::Tensor& self, const at::Tensor& sign, const at::Tensor& log) {
+  must_be_square(self);
+  for (const at::Tensor& out : {sign, log}) single_like(out, in_batches(self, {}));
+}
+
+void pairs_like(const at::Tensor& self, const at::Tensor& out) {
+  SIM_CHECK(self.dim() == 2, "points (rows, columns) expected, got ", self.sizes());
+  shape(out, {self.size(0) * std::max<int64_t>(self.size(0) - 1, 0) / 2});
 }
 
 void write_qr(const at::Tensor& q, const at::Tensor& r, const kernels::Qr& result) {
@@ -46,7 +103,8 @@ void write_svd(const at::Tensor& s, const at::Tensor& u, const at::Tensor& v, co
 
 // products
 ACLNN(Mm, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2), kernels::product_into(out, self, mat2))
-ACLNN(Matmul, (In, self, In, mat2, Out, out, Cube, mode), when_run(), write(out, kernels::batch_product(self, mat2)))
+ACLNN(Matmul, (In, self, In, mat2, Out, out, Cube, mode), any_product(out, self, mat2),
+      write(out, kernels::batch_product(self, mat2)))
 ACLNN(BatchMatMul, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
@@ -78,11 +136,13 @@ ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube,
 ACLNN(TransposeBatchMatMul,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int64_t, split, Out,
        out),
-      plain_only(scale, split), write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
+      permuted_like(x, y, scale, perm_x, perm_y, perm_out, split, out),
+      write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
 ACLNN(TransposeBatchMatMulWeightNz,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int32_t, split, Out,
        out),
-      plain_only(scale, split), write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
+      permuted_like(x, y, scale, perm_x, perm_y, perm_out, split, out),
+      write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
 ACLNN(FusedMatmul, (In, x, In, y, In, bias, In, third, Text, then, Cube, mode, Out, out),
       kernels::product_then_like(x, y, bias, third, then, mode, out),
       write(out, kernels::product_then(x, y, bias, third, then, mode)))
@@ -97,15 +157,15 @@ ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out), broadcast(out,
 // factorizations and solvers
 ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (must_be_square(self), like(out, self)),
       write(out, at::linalg_cholesky(self, upper)))
-ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r),
-      SIM_CHECK(mode >= 0 && mode <= 2, "mode ", mode, "; allowed: 0 (reduced), 1 (complete), 2 (r)"),
+ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), qr_like(self, mode, q, r),
       write_qr(q, r, kernels::qr(self, mode)))
-ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), when_run(),
+ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), svd_like(self, full, vectors, s, u, v),
       write_svd(s, u, v, kernels::svd(self, full, vectors)))
 ACLNN(Inverse, (In, self, Out, out), (must_be_square(self), like(out, self)), write(out, at::inverse(wide(self))))
-ACLNN(Slogdet, (In, self, Out, sign, Out, log), must_be_square(self), write({sign, log}, at::linalg_slogdet(self)))
+ACLNN(Slogdet, (In, self, Out, sign, Out, log), slogdet_like(self, sign, log),
+      write({sign, log}, at::linalg_slogdet(self)))
 ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, unitriangular, Out, x, Out, m),
-      like(x, self), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
+      solve_like(self, a, x, m), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace, (In, self, Out, out), shape(out, {}), write(out, at::trace(self)))
 
 // norms and distances
@@ -113,7 +173,9 @@ ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out), like(out, se
       write(out, kernels::renormalized(self, p, dim, max)))
 ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), when_run(),
       write(self, kernels::renormalized(self, p, dim, max)))
-ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), when_run(), write(out, at::cdist(wide(x), wide(y), p)))
-ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out), when_run(),
+ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), distances_like(x, y, out),
+      write(out, at::cdist(wide(x), wide(y), p)))
+ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out),
+      (distances_like(x, y, distance), like(grad, distance)),
       write(out, kernels::distances_backward(grad, x, y, distance, p)))
-ACLNN(Pdist, (In, self, float, p, Out, out), when_run(), write(out, at::pdist(wide(self), p)))
+ACLNN(Pdist, (In, self, float, p, Out, out), pairs_like(self, out), write(out, at::pdist(wide(self), p)))
