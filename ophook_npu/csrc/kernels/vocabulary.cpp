@@ -38,6 +38,15 @@ static at::Tensor logits_of(const at::Tensor& input, const at::Tensor& weight) {
   return at::matmul(wide(input), wide(weight).t());
 }
 
+void max_sum_like(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, const at::Tensor& max,
+                  const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
+                  const at::Tensor& masked_target, const at::Tensor& logits) {
+  const int64_t batch = input.size(0);
+  for (const at::Tensor& each : {target, max, sum, predicted, masked_target}) shape(each, {batch});
+  shape(mask, {(batch + 7) / 8});
+  asked({logits}, {batch, weight.size(0)});
+}
+
 void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
              const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
              const at::Tensor& masked_target, const at::Tensor& logits) {

@@ -11,6 +11,9 @@ void multiplies(const at::Tensor& input, const at::Tensor& weight);
 void no_smoothing(double smoothing);
 void indices(int64_t first, int64_t last, const at::Tensor& weight);
 void enough_saved(const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax);
+void max_sum_like(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, const at::Tensor& max,
+                  const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
+                  const at::Tensor& masked_target, const at::Tensor& logits);
 void max_sum(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& target, int64_t first, int64_t last,
              const at::Tensor& max, const at::Tensor& sum, const at::Tensor& predicted, const at::Tensor& mask,
              const at::Tensor& masked_target, const at::Tensor& logits);

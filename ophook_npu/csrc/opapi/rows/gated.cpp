@@ -2,6 +2,7 @@
 #include "kernels/gated.h"
 
 #include "kernels/activation.h"
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -41,6 +42,12 @@ void write_modulate(const at::Tensor& x, const at::Tensor& scale, const at::Tens
   if (shift.defined()) write(shift, result.shift.reshape(shift.sizes()));
 }
 
+// A number for each feature of each batch.
+void modulated_by(const at::Tensor& x, std::initializer_list<at::Tensor> scales) {
+  SIM_CHECK(x.dim() == 3, "input (batch, rows, features) expected, got ", x.sizes());
+  asked(scales, {x.size(0), x.size(2)});
+}
+
 }  // namespace
 
 ACLNN(ClippedSwiglu,
@@ -67,10 +74,10 @@ ACLNN(SituGluGrad, (In, grad, In, self, int64_t, dim, double, beta, double, line
       (half_along(grad, self, dim), like(out, self)),
       write(out, kernels::situ_glu_backward(grad, self, {dim, beta, linear_beta, left})))
 ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
-      (like(labels, features), like(gradient, features)),
+      (like(labels, features), like(gradient, features), sim::quant::by_row(loss, features)),
       write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))
 ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), like(out, self),
       write(out, kernels::modulate(self, scale, shift)))
 ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out, out_scale, Out, out_shift),
-      (like(grad, self), like(out, self)),
+      (like(grad, self), like(out, self), modulated_by(self, {scale, out_scale, out_shift})),
       write_modulate(out, out_scale, out_shift, kernels::modulate_backward(grad, self, scale)))

@@ -11,17 +11,63 @@ void loss_shape(const at::Tensor& out, const at::Tensor& self, const at::Tensor&
   else one_element(out);
 }
 
-void write_nll(const at::Tensor& out, const at::Tensor& total, const kernels::Nll& result) {
-  write(out, result.loss);
-  if (total.defined()) total.copy_(result.total_weight.reshape(total.sizes()));
-}
-
 int64_t reduction_of(const std::string& name) {
   SIM_CHECK(name == "none" || name == "mean" || name == "sum", "reduction '", name, "'; allowed: none, mean, sum");
   return name == "none" ? at::Reduction::None : name == "mean" ? at::Reduction::Mean : at::Reduction::Sum;
 }
 
+// A loss for each target, or one.
+void each_or_one(const at::Tensor& out, int64_t reduction, at::IntArrayRef targets) {
+  reduction == at::Reduction::None && !targets.empty() ? shape(out, targets) : one_element(out);
+}
+
+void nll_like(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, int64_t reduction,
+              const at::Tensor& out, const at::Tensor& total) {
+  SIM_CHECK(self.dim() && self.dim() == std::max<int64_t>(target.dim(), 1) + (self.dim() > 1), "self ", self.sizes(),
+            " with a target ", target.sizes());
+  const int64_t classes = self.dim() > 1 ? 1 : 0;
+  SIM_CHECK(!weight.defined() || weight.numel() == self.size(classes), "weight ", weight.sizes(), " for ",
+            self.size(classes), " classes");
+  each_or_one(out, reduction, self.dim() > 1 ? target.sizes() : at::IntArrayRef());
+  one_element(total);
+}
+
+void write_nll(const at::Tensor& out, const at::Tensor& total, const kernels::Nll& result) {
+  write(out, result.loss);
+  if (total.defined()) total.copy_(result.total_weight.reshape(total.sizes()));
+}
+
 void no_z_loss(double z_scale, bool asked) { SIM_CHECK(z_scale == 0 && !asked, "the z loss is not simulated"); }
+
+void cross_entropy_like(const at::Tensor& self, const at::Tensor& target, const std::string& reduction,
+                        const at::Tensor& loss, const at::Tensor& log_prob) {
+  like(log_prob, self);
+  SIM_CHECK(self.dim() == 2 && target.numel() == self.size(0), "input ", self.sizes(), " with a target ",
+            target.sizes());
+  each_or_one(loss, reduction_of(reduction), {self.size(0)});
+}
+
+// A row of log_alpha is padded to 32 bytes, or is not.
+void ctc_like(const at::Tensor& log_probs, const Dims& inputs, const Dims& labels, const at::Tensor& loss,
+              const at::Tensor& log_alpha) {
+  SIM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "logProbs (T, N, C) or (T, C) expected, got ",
+            log_probs.sizes());
+  const int64_t batch = log_probs.dim() == 3 ? log_probs.size(1) : 1;
+  SIM_CHECK(int64_t(inputs.size()) == batch && int64_t(labels.size()) == batch, inputs.size(), " inputLengths and ",
+            labels.size(), " targetLengths for a batch of ", batch);
+  log_probs.dim() == 3 ? shape(loss, {batch}) : one_element(loss);
+  const int64_t states = 2 * (batch ? *std::max_element(labels.begin(), labels.end()) : 0) + 1;
+  SIM_CHECK(log_alpha.dim() == 3, "logAlphaOut (N, T, states) expected, got ", log_alpha.sizes());
+  shape(log_alpha, {batch, log_probs.size(0), log_alpha.size(2) == states ? states : (states + 7) / 8 * 8});
+}
+
+void margin_like(const at::Tensor& self, const at::Tensor& target, int64_t reduction, const at::Tensor& out,
+                 const at::Tensor& is_target) {
+  SIM_CHECK(self.dim() == 1 || self.dim() == 2, "self (N, C) or (C) expected, got ", self.sizes());
+  like(target, self);
+  each_or_one(out, reduction, outer_sizes(self));
+  asked({is_target}, target.sizes());
+}
 
 void write_cross_entropy(const at::Tensor& loss, const at::Tensor& log_prob, const kernels::CrossEntropy& result) {
   write(log_prob, result.log_prob);
@@ -59,23 +105,26 @@ ACLNN(BinaryCrossEntropyWithLogits, (In, self, In, target, In, weight, In, pos_w
       write(out, at::binary_cross_entropy_with_logits(wide(self), wide(target), optional(wide(weight)),
                                                       optional(wide(pos_weight)), reduction)))
 ACLNN(NLLLoss, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      when_run(), write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
+      nll_like(self, target, weight, reduction, out, total),
+      write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
 ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
-      when_run(), write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
+      nll_like(self, target, weight, reduction, out, total),
+      write_nll(out, total, kernels::nll(self, target, weight, reduction, ignored)))
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
-      (no_z_loss(z_scale, return_z), like(log_prob, self)),
+      (no_z_loss(z_scale, return_z), cross_entropy_like(self, target, reduction, loss, log_prob)),
       write_cross_entropy(loss, log_prob,
                           kernels::cross_entropy(self, target, weight, reduction_of(reduction), ignored, smoothing)))
 ACLNN(CtcLoss,
       (In, log_probs, In, targets, Ints, inputs, Ints, labels, int64_t, blank, bool, zero_infinity, Out, loss, Out,
        log_alpha),
-      when_run(),
+      ctc_like(log_probs, inputs, labels, loss, log_alpha),
       // the device keeps log_alpha padded to 32 bytes a row
       write_ctc(loss, log_alpha,
                 kernels::ctc(log_probs, targets, inputs, labels, blank, zero_infinity, log_alpha.size(2))))
-ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out, Out, is_target), when_run(),
+ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out, Out, is_target),
+      margin_like(self, target, reduction, out, is_target),
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
 
 // backward

@@ -91,7 +91,7 @@ ACLNN(LogicalOr, (In, self, In, other, Out, out), broadcast(out, {self, other}),
 ACLNN(LogicalXor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logical_xor_out(out, self, other))
 ACLNN(IsClose, (In, self, In, other, double, rtol, double, atol, bool, equal_nan, Out, out),
       broadcast(out, {self, other}), write(out, at::isclose(self, other, rtol, atol, equal_nan)))
-ACLNN(Equal, (In, self, In, other, Out, out), when_run(), out.fill_(at::equal(self, other)))
+ACLNN(Equal, (In, self, In, other, Out, out), one_element(out), out.fill_(at::equal(self, other)))
 ACLNN(IsInTensorScalar, (In, elements, Num, test, bool, unique, bool, invert, Out, out), like(out, elements),
       at::isin_out(out, elements, test, unique, invert))
 ACLNN(IsInScalarTensor, (Num, element, In, tests, bool, unique, bool, invert, Out, out), shape(out, {}),
@@ -103,7 +103,7 @@ ACLNN(SWhere, (In, condition, In, self, In, other, Out, out), broadcast(out, {co
 ACLNN(Clamp, (In, self, MaybeNum, min, MaybeNum, max, Out, out), like(out, self), write(out, at::clamp(self, min, max)))
 ACLNN(ClampMin, (In, self, Num, min, Out, out), like(out, self), write(out, at::clamp_min(self, min)))
 ACLNN(ClampMax, (In, self, Num, max, Out, out), like(out, self), write(out, at::clamp_max(self, max)))
-ACLNN(ClampTensor, (In, self, In, min, In, max, Out, out), when_run(),
+ACLNN(ClampTensor, (In, self, In, min, In, max, Out, out), broadcast(out, {self, min, max}),
       write(out, at::clamp(self, optional(min), optional(max))))
 ACLNN(ClampMinTensor, (In, self, In, min, Out, out), broadcast(out, {self, min}), write(out, at::clamp_min(self, min)))
 ACLNN(ClampMaxTensor, (In, self, In, max, Out, out), broadcast(out, {self, max}), write(out, at::clamp_max(self, max)))

@@ -10,7 +10,8 @@ ACLNN(ForeachNonFiniteCheckAndUnscale, (List, grads, Ref, found, In, inverse_sca
 ACLNN(AmpUpdateScale,
       (In, scale, In, tracker, In, found, double, growth, double, backoff, int64_t, interval, Out, scale_out, Out,
        tracker_out),
-      SIM_CHECK(scale.numel() == 1 && tracker.numel() == 1 && found.numel() == 1,
+      SIM_CHECK(scale.numel() == 1 && tracker.numel() == 1 && found.numel() == 1 && scale_out.numel() == 1 &&
+                    tracker_out.numel() == 1,
                 "scale, tracker and found_inf have one element each"),
       kernels::update_scale(scale, tracker, found, growth, backoff, interval, scale_out, tracker_out))
 ACLNN(ApplyAdamWV2,

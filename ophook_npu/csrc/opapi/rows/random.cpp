@@ -15,7 +15,19 @@ void room_for(const at::Tensor& mask, int64_t elements) {
             mask.sizes());
 }
 
+// The whole of a mask, a multiple of 128 bits; where nothing or all is kept it is not looked at.
+void mask_of(const at::Tensor& mask, const at::Tensor& self, double p) {
+  room_for(mask, self.numel());
+  SIM_CHECK(p == 0 || p == 1 || mask.numel() == (self.numel() + 127) / 128 * 16, "a mask of shape ", mask.sizes(),
+            " for ", self.numel(), " elements");
+}
+
 void probability(double p) { SIM_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
+
+void samples_of(const at::Tensor& self, int64_t samples, const at::Tensor& out) {
+  SIM_CHECK(self.dim() == 1 || self.dim() == 2, "weights of one or two dimensions expected, got ", self.sizes());
+  self.dim() == 1 ? shape(out, {samples}) : shape(out, {self.size(0), samples});
+}
 
 at::Generator captured(const at::Tensor& seed, const at::Tensor& offset, uint64_t offset_in_graph) {
   return generator(seed.item<int64_t>(), offset.item<int64_t>() + offset_in_graph);
@@ -70,9 +82,11 @@ ACLNN(InplaceBernoulliTensor, (Ref, self, In, p, int64_t, seed, int64_t, offset)
 ACLNN(SimThreadExponential, (Ref, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
       kernels::draw_exponential(self, lambda, generator(seed, offset)))
 ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed, int64_t, offset, Out, out),
-      when_run(), write(out, at::multinomial(wide(self), samples, replacement, generator(seed, offset))))
+      samples_of(self, samples, out),
+      write(out, at::multinomial(wide(self), samples, replacement, generator(seed, offset))))
 ACLNN(MultinomialTensor,
-      (In, self, int64_t, samples, bool, replacement, In, seed, In, offset, uint64_t, shift, Out, out), when_run(),
+      (In, self, int64_t, samples, bool, replacement, In, seed, In, offset, uint64_t, shift, Out, out),
+      samples_of(self, samples, out),
       write(out, at::multinomial(wide(self), samples, replacement, captured(seed, offset, shift))))
 ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(out, {n}),
       write(out, at::randperm(n, generator(seed, offset))))
@@ -95,10 +109,10 @@ ACLNN(DropoutGenMaskV2Tensor, (Ints, sizes, double, p, In, seed, In, offset, uin
 ACLNN(DropoutDoMask, (In, self, In, mask, double, p, Out, out),
       (probability(p), like(out, self), room_for(mask, self.numel())), write(out, dropped(self, mask, p)))
 ACLNN(DropoutV3, (In, self, In, noise_shape, double, p, int64_t, seed, int64_t, offset, Out, out, Out, mask),
-      (probability(p), like(out, self), room_for(mask, self.numel())), dropout(self, p, seed, offset, out, mask))
+      (probability(p), like(out, self), mask_of(mask, self, p)), dropout(self, p, seed, offset, out, mask))
 ACLNN(DropoutV3Tensor,
       (In, self, In, noise_shape, double, p, In, seed, In, offset, uint64_t, shift, Out, out, Out, mask),
-      (probability(p), like(out, self), room_for(mask, self.numel())),
+      (probability(p), like(out, self), mask_of(mask, self, p)),
       dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
 ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), (like(out, grad), room_for(mask, grad.numel())),
       write(out, kernels::masked_scaled(grad, kernels::unpack_bits(mask, 0, grad.numel()), scale)))

@@ -29,7 +29,8 @@ void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const a
 
 // Parameters of each pass, and where the training asks for them a tensor of each list.
 void layers_like(const at::Tensor& input, const Tensors& parameters, const Tensors& start, const kernels::Layers& how,
-                 const at::Tensor& output, bool train, const std::initializer_list<Tensors>& saved) {
+                 const at::Tensor& output, std::initializer_list<at::Tensor> last, bool train,
+                 const std::initializer_list<Tensors>& saved) {
   Dims sizes = input.sizes().vec();
   if (how.batch_sizes.defined()) {
     const int64_t steps = how.batch_sizes.numel();
@@ -49,11 +50,28 @@ void layers_like(const at::Tensor& input, const Tensors& parameters, const Tenso
   } else {
     shape(output, {sizes[0], sizes[1], width});
   }
-  for (const at::Tensor& each : start)
-    if (each.defined()) shape(each, {int64_t(how.passes()), sizes[how.batch_first ? 0 : 1], hidden});
+  const std::array<int64_t, 3> state{int64_t(how.passes()), sizes[how.batch_first ? 0 : 1], hidden};
+  for (const at::Tensor& each : start) shape(each, state);
+  for (const at::Tensor& each : last) shape(each, state);
   for (const Tensors& list : saved)
     SIM_CHECK(!train || list.size() == how.passes(), list.size(), " tensors of a gate or state for ", how.passes(),
               " passes");
+}
+
+// What a training keeps of each step, time first.
+void steps_like(const at::Tensor& input, const Tensors& parameters, const kernels::Layers& how, bool train,
+                const std::initializer_list<Tensors>& saved) {
+  if (!train) return;
+  const int64_t steps = how.batch_sizes.defined() ? how.batch_sizes.numel() : input.size(how.batch_first ? 1 : 0);
+  const int64_t rows = how.batch_sizes.defined() ? input.size(0) : input.size(0) * input.size(1);
+  for (const Tensors& list : saved)
+    for (const at::Tensor& each : list) shape(each, {steps, divided(rows, steps), parameters[1].size(-1)});
+}
+
+void gradients_like(const Tensors& gradients, const Tensors& parameters) {
+  SIM_CHECK(gradients.size() == parameters.size(), gradients.size(), " gradients for ", parameters.size(),
+            " parameters");
+  for (size_t i = 0; i < gradients.size(); ++i) like(gradients[i], parameters[i]);
 }
 
 // As the page of aclnnGRU says.
@@ -85,8 +103,6 @@ std::vector<kernels::LstmSaved> saved_passes(const Tensors& i, const Tensors& j,
 
 void write_lstm_gradients(const at::Tensor& x, const at::Tensor& start, const at::Tensor& start_cell,
                           const Tensors& parameters, const kernels::LstmLayersGradients& result) {
-  SIM_CHECK(parameters.size() == result.parameters.size(), parameters.size(), " gradients for ",
-            result.parameters.size(), " parameters");
   write(x, result.x);
   write(start, result.start);
   write(start_cell, result.start_cell);
@@ -114,8 +130,6 @@ std::vector<kernels::GruSaved> saved_passes(const Tensors& r, const Tensors& z, 
 
 void write_gru_gradients(const at::Tensor& x, const at::Tensor& start, const Tensors& parameters,
                          const kernels::GruLayersGradients& result) {
-  SIM_CHECK(parameters.size() == result.parameters.size(), parameters.size(), " gradients for ",
-            result.parameters.size(), " parameters");
   write(x, result.x);
   write(start, result.start.reshape(start.sizes()));
   for (size_t i = 0; i < parameters.size(); ++i) write(parameters[i], result.parameters[i]);
@@ -130,7 +144,8 @@ ACLNN(LSTM,
       (In, input, List, parameters, List, start, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout,
        bool, train, bool, both_ways, bool, batch_first, Out, output, Out, last, Out, last_cell, List, i, List, j, List,
        f, List, o, List, h, List, c, List, tanh_c),
-      layers_like(input, parameters, start, LAYERS, output, train, {i, j, f, o, h, c, tanh_c}),
+      (layers_like(input, parameters, start, LAYERS, output, {last, last_cell}, train, {i, j, f, o, h, c, tanh_c}),
+       steps_like(input, parameters, LAYERS, train, {i, j, f, o, h, c, tanh_c})),
       write_lstm(output, last, last_cell, train, i, j, f, o, h, c, tanh_c,
                  kernels::lstm_layers(input, parameters, start, LAYERS)))
 ACLNN(LstmBackward,
@@ -138,7 +153,9 @@ ACLNN(LstmBackward,
        List, o, List, h, List, c, List, tanh_c, In, batch_sizes, bool, has_bias, int64_t, layers, double, dropout, bool,
        train, bool, both_ways, bool, batch_first, Bools, mask, Out, out, Out, out_start, Out, out_start_cell, List,
        out_parameters),
-      (layers_like(input, parameters, start, LAYERS, grad, true, {i, j, f, o, h, c, tanh_c}), like(out, input)),
+      (layers_like(input, parameters, start, LAYERS, grad, {out_start, out_start_cell}, true,
+                   {i, j, f, o, h, c, tanh_c}),
+       like(out, input), gradients_like(out_parameters, parameters)),
       write_lstm_gradients(out, out_start, out_start_cell, out_parameters,
                            kernels::lstm_layers_backward(input, parameters, start, grad, grad_last, grad_last_cell,
                                                          saved_passes(i, j, f, o, h, c, tanh_c), LAYERS)))
@@ -147,14 +164,15 @@ ACLNN(GRU,
        train, bool, both_ways, bool, batch_first, Out, output, Out, last, List, r, List, z, List, n, List, inner, List,
        h),
       same_length(batch_sizes);
-      layers_like(input, parameters, {hx}, LAYERS, output, train, {r, z, n, inner, h}),
+      layers_like(input, parameters, {hx}, LAYERS, output, {last}, train, {r, z, n, inner, h});
+      steps_like(input, parameters, LAYERS, train, {r, z, n, inner, h}),
       write_gru(output, last, train, r, z, n, inner, h, kernels::gru_layers(input, parameters, hx, LAYERS)))
 ACLNN(GRUBackward,
       (In, input, List, parameters, In, start, In, grad, In, grad_last, List, r, List, z, List, n, List, inner, List, h,
        In, batch_sizes, bool, has_bias, int64_t, layers, bool, both_ways, bool, batch_first, Out, out, Out, out_start,
        List, out_parameters),
-      (same_length(batch_sizes), layers_like(input, parameters, {}, LAYERS, grad, true, {r, z, n, inner, h}),
-       like(out, input)),
+      (same_length(batch_sizes), layers_like(input, parameters, {}, LAYERS, grad, {}, true, {r, z, n, inner, h}),
+       like(out, input), gradients_like(out_parameters, parameters), asked({out_start}, start.sizes())),
       write_gru_gradients(out, out_start, out_parameters,
                           kernels::gru_layers_backward(input, parameters, {start}, grad, grad_last,
                                                        saved_passes(r, z, n, inner, h), LAYERS)))
@@ -166,6 +184,7 @@ ACLNN(ThnnFusedLstmCell,
 ACLNN(ThnnFusedLstmCellBackward,
       (In, grad_hy, In, grad_cy, In, cx, In, cy, In, storage, bool, has_bias, Out, out_gates, Out, out_cx, Out,
        out_bias),
-      (like(cy, cx), like(out_cx, cx), like(out_gates, storage)),
+      (like(cy, cx), like(out_cx, cx), like(out_gates, storage),
+       has_bias ? shape(out_bias, {storage.size(-1)}) : void()),
       write_cell_gradients(out_gates, out_cx, out_bias, has_bias,
                            kernels::lstm_cell_backward(grad_hy, grad_cy, cx, cy, storage)))

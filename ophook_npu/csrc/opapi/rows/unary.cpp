@@ -13,6 +13,20 @@ void whole_numbers_only(const at::Tensor& out) {
   SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
 }
 
+// In double, as the caller computes it; of INT64 in whole numbers.
+void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
+  SIM_CHECK(step.toDouble() != 0, "step is 0");
+  if (out.scalar_type() == at::kLong) {
+    const int64_t by = step.to<int64_t>(), way = by > 0 ? 1 : -1;
+    return shape(out, {divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by)});
+  }
+  shape(out, {int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble()))});
+}
+void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
+  SIM_CHECK(step.toDouble() != 0, "step is 0");
+  shape(out, {int64_t((end.toDouble() - start.toDouble()) / step.toDouble() + 1)});
+}
+
 }  // namespace
 
 // An operator and its in-place form.
@@ -85,9 +99,9 @@ ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), when_run(), self
 ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
 ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
 ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
-ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), when_run(),
+ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
       write(out, at::arange(start, end, step, out.scalar_type())))
-ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), when_run(),
+ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
       write(out, at::range(start, end, step, out.scalar_type())))
 ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out), shape(out, {steps}),
       write(out, at::linspace(start, end, steps, out.scalar_type())))
