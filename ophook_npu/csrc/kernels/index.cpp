@@ -34,6 +34,7 @@ Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices) {
   sizes.insert(sizes.begin() + at, indices.begin(), indices.end());
   return sizes;
 }
+Dims broadcast_sizes(at::IntArrayRef one, at::IntArrayRef other) { return at::infer_size(one, other); }
 
 at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, const at::Scalar& value) {
   return at::index_fill(x, dim, at::tensor(indices, at::kLong), value);

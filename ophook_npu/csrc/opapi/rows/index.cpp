@@ -30,10 +30,27 @@ void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& 
     if (indices[i].scalar_type() == at::kBool || indices[i].scalar_type() == at::kByte) return;
     if (!given) begin = i;
     together = together && i == begin + given++;
-    places = at::infer_size(places, indices[i].sizes());
+    places = kernels::broadcast_sizes(places, indices[i].sizes());
   }
   others.insert(others.begin() + int64_t(together ? begin : 0), places.begin(), places.end());
   holds(out, others);
+}
+
+// As many elements as could be selected.
+void room_for_all(const at::Tensor& out, const at::Tensor& self, const at::Tensor& mask) {
+  shape(out, {int64_t(c10::multiply_integers(kernels::broadcast_sizes(self.sizes(), mask.sizes())))});
+}
+
+void repeated_each(const at::Tensor& out, const at::Tensor& self, int64_t repeats) {
+  shape(out, {self.numel() * repeats});
+}
+
+void of_length(const at::Tensor& out, const at::Tensor& self, int64_t dim, int64_t length) {
+  shape(out, kernels::taken_sizes(self, dim, {length}));
+}
+
+void repeated_each(const at::Tensor& out, const at::Tensor& self, int64_t repeats, int64_t dim) {
+  of_length(out, self, dim, self.size(dim) * repeats);
 }
 
 void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
@@ -176,8 +193,7 @@ ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64
 ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices),
       write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take, (In, self, In, indices, Out, out), like(out, indices), write(out, at::take(self, indices.to(at::kLong))))
-ACLNN(MaskedSelect, (In, self, In, mask, Resized, out),
-      shape(out.memory, {int64_t(c10::multiply_integers(at::infer_size(self.sizes(), mask.sizes())))}),
+ACLNN(MaskedSelect, (In, self, In, mask, Resized, out), room_for_all(out.memory, self, mask),
       fit(out, at::masked_select(self, mask.to(at::kBool))))
 ACLNN(Nonzero, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self)))
 ACLNN(NonzeroV2, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self).t()))
@@ -267,13 +283,11 @@ ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats),
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
 ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
-      shape(out, kernels::taken_sizes(self, dim, {size})),
-      write(out, at::repeat_interleave(self, repeats.to(at::kLong), dim)))
-ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), shape(out, {self.numel() * repeats}),
+      of_length(out, self, dim, size), write(out, at::repeat_interleave(self, repeats.to(at::kLong), dim)))
+ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), repeated_each(out, self, repeats),
       write(out, at::repeat_interleave(self, repeats)))
 ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int64_t, size, Out, out),
-      shape(out, kernels::taken_sizes(self, dim, {self.size(dim) * repeats})),
-      write(out, at::repeat_interleave(self, repeats, dim)))
+      repeated_each(out, self, repeats, dim), write(out, at::repeat_interleave(self, repeats, dim)))
 ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(repeats)))
 ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out), gathered_ranges(out, grad, repeats, dim),
