@@ -3,6 +3,8 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from interfaces import Refused, aclnn
+from values import close, real
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 TOLERANCE = {torch.float32: 2e-5, torch.float16: 5e-3, torch.bfloat16: 5e-2}
@@ -140,6 +142,18 @@ def test_rms_norm(same) -> None:
 
     same(run, x, gamma)
     same(lambda x, g: F.rms_norm(x, (8,), g), x, gamma)
+
+
+def test_a_weight_of_one_row_is_that_of_the_last_dimension() -> None:
+    """AddRmsNorm takes [1, n] for any x1, without rstdOut: by its page."""
+    x1, x2 = real(5, 6, dtype=torch.float16), real(5, 6, seed=1, dtype=torch.float16)
+    gamma, out, sum_ = real(1, 6, seed=2, dtype=torch.float16), torch.zeros_like(x1), torch.zeros_like(x1)
+    aclnn("aclnnAddRmsNorm", x1, x2, gamma, 1e-6, out, None, sum_)
+    total = x1.double() + x2.double()
+    close(out, total / (total.square().mean(-1, keepdim=True) + 1e-6).sqrt() * gamma.double(), 2e-3)
+    close(sum_, total, 1e-3)
+    with pytest.raises(Refused, match="161002.*the last dimensions"):
+        aclnn("aclnnAddRmsNorm", x1, x2, gamma[0, :3].clone(), 1e-6, out, None, sum_)
 
 
 CONVOLUTIONS = {

@@ -121,18 +121,22 @@ void ends_with(const at::Tensor& x, at::IntArrayRef inner) {
             "the last dimensions of ", x.sizes(), " are not ", inner);
 }
 
-void normal_like(const at::Tensor& x, size_t inner, const at::Tensor& out, std::initializer_list<at::Tensor> statistics,
-                 std::initializer_list<at::Tensor> sums) {
+void normal_like(const at::Tensor& x, at::IntArrayRef inner, const at::Tensor& out,
+                 std::initializer_list<at::Tensor> statistics, std::initializer_list<at::Tensor> sums) {
+  ends_with(x, inner);
   like(out, x);
-  asked(statistics, outer_sizes(x, inner));
+  asked(statistics, outer_sizes(x, inner.size()));
   asked(sums, x.sizes());
+}
+
+at::Tensor weight_of_rows(const at::Tensor& gamma) {
+  return gamma.dim() == 2 && gamma.size(0) == 1 ? gamma.squeeze(0) : gamma;
 }
 
 void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
-  ends_with(x, normalized);
   for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
-  normal_like(x, normalized.size(), out, {mean, rstd});
+  normal_like(x, normalized, out, {mean, rstd});
 }
 
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,

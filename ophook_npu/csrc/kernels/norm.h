@@ -65,10 +65,12 @@ at::Tensor batch_gradient_from_parameters(const at::Tensor& grad, const at::Tens
 // ---- over the last dimensions, those of the weight -----------------------------------------------------------------
 // The last dimensions of x are those of `inner`.
 void ends_with(const at::Tensor& x, at::IntArrayRef inner);
-// A normal, its statistics over the last `inner` dimensions of x, which may be ones there or be gone, and the sum that
+// A normal, its statistics over the last dimensions of x, `inner`, which may be ones there or be gone, and the sum that
 // it is of.
-void normal_like(const at::Tensor& x, size_t inner, const at::Tensor& out, std::initializer_list<at::Tensor> statistics,
-                 std::initializer_list<at::Tensor> sums = {});
+void normal_like(const at::Tensor& x, at::IntArrayRef inner, const at::Tensor& out,
+                 std::initializer_list<at::Tensor> statistics, std::initializer_list<at::Tensor> sums = {});
+// A weight of [1, n] is that of the last dimension alone: AddRmsNorm's page allows it for any x.
+at::Tensor weight_of_rows(const at::Tensor& gamma);
 void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd);
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,

@@ -200,27 +200,27 @@ ACLNN(LayerNormBackward,
       write_gradients(out, out_weight, out_bias,
                       kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask))))
 ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
-      kernels::normal_like(self, gamma.dim(), out, {rstd}),
+      kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
 ACLNN(GemmaRmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
-      kernels::normal_like(self, gamma.dim(), out, {rstd}),
+      kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps, 1)))
 ACLNN(RmsNormGrad, (In, grad, In, self, In, rstd, In, gamma, Out, out, Out, out_gamma),
-      (like(out, self), asked({out_gamma}, gamma.sizes())),
+      (kernels::ends_with(self, gamma.sizes()), like(out, self), asked({out_gamma}, gamma.sizes())),
       write_gradients(out, out_gamma, {}, kernels::rms_norm_backward(grad, self, rstd, gamma)))
 ACLNN(AddRmsNorm, (In, a, In, b, In, gamma, double, eps, Out, out, Out, rstd, Out, sum),
-      kernels::normal_like(a, gamma.dim(), out, {rstd}, {b, sum}),
-      write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
+      kernels::normal_like(a, kernels::weight_of_rows(gamma).sizes(), out, {rstd}, {b, sum}),
+      write_normal_of_sum(out, {}, {}, rstd, sum, kernels::add_rms_norm(a, b, kernels::weight_of_rows(gamma), eps)))
 ACLNN(AddRmsNormCast, (In, a, In, b, In, gamma, double, eps, Out, out_float, Out, out, Out, rstd, Out, sum),
-      kernels::normal_like(a, gamma.dim(), out, {rstd}, {b, out_float, sum}),
+      kernels::normal_like(a, gamma.sizes(), out, {rstd}, {b, out_float, sum}),
       write_normal_of_sum(out, out_float, {}, rstd, sum, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(InplaceAddRmsNorm, (Ref, a, Ref, b, In, gamma, double, eps, Out, rstd),
-      kernels::normal_like(a, gamma.dim(), b, {rstd}),
+      kernels::normal_like(a, gamma.sizes(), b, {rstd}),
       write_normal_of_sum(a, {}, {}, rstd, b, kernels::add_rms_norm(a, b, gamma, eps)))
 ACLNN(AddLayerNorm,
       (In, a, In, b, In, gamma, In, beta, In, bias, double, eps, bool, sum_too, Out, out, Out, mean, Out, rstd, Out,
        sum),
-      kernels::normal_like(a, gamma.dim(), out, {mean, rstd}, {b, sum_too ? sum : at::Tensor()}),
+      kernels::normal_like(a, gamma.sizes(), out, {mean, rstd}, {b, sum_too ? sum : at::Tensor()}),
       write_normal_of_sum(out, {}, mean, rstd, sum, kernels::add_layer_norm(a, b, bias, gamma, beta, eps)))
 ACLNN(AddLayerNormGrad,
       (In, grad, In, a, In, b, In, rstd, In, mean, In, gamma, In, grad_sum, Out, out, Out, out_gamma, Out, out_beta),
@@ -228,7 +228,7 @@ ACLNN(AddLayerNormGrad,
       write_gradients(out, out_gamma, out_beta,
                       kernels::add_layer_norm_backward(grad, a, b, rstd, mean, gamma, grad_sum)))
 ACLNN(DeepNorm, (In, x, In, gx, In, beta, In, gamma, double, alpha, double, eps, Out, mean, Out, rstd, Out, out),
-      kernels::normal_like(x, gamma.dim(), out, {mean, rstd}, {gx}),
+      kernels::normal_like(x, gamma.sizes(), out, {mean, rstd}, {gx}),
       write_normal(out, mean, rstd, kernels::deep_norm(x, gx, beta, gamma, alpha, eps)))
 ACLNN(DeepNormGrad,
       (In, grad, In, x, In, gx, In, gamma, In, mean, In, rstd, double, alpha, Out, out_x, Out, out_gx, Out, out_beta,
