@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from ophook_npu import __version__
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.untrusted import shown
@@ -22,8 +24,18 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ophook-npu {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None:
     """Keeps sub-commands sub-commands, also while there is only one."""
 
 

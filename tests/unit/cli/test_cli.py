@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import ophook_npu
+
 
 def cli(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **environment}
@@ -16,6 +18,11 @@ def cli(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         [sys.executable, "-m", "ophook_npu", *arguments], capture_output=True, text=True, env=environ, timeout=120
     )
+
+
+def test_version() -> None:
+    result = cli("--version")
+    assert (result.returncode, result.stdout) == (0, f"ophook-npu {ophook_npu.__version__}\n")
 
 
 def test_missing_script_is_named() -> None:
