@@ -55,7 +55,9 @@ def _checks(source: str) -> Checks:
     )
 
 
-_PORT = re.compile(r'->(?:Input|Output)\("(\w+)"\)([^;]*);')
+_PORT = re.compile(r'(?:->|\b\w+\.)(?:Input|Output)\("(\w+)"\)([^;]*);')  # of the operator, or of one product
+_STRIDED = re.compile(r"(\w+)->GetViewStrides\(\)")
+_ANY_STRIDES = re.compile("AutoContiguous|IgnoreContiguous")
 _INNER = re.compile(r"\baclnnInner(\w+?)GetWorkspaceSize")
 _ADDED = re.compile(r"\bOP_ADD\(\s*(\w+)")
 
@@ -84,13 +86,14 @@ def checks_of(tree: Path) -> Mapping[str, Checks]:
 
 @functools.cache
 def _definitions(tree: Path) -> Mapping[str, Mapping[str, bool]]:
-    """By function that is generated from an operator's definition: whether each port is made contiguous."""
+    """By function that is generated from an operator's definition: whether each port may have any strides."""
     found: dict[str, dict[str, bool]] = {}
     for path in sorted(tree.rglob("*_def.cpp")):
         source = path.read_text(errors="replace")
         if "experimental" not in path.parts and (added := _ADDED.search(source)):
-            ports = _PORT.findall(source)
-            found["aclnn" + added[1]] = {_plain(name): "AutoContiguous" in rest for name, rest in ports}
+            ports = found.setdefault("aclnn" + added[1], {})
+            for name, rest in _PORT.findall(source):  # what is updated in place is there twice
+                ports[_plain(name)] = ports.get(_plain(name), False) or bool(_ANY_STRIDES.search(rest))
     return found
 
 
@@ -107,7 +110,9 @@ def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
         sources = [
             path.read_text(errors="replace") for path in own.parent.glob("*.cpp") if path == own or _is_helper(path)
         ]
-        if any("Contiguous(" in source for source in sources):
+        if any("Contiguous(" in source or "ViewCopy(" in source for source in sources):
+            return False
+        if any(parameter in _STRIDED.findall(source) for source in sources):
             return False
         operators = {"aclnn" + name for source in sources for name in _INNER.findall(source)}
     ports: dict[str, bool] = {}

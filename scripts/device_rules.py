@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies
 
-from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, Function, Parameter, write
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, INVALID, TILING, Function, Parameter, write
 
 PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
 assert set(PRODUCTS.values()) == set(FAMILIES)
@@ -332,10 +332,24 @@ def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row
     return named, either
 
 
-def refused_values(section: str) -> str:
-    """What the table of error codes says of 161002."""
-    cells = re.search(r"161002(.*?)(?:(?<!\d)(?:161001|16100[3-9]|[35]61\d{3})(?!\d)|</table>|\Z)", section, re.DOTALL)
+def refused_with(code: int, section: str) -> str:
+    """What the table of error codes says of one."""
+    others = r"(?<!\d)(?:16100[1-9]|[35]61\d{3})(?!\d)"
+    cells = re.search(rf"(?<!\d){code}(?!\d)(.*?)(?:{others}|</table>|\Z)", section, re.DOTALL)
     return text(cells[1]) if cells else ""
+
+
+_SHAPES = re.compile("shape|维|不满足参数说明", re.IGNORECASE)
+_DTYPES_AND_FORMATS = re.compile("数据类型.*不在支持")
+
+
+def code_of(mistakes: re.Pattern[str], section: str) -> int:
+    """561002 where the page gives it to such mistakes and 161002 only to others."""
+    return (
+        TILING
+        if mistakes.search(refused_with(TILING, section)) and not mistakes.search(refused_with(INVALID, section))
+        else INVALID
+    )
 
 
 def prototypes(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -399,7 +413,7 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
             section, signature, {name: row for rows in per_product.values() for name, row in rows.items()}
         )
         # What is outside a list of values is refused where the page's codes name it and no product has another list.
-        refused = refused_values(section)
+        refused = refused_with(INVALID, section)
         after = section.split("</table>", 1)[-1].split("返回值")[0]
         elsewhere = " ".join(match[3] for match in _COMMENT.finditer(after))
         parameters = []
@@ -443,6 +457,8 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
                 families=tuple(PRODUCTS[product] for product in PRODUCTS if on.get(product)),
                 absent=tuple(PRODUCTS[product] for product in PRODUCTS if on.get(product) is False),
                 parameters=tuple(parameters),
+                shape_code=code_of(_SHAPES, section),
+                invalid_code=code_of(_DTYPES_AND_FORMATS, section),
             )
         )
     return functions

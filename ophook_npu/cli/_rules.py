@@ -76,6 +76,9 @@ def _print_function(console: Console, one: rules.Function, families: tuple[str, 
                 "; ".join(_relation(key, names) for key, names in parameter.relations.items()),
             )
         console.print(table)
+    if rules.TILING in (one.shape_code, one.invalid_code):
+        codes = f"A wrong shape or number of dimensions: {one.shape_code}; what else is wrong: {one.invalid_code}."
+        console.print(codes, highlight=False)
 
 
 def _relation(key: str, names: tuple[str, ...]) -> str:

@@ -8,7 +8,8 @@ The tables are in ``csrc/rules/*.rules``: text, one function a block, one parame
 A column with ``-`` says nothing: such a rule refuses nothing. Where products differ, the column names them:
 ``Ascend950:FLOAT FLOAT16|*:FLOAT`` (``*``: the others). ``scripts/device_rules.py`` writes the files from the pages.
 ``by_hand.rules`` corrects them, each function after a comment with the reason: a column with ``=`` is as on the page,
-and a function with the name of its page in place of a ``=`` is there whole.
+and a function with the name of its page in place of a ``=`` is there whole. ``shapes=561002`` behind a function's
+families: its page gives this code to wrong shapes, and 161002 to data types only; ``invalid=561002``: also to these.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ DATA_TYPES = (
     "FLOAT8_E4M3FN", "FLOAT8_E8M0", "FLOAT6_E3M2", "FLOAT6_E2M3", "FLOAT4_E2M1", "FLOAT4_E1M2",
 )  # fmt: skip
 """The names of ``aclDataType`` without their prefix, with CANN's BFLOAT16 for ACL_BF16."""
+
+INVALID, TILING = 161002, 561002
+"""The code of wrong arguments, and of those that only the operator's tiling function finds, in the first phase too."""
 
 FOLDER = Path(__file__).resolve().parent.parent / "csrc" / "rules"
 BY_HAND = FOLDER / "by_hand.rules"
@@ -63,6 +67,8 @@ class Function:
     """A function and the page that its rules were read from (``repository/path``).
 
     ``families`` have it, ``absent`` are those that the page says have it not; of others the page says nothing.
+    ``shape_code`` is the first phase's answer to a wrong shape or number of dimensions, ``invalid_code`` to whatever
+    else is wrong, but for null pointers.
     """
 
     name: str
@@ -70,6 +76,8 @@ class Function:
     families: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     absent: tuple[str, ...] = ()
+    shape_code: int = INVALID
+    invalid_code: int = INVALID
 
 
 def _by_family(values: Mapping[str, tuple[str, ...]], families: tuple[str, ...]) -> str:
@@ -116,6 +124,14 @@ def _from_ranks(column: str) -> tuple[int, ...] | None:
     return tuple(range(int(first), int(last) + 1)) if dash else tuple(map(int, column.split()))
 
 
+_CODES = {"shapes": "shape_code", "invalid": "invalid_code"}
+
+
+def _codes(function: Function) -> str:
+    told = {key: getattr(function, name) for key, name in _CODES.items()}
+    return " ".join(f"{key}={code}" for key, code in told.items() if code != INVALID)
+
+
 def write(functions: Iterable[Function], source: str) -> str:
     """The text of a table; `read` gives the functions back."""
     lines = [f"# {source}"]
@@ -126,6 +142,7 @@ def write(functions: Iterable[Function], source: str) -> str:
                     function.name,
                     function.page,
                     " ".join([*function.families, *(f"!{name}" for name in function.absent)]) or "-",
+                    *([codes] if (codes := _codes(function)) else []),
                 ]
             )
         )
@@ -166,13 +183,15 @@ def read(path: Path, known: Mapping[str, Function] | None = None) -> Iterator[Fu
 
 
 def _head(columns: list[str], page: Function | None) -> Function:
-    name, where, families = columns
+    name, where, families, *codes = columns
     if where == "=":
         assert page is not None, "no page has it"
         assert families == "="
         return page
     have = tuple(family for family in families.split() if family in FAMILIES)
-    return Function(name, where, have, (), tuple(family[1:] for family in families.split() if family.startswith("!")))
+    absent = tuple(family[1:] for family in families.split() if family.startswith("!"))
+    told = {_CODES[key]: int(code) for key, code in (word.split("=") for word in " ".join(codes).split())}
+    return Function(name, where, have, (), absent, **told)
 
 
 def _with(function: Function, columns: list[str]) -> Function:
@@ -248,6 +267,7 @@ def as_json(function: Function, families: Iterable[str] = FAMILIES) -> dict[str,
         "page": function.page,
         "families": [name for name in families if name in function.families],
         "absent": [name for name in families if name in function.absent],
+        "codes": {"null": 161001, "shape": function.shape_code, "otherwise": function.invalid_code},
         "parameters": [
             {
                 "name": one.name,

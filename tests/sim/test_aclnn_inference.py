@@ -146,7 +146,7 @@ def test_one_behind_the_other(layout: str, sparse_mode: int, dtype: torch.dtype)
 
 
 @pytest.mark.parametrize("kind", ["by row", "by head", "by head and part"])
-@pytest.mark.parametrize("layout", ["TND", "BSND"])
+@pytest.mark.parametrize("layout", ["TND", "BSND", "BSH"])
 def test_pages(kind: str, layout: str) -> None:
     torch.manual_seed(0)
     query, key, value = sequences(QUERIES, HEADS), sequences(KEYS, KEY_HEADS), sequences(KEYS, KEY_HEADS)
@@ -155,7 +155,8 @@ def test_pages(kind: str, layout: str) -> None:
     cache, table = pages(key, rows, kind)
     torch.random.set_rng_state(state)  # the values lie in the same pages
     values, _ = pages(value, rows, kind)
-    flat = torch.cat(query, 1).transpose(0, 1) if layout == "TND" else padded(query, layout)
+    flat = torch.cat(query, 1).transpose(0, 1) if layout == "TND" else padded(query, "BSND")
+    flat = flat.flatten(2) if layout == "BSH" else flat
     out, _ = torch_npu.npu_fused_infer_attention_score(
         flat.contiguous().half().npu(),
         cache.half().npu(),
@@ -169,6 +170,7 @@ def test_pages(kind: str, layout: str) -> None:
         sparse_mode=3,
         **SETTINGS,
     )
+    out = out.unflatten(2, (HEADS, DEPTH)) if layout == "BSH" else out
     rounded = ([item.half() for item in each] for each in (query, key, value))
     for i, (want, _) in enumerate(wanted(*rounded, 3)):
         first = sum(QUERIES[:i])

@@ -152,7 +152,7 @@ def test_a_weight_of_one_row_is_that_of_the_last_dimension() -> None:
     total = x1.double() + x2.double()
     close(out, total / (total.square().mean(-1, keepdim=True) + 1e-6).sqrt() * gamma.double(), 2e-3)
     close(sum_, total, 1e-3)
-    with pytest.raises(Refused, match="161002.*the last dimensions"):
+    with pytest.raises(Refused, match=r"161002.*the last dimensions"):
         aclnn("aclnnAddRmsNorm", x1, x2, gamma[0, :3].clone(), 1e-6, out, None, sum_)
 
 

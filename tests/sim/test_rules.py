@@ -22,7 +22,7 @@ DTYPES = {
     "UINT1": 30, "COMPLEX32": 33, "HIFLOAT8": 34, "FLOAT8_E5M2": 35, "FLOAT8_E4M3FN": 36, "FLOAT8_E8M0": 37,
     "FLOAT6_E3M2": 38, "FLOAT6_E2M3": 39, "FLOAT4_E2M1": 40, "FLOAT4_E1M2": 41,
 }  # fmt: skip
-NULL, INVALID = 161001, 161002
+NULL, INVALID = 161001, rules.INVALID
 FAMILY = rules.family(os.environ.get("OPHOOK_SIM_SOC", "Ascend910B4"))
 
 
@@ -180,28 +180,28 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
         if one.required:
             yield place, None, NULL
         for value in outside(one.relations, one.kind):
-            yield place, value, INVALID
+            yield place, value, function.invalid_code
         if one.kind not in ("aclTensor*", "aclTensorList*"):
             continue
         wrong = [name for name in DTYPES if name not in one.dtypes.get(family, DTYPES)]
         if family != FAMILY:  # of the other products one, and where they differ
             wrong = [name for name in wrong if name == wrong[0] or name in one.dtypes.get(FAMILY, ())]
         for name in wrong:
-            yield place, (name, sizes), INVALID
+            yield place, (name, sizes), function.invalid_code
         if "contiguous" in one.relations and sizes:
-            yield place, (dtype, (*sizes[:-1], -2)), INVALID
+            yield place, (dtype, (*sizes[:-1], -2)), function.invalid_code
         for rank in range(10):
             if one.ranks and rank not in one.ranks:
-                yield place, (dtype, (1,) * rank), INVALID
+                yield place, (dtype, (1,) * rank), function.shape_code
         others = [function.parameters[names.index(name)] for name in one.relations.get("shape", ())]
         others += [function.parameters[names.index(name)] for name in one.relations.get("shape_of_broadcast", ())]
         if one.kind == "aclTensor*" and sizes and others and all(other.kind == one.kind for other in others):
-            yield place, (dtype, (2, *sizes[1:])), INVALID
+            yield place, (dtype, (2, *sizes[1:])), function.shape_code
         for name in one.relations.get("dtype", ()):
             other = names.index(name)
             others_type = [kind for kind in one.dtypes.get(family, DTYPES) if kind != given[other][0]]
             if others_type and one.kind == function.parameters[other].kind == "aclTensor*":
-                yield place, (others_type[0], sizes), INVALID
+                yield place, (others_type[0], sizes), function.invalid_code
 
 
 # Functions whose page in the snapshot has other parameters than the torch_npu that is tested here passes.
@@ -265,7 +265,7 @@ def family(request: pytest.FixtureRequest, caller: Caller):
 
 def test_what_the_table_refuses_is_refused_with_its_code(caller: Caller, family: str) -> None:
     """Each parameter null, each data type, rank and value outside the lists, wrong shapes, types that differ."""
-    wrong, tried, values = [], {NULL: 0, INVALID: 0}, 0
+    wrong, tried, values = [], {NULL: 0, INVALID: 0, rules.TILING: 0}, 0
     for function in simulated(family):
         given = accepted(function, family)
         right = caller.arguments(function, given)
@@ -281,7 +281,7 @@ def test_what_the_table_refuses_is_refused_with_its_code(caller: Caller, family:
             tried[want] += 1
             if code != want or one.name not in message or function.page not in message:
                 wrong.append(f"{function.name} {one.name} {instead}: {code} {message}")
-    assert tried[NULL] > 1000 and tried[INVALID] > 3000 and values > 15
+    assert tried[NULL] > 1000 and tried[INVALID] > 3000 and tried[rules.TILING] > 10 and values > 15
     assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong[:20])
 
 
@@ -314,11 +314,17 @@ def of_several_devices(function: rules.Function) -> bool:
     return any(one.kind == "char*" and "group" in one.name.lower() for one in function.parameters)
 
 
+def told(given: Given) -> str:
+    dtype, sizes = given
+    return f"{dtype}[{','.join(map(str, sizes))}]"
+
+
 def calls_of(function: rules.Function, family: str) -> Iterator[list[str]]:
     """Calls as accepted_calls.txt has them, first the one that the table alone gives."""
+    lists = {"aclTensor*": "{}", "aclTensorList*": "{{{}}}"}
     yield [
-        f"{dtype}[{','.join(map(str, sizes))}]" if one.kind == "aclTensor*" else ""
-        for one, (dtype, sizes) in zip(function.parameters, accepted(function, family), strict=True)
+        lists[one.kind].format(told(given)) if one.kind in lists else ""
+        for one, given in zip(function.parameters, accepted(function, family), strict=True)
     ]
     yield from noted().get(function.name, [])
 
@@ -355,7 +361,8 @@ ANY_SHAPE = {
         "UniqueConsecutive.valueOut", "UniqueDim.countsOut", "UniqueDim.valueOut",
     ),
     "it says itself how much is asked for": (
-        "InplaceOne.selfRef", "NormalFloatFloat.out", "GroupedMatmulFinalizeRoutingV2.out",
+        "ForeachNonFiniteCheckAndUnscale.scaledGrads", "ForeachZeroInplace.x", "InplaceOne.selfRef",
+        "NormalFloatFloat.out", "GroupedMatmulFinalizeRoutingV2.out",
         "GroupedMatmulFinalizeRoutingV3.out", "GroupedMatmulFinalizeRoutingWeightNz.out",
         "GroupedMatmulFinalizeRoutingWeightNzV2.out",
     ),
@@ -369,7 +376,8 @@ ANY_SHAPE = {
         "FlashAttentionScoreGrad.dpseOut", "FlashAttentionScoreGradV3.dpseOut",
         "FlashAttentionUnpaddingScoreGradV5.dpseOut", "FusedInferAttentionScoreV3.softmaxLse",
         "GeluQuant.outScaleOptional", "LayerNormQuant.scaleOut", "LightningIndexer.sparseValuesOut", "MhcPre.hRes",
-        "MlaPrologV2WeightNz.dequantScaleQNopeOutOptional", "MoeTokenUnpermuteGrad.probsGradOut",
+        "MlaPrologV2WeightNz.dequantScaleQNopeOutOptional", "MoeGatingTopKSoftmaxV2.softmaxResultOutOptional",
+        "MoeTokenUnpermuteGrad.probsGradOut",
         "MoeTokenUnpermuteWithRoutingMapGrad.probsGradOutOptional", "MoeUpdateExpert.balancedActiveMask",
         "SwigluGroupQuant.yOriginOut", "SwigluGroupQuantGrad.gradWeightOutOptional",
         "TopKTopPSampleV2.logitsIdx", "TopKTopPSampleV2.logitsSortMasked",
@@ -394,6 +402,17 @@ def other_shapes(tensor: str) -> Iterator[str]:
         yield f"{dtype}[3]"
 
 
+def wrong_outputs(text: str) -> Iterator[str]:
+    """A tensor in other shapes; a list with such a tensor, and with one tensor more."""
+    if not text.startswith("{"):
+        yield from other_shapes(text)
+        return
+    first, *rest = text.strip("{}").split(";")
+    for shape in other_shapes(first):
+        yield f"{{{';'.join([shape, *rest])}}}"
+    yield f"{{{';'.join([first, *rest, first])}}}"
+
+
 def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> None:
     """In phase 1, for each output of a call that is taken otherwise."""
     excepted = {f"aclnn{name}" for names in ANY_SHAPE.values() for name in names}
@@ -405,16 +424,17 @@ def test_an_output_of_a_wrong_shape_is_refused(caller: Caller, family: str) -> N
         else:
             continue  # the test above names it
         for place, one in enumerate(function.parameters):
-            if one.direction != "out" or one.kind != "aclTensor*" or call[place] == "null":
+            written = {"aclTensor*": ("out",), "aclTensorList*": ("out", "inout")}.get(one.kind, ())
+            if one.direction not in written or call[place] in ("null", "{}"):
                 continue
             name = f"{function.name}.{one.name}"
             seen.add(name)
-            for text in other_shapes(call[place]):
+            for text in wrong_outputs(call[place]):
                 code, _ = caller(function, made(caller, function, family, [*call[:place], text, *call[place + 1 :]]))
                 tried += 1
-                if code != INVALID and name in excepted:
+                if code != function.shape_code and name in excepted:
                     free.add(name)
-                elif code != INVALID:
+                elif code != function.shape_code:
                     taken.append(f"{name} {call[place]}: {text} gives {code}")
     assert tried > 1500
     assert not taken, f"{len(taken)} of {tried}:\n" + "\n".join(taken)

@@ -130,7 +130,7 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
                      int64_t group_type, const std::string& activation, const Tensors& out) {
   const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
   const bool apart = x.size() > 1 || (groups.empty() && !stacked);  // an x each
-  const bool out_apart = out.size() > 1 || apart && x.size() == 1;
+  const bool out_apart = group_type == kInner ? out[0].dim() == 2 : out.size() > 1 || apart && x.size() == 1;
   int64_t row = 0;
   auto one = [&](int64_t expert, const at::Tensor& rows, const at::Tensor& matrix, int64_t start,
                  const at::Tensor& place) {
@@ -165,19 +165,71 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
   }
 }
 
-std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, int64_t group_type) {
-  if (!list.defined() || x.size() > 1) return {};
-  return groups_of(list, kind, x[0].size(group_type == kInner ? 1 : 0));
+static Dims row_sizes(const at::Tensor& x) {
+  if (of_whole_numbers(x)) return whole_sizes(x);
+  return of_small_floats(x) ? mx::number_sizes(x) : Dims(x.sizes().vec());
 }
 
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item) {
+// A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32), or with 64 columns in 8 words.
+static Dims matrix_sizes(const at::Tensor& weight) {
+  const at::IntArrayRef told = weight.sizes();
+  const bool words = weight.scalar_type() == at::kInt;
+  if (told.size() == 5 && told[3] == 16 && told[4] == (words ? 8 : 32))
+    return {told[0], told[2] * told[3], told[1] * (words ? 64 : 32)};
+  return row_sizes(weight);
+}
+
+// By split_item, an output for each weight, or one for all: rows in their order, or a matrix for each group of columns.
+static void products_like(const Tensors& x, const Tensors& weight, const at::Tensor& list, int64_t group_type,
+                          bool out_apart, const Tensors& out) {
+  SIM_CHECK(out.size() == (out_apart ? weight.size() : 1), "a list of ", out.size(), " outputs for ", weight.size(),
+            " weights; expected: ", out_apart ? weight.size() : 1);
+  SIM_CHECK(x.size() == 1 || x.size() == weight.size() || weight.size() == 1 && weight[0].dim() == 3, "lists of ",
+            x.size(), " x and ", weight.size(), " weights");
+  for (const Tensors& all : {x, weight, out})
+    for (const at::Tensor& each : all) SIM_CHECK(each.dim() > 1, "matrices expected, got ", each.sizes());
+  const bool inner = group_type == kInner;
+  int64_t rows = 0, depth = 0;
+  for (const at::Tensor& each : x) rows += each.size(0);
+  for (size_t i = 0; i < weight.size(); ++i) {
+    const Dims sizes = matrix_sizes(weight[i]), given = row_sizes(x.size() > 1 ? x[i] : x[0]);
+    const int64_t k = sizes[sizes.size() - 2], n = sizes.back();
+    depth += k;
+    SIM_CHECK(inner && weight.size() > 1 ? depth <= given.back() : k == given.back(), "x ", given, " by a weight ",
+              sizes);
+    Dims result = given;
+    result.back() = n;
+    if (!out_apart && inner && list.defined()) shape(out[0], {list.size(0), rows, n});
+    else if (!out_apart) result[0] = rows, shape(out[0], result);
+    else if (inner || x.size() > 1 || weight.size() == 1) shape(out[i], result);
+    else
+      SIM_CHECK(out[i].dim() == 2 && out[i].size(1) == n, "an output (rows, ", n, ") expected, got ", out[i].sizes());
+  }
+}
+
+std::vector<Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
+                                  int64_t group_type) {
+  if (list.defined() && x.size() == 1) return groups_of(list, kind, x[0].size(group_type == kInner ? 1 : 0));
+  std::vector<Group> groups;
+  if (group_type != kInner) return groups;
+  int64_t start = 0;
+  for (size_t i = 0; i < weight.size(); ++i) {  // as many columns of x as each weight has rows
+    groups.push_back({int64_t(i), start, weight[i].size(0)});
+    start += weight[i].size(0);
+  }
+  return groups;
+}
+
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,
+             int64_t group_type) {
   SIM_CHECK(!x.empty() && !weight.empty() && !out.empty(), "x, weight and out must not be empty lists");
   SIM_CHECK(split_item >= 0 && split_item <= 3, "split_item ", split_item, "; allowed: 0 to 3");
+  products_like(x, weight, list, group_type, split_item < 2, out);
 }
 
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
-             int64_t act_type, std::initializer_list<Tensors> absent) {
-  grouped(x, weight, out, split_item);
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,
+             int64_t group_type, int64_t act_type, std::initializer_list<Tensors> absent) {
+  grouped(x, weight, out, split_item, list, group_type);
   SIM_CHECK(group_type == kNoGroups || group_type == kRows || group_type == kInner, "group_type ", group_type,
             "; allowed: -1, 0, 2");
   SIM_CHECK(group_type != kInner || !of_small_floats(x[0]), "group_type 2 of ", x[0].scalar_type(),
@@ -222,16 +274,6 @@ void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   int64_t i = 0;
   for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0)))
     out[i++].add_(at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
-}
-
-// A weight in tiles may come as a view of these: (experts, n / 32, k / 16, 16, 32), or with 64 columns in 8 words.
-static Dims matrix_sizes(const at::Tensor& weight) {
-  const at::IntArrayRef told = weight.sizes();
-  const bool words = weight.scalar_type() == at::kInt;
-  if (told.size() == 5 && told[3] == 16 && told[4] == (words ? 8 : 32))
-    return {told[0], told[2] * told[3], told[1] * (words ? 64 : 32)};
-  if (words) return whole_sizes(weight);
-  return of_whole_numbers(weight) ? Dims(told.vec()) : mx::number_sizes(weight);
 }
 
 // A scale for each row of x and each column of the weight, or for so many along k too.

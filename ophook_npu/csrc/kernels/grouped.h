@@ -33,10 +33,12 @@ const char* activation_of(int64_t act_type);
 void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists,
                      const std::vector<quant::Group>& groups, int64_t group_type, const std::string& activation,
                      const Tensors& out);
-std::vector<quant::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, int64_t group_type);
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item);
-void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, int64_t group_type,
-             int64_t act_type, std::initializer_list<Tensors> absent);
+std::vector<quant::Group> groups_of_list(const at::Tensor& list, int64_t kind, const Tensors& x, const Tensors& weight,
+                                         int64_t group_type);
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item,
+             const at::Tensor& list = {}, int64_t group_type = kRows);
+void grouped(const Tensors& x, const Tensors& weight, const Tensors& out, int64_t split_item, const at::Tensor& list,
+             int64_t group_type, int64_t act_type, std::initializer_list<Tensors> absent);
 // Numbers of 8 bits by 4 may have a scale for so many along k, 256 where torch_npu calls; or one for all of k, as the
 // others.
 void scaled_in_groups(const Tensors& x, const Tensors& weight, const Tensors& scale, int64_t group_size);

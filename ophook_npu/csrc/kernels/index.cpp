@@ -17,7 +17,12 @@ void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tenso
   if (any) at::Tensor(self).index_put_(index_list(indices), values, accumulate);
 }
 
+at::IntArrayRef one_at_least(const at::Tensor& indices) {
+  static constexpr int64_t kOne = 1;
+  return indices.dim() ? indices.sizes() : at::IntArrayRef(kOne);
+}
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
+  if (!x.dim()) return taken(x.reshape({1}), dim, indices);
   const int64_t at = wrap(dim, x), size = x.size(at);
   at::Tensor places = indices.flatten().to(at::kLong);
   if (places.numel()) {
@@ -28,6 +33,7 @@ at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices) {
   return at::index_select(x, at, places).reshape(taken_sizes(x, at, indices.sizes()));
 }
 Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices) {
+  if (!x.dim()) return {};
   const int64_t at = wrap(dim, x);
   Dims sizes = x.sizes().vec();
   sizes.erase(at);

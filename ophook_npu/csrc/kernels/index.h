@@ -13,6 +13,7 @@ void put_indexed(const at::Tensor& self, const Tensors& indices, const at::Tenso
 // The indices' dimensions stand where the one they index stood. Negative indices count from its end.
 at::Tensor taken(const at::Tensor& x, int64_t dim, const at::Tensor& indices);
 Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices);
+at::IntArrayRef one_at_least(const at::Tensor& indices);  // a single index without dimensions has one here
 Dims broadcast_sizes(at::IntArrayRef one, at::IntArrayRef other);
 at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, const at::Scalar& value);
 // reduction: CANN's numbers, 0 none, 1 add, 2 multiply

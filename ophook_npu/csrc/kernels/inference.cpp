@@ -78,6 +78,8 @@ struct QuerySizes {
   int64_t batch, heads, tokens, depth;
 };
 static QuerySizes sizes_of(const at::Tensor& query, const std::string& in, int64_t heads) {
+  const int64_t rank = in == "BSND" || in == "BNSD" ? 4 : 3;
+  SIM_CHECK(query.dim() == rank, "a query in ", in, " has ", rank, " dimensions, this one is ", query.sizes());
   const auto size = [&](int64_t dim) { return query.size(dim); };
   if (in == "BSH") return {size(0), heads, size(1), divided(size(2), heads)};
   if (in == "BSND") return {size(0), size(2), size(1), size(3)};
@@ -259,7 +261,7 @@ void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors
             " of keys");
   if (given(quantized.query)) check_float8(query, keys[0], values[0], pages, layout, out, quantized);
   else check_quantized(query, keys[0], pages, in, out, quantized);
-  const bool joined = in == "BSH" || (given(pages) && keys[0].dim() == 3);
+  const bool joined = given(pages) ? keys[0].dim() == 3 : in == "BSH";
   const auto of_query = sizes_of(query, in, heads);
   const int64_t depth = of_query.depth, key_depth = depth_of_stored(keys[0], joined, key_heads ? key_heads : heads);
   SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);

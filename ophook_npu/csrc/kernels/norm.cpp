@@ -233,6 +233,12 @@ void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const a
   asked({mean, rstd}, {batch, groups});
 }
 
+void group_norm_like(const at::Tensor& x, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
+                     const at::Tensor& rstd) {
+  SIM_CHECK(x.dim() > 1, "(N, C, …) expected, got ", x.sizes());
+  group_norm_like(x, x.size(0), groups, out, mean, rstd);
+}
+
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
                   int64_t area, int64_t groups, double eps) {
   auto [y, mean, rstd] = at::native_group_norm(wide(x).contiguous(), optional(wide(gamma)), optional(wide(beta)), batch,

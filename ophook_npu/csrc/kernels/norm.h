@@ -108,6 +108,8 @@ DeepNormalGradients deep_norm_backward(const at::Tensor& grad, const at::Tensor&
 // ---- over groups of channels ---------------------------------------------------------------------------------------
 void group_norm_like(const at::Tensor& x, int64_t batch, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
                      const at::Tensor& rstd);
+void group_norm_like(const at::Tensor& x, int64_t groups, const at::Tensor& out, const at::Tensor& mean,
+                     const at::Tensor& rstd);  // of (batch, channels, …)
 // x: (batch, channels, …), or of any shape with batch * channels * area elements.
 Normal group_norm(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, int64_t batch, int64_t channels,
                   int64_t area, int64_t groups, double eps);

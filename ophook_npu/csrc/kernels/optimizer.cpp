@@ -99,6 +99,21 @@ void adamw_step(const at::Tensor& parameter, const at::Tensor& average, const at
   if (amsgrad) largest.copy_(after.largest);
 }
 
+static void lists_like(const Tensors& parameters, std::initializer_list<Tensors> others) {
+  for (const Tensors& each : others) {
+    SIM_CHECK(each.size() == parameters.size(), "the lists differ in length");
+    for (size_t i = 0; i < each.size(); ++i) like(each[i], parameters[i]);
+  }
+}
+
+void sgd_like(const Tensors& parameters, const Tensors& grads, const Tensors& buffers,
+              std::initializer_list<float> positive) {
+  lists_like(parameters, {grads});
+  if (!buffers.empty()) lists_like(parameters, {buffers});
+  for (const float each : positive)
+    SIM_CHECK(each >= 0, "weightDecay, momentum, lr or dampening is ", each, "; allowed: 0 or more");
+}
+
 void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers, const at::Tensor& grad_scale,
          float decay, float momentum, float rate, float dampening, bool nesterov, bool maximize, bool first) {
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -163,10 +178,8 @@ void fused_adamw_like(const Tensors& parameters, std::initializer_list<Tensors> 
                       const Tensors& steps, bool amsgrad) {
   SIM_CHECK(steps.size() == parameters.size(), steps.size(), " steps for ", parameters.size(), " tensors");
   SIM_CHECK(!amsgrad || largest.size() == parameters.size(), "amsgrad needs maxExpAvgSqs");
-  for (const Tensors& each : others) {
-    SIM_CHECK(each.size() == parameters.size(), "the lists differ in length");
-    for (size_t i = 0; i < each.size(); ++i) like(each[i], parameters[i]);
-  }
+  if (amsgrad) lists_like(parameters, {largest});
+  lists_like(parameters, others);
 }
 
 // mode 0: the decay is part of the gradient, 1: of the step

@@ -36,6 +36,8 @@ void update_scale(const at::Tensor& scale, const at::Tensor& tracker, const at::
 void adamw_step(const at::Tensor& parameter, const at::Tensor& average, const at::Tensor& square,
                 const at::Tensor& largest, const at::Tensor& grad, const at::Tensor& step, float rate, float beta1,
                 float beta2, float decay, float eps, bool amsgrad, bool maximize);
+void sgd_like(const Tensors& parameters, const Tensors& grads, const Tensors& buffers,
+              std::initializer_list<float> positive);
 void sgd(const Tensors& parameters, const Tensors& grads, const Tensors& buffers, const at::Tensor& grad_scale,
          float decay, float momentum, float rate, float dampening, bool nesterov, bool maximize, bool first);
 void fused_adamw(const Tensors& parameters, const Tensors& grads, const Tensors& averages, const Tensors& squares,

@@ -130,7 +130,8 @@ Tensors init_routing(const at::Tensor& x, const at::Tensor& row_idx, const at::T
   auto flat = expert_idx.flatten();
   auto order = at::argsort(flat, true, 0, false);
   auto from = row_idx.flatten().to(at::kLong).index_select(0, order);
-  return {x.index_select(0, from.narrow(0, 0, active * expert_idx.size(1)).remainder(x.size(0))),
+  const int64_t rows = std::min(active, x.size(0)) * expert_idx.size(1);
+  return {x.index_select(0, from.narrow(0, 0, rows).remainder(x.size(0))),
           at::empty_like(from).scatter_(0, from, at::arange(from.numel(), from.options())),
           flat.index_select(0, order)};
 }
@@ -267,7 +268,7 @@ void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at
   auto routing = route(expert_idx, 0, last);
   move_rows(x, routing, expert_idx.size(1), capacity, quantization, false, scale, offset, {rows, places, row_scale});
   if (counts_kind && !capacity) write_counts(routing, counts_kind - 1, 0, counts);
-  if (before_asked) write_counts(routing, 1, 0, before);
+  if (before_asked && capacity) write_counts(routing, 1, 0, before);
 }
 
 // ---- and back ------------------------------------------------------------------------------------------------------

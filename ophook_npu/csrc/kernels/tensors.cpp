@@ -8,10 +8,17 @@
 
 namespace sim {
 
-void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
+template <typename Error>
+[[noreturn]] static void thrown(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
   std::ostringstream message;
   for (const Part& part : parts) part.print(message);
-  throw c10::Error({function, file, static_cast<uint32_t>(line)}, message.str());
+  throw Error({function, file, static_cast<uint32_t>(line)}, message.str());
+}
+void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
+  thrown<c10::Error>(function, file, line, parts);
+}
+void of_dtypes(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
+  thrown<c10::TypeError>(function, file, line, parts);
 }
 
 void shape(const at::Tensor& out, at::IntArrayRef expected) {
@@ -103,23 +110,23 @@ void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<
     if (tensor.scalar_type() == dtype) return;
     list << (list.tellp() ? ", " : "") << dtype;
   }
-  SIM_CHECK(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
+  SIM_CHECK_DTYPE(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
 }
 
 void same_dtype(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
-    SIM_CHECK(tensor.scalar_type() == tensors.begin()->scalar_type(), "dtypes differ: ", tensors.begin()->scalar_type(),
-              " and ", tensor.scalar_type());
+    SIM_CHECK_DTYPE(tensor.scalar_type() == tensors.begin()->scalar_type(),
+                    "dtypes differ: ", tensors.begin()->scalar_type(), " and ", tensor.scalar_type());
 }
 
 void function_of(const at::Tensor& out, const at::Tensor& self) {
   like(out, self);
   const auto result = at::isIntegralType(self.scalar_type(), true) ? at::kFloat : self.scalar_type();
-  SIM_CHECK(at::canCast(result, out.scalar_type()), "the result of ", self.scalar_type(), " is ", result,
-            ", the output has dtype ", out.scalar_type());
+  SIM_CHECK_DTYPE(at::canCast(result, out.scalar_type()), "the result of ", self.scalar_type(), " is ", result,
+                  ", the output has dtype ", out.scalar_type());
 }
 void not_complex(const at::Tensor& self) {
-  SIM_CHECK(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported");
+  SIM_CHECK_DTYPE(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported");
 }
 
 void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what) {

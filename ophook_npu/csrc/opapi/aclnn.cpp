@@ -25,9 +25,17 @@ struct Refused final : PendingCall {
   std::string reason;
 };
 
+// What a row does not take, where the page has a code of its own for it.
+struct Coded : c10::Error {
+  Coded(const c10::Error& error, int with) : c10::Error(error), code(with) {}
+  int code;
+};
+
 int explain(const char* name, int unexpected) {
   try {
     throw;
+  } catch (const Coded& error) {
+    return sim_fail(error.code, "%s: %s", name, error.what_without_backtrace());
   } catch (const c10::Error& error) {
     return sim_fail(unexpected, "%s: %s", name, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
@@ -260,7 +268,7 @@ struct RowCall final : PendingCall {
                  given);
     each_tensor(parameters,
                 [this](const Place& place, const aclTensor& tensor, Use use) { look_at(place, tensor, use); });
-    small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
+    first_phase();
     apart = inputs_apart(parameters);
     workspace_size = workspace_of(parameters);
     given.append(parameters.begin(), parameters.end());
@@ -288,6 +296,19 @@ struct RowCall final : PendingCall {
     row.body(copied.data(), Phase::second);
     for (const auto& [place, written] : small)
       if (written) place.in(held).copy_(kernels::to_hifloat8(place.in(copied)));
+  }
+  void first_phase() {
+    try {
+      small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
+    } catch (const c10::TypeError& error) {
+      refuse(error, true);
+    } catch (const c10::Error& error) {
+      refuse(error, false);
+    }
+  }
+  [[noreturn]] void refuse(const c10::Error& error, bool dtype) const {
+    const FunctionRules* rules = row.rules.load(std::memory_order_relaxed);
+    throw Coded(error, rules ? code_of(*rules, dtype) : kInvalid);
   }
   void look_at(const Place& place, const aclTensor& tensor, Use use) {
     if (is_fractal(tensor.format)) [[unlikely]] {

@@ -60,9 +60,10 @@ struct Verdict {
 
 // What an argument breaks, in the words that every refusal has.
 Verdict refused(const FunctionRules& rules, const ParameterRules& rule, size_t family, const std::string& came,
-                const std::string& allowed) {
-  return {kInvalid, rules.name + ": " + rule.name + " " + came + "; " + std::string(kFamilies[family]) + " allows " +
-                        allowed + " (" + rules.page + ")"};
+                const std::string& allowed, int code = 0) {
+  return {code ? code : rules.invalid_code, rules.name + ": " + rule.name + " " + came + "; " +
+                                                std::string(kFamilies[family]) + " allows " + allowed + " (" +
+                                                rules.page + ")"};
 }
 
 std::string shape_text(at::IntArrayRef sizes) {
@@ -88,7 +89,8 @@ Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, c
     return refused(rules, rule, family, "has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
   const size_t rank = tensor.sizes.size();
   if (rule.ranks && (rank >= 32 || !(rule.ranks >> rank & 1)))
-    return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks));
+    return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks),
+                   rules.shape_code);
   if (is_private(tensor.format) && !rule.private_formats[family])
     return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
   // What a private format lays out, its storage says, and of no element there is no order.
@@ -127,13 +129,14 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
     case Relation::kShape:
       if (one->sizes == first->sizes) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
-                     "that of " + other + ", " + shape_text(first->sizes));
+                     "that of " + other + ", " + shape_text(first->sizes), rules.shape_code);
     case Relation::kShapeOfBroadcast: {
       const aclTensor* second = tensor(relation.second);
       at::DimVector both;
       if (!second || (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both)) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
-                     "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes));
+                     "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes),
+                     rules.shape_code);
     }
     case Relation::kEither: return {};  // looked at with the null pointers
   }
@@ -244,6 +247,8 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
     report(file, rules, 0, {0, rules.name + " has other parameters here than on its page (" + rules.page + ")"});
   return nullptr;
 }
+
+int code_of(const FunctionRules& rules, bool dtype) { return dtype ? rules.invalid_code : rules.shape_code; }
 
 int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t count) {
   const int family = current_family();

@@ -24,6 +24,8 @@ bool rules_wanted();
 bool product_is(std::string_view family);
 // The rules of a function for the parameters that its row has, or null where there are none to apply.
 const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count);
+// What the first phase answers to what a row refuses: to a data type, or otherwise.
+int code_of(const FunctionRules& rules, bool dtype);
 // 0, or the error code of the first rule that an argument breaks, with the message set.
 int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t count);
 

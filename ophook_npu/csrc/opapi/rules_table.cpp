@@ -151,7 +151,7 @@ void read_rules(const std::string& path, RulesTable& table) {
     const auto columns = split(line, '\t');
     if (!columns[0].empty()) {
       finish();
-      if (columns.size() != 3) continue;
+      if (columns.size() != 3 && columns.size() != 4) continue;
       if (columns[1] == "=") {
         if (const auto page = table.find(std::string(columns[0])); page != table.end()) function = page->second;
         continue;
@@ -161,6 +161,9 @@ void read_rules(const std::string& path, RulesTable& table) {
       for (std::string_view family : split(columns[2], ' '))
         if (family.starts_with('!') && family_of(family.substr(1)) != kNoFamily)
           function.absent[size_t(family_of(family.substr(1)))] = true;
+      for (std::string_view code : columns.size() == 4 ? split(columns[3], ' ') : std::vector<std::string_view>{})
+        (code.starts_with("shapes=") ? function.shape_code : function.invalid_code) =
+            std::stoi(std::string(code.substr(code.find('=') + 1)));
     } else if (columns.size() == 9) {
       const size_t at = position(function, columns[1]);
       if (at == function.parameters.size()) function.parameters.emplace_back();

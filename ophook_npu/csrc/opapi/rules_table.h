@@ -41,6 +41,7 @@ struct FunctionRules {
   std::string name, page;
   std::array<bool, kFamilies.size()> absent{};  // the page says that this family has it not
   std::vector<ParameterRules> parameters;
+  int shape_code = 161002, invalid_code = 161002;  // in phase 1, of wrong shapes and of what else is wrong
 };
 
 using RulesTable = std::unordered_map<std::string, FunctionRules>;

@@ -63,6 +63,7 @@ def test_known_facts() -> None:
     assert 6 in mm.parameters[0].ranks and mm.parameters[2].required
     zero = rules.table()["aclnnInplaceZero"].parameters[0]
     assert "HIFLOAT8" in zero.dtypes["Ascend950"] and "HIFLOAT8" not in zero.dtypes["Ascend910B"]
+    assert (mm.shape_code, rules.table()["aclnnForeachAbs"].shape_code) == (rules.INVALID, rules.TILING)
 
 
 def test_the_compiled_reader_knows_the_same_names() -> None:
@@ -181,6 +182,15 @@ def test_the_script_reads_a_page(tmp_path: Path) -> None:
         ("op_api/aclnn_other.cpp", CHECKS.replace("aclnnFold", "aclnnOther") + "Contiguous(x)", True),
         ("op_host/fold_def.cpp", 'this->Input("weight").Format({}).AutoContiguous();\nOP_ADD(Fold);', False),
         ("op_host/fold_def.cpp", 'this->Input("weight").Format({});\nOP_ADD(Fold);', True),
+        ("op_api/aclnn_fold.cpp", CHECKS + "l0op::ViewCopy(result, weight, executor);", False),
+        ("op_api/aclnn_fold.cpp", CHECKS + "weightOptional->GetViewStrides();", False),
+        ("op_api/aclnn_fold.cpp", CHECKS + "self->GetViewStrides();", True),
+        ("op_host/fold_def.cpp", 'config.Input("weight").IgnoreContiguous();\nOP_ADD(Fold);', False),  # of one product
+        (
+            "op_host/fold_def.cpp",  # updated in place
+            'this->Input("weight").AutoContiguous();\nthis->Output("weight").Format({});\nOP_ADD(Fold);',
+            False,
+        ),
         ("op_host/fold_def.cpp", 'this->Input("bias").Format({});\nOP_ADD(Fold);', False),  # of which no more is known
     ],
 )
@@ -258,3 +268,26 @@ def test_a_value_is_a_rule_where_the_codes_name_it(tmp_path: Path) -> None:
     assert read_page(tmp_path / "a", page).parameters[2].relations == {}
     named = page.rstrip() + "\n<table><tr><td>INVALID</td><td>161002</td><td>dim不在取值范围内。</td></tr></table>\n"
     assert read_page(tmp_path / "b", named).parameters[2].relations == {"values": ("0", "2")}
+
+
+@pytest.mark.parametrize(
+    ("tiling", "invalid", "want", "otherwise"),
+    [
+        ("self与out的shape不满足约束。", "self的数据类型不在支持的范围之内。", rules.TILING, rules.INVALID),
+        ("self与out的shape不满足约束。", "self的数据类型、shape不在支持的范围之内。", rules.INVALID, rules.INVALID),
+        ("输入张量的内存大小超过上限。", "self的数据类型不在支持的范围之内。", rules.INVALID, rules.INVALID),
+        ("self的数据类型、shape不在支持的范围之内。", "空。", rules.TILING, rules.TILING),
+    ],
+)
+def test_the_code_of_a_wrong_shape_is_that_of_the_page(
+    tmp_path: Path, tiling: str, invalid: str, want: int, otherwise: int
+) -> None:
+    codes = (
+        f"<tr><td>INVALID</td><td>161002</td><td>{invalid}</td></tr><tr><td>TILING</td><td>561002</td>"
+        f"<td>{tiling}</td></tr></table>\n"
+    )
+    fold = read_page(tmp_path / "a", PAGE.rstrip().removesuffix("</table>") + codes)
+    assert (fold.shape_code, fold.invalid_code) == (want, otherwise)
+    line = rules.write([fold], source="own").splitlines()[1]
+    assert line.endswith("561002") == (rules.TILING in (want, otherwise))
+    assert read_page(tmp_path / "b", PAGE).shape_code == rules.INVALID

@@ -129,7 +129,7 @@ ACLNN(ConvolutionBackward,
                                                     wanted(mask))))
 ACLNN(ConvDepthwise2d,
       (In, self, In, weight, Ints, kernel, In, bias, Ints, stride, Ints, padding, Ints, dilation, Out, out, Cube, mode),
-      convolved(out, self, weight, bias, {stride, padding, dilation, false, {}, self.size(1)}),
+      convolved(out, self, weight, bias, {stride, padding, dilation, false, {}, self.dim() > 1 ? self.size(1) : 1}),
       write(out, at::conv2d(self, weight, optional(bias), stride, padding, dilation, self.size(-3))))
 ACLNN(ConvTbc, (In, self, In, weight, In, bias, int64_t, pad, Out, out, Cube, mode),
       convolved_over_time(out, self, weight, bias, pad), write(out, at::conv_tbc(self, weight, bias, pad)))

@@ -14,6 +14,8 @@ void alike(const Tensors& out, const Tensors& in) {
 
 void norms(const Tensors& out, const Tensors& in) {
   SIM_CHECK(out.size() == in.size(), "the lists have ", in.size(), " inputs and ", out.size(), " outputs");
+  for (const at::Tensor& each : out)
+    SIM_CHECK(each.numel() == 1, "an output of one number expected, got ", each.sizes());
 }
 
 void a_scalar_each(const Tensors& a, const Tensors& b, const Tensors& c, const at::Tensor& scalars,

@@ -33,11 +33,11 @@ ACLNN(GroupedMatmul,
          List, row_scale, In, groups, List, act_input, List, act_scale, List, act_offset, int64_t, split_item,        \
          int64_t, group_type, int64_t, group_list_type, int64_t, act_type, ##__VA_ARGS__, List, out, List, act_out,   \
          List, out_scale),                                                                                            \
-        (more_checks, grouped(x, weight, out, split_item, group_type, act_type,                                       \
+        (more_checks, grouped(x, weight, out, split_item, groups, group_type, act_type,                               \
                               {act_input, act_scale, act_offset, act_out, out_scale})),                               \
         grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, row_scale},               \
-                        groups_of_list(groups, group_list_type, x, group_type), group_type, activation_of(act_type),  \
-                        out))
+                        groups_of_list(groups, group_list_type, x, weight, group_type), group_type,                   \
+                        activation_of(act_type), out))
 GROUPED_MATMUL(V4, when_run())
 GROUPED_MATMUL(V5, when_run(), Ints, tuning)
 GROUPED_MATMUL(WeightNz, scaled_in_groups(x, weight, scale, group_size), Ints, tuning, int64_t, group_size)

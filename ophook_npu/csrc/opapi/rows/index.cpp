@@ -18,6 +18,7 @@ Tensors indices_of(Tensors given) {
 // Where masks are among the indices only their values know. What is empty is not looked at.
 void indexed_like(const at::Tensor& out, const at::Tensor& self, const Tensors& indices) {
   if (!out.numel()) return;
+  if (!self.dim() && indices.size() == 1) return;  // its values say how many are taken
   SIM_CHECK(int64_t(indices.size()) <= self.dim(), indices.size(), " indices for a tensor of shape ", self.sizes());
   Dims places, others;
   size_t begin = 0, given = 0;  // the first indexed dimension, and how many there are
@@ -131,6 +132,18 @@ void chunks_like(const at::Tensor& out, const Tensors& parts, int64_t dim, int64
   shape(out, sizes);
 }
 
+void parts_like(const at::Tensor& self, const Dims& sizes, int64_t dim, const Tensors& out) {
+  SIM_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs");
+  const int64_t at = wrap(dim, self);
+  int64_t all = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    Dims part = self.sizes().vec();
+    part[at] = sizes[i], all += sizes[i];
+    shape(out[i], part);
+  }
+  SIM_CHECK(all == self.size(at), "parts ", sizes, " of ", self.sizes(), " along dimension ", dim);
+}
+
 void repeated(const at::Tensor& out, const at::Tensor& self, const Dims& repeats) {
   SIM_CHECK(int64_t(repeats.size()) >= self.dim(), repeats.size(), " repeats for a tensor of shape ", self.sizes());
   Dims sizes = repeats;
@@ -140,9 +153,11 @@ void repeated(const at::Tensor& out, const at::Tensor& self, const Dims& repeats
 }
 
 void transposed_like(const at::Tensor& out, const Dims& perm, const Dims& sizes, bool transpose_first) {
+  if (transpose_first) return shape(out, sizes);  // then perm is the order of self's dimensions
+  SIM_CHECK(perm.size() == sizes.size(), "an order ", perm, " of the shape ", sizes);
   Dims turned;
   for (const int64_t dim : perm) turned.push_back(sizes[size_t(c10::maybe_wrap_dim(dim, int64_t(sizes.size())))]);
-  shape(out, transpose_first ? sizes : turned);
+  shape(out, turned);
 }
 
 // Its sizes may be split up. How long a single range is, is what its number says.
@@ -186,7 +201,8 @@ ACLNN(IndexPutImpl, (Ref, self, List, indices, In, values, bool, accumulate, boo
 ACLNN(IndexSelect, (In, self, int64_t, dim, In, indices, Out, out), selected(out, self, dim, indices),
       write(out, at::index_select(self, dim, indices)))
 ACLNN(GatherV2, (In, self, int64_t, dim, In, indices, Out, out),
-      holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
+      holds(out, kernels::taken_sizes(self, dim, kernels::one_at_least(indices))),
+      write(out, kernels::taken(self, dim, indices).reshape(out.sizes())))
 ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64_t, mode, Out, out),
       SIM_CHECK(batch_dims == 0, "batch_dims ", batch_dims, " is not simulated; allowed: 0");
       holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
@@ -273,8 +289,7 @@ ACLNN(Stack, (List, tensors, int64_t, dim, Out, out), stacked_like(out, tensors,
       write(out, at::stack(tensors, dim)))
 ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), chunks_like(out, tensors, dim, chunks),
       write(out, kernels::chunks_joined(tensors, dim, chunks).to(out.scalar_type())))
-ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
-      SIM_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs"),
+ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out), parts_like(self, sizes, dim, out),
       write_parts(out, kernels::split(self, sizes, dim)))
 ACLNN(Permute, (In, self, Ints, dims, Out, out), like(out, self.permute(dims)), write(out, self.permute(dims)))
 ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))

@@ -63,9 +63,11 @@ void ctc_like(const at::Tensor& log_probs, const Dims& inputs, const Dims& label
 
 void margin_like(const at::Tensor& self, const at::Tensor& target, int64_t reduction, const at::Tensor& out,
                  const at::Tensor& is_target) {
-  SIM_CHECK(self.dim() == 1 || self.dim() == 2, "self (N, C) or (C) expected, got ", self.sizes());
-  like(target, self);
-  each_or_one(out, reduction, outer_sizes(self));
+  SIM_CHECK(self.dim() <= 2, "self (N, C) or (C) expected, got ", self.sizes());
+  if (self.dim() == 2) like(target, self);
+  else
+    SIM_CHECK(target.dim() <= 1 && target.numel() == self.numel(), "a target ", target.sizes(), " for ", self.sizes());
+  each_or_one(out, reduction, self.dim() ? outer_sizes(self) : self.sizes());
   asked({is_target}, target.sizes());
 }
 

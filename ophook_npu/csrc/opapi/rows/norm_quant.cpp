@@ -56,11 +56,11 @@ ACLNN(QuantizedBatchNorm,
                                       out_zero.toDouble(), weight, bias, eps)))
 ACLNN(GroupNormSiluV2,
       (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
-      kernels::group_norm_like(self, self.size(0), groups, out, mean, rstd),
+      kernels::group_norm_like(self, groups, out, mean, rstd),
       group_norm_silu(self, gamma, beta, groups, eps, silu, out, mean, rstd))
 ACLNN(GroupNormSiluQuant,
       (In, self, In, gamma, In, beta, In, scale, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out,
        rstd),
-      kernels::group_norm_like(self, self.size(0), groups, out, mean, rstd);
+      kernels::group_norm_like(self, groups, out, mean, rstd);
       of_dtype("out", out, {at::kChar}); SIM_CHECK(silu, "activateSilu has to be true"),
                                          group_norm_silu_quant(self, gamma, beta, scale, groups, eps, out, mean, rstd))

@@ -23,7 +23,7 @@ ACLNN(ApplyAdamWV2,
 ACLNN(FusedSgd,
       (List, parameters, List, grads, List, buffers, In, grad_scale, float, decay, float, momentum, float, rate, float,
        dampening, bool, nesterov, bool, maximize, bool, first),
-      SIM_CHECK(parameters.size() == grads.size(), "the lists differ in length"),
+      kernels::sgd_like(parameters, grads, buffers, {decay, momentum, rate, dampening}),
       kernels::sgd(parameters, grads, buffers, grad_scale, decay, momentum, rate, dampening, nesterov, maximize, first))
 ACLNN(FusedAdamw,
       (List, parameters, List, grads, List, averages, List, squares, List, largest, List, steps, In, grad_scale, In,

@@ -34,7 +34,7 @@ void unique(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& found, const S
 std::optional<int64_t> named(int64_t dim) { return dim == 1000 ? std::nullopt : std::optional<int64_t>(dim); }
 
 void inverse_of(const at::Tensor& inverse, const at::Tensor& self, int64_t dim) {
-  if (named(dim)) shape(inverse, {self.size(dim)});
+  if (named(dim)) asked({inverse}, {self.size(dim)});
   else like(inverse, self);
 }
 

@@ -20,6 +20,13 @@ void write_cell(const at::Tensor& hy, const at::Tensor& cy, const at::Tensor& st
   write(storage, result.gates);
 }
 
+void cell_gradients_like(const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& storage, const at::Tensor& gates,
+                         const at::Tensor& out_cx, const at::Tensor& bias) {
+  SIM_CHECK(storage.dim() == 2, "storage (N, 4 * hidden) expected, got ", storage.sizes());
+  like(cy, cx), like(out_cx, cx), like(gates, storage);
+  shape(bias, {storage.size(1)});
+}
+
 void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const at::Tensor& bias, bool has_bias,
                           const kernels::LstmCellGradients& result) {
   write(gates, result.gates);
@@ -184,7 +191,6 @@ ACLNN(ThnnFusedLstmCell,
 ACLNN(ThnnFusedLstmCellBackward,
       (In, grad_hy, In, grad_cy, In, cx, In, cy, In, storage, bool, has_bias, Out, out_gates, Out, out_cx, Out,
        out_bias),
-      (like(cy, cx), like(out_cx, cx), like(out_gates, storage),
-       has_bias ? shape(out_bias, {storage.size(-1)}) : void()),
+      cell_gradients_like(cx, cy, storage, out_gates, out_cx, has_bias ? out_bias : at::Tensor()),
       write_cell_gradients(out_gates, out_cx, out_bias, has_bias,
                            kernels::lstm_cell_backward(grad_hy, grad_cy, cx, cy, storage)))

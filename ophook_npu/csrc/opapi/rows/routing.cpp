@@ -34,20 +34,22 @@ ACLNN(MoeGatingTopKSoftmax, (In, x, In, finished, int64_t, k, Out, out, Out, exp
        write_each({rows}, {rows.defined() ? routing::numbers_of_choices(rows.sizes()) : at::Tensor()})))
 ACLNN(MoeGatingTopKSoftmaxV2,
       (In, x, In, finished, int64_t, k, int64_t, renorm, bool, all_asked, Out, out, Out, experts, Out, all),
-      (routing::chosen_like(x, k, {out, experts}), all_asked&& sim::given(all) ? like(all, x) : when_run()),
-      write_each({out, experts, all_asked && all.numel() ? all : at::Tensor()},
+      (routing::chosen_like(x, k, {out, experts}),
+       renorm == 0 && all_asked && sim::given(all) ? like(all, x) : when_run()),
+      write_each({out, experts, renorm == 0 && all_asked && all.numel() ? all : at::Tensor()},
                  routing::gating_softmax(x, finished, k, renorm == 1)))
 ACLNN(MoeComputeExpertTokens, (In, sorted, int64_t, experts, Out, out), shape(out, {experts}),
       write_each({out}, {routing::ends_of_experts(sorted, experts)}))
 
 ACLNN(MoeInitRouting, (In, x, In, row_idx, In, expert_idx, int64_t, active, Out, rows, Out, places, Out, experts),
-      (routing::routed(x, expert_idx), like(row_idx, expert_idx), shape(rows, {active * expert_idx.size(1), x.size(1)}),
-       shape(places, {expert_idx.numel()}), shape(experts, {expert_idx.numel()})),
+      (routing::routed(x, expert_idx), like(row_idx, expert_idx),
+       shape(rows, {std::min(active, x.size(0)) * expert_idx.size(1), x.size(1)}), shape(places, {expert_idx.numel()}),
+       shape(experts, {expert_idx.numel()})),
       write_each({rows, places, experts}, routing::init_routing(x, row_idx, expert_idx, active)))
 // Without a number of experts the values decide how many there are.
 #define COUNTS_LIKE                                                                                         \
   experts && counts_kind && !pad ? routing::counts_like(counts_kind - 1, experts, {}, counts) : when_run(), \
-      experts && before_asked ? routing::counts_like(1, experts, {}, before) : when_run()
+      experts && before_asked && pad ? routing::counts_like(1, experts, {}, before) : when_run()
 ACLNN(MoeInitRoutingV2,
       (In, x, In, expert_idx, int64_t, active, int64_t, capacity, int64_t, experts, int64_t, pad, int64_t, counts_kind,
        bool, before_asked, Out, rows, Out, places, Out, counts, Out, before),

@@ -22,9 +22,14 @@ void scatter_list_like(const Tensors& list, const at::Tensor& indices, const at:
                 indices.size(0) == int64_t(list.size()),
             "updates ", updates.sizes(), " and indices ", indices.sizes(), " for ", list.size(), " tensors");
   SIM_CHECK(indices.dim() == 1 || (indices.dim() == 2 && indices.size(1) == 2), "indices ", indices.sizes());
-  SIM_CHECK(wrap(axis, updates) > 0, "axis ", axis, " is that of the list");
-  for (const at::Tensor& each : list)
+  const int64_t at = wrap(axis, updates);
+  SIM_CHECK(at > 0, "axis ", axis, " is that of the list");
+  for (const at::Tensor& each : list) {
     SIM_CHECK(each.dim() + 1 == updates.dim(), "a tensor ", each.sizes(), " for updates ", updates.sizes());
+    for (int64_t dim = 1; dim < updates.dim(); ++dim)
+      SIM_CHECK(dim == at ? updates.size(dim) <= each.size(dim - 1) : updates.size(dim) == each.size(dim - 1),
+                "a tensor ", each.sizes(), " for updates ", updates.sizes(), " along axis ", axis);
+  }
 }
 
 // "ab,bc->ac"
@@ -45,6 +50,8 @@ void summed_like(const at::Tensor& out, const Tensors& tensors, const std::strin
       sizes.push_back(size);
       continue;
     }
+    SIM_CHECK(tensor < int64_t(tensors.size()) && dim < tensors[size_t(tensor)].dim(), "equation ", equation, " for ",
+              tensors.size(), " tensors, of which it takes one for more dimensions than it has");
     const int64_t given = tensors[size_t(tensor)].size(dim++);
     SIM_CHECK(size < 0 || size == 1 || given == 1 || size == given, "dimension ", std::string(1, letter), " of ",
               equation, " has sizes ", size, " and ", given);

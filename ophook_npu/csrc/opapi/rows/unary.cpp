@@ -23,8 +23,15 @@ void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& st
   shape(out, {int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble()))});
 }
 void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
-  SIM_CHECK(step.toDouble() != 0, "step is 0");
-  shape(out, {int64_t((end.toDouble() - start.toDouble()) / step.toDouble() + 1)});
+  const auto as = [&]<typename Number>(Number) {
+    const auto by = step.to<Number>();
+    SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
+    shape(out, {int64_t((end.to<Number>() - start.to<Number>()) / by + 1)});
+  };
+  const auto type = out.scalar_type();  // op-plugin and torch count in whole numbers for these, in float for a half
+  if (at::isIntegralType(type, true)) as(int64_t());
+  else if (type == at::kHalf || type == at::kBFloat16) as(float());
+  else as(double());
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+"""Calls that CANN takes and that a check of shapes refuses easily: each with its result, or a twin that is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from interfaces import Refused, aclnn, rules_of
+from values import close, gradients, real
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step", "dtype", "want"),
+    [
+        (0.0, 0.3, 0.1, torch.float16, [0.0, 0.1, 0.2, 0.3]),
+        (0.0, 0.3, 0.1, torch.float32, [0.0, 0.1, 0.2]),
+        (0.9, 5.1, 1.0, torch.int32, [0, 1, 2, 3, 4, 5]),
+        (0.0, 5.7, 1.9, torch.int64, [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_range_is_counted_in_its_data_type(start: float, end: float, step: float, dtype, want: list[float]) -> None:
+    """In float for a half, in whole numbers for these, as op-plugin and torch.range do."""
+    out = torch.full((len(want),), -1, dtype=dtype)
+    aclnn("aclnnRange", start, end, step, out)
+    close(out, torch.tensor(want), 1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_a_step_that_is_0_in_whole_numbers_is_refused(dtype: torch.dtype) -> None:
+    with pytest.raises(Refused, match=r"161002.*step 0.1 is 0 in the output's data type"):
+        aclnn("aclnnRange", 0.0, 0.3, 0.1, torch.zeros(3, dtype=dtype))
+
+
+def test_the_order_of_a_transposition_is_of_what_is_transposed() -> None:
+    x = real(2, 3, 4, 6)
+    first, last = torch.zeros(2, 4, 18), torch.zeros(2, 12, 6)
+    with rules_of("Ascend950"):
+        aclnn("aclnnConfusionTranspose", x, [0, 2, 1, 3], [2, 4, 18], True, first)
+        aclnn("aclnnConfusionTranspose", x, [0, 2, 1], [2, 6, 12], False, last)
+        with pytest.raises(Refused, match=r"16.*an order"):
+            aclnn("aclnnConfusionTranspose", x, [0, 2, 1, 3], [2, 6, 12], False, last)
+    close(first, x.transpose(1, 2).reshape(2, 4, 18))
+    close(last, x.reshape(2, 6, 12).transpose(1, 2))
+
+
+def test_more_active_rows_than_there_are() -> None:
+    """Their number is the smaller of the two, by the page of aclnnMoeInitRouting."""
+    x, experts = real(3, 4), torch.tensor([[1, 0], [0, 2], [2, 1]], dtype=torch.int32)
+    numbers = torch.arange(6, dtype=torch.int32).reshape(2, 3).t().contiguous()
+    rows, places, sorted_ = torch.zeros(6, 4), torch.zeros(6, dtype=torch.int32), torch.zeros(6, dtype=torch.int32)
+    aclnn("aclnnMoeInitRouting", x, numbers, experts, 5, rows, places, sorted_)
+    order = experts.flatten().argsort(stable=True)
+    close(rows, x[order // 2])
+    assert sorted_.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_weight_of_groups_need_not_be_a_row() -> None:
+    x, grad, gamma = real(2, 8, 5), real(2, 8, 5, seed=1), real(2, 4, seed=2)
+
+    def norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.group_norm(x, 4, gamma.flatten(), beta.flatten())
+
+    want = gradients(norm, x, gamma, torch.zeros(2, 4), grad=grad)
+    parts = x.reshape(2, 4, 10)
+    mean, rstd = parts.mean(-1), (parts.var(-1, correction=0) + 1e-5).rsqrt()
+    out, out_gamma, out_beta = torch.zeros(2, 8, 5), torch.zeros(2, 4), torch.zeros(2, 4)
+    asked = [True, True, True]
+    aclnn("aclnnGroupNormBackward", grad, x, mean, rstd, gamma, 2, 8, 5, 4, asked, out, out_gamma, out_beta)
+    for got, wanted in zip((out, out_gamma, out_beta), want, strict=True):
+        close(got, wanted, 1e-3)
+
+
+def test_a_margin_of_one_number() -> None:
+    x, target = torch.tensor(0.25), torch.tensor([0])
+    out, is_target = torch.zeros(()), torch.zeros(1)
+    aclnn("aclnnMultilabelMarginLoss", x, target, 1, out, is_target)
+    want = torch.nn.functional.multilabel_margin_loss(x.reshape(1), target)
+    close(out, want)
+
+
+def test_an_index_without_dimensions_takes_one() -> None:
+    x, out = real(4, 2), torch.zeros(1, 2)
+    aclnn("aclnnGatherV2", x, 0, torch.tensor(2), out)
+    close(out, x[2:3])
+    single = torch.zeros(())
+    aclnn("aclnnGatherV2", torch.tensor(3.5), 0, torch.tensor(0), single)
+    assert single == 3.5
+
+
+def test_sums_over_groups_of_columns_have_a_weight_each() -> None:
+    """groupType 2 with a list of weights, whose rows say how long the groups are, and an output each."""
+    x, weights = real(4, 7), [real(3, 5, seed=1), real(4, 6, seed=2)]
+    turned = x.t().contiguous().t()  # by the page x is transposed
+    out, none = [torch.zeros(4, 5), torch.zeros(4, 6)], [None] * 6
+    aclnn("aclnnGroupedMatmulV4", [turned], weights, *none, None, None, None, None, 0, 2, 0, 0, out, None, None)
+    for one, part, weight in zip(out, x.split([3, 4], 1), weights, strict=True):
+        close(one, part.double() @ weight.double(), 1e-3)
+
+
+@pytest.mark.parametrize("wrong", ["rows", "columns", "count", "depth"])
+def test_outputs_of_grouped_products(wrong: str) -> None:
+    x, weight, ends = real(7, 4), real(2, 4, 5, seed=1), torch.tensor([3, 7])
+    out = [torch.zeros(7 + (wrong == "rows"), 5 + (wrong == "columns"))]
+    out += [torch.zeros(7, 5)] * (wrong == "count")
+    x = real(7, 5) if wrong == "depth" else x
+    none = [None] * 6
+    with pytest.raises(Refused, match="161002"):
+        aclnn("aclnnGroupedMatmulV4", [x], [weight], *none, ends, None, None, None, 3, 0, 0, 0, out, None, None)
+
+
+def test_the_code_of_a_wrong_shape_is_that_of_the_page() -> None:
+    """561002 by the pages of list operators, which have 161002 for data types only."""
+    x, scalar = [real(2, 3)], 2.0
+    with pytest.raises(Refused, match=r"^561002: .*aclnnForeachNorm"):
+        aclnn("aclnnForeachNorm", x, scalar, [torch.zeros(2)])
+    with pytest.raises(Refused, match=r"^561002: .*aclnnForeachAbs"):
+        aclnn("aclnnForeachAbs", x, [torch.zeros(3, 2)])
+    with pytest.raises(Refused, match=r"^161002: .*aclnnForeachAbs"):
+        aclnn("aclnnForeachAbs", [torch.zeros(2, 3, dtype=torch.int8)], [torch.zeros(2, 3, dtype=torch.int8)])
+    with pytest.raises(Refused, match=r"^161002: .*aclnnAddmm"):
+        aclnn("aclnnAddmm", real(2, 2), real(2, 3), real(3, 2), 1.0, 1.0, torch.zeros(3, 2), 0)
