@@ -203,15 +203,22 @@ def test_chunk_gated_delta_rule() -> None:
     assert torch.equal(given.cpu(), state)
 
 
-@pytest.mark.parametrize("quantized", [False, True])
+@pytest.mark.parametrize(
+    ("scale_sizes", "angles"),
+    [((None, None), 5), (((64,), (512,)), 5), (((1,), (1, 512)), 1), ((None, (512,)), 1)],
+    ids=["as it is", "quantized", "with one angle", "one cache quantized"],
+)
 @pytest.mark.parametrize("mode", ["Norm", "PA_BNSD", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ"])
-def test_kv_rms_norm_rope_cache(mode: str, quantized: bool) -> None:
-    sequences, tokens, size, dtype = 2, 5, 4, torch.int8 if quantized else BF16
+def test_kv_rms_norm_rope_cache(mode: str, scale_sizes: tuple[tuple[int, ...] | None, ...], angles: int) -> None:
+    sequences, tokens, size = 2, 5, 4
     kv, gamma = real(sequences, 1, tokens, 576, dtype=BF16), real(512, seed=1, dtype=BF16)
-    cos, sin = (real(sequences, 1, tokens, 64, seed=seed, dtype=BF16) for seed in (2, 3))
-    scales = (real(64, seed=4) * 20, real(512, seed=5) * 20) if quantized else (None, None)
+    cos, sin = (real(sequences, 1, angles, 64, seed=seed, dtype=BF16) for seed in (2, 3))
+    scales = [real(*sizes, seed=4) * 20 if sizes else None for sizes in scale_sizes]
     shape = (sequences, 1, 9) if mode == "Norm" else (6, size, 1)
-    caches = [torch.full((*shape, width), 9, dtype=dtype) for width in (64, 512)]
+    caches = [
+        torch.full((*shape, width), 9, dtype=BF16 if scale is None else torch.int8)
+        for width, scale in zip((64, 512), scales, strict=True)
+    ]
     if mode == "Norm":
         index = torch.tensor([[3, 0, 8, 4, 5], [1, 2, 7, 6, 0]])
         rows = [int(i) + 9 * item for item in range(2) for i in index[item]]
@@ -222,7 +229,8 @@ def test_kv_rms_norm_rope_cache(mode: str, quantized: bool) -> None:
         index = torch.tensor([3, 0, 8, 4, 5, 11, 12, -1, 16, 10])
         rows = index.tolist()
     on_npu = [cache.npu() for cache in caches]
-    given = {"k_rope_scale": scales[0].npu(), "c_kv_scale": scales[1].npu()} if quantized else {}
+    names = zip(("k_rope_scale", "c_kv_scale"), scales, strict=True)
+    given = {name: scale.npu() for name, scale in names if scale is not None}
     _, _, rope, normal = torch_npu.npu_kv_rmsnorm_rope_cache(
         kv.npu(), gamma.npu(), cos.npu(), sin.npu(), index.npu(), *on_npu, epsilon=1e-5, cache_mode=mode,
         is_output_kv=True, **given,
@@ -235,13 +243,13 @@ def test_kv_rms_norm_rope_cache(mode: str, quantized: bool) -> None:
     close(normal.cpu(), want_normal, 2e-2)
     close(rope.cpu(), want_rope, 2e-2)
     for cache, want, scale in zip(on_npu, (want_rope, want_normal), scales, strict=True):
-        got, side = cache.cpu(), 32 if quantized else 16
+        got, side = cache.cpu(), 16 if scale is None else 32
         if "NZ" in mode:
             got = got.reshape(6, -1, size, side).transpose(1, 2)
         got = got.reshape(-1, want.shape[-1])
         for row, value in zip(rows, want.reshape(-1, want.shape[-1]), strict=True):
-            if row >= 0 and quantized:
-                steps_close(got[row], value * scale.double())
+            if row >= 0 and scale is not None:
+                steps_close(got[row], value * scale.double().flatten())
             elif row >= 0:
                 close(got[row], value, 2e-2)
         untouched = [row for row in range(len(got)) if row not in rows]

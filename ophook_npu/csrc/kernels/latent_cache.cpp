@@ -24,7 +24,9 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
   const int64_t sequences = in.kv.size(0), tokens = in.kv.size(2);
   if (values) same_dtype({in.kv, in.value}), shape(in.value, {sequences, 1, tokens, kValue});
   shape(in.gamma, {values ? kKey : kNormal});
-  for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, {sequences, 1, tokens, kRope});
+  like(in.sin, in.cos);
+  if (in.cos.dim() != 4 || in.cos.size(2) != 1) shape(in.cos, {sequences, 1, tokens, kRope});
+  else shape(in.cos, {sequences, 1, 1, kRope});  // one angle for all tokens of a sequence
   of_dtype("index", in.index, {at::kLong});
   SIM_CHECK(!caches.rope_offset.defined() && !caches.normal_offset.defined(), "offsets of caches are not simulated");
   for (const auto& [cache, scale, width] :
@@ -35,9 +37,13 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
     SIM_CHECK(mode == "Norm" ? cache.size(0) == sequences && cache.size(1) == 1 : cache.size(2) == 1, "a cache of ",
               mode, " expected, got ", cache.sizes());
     of_dtype("a cache", cache, {scale.defined() ? at::kChar : in.kv.scalar_type()});
-    if (scale.defined()) of_dtype("a scale", scale, {at::kFloat}), shape(scale, {width});
+    if (!scale.defined()) continue;
+    of_dtype("a scale", scale, {at::kFloat});
+    const at::IntArrayRef sizes = scale.sizes();
+    SIM_CHECK(
+        sizes == at::IntArrayRef({width}) || sizes == at::IntArrayRef({1, width}) || sizes == at::IntArrayRef({1}),
+        "a scale of [", width, "], [1, ", width, "] or [1] expected, got ", sizes);
   }
-  SIM_CHECK(caches.rope_scale.defined() == caches.normal_scale.defined(), "the scales of both caches go together");
   if (asked)
     shape(rope, {sequences, 1, tokens, values ? kKey : kRope}),
         shape(normal, {sequences, 1, tokens, values ? kValue : kNormal});
