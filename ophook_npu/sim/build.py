@@ -52,12 +52,12 @@ _OTHER_NAMES = {
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
 }
 
-# Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores. Over ATen
-# they are larger: each does again, for 2 s, what its precompiled header left to the end of the file.
+# Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores. Over
+# ATen they are larger: each does again, for 2 s, what its precompiled header left to the end of the file.
 _UNIT, _ATEN_UNIT = 40_000, 160_000
 
-# Messages and symbols name files as the package does, not where they lay when they were compiled. What computes is ATen's
-# own compiled kernels, and the C library's copies: -O1 costs nothing at run time and a sixth less to compile.
+# Messages and symbols name files as the package does, not where they lay when they were compiled. What computes is
+# ATen's own compiled kernels, and the C library's copies: -O1 costs nothing at run time and a sixth less to compile.
 _COMMON = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}", f"-ffile-prefix-map={CSRC}=csrc")
 
 
