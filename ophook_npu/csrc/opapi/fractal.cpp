@@ -220,12 +220,12 @@ int64_t width_of(const aclTensor& to) { return tile_columns(to.dtype, to.format)
 
 // What a cast may be between, of what CANN has.
 void can_be_cast(const aclTensor* from, int format) {
-  SIM_CHECK(from->sizes.size() >= 2 && from->sizes.size() <= 6, "srcTensor ", at::IntArrayRef(from->sizes),
-            "; 2 to 6 dimensions are allowed");
   const bool on_ascend950 = product_is("Ascend950");
   for (const int each : {int(from->format), format})
     SIM_CHECK(!on_ascend950 || is_plain(each) || is_fractal(each), "dstFormat is ", each, "; Ascend950 allows ",
               int(ACL_FORMAT_ND), " (ND), ", int(ACL_FORMAT_FRACTAL_NZ), " (FRACTAL_NZ) (", kCastPage, ")");
+  SIM_CHECK(from->sizes.size() >= 2 && from->sizes.size() <= 6, "srcTensor ", at::IntArrayRef(from->sizes),
+            "; 2 to 6 dimensions are allowed");
   if (on_ascend950) return;
   for (const int each : {int(from->format), format})
     SIM_CHECK(is_plain(each) || each == ACL_FORMAT_FRACTAL_NZ, "format ", each,
