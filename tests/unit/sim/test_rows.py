@@ -16,6 +16,10 @@ ROWS = sorted(path for path in CSRC.glob("*/rows/*.cpp") if path.name != "table.
 # Where a row begins: ACLNN(Add, …), ROW(Add, …), a macro of the file's own, {"Split", …}
 ROW = re.compile(r'^(?: {4})?(?:[A-Z][A-Z_0-9]+\(|(?<=    )\{")', re.M)
 PARAMETERS = re.compile(r"^ACLNN\(\w+,\s*\(((?:[^()]|\([^()]*\))*)\)", re.M)
+HELPER = re.compile(
+    r"^(?!return|else|if|for|while|namespace|struct|using)[A-Za-z_][\w:<>,&* ]*?[ &*]+(\w+)\([^;{}]*?\)(?: const)? \{",
+    re.M,
+)
 
 
 def without_macros(source: str) -> str:
@@ -105,3 +109,14 @@ def test_formatting_keeps_rows_in_lines() -> None:
     lint = (ROOT / ".ci" / "lint").read_text(encoding="utf-8")
     assert "clang-format" in lint and re.search(r"csrc/\{[^}]*\bkernels\b[^}]*\bopapi\b[^}]*\bge\b", lint)
     assert "clang-format off" not in "".join(path.read_text(encoding="utf-8") for path in ROWS)
+
+
+def test_no_two_files_of_rows_have_a_helper_of_one_name() -> None:
+    """Neighbours are compiled as one file: of two with one name, the compiler would take that whose parameters fit."""
+    places: dict[tuple[Path, str], list[str]] = {}
+    for path in ROWS:
+        for name in {match[1] for match in HELPER.finditer(without_macros(path.read_text()))}:
+            places.setdefault((path.parent, name), []).append(path.name)
+    assert len(places) > 300
+    assert {name: files for (_, name), files in places.items() if len(files) > 1} == {}
+    assert HELPER.search("Dims lengths(const Args& a,\n             int64_t axis) {\n")

@@ -74,7 +74,7 @@ void gather_v2(Shaper& s) { gather_along(s, s.values(2)); }
 void gather_elements(Shaper& s) { s.out(s.dtype(0), s.shape(1)); }
 
 // As kernels::scattered numbers them.
-int64_t reduction_of(const Args& a) {
+int64_t scatter_reduction(const Args& a) {
   const std::string name = a.text("reduction");
   if (name != "none" && name != "add") throw Refused("reduction '" + name + "' is not simulated");
   return name == "add";
@@ -163,7 +163,7 @@ const Family index_rows = {
     ROW(GatherElements, "x index -> y | dim:Int=0", gather_elements,
         at::gather(a[0], a.integer("dim"), a[1].to(at::kLong))),
     ROW(ScatterElements, "data indices updates -> y | axis:Int=0 reduction:String=none", same,
-        kernels::scattered(a[0], a.integer("axis"), a[1], a[2], reduction_of(a))),
+        kernels::scattered(a[0], a.integer("axis"), a[1], a[2], scatter_reduction(a))),
     ROW(IndexByTensor, "x indices* -> y | indices_mask:ListInt={}", index_by_tensor,
         kernels::indexed(a[0], masked_indices(a))),
     ROW(EmbeddingDenseGrad, "grad indices -> y | num_weights:Int padding_idx:Int=-1 scale_grad_by_freq:Bool=false",

@@ -216,12 +216,12 @@ void split_sizes(Shaper& s) {
 }
 
 // What the rule made of the outputs along an axis.
-Dims lengths(const Args& a, int64_t axis) {
+Dims part_lengths(const Args& a, int64_t axis) {
   Dims out;
   for (size_t i = 0; i < a.outputs(); ++i) out.push_back(a.output(i).size(axis));
   return out;
 }
-Results parts(const Args& a, size_t data, int64_t axis) { return kernels::split(a[data], lengths(a, axis), axis); }
+Results parts(const Args& a, size_t data, int64_t axis) { return kernels::split(a[data], part_lengths(a, axis), axis); }
 
 }  // namespace
 

@@ -51,12 +51,12 @@ void convolved_over_time(const at::Tensor& out, const at::Tensor& self, const at
   shape(bias, {weight.size(2)});
 }
 
-void write_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                     const kernels::ConvolutionGradients& result) {
+void write_conv_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                          const kernels::ConvolutionGradients& result) {
   write_each({x, weight, bias}, {result.x, result.weight, result.bias});
 }
 
-std::array<bool, 3> wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
+std::array<bool, 3> conv_wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
 
 void write_deformed(const at::Tensor& out, const at::Tensor& samples, const kernels::Deformed& result) {
   write_each({out, samples}, {result.out, result.samples});
@@ -122,11 +122,11 @@ ACLNN(ConvolutionBackward,
       convolution_gradients(grad, self, weight,
                             {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups}, mask,
                             {out, out_weight, out_bias}),
-      write_gradients(out, out_weight, out_bias,
-                      kernels::convolution_backward(grad, self, weight, bias_sizes,
-                                                    {stride, both_sides(padding, weight), dilation, transposed,
-                                                     output_padding, groups},
-                                                    wanted(mask))))
+      write_conv_gradients(out, out_weight, out_bias,
+                           kernels::convolution_backward(grad, self, weight, bias_sizes,
+                                                         {stride, both_sides(padding, weight), dilation, transposed,
+                                                          output_padding, groups},
+                                                         conv_wanted(mask))))
 ACLNN(ConvDepthwise2d,
       (In, self, In, weight, Ints, kernel, In, bias, Ints, stride, Ints, padding, Ints, dilation, Out, out, Cube, mode),
       convolved(out, self, weight, bias, {stride, padding, dilation, false, {}, self.dim() > 1 ? self.size(1) : 1}),

@@ -75,7 +75,7 @@ void steps_like(const at::Tensor& input, const Tensors& parameters, const kernel
     for (const at::Tensor& each : list) shape(each, {steps, divided(rows, steps), parameters[1].size(-1)});
 }
 
-void gradients_like(const Tensors& gradients, const Tensors& parameters) {
+void parameter_gradients_like(const Tensors& gradients, const Tensors& parameters) {
   SIM_CHECK(gradients.size() == parameters.size(), gradients.size(), " gradients for ", parameters.size(),
             " parameters");
   for (size_t i = 0; i < gradients.size(); ++i) like(gradients[i], parameters[i]);
@@ -162,7 +162,7 @@ ACLNN(LstmBackward,
        out_parameters),
       (layers_like(input, parameters, start, LAYERS, grad, {out_start, out_start_cell}, true,
                    {i, j, f, o, h, c, tanh_c}),
-       like(out, input), gradients_like(out_parameters, parameters)),
+       like(out, input), parameter_gradients_like(out_parameters, parameters)),
       write_lstm_gradients(out, out_start, out_start_cell, out_parameters,
                            kernels::lstm_layers_backward(input, parameters, start, grad, grad_last, grad_last_cell,
                                                          saved_passes(i, j, f, o, h, c, tanh_c), LAYERS)))
@@ -179,7 +179,7 @@ ACLNN(GRUBackward,
        In, batch_sizes, bool, has_bias, int64_t, layers, bool, both_ways, bool, batch_first, Out, out, Out, out_start,
        List, out_parameters),
       (same_length(batch_sizes), layers_like(input, parameters, {}, LAYERS, grad, {}, true, {r, z, n, inner, h}),
-       like(out, input), gradients_like(out_parameters, parameters), asked({out_start}, start.sizes())),
+       like(out, input), parameter_gradients_like(out_parameters, parameters), asked({out_start}, start.sizes())),
       write_gru_gradients(out, out_start, out_parameters,
                           kernels::gru_layers_backward(input, parameters, {start}, grad, grad_last,
                                                        saved_passes(r, z, n, inner, h), LAYERS)))
