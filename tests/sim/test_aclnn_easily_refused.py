@@ -36,7 +36,7 @@ def test_the_order_of_a_transposition_is_of_what_is_transposed() -> None:
     with rules_of("Ascend950"):
         aclnn("aclnnConfusionTranspose", x, [0, 2, 1, 3], [2, 4, 18], True, first)
         aclnn("aclnnConfusionTranspose", x, [0, 2, 1], [2, 6, 12], False, last)
-        with pytest.raises(Refused, match=r"16.*an order"):
+        with pytest.raises(Refused, match=r"^161002.*an order"):
             aclnn("aclnnConfusionTranspose", x, [0, 2, 1, 3], [2, 6, 12], False, last)
     close(first, x.transpose(1, 2).reshape(2, 4, 18))
     close(last, x.reshape(2, 6, 12).transpose(1, 2))
@@ -105,6 +105,15 @@ def test_outputs_of_grouped_products(wrong: str) -> None:
     none = [None] * 6
     with pytest.raises(Refused, match="161002"):
         aclnn("aclnnGroupedMatmulV4", [x], [weight], *none, ends, None, None, None, 3, 0, 0, 0, out, None, None)
+
+
+def test_one_output_for_groups_of_columns_needs_their_list() -> None:
+    x, weight, none = real(4, 7), real(7, 5, seed=1), [None] * 6
+    with pytest.raises(Refused, match=r"^161002.*needs a groupList"):
+        aclnn(
+            "aclnnGroupedMatmulV4", [x], [weight], *none, None, None, None, None, 2, 2, 0, 0,
+            [torch.zeros(1, 4, 5)], None, None,
+        )  # fmt: skip
 
 
 def test_the_code_of_a_wrong_shape_is_that_of_the_page() -> None:

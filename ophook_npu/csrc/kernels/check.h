@@ -23,10 +23,10 @@ class Part {
   void (*print_)(std::ostream&, const void*);
 };
 
-// Throws c10::Error with the parts as its message; of_dtypes throws c10::TypeError, as TORCH_CHECK_TYPE.
+// Throws c10::Error with the parts as its message; wrong_dtype throws c10::TypeError, as TORCH_CHECK_TYPE.
 [[noreturn]] SIM_API void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts);
-[[noreturn]] SIM_API void of_dtypes(const char* function, const char* file, int line,
-                                    std::initializer_list<Part> parts);
+[[noreturn]] SIM_API void wrong_dtype(const char* function, const char* file, int line,
+                                      std::initializer_list<Part> parts);
 
 }  // namespace sim
 
@@ -37,8 +37,8 @@ class Part {
   } while (false)
 
 // A data type that is wrong: the first phase answers 161002 to it, also where wrong shapes have another code.
-#define SIM_CHECK_DTYPE(condition, ...)                            \
-  do {                                                             \
-    if (!(condition)) [[unlikely]]                                 \
-      sim::of_dtypes(__func__, __FILE__, __LINE__, {__VA_ARGS__}); \
+#define SIM_CHECK_DTYPE(condition, ...)                              \
+  do {                                                               \
+    if (!(condition)) [[unlikely]]                                   \
+      sim::wrong_dtype(__func__, __FILE__, __LINE__, {__VA_ARGS__}); \
   } while (false)

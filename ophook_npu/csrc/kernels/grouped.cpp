@@ -186,9 +186,10 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
             " weights; expected: ", out_apart ? weight.size() : 1);
   SIM_CHECK(x.size() == 1 || x.size() == weight.size() || weight.size() == 1 && weight[0].dim() == 3, "lists of ",
             x.size(), " x and ", weight.size(), " weights");
-  for (const Tensors& all : {x, weight, out})
-    for (const at::Tensor& each : all) SIM_CHECK(each.dim() > 1, "matrices expected, got ", each.sizes());
+  for (const Tensors* all : {&x, &weight, &out})
+    for (const at::Tensor& each : *all) SIM_CHECK(each.dim() > 1, "matrices expected, got ", each.sizes());
   const bool inner = group_type == kInner;
+  SIM_CHECK(!inner || out_apart || list.defined(), "one output for all groups of columns needs a groupList");
   int64_t rows = 0, depth = 0;
   for (const at::Tensor& each : x) rows += each.size(0);
   for (size_t i = 0; i < weight.size(); ++i) {
@@ -199,7 +200,7 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
               sizes);
     Dims result = given;
     result.back() = n;
-    if (!out_apart && inner && list.defined()) shape(out[0], {list.size(0), rows, n});
+    if (!out_apart && inner) shape(out[0], {list.size(0), rows, n});
     else if (!out_apart) result[0] = rows, shape(out[0], result);
     else if (inner || x.size() > 1 || weight.size() == 1) shape(out[i], result);
     else

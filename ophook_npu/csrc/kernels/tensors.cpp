@@ -17,7 +17,7 @@ template <typename Error>
 void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
   thrown<c10::Error>(function, file, line, parts);
 }
-void of_dtypes(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
+void wrong_dtype(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
   thrown<c10::TypeError>(function, file, line, parts);
 }
 
