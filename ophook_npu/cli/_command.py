@@ -1,4 +1,7 @@
-"""What follows ``ophook-npu run --``: a Python program, or any other executable.
+"""Where a program begins on a command line, and what it is: a Python program, or any other executable.
+
+Of every command that takes a program, options before the program are the command's, and all that follows the program's
+name is the program's own. The program begins at the first word that is no option, at ``-m`` or ``-c``, or after ``--``.
 
 Python runs ``-m module``, ``-c code`` and the other options of ``python``, files named ``*.py``, ``*.pyc`` and
 ``*.pyz``, and folders with a ``__main__.py``. Anything else is started as it is: a name without a slash is looked up
@@ -11,13 +14,45 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from typer.core import TyperCommand
 
 from ophook_npu.errors import OphookError
 
 _PYTHON_FILES = (".py", ".pyc", ".pyz")
 _ALLOWED = "a Python file, -m module, -c code, or a program"
+
+
+class ProgramCommand(TyperCommand):
+    """A command that takes a program."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = [one for one in self.params if one.param_type_name == "option" and not getattr(one, "is_flag", False)]
+        start = program_at(args, {name: one.nargs for one in options for name in one.opts})
+        if start < len(args) and args[start] != "--":
+            args = [*args[:start], "--", *args[start:]]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["[OPTIONS]", "PROGRAM [ARGS]..."]
+
+
+def program_at(arguments: Sequence[str], valued: Mapping[str, int]) -> int:
+    """The index at which the program begins, or the ``--`` before it stands.
+
+    Args:
+        valued: the command's options that take values, and how many each.
+    """
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        if word in ("--", "-") or not word.startswith("-") or (word[:2] in ("-m", "-c") and word not in valued):
+            return index
+        index += 1 + valued.get(word, 0)
+    return len(arguments)
 
 
 def command(arguments: list[str], environ: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -39,11 +74,13 @@ def _found(name: str, environ: Mapping[str, str]) -> str:
     # An ophook-npu that was started by its path means the programs of its own environment.
     where = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
     found = shutil.which(name, path=where)
+    if found is None and name and Path(name).is_dir():
+        return _file(name)
     if found is None:
         here = f"./{name} is a file here: say `./{name}`, or `python {name}`" if Path(name).is_file() else ""
         raise OphookError(
             "run",
-            f"no such program: {name} is not on PATH",
+            f"no such program: {name or repr(name)} is not on PATH",
             allowed=_ALLOWED,
             todo=here or "check the name",
         )

@@ -15,15 +15,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ophook_npu.cli._command import ProgramCommand
 from ophook_npu.errors import OphookError
 from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:
     from ophook_npu.observe import Observer
 
-PROGRAM = {"ignore_unknown_options": True}
 ProgramArgument = Annotated[
-    list[str], typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments.")
+    list[str],
+    typer.Argument(metavar="PROGRAM", help="What follows `python`: a script, -m module or -c code, with arguments."),
 ]
 OpsOption = Annotated[
     list[str] | None, typer.Option("--op", help="Only these operators: aten::mm or a glob. Repeatable.")
@@ -38,7 +39,7 @@ OutOption = Annotated[Path | None, typer.Option("--json", help="Write the result
 DeviceOption = Annotated[
     str | None,
     typer.Option(
-        help="Put this under the program: auto, sim, npu, cpu (see run). Without: what this shell has; else the CPU."
+        help="Where to run: auto, sim, npu or cpu, as for `run`. Without it: what this shell has, or else the CPU."
     ),
 ]
 
@@ -73,7 +74,7 @@ def watching(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Non
         command.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
         command.__doc__ = function.__doc__
-        app.command(name, context_settings=PROGRAM)(command)
+        app.command(name, cls=ProgramCommand)(command)
 
     return register
 
@@ -159,31 +160,12 @@ def writable(*paths: Path | None) -> None:
 
 def start_over(device: str | None) -> None:
     """Become the same command inside ``ophook-npu run``, which puts an NPU or the simulator under it."""
-    if device is None:
+    if os.environ.pop(_STARTED, None) is not None or device is None:
         return
-    arguments = sys.argv[1:]
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    kept: list[str] = []
-    skip = False
-    for argument in arguments[:end]:
-        if skip or argument.startswith("--device="):
-            skip = False
-        elif argument == "--device":
-            skip = True
-        else:
-            kept.append(argument)
-    again = [
-        sys.executable,
-        "-m",
-        "ophook_npu",
-        "run",
-        "--device",
-        device,
-        "--",
-        "-m",
-        "ophook_npu",
-        *kept,
-        *arguments[end:],
-    ]
+    os.environ[_STARTED] = "1"
+    again = ["-m", "ophook_npu", "run", "--device", device, "--", "-m", "ophook_npu", *sys.argv[1:]]
     sys.stdout.flush()
-    os.execv(sys.executable, again)
+    os.execv(sys.executable, [sys.executable, *again])
+
+
+_STARTED = "OPHOOK_NPU_STARTED_OVER"  # this process is the same command once more, and on its device

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from ophook_npu.cli._program import DeviceOption, start_over
+
 if TYPE_CHECKING:
     from ophook_npu.dispatch import Change, Row, Table
 
@@ -41,8 +43,10 @@ def register(app: typer.Typer) -> None:
         ),
         args: str = typer.Option("", help='Arguments for --why, such as "f32[2,3], f32[3,4], alpha=2".'),
         as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+        device: DeviceOption = None,
     ) -> None:
-        """Show an operator's dispatch table, or which kernels run in a situation, and why."""
+        """Show an operator's kernels, or which of them run and why."""
+        start_over(device)
         from ophook_npu import dispatch
 
         out = Console()

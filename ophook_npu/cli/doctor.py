@@ -16,8 +16,9 @@ _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
 def register(app: typer.Typer) -> None:
     @app.command("doctor")
     def command(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-        """Say what is installed, which place this is, what is missing and how to get it. Exit status 1 if something
-        is.
+        """Say what is installed, what is missing and how to get it.
+
+        Exit status: 0 all is well, 1 something is missing or broken.
         """
         findings = doctor.examine()
         report = doctor.as_json(findings)

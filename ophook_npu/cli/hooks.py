@@ -14,9 +14,7 @@ console = Console()
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        help="Ways to intercept operators: what each sees here, and which to use.", no_args_is_help=True
-    )
+    group = typer.Typer(help="Ways to intercept operators: what each sees, which to use.", no_args_is_help=True)
     group.command()(matrix)
     group.command()(guide)
     app.add_typer(group, name="hooks")
@@ -30,7 +28,7 @@ def matrix(
         Path | None, typer.Option(help="write the table into this document, in place of the one for this device")
     ] = None,
 ) -> None:
-    """Runs the experiments on the installed torch: mechanism by situation, with the reason for each no."""
+    """Try every mechanism in every situation on the installed torch."""
     from ophook_npu.hooks import matrix as experiments
 
     cells = experiments.run(device)
@@ -62,7 +60,7 @@ def guide(
     needs: Annotated[str, typer.Option(help="comma-separated: compile, autograd, threads, vmap, inference")] = "",
     replace: Annotated[bool, typer.Option(help="to replace it, not to observe it")] = False,
 ) -> None:
-    """Answers which mechanism to use for an operator, and why not the others."""
+    """Say which mechanism to use for an operator, and why not the others."""
     from ophook_npu.hooks import guide as advice
 
     answer = advice.advise(op, [need.strip() for need in needs.split(",") if need.strip()], replace=replace)

@@ -18,7 +18,7 @@ console = Console(soft_wrap=True, highlight=False, markup=False)
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Ascend C kernels on the CPU: check one, build a package of it.", no_args_is_help=True)
+    group = typer.Typer(help="Ascend C kernels on the CPU: check, build, report.", no_args_is_help=True)
     group.command()(check)
     group.command()(build)
     group.command()(report)
@@ -42,7 +42,7 @@ def check(
     out: Annotated[Path | None, typer.Option("--json", help="write the result here as JSON")] = None,
     debug: Annotated[bool, typer.Option(help="print how to step through the kernel in gdb")] = False,
 ) -> None:
-    """Compiles an operator project with g++, runs its kernel on every core, and prints what is wrong, with the line.
+    """Run an operator project's kernel on the CPU and say what is wrong, with the line.
 
     Exit status: 0 nothing found, 1 findings or wrong results, 2 it cannot be checked at all.
     """
@@ -82,7 +82,10 @@ def build(
     project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
     out: Annotated[Path, typer.Option(help="the package's folder; ASCEND_CUSTOM_OPP_PATH=DIR finds it")],
 ) -> None:
-    """Builds a vendor package for the simulated Ascend: its operators run the project's own kernels, core by core."""
+    """Build a vendor package for the simulated Ascend.
+
+    Its operators run the project's own kernels, core by core.
+    """
     from ophook_npu.kernel.package import build as make
 
     for path in make(project, out.absolute()):
@@ -102,7 +105,7 @@ def report(
         Path | None, typer.Option(help="write an estimate of when each pipe works here, for ui.perfetto.dev")
     ] = None,
 ) -> None:
-    """Runs the kernel as `kernel check` does, and prints what it moves and computes and how much local memory it takes.
+    """Say what a kernel moves and computes, and how much local memory it takes.
 
     Exit status: 0 it ran in every case, 1 it did not.
     """

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         by_module: Annotated[bool, typer.Option(help="Also by module.")] = False,
         out: OutOption = None,
     ) -> None:
-        """Count the operator calls of a program, with shapes, dtypes and bytes."""
+        """Count a program's operator calls, with shapes, dtypes and bytes."""
         writable(out)
         from ophook_npu.observe import Stats
 
@@ -95,7 +95,10 @@ def register(app: typer.Typer) -> None:
         ] = None,
         out: OutOption = None,
     ) -> None:
-        """Find where a program first makes a NaN, infinity or surprising dtype or device; then exit status 1."""
+        """Find the call that first makes a NaN, infinity or odd dtype.
+
+        Or a result on another device than its arguments. Exit status: the program's, or 1 if there is a problem.
+        """
         writable(out)
         from ophook_npu.observe import Validate
         from ophook_npu.observe.program import functions
@@ -122,7 +125,10 @@ def register(app: typer.Typer) -> None:
         ] = None,
         out: OutOption = None,
     ) -> None:
-        """Run each operator of a program in a reference too and compare. Exit status 1 if one is out of tolerance."""
+        """Compare each operator call of a program with a reference.
+
+        Exit status: the program's, or 1 if a result is out of tolerance.
+        """
         writable(out, html, rows)
         from ophook_npu.observe import Compare
 

@@ -9,11 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ophook_npu.cli._program import DeviceOption, start_over
+
 console = Console()
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Custom operators: check, export and start one.", no_args_is_help=True)
+    group = typer.Typer(help="Custom operators: new, check, export, simulate.", no_args_is_help=True)
     group.command()(check)
     group.command()(export)
     group.command()(new)
@@ -25,11 +27,14 @@ def check(
     operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
     only: Annotated[list[str] | None, typer.Option(help="run only this check; may be given several times")] = None,
     strict: Annotated[bool, typer.Option(help="fail where a check has nothing to run on, too")] = False,
+    device: DeviceOption = None,
 ) -> None:
-    """Runs every check that can run here, and tells why each failed. For the device's routes: inside `ophook-npu run`.
+    """Run every check that can run here, and say why each failed.
 
+    The device's routes need a device: --device sim, or a shell that has one.
     Exit status: 0 all passed, 1 some failed, 2 the operator cannot be checked at all.
     """
+    start_over(device)
     from ophook_npu.errors import OphookError
     from ophook_npu.ops.check import CHECKS
     from ophook_npu.ops.check import check as run_checks
@@ -57,7 +62,10 @@ def export(
         str | None, typer.Option(help="the first version that the YAML entry is for; all by default")
     ] = None,
 ) -> None:
-    """Writes op-plugin's YAML entries and C++ kernel, msopgen's JSON, the REG_OP prototype and the host skeleton."""
+    """Write the files that torch_npu and CANN build an operator from.
+
+    They are op-plugin's YAML entries and C++ kernel, msopgen's JSON, the REG_OP prototype and the host skeleton.
+    """
     from ophook_npu.ops.export import write
     from ophook_npu.ops.load import load
 
@@ -72,8 +80,10 @@ def new(
     schema: Annotated[str, typer.Option(help='arguments and results, such as "(Tensor x, float scale) -> Tensor"')],
     out: Annotated[Path, typer.Option(help="the package's folder; must not be there yet")],
 ) -> None:
-    """Makes an installable package with a declaration, its kernels, tests and a README, that passes `op check` as it
-    is."""
+    """Start a package of your own: declaration, kernels, tests and README.
+
+    It can be installed, and passes `op check` as it is.
+    """
     from ophook_npu.ops.new import write
 
     for path in write(name, schema, out):
@@ -84,7 +94,10 @@ def new(
 def simulate(
     folder: Annotated[Path, typer.Argument(help="the folder with *_aclnn.cpp and *_proto.cpp")],
 ) -> None:
-    """Builds a custom operator package for the simulated Ascend and prints where it is, for ASCEND_CUSTOM_OPP_PATH."""
+    """Build a custom operator package for the simulated Ascend.
+
+    Prints the folder, for ASCEND_CUSTOM_OPP_PATH.
+    """
     from ophook_npu.ops import packages
 
     print(packages.simulate(folder))

@@ -16,9 +16,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.patch.finding import TreeCheck
 from ophook_npu.untrusted import shown
 
-patch_app = typer.Typer(
-    help="Put operators into op-plugin's source tree, and take them out again.", no_args_is_help=True
-)
+patch_app = typer.Typer(help="Put operators into op-plugin's source tree, and take them out.", no_args_is_help=True)
 
 _OpPlugin = Annotated[
     Path, typer.Option("--op-plugin", help="op-plugin's folder: third_party/op-plugin of torch_npu's tree.")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from ophook_npu.cli._program import PROGRAM, OutOption, progress, readable, start_over, writable
+from ophook_npu.cli._command import ProgramCommand
+from ophook_npu.cli._program import OutOption, ProgramArgument, progress, readable, start_over, writable
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.sim import soc as socs
@@ -22,12 +23,9 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    @app.command("port", context_settings=PROGRAM)
+    @app.command("port", cls=ProgramCommand)
     def port_command(
-        program: Annotated[
-            list[str] | None,
-            typer.Argument(help="What follows `python`: a script, -m module or -c code, with arguments."),
-        ] = None,
+        program: ProgramArgument = [],  # noqa: B006 (typer copies it)
         from_cuda: Annotated[
             bool, typer.Option("--from-cuda", help="The program is made for CUDA: apply torch_npu's transfer_to_npu.")
         ] = False,
@@ -63,7 +61,11 @@ def register(app: typer.Typer) -> None:
         soc: Annotated[str | None, typer.Option(help="The SoC to simulate.")] = None,
         device: Annotated[str, typer.Option(help="sim, or auto: an NPU if there is one.")] = "sim",
     ) -> None:
-        """Report what an Ascend refuses, leaves to the CPU or waits for when this program runs on it."""
+        """Will it run on Ascend? What is refused, slow or left to the CPU.
+
+        Runs the program on the simulated Ascend and reports what a device refuses, what it leaves to the CPU, what it
+        waits for, and what to do. Exit status: the program's, or 1 if a kind of --fail-on was found.
+        """
         wanted = _kinds(fail_on)
         _language(lang)
         writable(html, out)
@@ -153,12 +155,5 @@ def _become_inside(device: str, soc: str | None) -> None:
     """Puts the simulator, or an NPU, under this process, unless it is there."""
     if soc is not None:
         os.environ["OPHOOK_SIM_SOC"] = socs.check(soc)
-    inside = device == "sim" and "OPHOOK_SIM_ROOT" in os.environ
-    if not inside and _STARTED not in os.environ:
-        os.environ[_STARTED] = "1"
-        start_over(device)
-    os.environ.pop(_STARTED, None)
+    start_over(None if device == "sim" and "OPHOOK_SIM_ROOT" in os.environ else device)
     os.environ.pop(autoload.VARIABLE, None)  # the program gets its npu, whatever was set for all of torch
-
-
-_STARTED = "OPHOOK_PORT_STARTED"  # this process was started by the same command, to be on the device

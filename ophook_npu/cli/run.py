@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from ophook_npu import sim
-from ophook_npu.cli._command import become, command
+from ophook_npu.cli._command import ProgramCommand, become, command
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
@@ -25,11 +25,14 @@ _SyncOption = Annotated[bool, typer.Option("--sync", help="Run every operator be
 
 
 def register(app: typer.Typer) -> None:
-    @app.command("run", context_settings={"ignore_unknown_options": True})
+    @app.command("run", cls=ProgramCommand)
     def run(
         arguments: Annotated[
             list[str],
-            typer.Argument(help="A Python file, -m module or -c code, or any other program, with its arguments."),
+            typer.Argument(
+                metavar="PROGRAM",
+                help="A Python file, -m module or -c code, or any other program, with its arguments.",
+            ),
         ],
         device: _DeviceOption = "auto",
         soc: _SocOption = None,
@@ -57,7 +60,7 @@ def register(app: typer.Typer) -> None:
             ),
         ] = False,
     ) -> None:
-        """Run a program on an NPU, or on the simulated Ascend where there is none.
+        """Run a program on an NPU, or else on the simulated Ascend.
 
         Python runs *.py files, -m and -c; anything else is an executable: pytest, torchrun, bash, ./a.out. The
         program, its exit status and its signals are its own: this process becomes it.
@@ -83,7 +86,10 @@ def register(app: typer.Typer) -> None:
         sync: _SyncOption = False,
         cann: _CannOption = None,
     ) -> None:
-        """Print what `run` sets, for a shell: eval "$(ophook-npu env)". Then python, pytest, torchrun … have an npu."""
+        """Print what `run` sets, for a shell: eval "$(ophook-npu env)".
+
+        Then python, pytest, torchrun … have an npu.
+        """
         try:
             if cpu and device not in ("auto", "cpu"):
                 raise OphookError("env", f"--cpu and --device {device}", allowed="one of them")

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ophook_npu.cli._command import ProgramCommand
 from ophook_npu.cli._program import (
-    PROGRAM,
     DeviceOption,
     OutOption,
     ProgramArgument,
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
         tests: Annotated[bool, typer.Option("--tests", help="Also write a pytest file for each saved call.")] = False,
         out: OutOption = None,
     ) -> None:
-        """Save operator calls of a program, with their tensors, to run them again elsewhere."""
+        """Save operator calls with their tensors, to run them elsewhere."""
         writable(out)
         from ophook_npu.observe import Capture
         from ophook_npu.observe.capture import write_test
@@ -68,7 +68,10 @@ def register(app: typer.Typer) -> None:
         test: Annotated[Path | None, typer.Option(help="Write a pytest file of the one capture here.")] = None,
         out: OutOption = None,
     ) -> None:
-        """Run captured calls again and compare with what they returned then. Exit status 1 if one differs."""
+        """Run captured calls again and compare the results.
+
+        Exit status: 0 all are as captured, 1 one differs.
+        """
         start_over(device)
         writable(out, test)
         paths = _captures(captures)
@@ -103,7 +106,7 @@ def register(app: typer.Typer) -> None:
         ] = False,
         exact: Annotated[bool, typer.Option("--exact", help="Checksums too: runs are compared bit for bit.")] = False,
     ) -> None:
-        """Write a few figures of each call of a program, for `ophook-npu align`."""
+        """Write a few figures of each operator call, for `align`."""
         from ophook_npu.observe import Digest
 
         observe(program, Digest(to=to, inputs=inputs, exact=exact, **filters), None)
@@ -116,7 +119,10 @@ def register(app: typer.Typer) -> None:
         html: Annotated[Path | None, typer.Option(help="Write a report here.")] = None,
         out: OutOption = None,
     ) -> None:
-        """Say where two runs first differ, even if their operators do. Exit status 1 if they differ."""
+        """Say where two digests first differ, even if their operators do.
+
+        Exit status: 0 they agree, 1 they differ.
+        """
         writable(html, out)
         from ophook_npu.observe import align
 
@@ -128,7 +134,7 @@ def register(app: typer.Typer) -> None:
         print(shown(found.report()))
         raise typer.Exit(int(found.differing > 0 or found.pairs == 0))
 
-    @app.command("bisect", context_settings=PROGRAM)
+    @app.command("bisect", cls=ProgramCommand)
     def bisect_command(
         program: ProgramArgument,
         replace: Annotated[
@@ -146,10 +152,10 @@ def register(app: typer.Typer) -> None:
         device: DeviceOption = None,
         out: OutOption = None,
     ) -> None:
-        """Find the few operators that make a program go wrong, by running it again and again.
+        """Find the operators that make a program go wrong.
 
-        A run is right if its exit status is 0; with --output also if it prints the same, but for small differences of
-        numbers.
+        It runs the program again and again. A run is right if its exit status is 0; with --output also if it
+        prints the same, but for small differences of numbers.
         """
         start_over(device)
         writable(out)

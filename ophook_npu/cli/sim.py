@@ -63,7 +63,7 @@ def register(app: typer.Typer) -> None:
 
     @sim.command("build")
     def build_command() -> None:
-        """Build the simulator for the installed torch and torch_npu, if it is not built yet."""
+        """Build the simulator, if it is not built for the installed torch."""
         console = Console(stderr=True)
         root, seconds = build_with_progress(console)
         console.print(f"simulated Ascend ready in {seconds:.1f} s", highlight=False)
@@ -95,7 +95,10 @@ def register(app: typer.Typer) -> None:
     def wheel_command(
         out: Annotated[Path, typer.Option("--out", help="The folder to write it to.")],
     ) -> None:
-        """Write a wheel of the simulator for the installed torch and torch_npu, for machines without a compiler."""
+        """Write a wheel of the built simulator, for machines without a compiler.
+
+        It fits the installed versions of torch and torch_npu.
+        """
         console = Console(stderr=True)
         with progress_line(console) as progress:
             print(write_wheel(out, progress))

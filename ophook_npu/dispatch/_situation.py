@@ -142,7 +142,7 @@ def _computed(name: str, args: Any, kwargs: Any, where: Situation, overload: OpO
         brought[argument] = _keys.key_set(moved)
     note = f"there is no {where.device} here, so this follows from the tables alone, as they are in this process"
     if where.device == "npu":
-        note += "; to see it run: ophook-npu run -- -m ophook_npu dispatch …"
+        note += "; to see it run: ophook-npu dispatch --device auto …"
     return _explain.computed(name, brought, _keys.key_set(seen.include), _keys.key_set(seen.exclude), note)
 
 

@@ -135,7 +135,7 @@ The Ascend C kernel, core by core on this machine's CPU, and the same on the sim
 ophook-npu kernel check {name}/ascendc
 ophook-npu kernel build {name}/ascendc --out package
 export ASCEND_CUSTOM_OPP_PATH=$PWD/package
-ophook-npu run -- -m ophook_npu op check {name}/operator.py
+ophook-npu op check {name}/operator.py --device auto
 ophook-npu run -- -m pytest tests
 ```""",
     """\
@@ -147,7 +147,7 @@ _BY_STAND_IN = (
 On the simulated Ascend, where C++ of a few lines stands in for the Ascend C kernel:
 ```
 export ASCEND_CUSTOM_OPP_PATH=$(ophook-npu op simulate {name}/simulated)
-ophook-npu run -- -m ophook_npu op check {name}/operator.py
+ophook-npu op check {name}/operator.py --device auto
 ophook-npu run -- -m pytest tests
 ```""",
     """\

@@ -15,7 +15,7 @@ from ophook_npu.ops.check.outcome import Failure, NotHere, call, compare, copied
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export.ge import outputs
 
-_HOW = "run `ophook-npu run -- -m ophook_npu op check …`"
+_HOW = "run `ophook-npu op check --device auto …`"
 
 
 def _need_npu() -> None:

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
-from ophook_npu.cli._command import command
+from ophook_npu import cli
+from ophook_npu.cli._command import ProgramCommand, command, program_at
 from ophook_npu.errors import OphookError
 
 BIN = str(Path(sys.executable).parent)
@@ -76,3 +78,60 @@ def test_status_output_arguments_and_signal_are_the_programs_own() -> None:
     result = run("sh", "-c", 'echo "$1|$2" "$TORCH_DEVICE_BACKEND_AUTOLOAD"; exit 7', "name", "a b", "")
     assert (result.returncode, result.stdout, result.stderr) == (7, "a b| 0\n", "")
     assert run("sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [
+        ("p.py --device cpu", 0),
+        ("--device cpu p.py --device sim -- x", 2),
+        ("--device=cpu --sync p.py", 2),
+        ("--sync -m module --sync", 1),
+        ("--device cpu -cprint(1)", 2),
+        ("--diff a b p.py", 3),
+        ("--sync -- p.py --sync", 1),
+        ("--devcie cpu p.py", 1),
+        ("--device", 2),
+        ("- --sync", 0),
+    ],
+)
+def test_the_program_begins_at_the_first_word_that_is_no_option(words: str, start: int) -> None:
+    given = words.split()
+    assert program_at(given, {"--device": 1, "--diff": 2}) == min(start, len(given))
+
+
+def test_every_command_that_takes_a_program_leaves_the_program_its_options() -> None:
+    app = typer.Typer()
+    cli.register(app)
+    taken = []
+    for name, one in typer.main.get_command(app).commands.items():
+        programs = [p for p in one.params if p.param_type_name == "argument" and p.nargs == -1 and p.name != "captures"]
+        assert isinstance(one, ProgramCommand) == bool(programs), name
+        if programs:
+            words = ["p.py", "--device", "cpu", "--json", "-h", "--", "--unknown"]
+            context = one.make_context(name, ["--device", "sim", *words])
+            assert context.params[programs[0].name] == words and context.params["device"] == "sim", name
+            taken.append(name)
+    assert {"run", "profile", "port", "bisect", "digest", "capture"} <= set(taken)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("run --devcie cpu p.py", "error [run] no such option: --devcie, did you mean --device?"),
+        ("profile --htlm a.html p.py", "error [profile] no such option: --htlm, did you mean --html?"),
+        ("run -u p.py", "Python's behind `--`"),
+        ("port --steps", "error [port] option '--steps' requires an argument"),
+        ("bisect --one", "error [bisect] no program\n  allowed: ophook-npu bisect [OPTIONS] PROGRAM [ARGS]..."),
+        ("prfile p.py", "error [ophook-npu] no such command 'prfile'. Did you mean 'profile'?"),
+        ("p.py --steps 3", "error [ophook-npu] no such command 'p.py'\n  next: ophook-npu run p.py"),
+        ("sim rules --json aclnnAdd x", "error [sim rules] got unexpected extra argument(s) (x)"),
+    ],
+)
+def test_a_wrong_command_line_is_told_as_everything_else(
+    folder: Path, words: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["ophook-npu", *words.split()])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2 and told in capsys.readouterr().err
