@@ -32,6 +32,7 @@ environment:
   ASCEND_HOME_DIR         CANN's folder (default /usr/local/Ascend/ascend-toolkit/latest)
   PYTHON                  the Python to make the virtual environment with (default python3.11, else python3)
   CXX                     the C++ compiler (default g++)
+  OPHOOK_TORCH_INDEX      where torch comes from if pip has it with CUDA only (default PyTorch's index of CPU builds)
   OPHOOK_NPU_CACHE        where built libraries are kept (default ~/.cache/ophook_npu)
 
 exit status: 0 all passed; 1 a step failed (its name, log and next thing to try are printed); 2 wrong use

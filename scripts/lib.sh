@@ -51,7 +51,8 @@ show_progress() {
     done
 }
 
-# step NAME NEXT COMMAND…: run the command with its output in a log; on failure say where it is and what to try.
+# step NAME NEXT COMMAND…: run the command with its output in a log, of which lines that begin with "note: " are shown; on
+# failure say where the log is and what to try.
 step() {
     local name=$1 next=$2 log since status=0
     shift 2
@@ -73,4 +74,5 @@ step() {
         exit 1
     fi
     printf '%6s s\n' "$(elapsed "$since")"
+    sed -n 's/^note: /      /p' "$log"
 }

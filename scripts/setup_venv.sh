@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Make the virtual environment DIR with torch, torch_npu and this package in it, or leave it as it is when it is complete.
 # usage: setup_venv.sh DIR [EXTRA…]     extras of pyproject.toml; default: npu test
+# OPHOOK_TORCH_INDEX   where torch comes from if pip has it with CUDA only; default: PyTorch's index of CPU builds
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -50,16 +51,8 @@ fi
 touch "$busy"
 rm -f "$complete"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA, next to which
-# torch_npu cannot be imported. What pip would take is asked before it is downloaded.
-torch=torch==2.13.0 about=$venv/ophook-torch.json
-"$venv/bin/python" -m pip install --quiet --dry-run --no-deps --ignore-installed --report "$about" "$torch"
-if grep -q '"nvidia-' "$about"; then
-    echo "pip finds $torch only as a build with CUDA, next to which torch_npu cannot be imported" >&2
-    echo "next: set PIP_EXTRA_INDEX_URL to PyTorch's index of CPU builds (pytorch.org shows it: Get Started, Compute Platform CPU); run again" >&2
-    exit 1
-fi
-"$venv/bin/python" -m pip install "$torch"
+# torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA.
+bash "$root/scripts/install_torch.sh" "$venv/bin/python" torch==2.13.0
 "$venv/bin/python" -m pip install -e "${root}[$(IFS=,; echo "${extras[*]}")]"
 printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
 mv "$complete.part" "$complete"

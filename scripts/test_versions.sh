@@ -7,7 +7,7 @@
 # --npu        with the torch_npu of the same version, over the simulated Ascend
 # TESTS        default: tests/unit/hooks, with --npu tests/sim
 #
-# PIP_INDEX_URL, PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS choose where torch comes from (a CPU-only index saves gigabytes).
+# torch is a build for the CPU, as scripts/install_torch.sh finds it, or with CUDA where there is no other.
 set -euo pipefail
 
 usage() {
@@ -66,6 +66,7 @@ for version in "${versions[@]}"; do
     fi
     if ! "$python" -c "$present" 2>/dev/null; then
         "${PYTHON:-python3}" -m venv "$environment"
+        bash "$root/scripts/install_torch.sh" "$python" "${packages[0]}" || echo "torch $version: with CUDA, if at all" >&2
         if ! "$python" -m pip install -q "${packages[@]}"; then
             outcome+=("torch $version: cannot be installed here")
             status=1

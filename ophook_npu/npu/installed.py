@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import mmap
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -79,6 +80,15 @@ def built_in(names: Iterable[str], wheel: Wheel | None = None) -> list[str]:
 _ALONE = (2, 13)
 
 
+def torch_index() -> str:
+    """The index that has torch for the CPU: ``$OPHOOK_TORCH_INDEX``, else PyTorch's own. PyPI has builds with CUDA."""
+    return os.environ.get("OPHOOK_TORCH_INDEX") or "https://download.pytorch.org/whl/cpu"
+
+
+def _install_torch(version: str) -> str:
+    return f"pip install --extra-index-url {torch_index()} torch=={version}"
+
+
 def require() -> tuple[Wheel, Wheel]:
     """torch and torch_npu, checked to be a pair.
 
@@ -87,7 +97,7 @@ def require() -> tuple[Wheel, Wheel]:
     """
     torch, torch_npu = torch_wheel(), torch_npu_wheel()
     if torch is None:
-        raise OphookError("torch", "it is not installed", todo="pip install torch==2.13.0")
+        raise OphookError("torch", "it is not installed", todo=_install_torch("2.13.0"))
     if torch_npu is None:
         raise OphookError(
             "torch_npu", "it is not installed", todo=f"pip install torch-npu=={torch.version.split('+')[0]}"
@@ -98,7 +108,7 @@ def require() -> tuple[Wheel, Wheel]:
             "torch_npu",
             f"torch {torch.version} and torch_npu {torch_npu.version} are no pair",
             allowed="the same major and minor version",
-            todo=f"pip install torch=={wanted}.*, or torch-npu for torch {torch.version}",
+            todo=f"{_install_torch(wanted + '.*')}; or torch-npu for torch {torch.version}",
         )
     cuda = cuda_of(torch) if torch.release >= _ALONE else None
     if cuda:
@@ -108,6 +118,6 @@ def require() -> tuple[Wheel, Wheel]:
             f"{torch.version} is a build with CUDA {cuda}: importing torch_npu {torch_npu.version} next to it ends the "
             "process (both register pinned_reserve_segment_size_mb)",
             allowed="a build for the CPU",
-            todo=f"set PIP_EXTRA_INDEX_URL to PyTorch's index of CPU builds, then pip install torch=={release}+cpu",
+            todo=_install_torch(f"{release}+cpu"),
         )
     return torch, torch_npu

@@ -9,7 +9,12 @@ PROGRAM = f"""
 set -euo pipefail
 source {LIB}
 begin_steps "$1" 1
-slow() {{ echo "  simulated Ascend: 37% compiled, about 179 s left"; sleep 2.5; return "$1"; }}
+slow() {{
+    echo "note: from elsewhere"
+    echo "  simulated Ascend: 37% compiled, about 179 s left"
+    sleep 2.5
+    return "$1"
+}}
 step "build the simulated Ascend" "try again" slow "$2"
 """
 
@@ -36,7 +41,7 @@ def test_a_terminal_shows_the_time_left_and_then_the_time_taken(tmp_path: Path) 
     assert status == 0
     *before, last = text.rstrip().split("\r\033[K")
     assert any("simulated Ascend: 37% compiled, about 179 s left" in line for line in before)
-    assert "left" not in last and last.startswith("[1/1] build the simulated Ascend") and last.endswith(" s")
+    assert "left" not in last and last.startswith("[1/1] build the simulated Ascend") and " s\r\n" in last
 
 
 def test_a_step_that_fails_says_so_on_a_line_of_its_own(tmp_path: Path) -> None:
@@ -45,7 +50,12 @@ def test_a_step_that_fails_says_so_on_a_line_of_its_own(tmp_path: Path) -> None:
     assert "FAILED after" in text.split("\r\033[K")[-1] and "try again" in text
 
 
-def test_a_log_has_one_line_for_a_step(tmp_path: Path) -> None:
+def test_a_log_has_one_line_for_a_step_and_one_for_its_note(tmp_path: Path) -> None:
     command = ["bash", "-c", PROGRAM, "-", str(tmp_path), "0"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert text.count("\n") == 1 and "left" not in text and "\033" not in text
+    assert (
+        text.count("\n") == 2
+        and text.endswith(" s\n      from elsewhere\n")
+        and "left" not in text
+        and "\033" not in text
+    )
