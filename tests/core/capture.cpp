@@ -71,6 +71,90 @@ TEST(a_stream_joins_a_capture_by_waiting_and_leaves_it_at_the_end) {
   OK(sim_model_destroy(model));
 }
 
+TEST(a_stream_that_joined_a_capture_has_to_come_back) {
+  void* model = nullptr;
+  const auto fork = [](Streams& s) {
+    OK(sim_capture_begin(s.one));
+    OK(sim_event_record(s.event, s.one));
+    OK(sim_event_wait(s.other, s.event));
+  };
+  const auto refused = [&](Streams& s, const char* why) {
+    EQUAL(sim_capture_end(s.one, &model), kUnjoined);
+    CHECK(says(why));
+    CHECK(model == nullptr);
+    int active = 1;
+    void* capturing = nullptr;
+    for (void* stream : {s.one, s.other}) {
+      OK(sim_capture_info(stream, &active, &capturing));
+      EQUAL(active, 0);
+      OK(sim_stream_synchronize(stream, -1));
+    }
+  };
+  Streams s;
+  int dropped = 0;
+  fork(s);
+  OK(launch(s.other, [] { return 0; }, [&] { ++dropped; }));
+  refused(s, "does not end with an event record");
+  EQUAL(dropped, 1);
+  fork(s);
+  OK(sim_event_record(s.event, s.other));
+  refused(s, "no stream waits for its last event record");
+  fork(s);  // it comes back, and goes on
+  OK(sim_event_record(s.event, s.other));
+  OK(sim_event_wait(s.one, s.event));
+  OK(launch(s.other, [] { return 0; }));
+  refused(s, "does not end with an event record");
+  void* third = nullptr;
+  OK(sim_stream_create(&third));
+  fork(s);  // it comes back to another, which does not
+  OK(sim_event_wait(third, s.event));
+  OK(sim_event_record(s.event, s.other));
+  OK(sim_event_wait(third, s.event));
+  refused(s, "does not end with an event record");
+  fork(s);  // through a third stream
+  OK(sim_event_record(s.event, s.other));
+  OK(sim_event_wait(third, s.event));
+  OK(sim_event_record(s.event, third));
+  OK(sim_event_wait(s.one, s.event));
+  OK(sim_capture_end(s.one, &model));
+  OK(sim_model_destroy(model));
+  OK(sim_stream_destroy(third));
+}
+
+TEST(a_task_group_ends_with_its_capture) {
+  Streams s;
+  void *model = nullptr, *group = nullptr;
+  OK(sim_capture_begin(s.one));
+  EQUAL(sim_group_end(s.one, &group), kGroupStatus);
+  OK(sim_group_begin(s.one));
+  EQUAL(sim_group_begin(s.one), kGroupStatus);
+  for (int task = 0; task < 8; ++task) OK(launch(s.one, [] { return 0; }));
+  EQUAL(sim_capture_end(s.one, &model), kGroupStatus);  // an exception left the capture
+  CHECK(says("began a task group and did not end it"));
+  CHECK(model == nullptr);
+  OK(launch(s.one, [] { return 0; }));
+  OK(sim_stream_synchronize(s.one, -1));
+  EQUAL(sim_group_begin(s.one), kNotCaptured);
+  EQUAL(sim_group_end(s.one, &group), kGroupStatus);
+  // The next capture's group has that capture's tasks and no others.
+  int ran = 0, replaced = 0;
+  OK(sim_capture_begin(s.one));
+  OK(sim_group_begin(s.one));
+  OK(launch(s.one, [&] { return ++ran, 0; }));
+  OK(sim_group_end(s.one, &group));
+  OK(sim_capture_end(s.one, &model));
+  OK(sim_update_begin(s.other, group));
+  EQUAL(sim_update_begin(s.other, group), kGroupStatus);
+  OK(launch(s.other, [&] { return ++replaced, 0; }));
+  OK(sim_update_end(s.other));
+  EQUAL(sim_update_end(s.other), kGroupStatus);
+  OK(sim_model_execute(model, s.one));
+  OK(sim_stream_synchronize(s.one, -1));
+  EQUAL(ran, 0);
+  EQUAL(replaced, 1);
+  OK(sim_model_destroy(model));
+}
+
 TEST(a_captured_stream_refuses_what_would_have_to_wait) {
   Streams s;
   int done = 0;

@@ -237,3 +237,20 @@ TEST(a_stream_that_another_thread_destroys_is_refused_or_done) {
     EQUAL(dropped, launched);
   }
 }
+
+TEST(a_device_has_a_limited_number_of_streams) {
+  std::vector<void*> streams;
+  void* stream = nullptr;
+  int code = 0;
+  while (streams.size() < 3000 && (code = sim_stream_create(&stream)) == 0) streams.push_back(stream);
+  EQUAL(code, kNoStreams);
+  CHECK(says("has 1984 streams"));
+  CHECK(streams.size() >= 1983 && streams.size() <= 1984);  // the default stream may be there already
+  OK(sim_stream_destroy(streams.back()));
+  OK(sim_stream_create(&streams.back()));
+  OK(sim_set_device(1));  // each device has as many
+  OK(sim_stream_create(&stream));
+  OK(sim_stream_destroy(stream));
+  OK(sim_set_device(0));
+  for (void* each : streams) OK(sim_stream_destroy(each));
+}

@@ -2,9 +2,11 @@
 
 import ctypes
 import time
+from collections.abc import Callable
 
 import pytest
 import torch
+import torch_npu
 
 
 def test_device_is_the_simulated_soc() -> None:
@@ -174,6 +176,54 @@ def test_synchronizing_a_capturing_stream_is_refused() -> None:
         with torch.npu.graph(graph):
             torch.npu.current_stream().synchronize()
     assert torch.ones(2, device="npu").sum().item() == 2
+
+
+def left_inside_a_group(x: torch.Tensor) -> None:
+    torch.npu.graph_task_group_begin(torch.npu.current_stream())
+    x.mul_(2)
+    raise ValueError("the user's own")
+
+
+def fork_that_does_not_come_back(x: torch.Tensor) -> None:
+    side = torch.npu.Stream()
+    side.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(side):
+        x.mul_(2)
+
+
+@pytest.mark.parametrize("body, code", [(left_inside_a_group, "107033"), (fork_that_does_not_come_back, "107025")])
+def test_a_capture_that_is_left_open_is_refused_and_gone(body: Callable, code: str) -> None:
+    x = torch.ones(4, device="npu")
+    with pytest.raises(RuntimeError, match=code):
+        with torch.npu.graph(torch.npu.NPUGraph()):
+            body(x)
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        torch.npu.graph_task_group_begin(torch.npu.current_stream())
+        y = x + 1
+        group = torch.npu.graph_task_group_end(torch.npu.current_stream())
+    updates = torch.npu.Stream()
+    with torch.npu.stream(updates):
+        torch.npu.graph_task_update_begin(updates, group)
+        torch.sub(x, 1, out=y)
+        torch.npu.graph_task_update_end(updates)
+    graph.replay()
+    assert y.tolist() == [0.0] * 4
+
+
+def test_a_prefetch_changes_nothing() -> None:
+    weight, before = torch.arange(8.0, device="npu"), torch.ones(2, device="npu")
+    torch_npu.npu_prefetch(weight, before, 1 << 20, 4)
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        torch_npu.npu_prefetch(weight, None, 16)
+        y = weight * 2
+    graph.replay()
+    assert y.tolist() == [2.0 * i for i in range(8)]
+    call = ctypes.CDLL("libascendcl.so").aclrtCmoAsync
+    at, size = ctypes.c_void_p(weight.data_ptr()), ctypes.c_size_t(16)
+    assert [call(None, size, 0, None), call(at, ctypes.c_size_t(0), 0, None)] == [100000] * 2
+    assert [call(at, size, kind, None) for kind in range(5)] == [0, 0, 200001, 0, 207000]
 
 
 def test_two_devices(run_sim) -> None:

@@ -270,6 +270,20 @@ aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t 
   return launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, run_fill);
 }
 
+// The cache of a simulated device holds nothing of its own: what is fetched ahead or written back is where it was.
+aclError aclrtCmoAsync(void* pointer, size_t size, aclrtCmoType kind, aclrtStream stream) {
+  constexpr const char* kCaller = "aclrtCmoAsync";
+  if (!pointer) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: src is null", kCaller);
+  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: size is 0, it has to be greater", kCaller);
+  if (kind == ACL_RT_CMO_TYPE_INVALID) return sim_unimplemented("aclrtCmoAsync with ACL_RT_CMO_TYPE_INVALID");
+  if (kind < ACL_RT_CMO_TYPE_PREFETCH || kind > ACL_RT_CMO_TYPE_FLUSH)
+    return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: cmoType %d", kCaller, int(kind));
+  return launch(stream, kCaller, Copy{nullptr, pointer, size, false, true}, [](void* what) {
+    const auto* cached = static_cast<const Copy*>(what);
+    return still_there(kCaller, "src", cached->from, cached->size, true);
+  });
+}
+
 // ---- streams ----
 aclError aclrtCreateStream(aclrtStream* out) { return sim_stream_create(out); }
 aclError aclrtCreateStreamWithConfig(aclrtStream* out, uint32_t, uint32_t) { return sim_stream_create(out); }

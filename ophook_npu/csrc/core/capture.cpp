@@ -68,8 +68,27 @@ int sim_capture_end(void* handle, void** out) {
     model->ended = true;
     members.swap(model->members);
   }
-  for (auto& each : members)
-    if (auto member = each.lock()) member->leave(model);
+  int code = kOk;
+  std::string problem;
+  const auto fail = [&](int with, int on, const char* what) {
+    if (code == kOk || with == kTaskGroupStatus) code = with, problem = "stream " + std::to_string(on) + " " + what;
+  };
+  // The last record of all can only be waited for by the origin, or its waiter would not end with a record.
+  for (auto& each : members) {
+    const auto member = each.lock();
+    if (!member) continue;
+    const Capture left = member->leave(model);
+    if (left.group) fail(kTaskGroupStatus, member->id, "began a task group and did not end it");
+    if (member == stream) continue;
+    if (!left.last) fail(kStreamUnjoined, member->id, "joined the capture and does not end with an event record");
+    else if (!left.last->joined)
+      fail(kStreamUnjoined, member->id, "joined the capture and no stream waits for its last event record");
+  }
+  if (code != kOk) {
+    *out = nullptr;
+    Handles<Model>::all().take(model.get());
+    return sim_fail(code, "aclmdlRICaptureEnd: %s; the captured model is gone", problem.c_str());
+  }
   *out = model.get();
   return kOk;
 }
@@ -128,7 +147,8 @@ int sim_group_begin(void* handle) {
   if (!stream->capturing())
     return sim_fail(kStreamNotCaptured, "aclmdlRICaptureTaskGrpBegin: stream %d is not captured", stream->id);
   if (!stream->begin_group())
-    return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpBegin: stream %d has begun a task group already", stream->id);
+    return sim_fail(kTaskGroupStatus, "aclmdlRICaptureTaskGrpBegin: stream %d has begun a task group already",
+                    stream->id);
   return kOk;
 }
 
@@ -137,7 +157,7 @@ int sim_group_end(void* handle, void** group) {
   if (int code = resolve("aclmdlRICaptureTaskGrpEnd", handle, &stream)) return code;
   if (!group) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpEnd: no place for the group");
   auto made = stream->end_group();
-  if (!made) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskGrpEnd: stream %d began no task group", stream->id);
+  if (!made) return sim_fail(kTaskGroupStatus, "aclmdlRICaptureTaskGrpEnd: stream %d began no task group", stream->id);
   *group = Handles<TaskGroup>::all().add(std::move(made));
   return kOk;
 }
@@ -148,7 +168,7 @@ int sim_update_begin(void* handle, void* group) {
   auto found = Handles<TaskGroup>::all().find(group);
   if (!found) return sim_fail(kInvalidHandle, "aclmdlRICaptureTaskUpdateBegin: %p is not a task group", group);
   if (!stream->begin_update(std::move(found)))
-    return sim_fail(kInvalidParam, "aclmdlRICaptureTaskUpdateBegin: stream %d is captured, or updates already",
+    return sim_fail(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateBegin: stream %d is captured, or updates already",
                     stream->id);
   return kOk;
 }
@@ -157,12 +177,12 @@ int sim_update_end(void* handle) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve("aclmdlRICaptureTaskUpdateEnd", handle, &stream)) return code;
   auto [group, tasks] = stream->end_update();
-  if (!group) return sim_fail(kInvalidParam, "aclmdlRICaptureTaskUpdateEnd: stream %d updates nothing", stream->id);
+  if (!group) return sim_fail(kTaskGroupStatus, "aclmdlRICaptureTaskUpdateEnd: stream %d updates nothing", stream->id);
   auto model = group->model.lock();
   if (!model) return sim_fail(kInvalidHandle, "aclmdlRICaptureTaskUpdateEnd: the group's model was destroyed");
   if (tasks.size() != group->positions.size())
-    return sim_fail(kInvalidParam, "aclmdlRICaptureTaskUpdateEnd: %zu tasks were launched; the group has %zu",
-                    tasks.size(), group->positions.size());
+    return sim_fail(kInternal, "aclmdlRICaptureTaskUpdateEnd: %zu tasks were launched; the group has %zu", tasks.size(),
+                    group->positions.size());
   // The tasks that go are dropped when the lock is gone: that runs foreign code.
   std::lock_guard lock(model->mutex);
   for (size_t i = 0; i < tasks.size(); ++i) model->tasks[group->positions[i]].swap(tasks[i]);

@@ -21,6 +21,7 @@ struct RecordTask final : Task {
     return kOk;
   }
   bool runs_after_failure() const override { return true; }
+  std::shared_ptr<Recording> records() const override { return recording; }
   std::shared_ptr<Recording> recording;
 };
 
@@ -143,12 +144,12 @@ int sim_event_wait(void* on, void* handle) {
   if (!recording) return kOk;
   std::shared_ptr<Model> capturing = stream->capturing();
   if (recording->captured && model && !model->ended) {
-    if (capturing == model) return kOk;  // the model's own order already says so
+    if (capturing == model) return stream->waited_for(*recording), kOk;
     if (capturing) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the event belongs to another capture");
     if (!stream->idle())
       return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: stream %d has work of its own and cannot join a capture",
                       stream->id);
-    if (stream->join(model)) return kOk;
+    if (stream->join(model)) return stream->waited_for(*recording), kOk;
     if (!model->ended) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the stream just joined another capture");
   }
   if (recording->captured && !model && !recording->is_done())

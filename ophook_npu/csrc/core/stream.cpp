@@ -38,13 +38,24 @@ Defaults& defaults() {
 std::atomic<int32_t> next_id{0};
 thread_local const Stream* running = nullptr;  // on a stream's thread: that stream
 
-// Null, and a message, where the process may have no more threads.
+// CANN's page on streams: 1984 on Atlas A2, Atlas A3 and Ascend 950.
+constexpr int kMaxStreams = 1984;
+std::atomic<int> made[kMaxDevices];
+
+// Null, and a message, where the device or the process may have no more.
 std::shared_ptr<Stream> make_stream(const char* caller, int device) {
+  if (++made[device] > kMaxStreams) {
+    --made[device];
+    sim_fail(kNoStreamResource, "%s: device %d has %d streams, its default stream among them; it can have no more",
+             caller, device, kMaxStreams);
+    return nullptr;
+  }
   try {
     auto stream = std::make_shared<Stream>(device);
     Handles<Stream>::all().add(stream);
     return stream;
   } catch (const std::system_error& error) {
+    --made[device];
     sim_fail(kNoStreamResource, "%s: no thread for another stream: %s", caller, error.what());
     return nullptr;
   }
@@ -57,6 +68,7 @@ int captured(const char* caller, const Stream& stream) {
 void close(const std::shared_ptr<Stream>& stream) {
   stream->finish();
   Handles<Stream>::all().take(stream.get());
+  --made[stream->device];
 }
 
 struct CallTask final : Task {
@@ -159,11 +171,12 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
   bool wake;
   {
     std::lock_guard lock(mutex_);
-    if (capture_) {
-      std::lock_guard model_lock(capture_->mutex);
-      if (!capture_->ended) {
-        if (group_) group_->positions.push_back(capture_->tasks.size());
-        capture_->tasks.push_back(std::move(task));
+    if (Model* model = capture_.model.get()) {
+      std::lock_guard model_lock(model->mutex);
+      if (!model->ended) {
+        if (capture_.group) capture_.group->positions.push_back(model->tasks.size());
+        capture_.last = task->records();
+        model->tasks.push_back(std::move(task));
         return kOk;
       }
     }
@@ -184,23 +197,25 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
 
 bool Stream::begin_group() {
   std::lock_guard lock(mutex_);
-  if (!capture_ || group_) return false;
-  group_ = std::make_shared<TaskGroup>();
-  group_->model = capture_;
+  Capture* capture = this->capture();
+  if (!capture || capture->group) return false;
+  capture->group = std::make_shared<TaskGroup>();
+  capture->group->model = capture->model;
   return true;
 }
 
 std::shared_ptr<TaskGroup> Stream::end_group() {
   std::lock_guard lock(mutex_);
-  if (!capture_ || !group_) return nullptr;
-  std::lock_guard model_lock(capture_->mutex);
-  capture_->groups.push_back(group_);
-  return std::move(group_);
+  Capture* capture = this->capture();
+  if (!capture || !capture->group) return nullptr;
+  std::lock_guard model_lock(capture->model->mutex);
+  capture->model->groups.push_back(capture->group);
+  return std::move(capture->group);
 }
 
 bool Stream::begin_update(std::shared_ptr<TaskGroup> group) {
   std::lock_guard lock(mutex_);
-  if (capture_ || updating_) return false;
+  if (capture() || updating_) return false;
   updating_ = std::move(group);
   return true;
 }
@@ -236,24 +251,36 @@ bool Stream::idle() {
   return completed_ == submitted_;
 }
 
+// A model that another thread has just ended is captured no more.
+Capture* Stream::capture() { return capture_.model && !capture_.model->ended ? &capture_ : nullptr; }
+
 std::shared_ptr<Model> Stream::capturing() {
   std::lock_guard lock(mutex_);
-  return capture_ && !capture_->ended ? capture_ : nullptr;
+  const Capture* capture = this->capture();
+  return capture ? capture->model : nullptr;
 }
 
 bool Stream::join(const std::shared_ptr<Model>& model) {
   std::lock_guard lock(mutex_);
-  if (capture_ && !capture_->ended) return false;
+  if (capture()) return false;
   std::lock_guard model_lock(model->mutex);
   if (model->ended) return false;
   model->members.push_back(weak_from_this());
-  capture_ = model;
+  capture_ = {model, nullptr, nullptr};
   return true;
 }
 
-void Stream::leave(const std::shared_ptr<Model>& model) {
+Capture Stream::leave(const std::shared_ptr<Model>& model) {
   std::lock_guard lock(mutex_);
-  if (capture_ == model) capture_ = nullptr;
+  return capture_.model == model ? std::exchange(capture_, {}) : Capture{};
+}
+
+void Stream::waited_for(Recording& recording) {
+  std::lock_guard lock(mutex_);
+  Capture* capture = this->capture();
+  if (!capture) return;
+  capture->last = nullptr;
+  recording.joined = true;
 }
 
 static std::shared_ptr<Stream> default_stream(const char* caller, int device) {

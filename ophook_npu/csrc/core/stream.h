@@ -16,11 +16,14 @@
 
 namespace sim {
 
+struct Recording;
+
 struct Task {
   explicit Task(const char* task_name) : name(task_name) {}
   virtual ~Task() = default;
   virtual int run() = 0;
-  virtual bool runs_after_failure() const { return false; }  // event records do: others may wait for them
+  virtual bool runs_after_failure() const { return false; }               // event records do: others may wait for them
+  virtual std::shared_ptr<Recording> records() const { return nullptr; }  // an event, for other streams to wait for
   // For an observer.
   virtual bool runs_others() const { return false; }  // those are told of, and it is not
   virtual sim_task_kind task_kind() const { return sim_task_other; }
@@ -35,7 +38,8 @@ struct Recording {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
-  bool captured = false;  // recorded into a model; only the model's replays complete it
+  bool captured = false;            // recorded into a model; only the model's replays complete it
+  std::atomic<bool> joined{false};  // a stream of that capture waits for it
   uint64_t time_us = 0;
 
   bool abandoned = false;  // the model is gone, so nothing can complete it
@@ -69,6 +73,13 @@ struct Model {
   std::atomic<bool> ended{false};              // written with the mutex held
 };
 
+// What a stream captures: begun by joining a model, gone when the stream leaves it.
+struct Capture {
+  std::shared_ptr<Model> model;
+  std::shared_ptr<TaskGroup> group;  // the one that is open
+  std::shared_ptr<Recording> last;   // the stream's last task, if that records an event that others can wait for
+};
+
 struct Stream : std::enable_shared_from_this<Stream> {
   explicit Stream(int on_device);
   ~Stream();
@@ -85,10 +96,13 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::shared_ptr<Model> capturing();
   // From here on what is launched belongs to the model; false if the stream is captured already, or the model ended.
   bool join(const std::shared_ptr<Model>& model);
-  void leave(const std::shared_ptr<Model>& model);
+  // What it captured for the model; no model where it captured nothing for it.
+  Capture leave(const std::shared_ptr<Model>& model);
+  // It waits for what another stream of its capture recorded; the model's order already says so.
+  void waited_for(Recording& recording);
 
   // Between these two, what is launched while the stream is captured belongs to the group as well; false if it is not
-  // captured or there is a group already. Null where there is none.
+  // captured or there is a group already. Null where there is none. A group that is open ends with the capture.
   bool begin_group();
   std::shared_ptr<TaskGroup> end_group();
   // Between these two, what is launched is kept and not run; false if the stream is captured or updates already.
@@ -103,6 +117,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
  private:
   void work();
+  Capture* capture();  // with the mutex held; null where nothing is captured
   int put(std::shared_ptr<Task> task, bool* queued);
 
   std::mutex mutex_;
@@ -113,8 +128,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   bool sleeping_ = false, stop_ = false;
   int failure_ = 0;  // the first since the last synchronization
   std::string failure_text_;
-  std::shared_ptr<Model> capture_;
-  std::shared_ptr<TaskGroup> group_, updating_;
+  Capture capture_;
+  std::shared_ptr<TaskGroup> updating_;
   std::vector<std::shared_ptr<Task>> updates_;
   std::thread thread_;
 };
