@@ -65,7 +65,7 @@ case $route in '' | extension | source) ;; *) usage_error "--route $route; allow
 [[ ${MAX_JOBS:-1} =~ ^[1-9][0-9]*$ ]] || usage_error "--jobs $MAX_JOBS; allowed: a positive number"
 
 venv=$(absolute "$venv")
-begin_steps "$venv" $((7 + clean))
+begin_steps "$venv" $((6 + clean))
 step "check the host" "ophook-npu doctor, or --device sim" \
     bash "$root/scripts/check_host.sh" "$device" "$logs/place"
 place=$(cat "$logs/place")
@@ -94,13 +94,11 @@ run=("$venv/bin/ophook-npu" run --device "$place")
 [ -z "$soc" ] || run+=(--soc "$soc")
 # AddCustom's own kernel is in the simulator's vendor package; on an Ascend host in what
 # op_plugin_patch/ascendc/build.sh installed.
-step "build AddCustom for torch_npu" "ophook-npu doctor" \
-    "${run[@]}" -- -c 'from ophook_npu.ops.extension import build; print(build())'
-scripts="$root/tests/npu_scripts"
-step "run it in eager mode" "${run[*]} -- $scripts/test_ops_custom.py" \
-    "${run[@]}" -- "$scripts/test_ops_custom.py" --json "$logs/eager.json"
-step "run it in compiled graphs" "${run[*]} -- $scripts/test_ops_custom_register_in_graph.py" \
-    "${run[@]}" -- "$scripts/test_ops_custom_register_in_graph.py" --json "$logs/graph.json"
+step "build AddCustom for torch_npu" "ophook-npu doctor" env TORCH_DEVICE_BACKEND_AUTOLOAD=0 \
+    "$venv/bin/python" -c 'from ophook_npu.ops.extension import build; print(build())'
+keep_freed_memory
+step "run it in eager mode and in graphs" "run alone what the log ends with" \
+    "${run[@]}" -- "$root/scripts/run_modes.py" "$place" "$logs"
 step "compare and report" "read the logs" "$venv/bin/python" "$root/scripts/report.py" --check "$route" "$place" "$logs"
 "$venv/bin/python" "$root/scripts/report.py" "$route" "$place" "$logs"
 printf '\nnext, in your shell, after which python, pytest, torchrun … have an npu:\n'

@@ -128,6 +128,15 @@ def publish(root: Path, make: Callable[[Path], None], on_start: Callable[[], Non
         with locked(root.parent / f"{root.name}.lock"):
             if not (root / MANIFEST).exists():
                 _make(root, make, on_start)
+    return checked(root)
+
+
+def checked(root: Path) -> Path:
+    """``root``, which was published.
+
+    Raises:
+        OphookError: as `publish`.
+    """
     for folder in (root.parent, root):
         refuse_if_shared(folder)
     verify(root, json.loads((root / MANIFEST).read_text()))

@@ -29,6 +29,12 @@ threads_each() { # PROCESSES: threads for each, so that all together are as many
     echo $((each > 0 ? each : 1))
 }
 
+# Dynamo writes 256 MB with each graph that it compiles, to time its guards: glibc keeps such memory from one to the next
+# instead of getting it from the kernel again, page by page; a tenth of a process that compiles graphs.
+keep_freed_memory() {
+    export MALLOC_MMAP_THRESHOLD_=$((1 << 30)) MALLOC_TRIM_THRESHOLD_=$((1 << 31))
+}
+
 # begin_steps VENV TOTAL: logs go below the virtual environment, in a folder of this run.
 begin_steps() {
     step_number=0 total_steps=$2

@@ -1,4 +1,4 @@
-"""Print the table that ends run_op_plugin.sh, from the JSON files of the eager and graph scripts.
+"""Print the table that ends run_op_plugin.sh, from the JSON files that run_modes.py had written.
 
 usage: report.py [--check] ROUTE PLACE LOGS     --check: print nothing but what failed; exit status 1 if something did
 """
@@ -20,8 +20,9 @@ def main(arguments: list[str]) -> int:
     check = arguments[:1] == ["--check"]
     route, place, folder = arguments[check:]
     results: dict[str, dict[str, float]] = {}
-    for name in ("eager", "graph"):
-        results |= json.loads((Path(folder) / f"{name}.json").read_text())
+    for mode in MODES:
+        file = Path(folder) / f"{mode}.json"
+        results |= json.loads(file.read_text()) if file.exists() else {}
     if check:
         failed = [mode for mode in MODES if not results.get(mode, {}).get("passed")]
         for mode in failed:

@@ -9,14 +9,14 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.npu.installed import require
-from ophook_npu.ops import export
-from ophook_npu.ops.add_custom import OPERATOR
-from ophook_npu.ops.declare import Operator
-from ophook_npu.ops.export import out_of_tree
 from ophook_npu.toolchain import Library, OnStep
+
+if TYPE_CHECKING:
+    from ophook_npu.ops.declare import Operator
 
 
 def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
@@ -29,21 +29,33 @@ def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
         OphookError: no kernel can be made of the declaration, the wheels are no pair, no compiler, or it does not
         compile.
     """
-    plan = _plan(op or OPERATOR)
     ready = prebuilt.fitting()
+    built = cache.cache_dir() / "extension"
+    note = built / f"{_sources()}.key" if op is None else None
+    if note is not None and ready is None and note.is_file():
+        there = built / note.read_text()
+        if (there.parent / cache.MANIFEST).is_file():
+            return cache.checked(there.parent) / there.name
+    if op is None:
+        from ophook_npu.ops.add_custom import OPERATOR
+
+        op = OPERATOR
+    plan = _plan(op)
     found = ready.library(f"extension/{plan.soname}", plan.recipe) if ready else None
     if found:
         return found
     key = toolchain.digest([toolchain.compiler_version(toolchain.compiler()), plan.recipe, *plan.link_flags])
 
-    built = cache.cache_dir() / "extension"
     # Precompiled headers pay from the second operator on, and the first one should not wait for them.
     another = built.is_dir() and any(folder.is_dir() for folder in built.iterdir())
 
     def make(staging: Path) -> None:
         plan.build(staging, progress, keep_headers=another)
 
-    return cache.publish(built / key, make) / plan.soname
+    library = cache.publish(built / key, make) / plan.soname
+    if note is not None:
+        note.write_text(f"{key}/{plan.soname}")
+    return library
 
 
 def build_into(op: Operator, folder: Path, wheels: str) -> dict[str, str]:
@@ -59,7 +71,18 @@ def build_into(op: Operator, folder: Path, wheels: str) -> dict[str, str]:
     return {plan.soname: plan.recipe}
 
 
-_PREFIX = Path(export.__file__).with_name("prefix.h")
+def _sources() -> str:
+    """What AddCustom's library comes from. Its declaration imports torch, which takes longer than all that is here."""
+    torch, torch_npu = require()
+    folder = Path(__file__).parent
+    ours = [*sorted([*folder.rglob("*.py"), *folder.rglob("*.h")]), Path(toolchain.__file__)]
+    wheels = [torch.version, str(torch.path), torch_npu.version, str(torch_npu.path)]
+    python = [str(sys.implementation.cache_tag), platform.machine()]
+    compiler = toolchain.compiler_version(toolchain.compiler())
+    return toolchain.digest([compiler, *wheels, *python, *(path.read_bytes() for path in ours)])
+
+
+_PREFIX = Path(__file__).parent / "export" / "prefix.h"
 
 
 @dataclass(frozen=True)
@@ -97,6 +120,8 @@ class _BuildPlan:
 
 
 def _plan(op: Operator, wheels: str = "") -> _BuildPlan:
+    from ophook_npu.ops.export import out_of_tree
+
     torch, torch_npu = require()
     texts = out_of_tree(op)
     include = torch_npu.path / "include"

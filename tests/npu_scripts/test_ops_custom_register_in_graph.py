@@ -163,6 +163,7 @@ def run_npugraph_ex():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", help="write the result to this file")
+    parser.add_argument("--mode", choices=("torchair", "npugraph_ex"), help="run this one only")
     options = parser.parse_args()
     torch.manual_seed(0)
     print(f"device: {torch.npu.get_device_name(0)}, torch {torch.__version__}, torch_npu {torch_npu.__version__}")
@@ -170,6 +171,8 @@ def main():
     # In this order: torch_npu 2.13's torchair cannot be used in a process that used npugraph_ex first, as both define
     # the operators npu_define::*. Swap at will once torchair imports where those operators exist already.
     for mode, run in (("torchair", run_torchair), ("npugraph_ex", run_npugraph_ex)):
+        if options.mode not in (None, mode):
+            continue
         start = time.perf_counter()
         errors = run()
         for name, value in errors.items():
@@ -182,7 +185,7 @@ def main():
     if options.json:
         with open(options.json, "w") as file:
             json.dump(result, file)
-    return 0 if all(mode["passed"] for mode in result.values()) else 1
+    return 0 if all(found["passed"] for found in result.values()) else 1
 
 
 if __name__ == "__main__":

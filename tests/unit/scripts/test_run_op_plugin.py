@@ -115,8 +115,8 @@ def test_cann_without_a_device_is_not_replaced_by_the_simulator(tmp_path: Path) 
 def report(folder: Path, **results: dict[str, object]) -> subprocess.CompletedProcess[str]:
     import json
 
-    (folder / "eager.json").write_text(json.dumps({"eager": results["eager"]}))
-    (folder / "graph.json").write_text(json.dumps({k: v for k, v in results.items() if k != "eager"}))
+    for mode, found in results.items():
+        (folder / f"{mode}.json").write_text(json.dumps({mode: found}))
     command = [sys.executable, str(ROOT / "scripts" / "report.py"), "--check", "extension", "sim", str(folder)]
     return subprocess.run(command, capture_output=True, text=True)
 
@@ -126,5 +126,26 @@ def test_the_report_fails_when_a_mode_failed_or_was_not_run(tmp_path: Path) -> N
     assert report(tmp_path, eager=good, torchair=good, npugraph_ex=good).returncode == 0
     bad = report(tmp_path, eager=good, torchair={**good, "passed": False}, npugraph_ex=good)
     assert bad.returncode == 1 and bad.stdout.startswith("torchair: ")
+    (tmp_path / "npugraph_ex.json").unlink()
     absent = report(tmp_path, eager=good, torchair=good)
     assert absent.returncode == 1 and "npugraph_ex: was not run" in absent.stdout
+
+
+def test_a_mode_that_fails_is_told_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import run_modes
+
+    programs = {}
+    for name, code in (("torchair", 3), ("eager", 0), ("npugraph_ex", 0)):
+        programs[name] = [str(tmp_path / f"{name}.py"), "--of", name]
+        (tmp_path / f"{name}.py").write_text(f"import sys; print(sys.argv[1:]); sys.exit({code})\n")
+    monkeypatch.setattr(run_modes, "PROGRAMS", programs)
+    assert run_modes.main("npu", str(tmp_path)) == 1
+    *passed, failed, last = capfd.readouterr().out.splitlines()
+    assert [str(tmp_path / "eager.json") in passed[0], str(tmp_path / "npugraph_ex.json") in passed[1]] == [True, True]
+    assert str(tmp_path / "torchair.json") in failed
+    assert last == f"torchair ended with 3; alone: ophook-npu run -- {tmp_path}/torchair.py --of torchair"
+    del programs["torchair"]
+    assert run_modes.main("npu", str(tmp_path)) == 0
