@@ -27,7 +27,8 @@ if found; then
 fi
 # The one place that knows the default; it needs the standard library only.
 index=$(PYTHONPATH="$root" "$python" -c 'from ophook_npu.npu.installed import torch_index; print(torch_index())')
-shown=$(sed 's|//[^/@]*@|//***@|' <<<"$index") # it may hold a password
+shown=$index
+if [[ $index =~ ^([a-z]+://)[^/@]*@(.*)$ ]]; then shown="${BASH_REMATCH[1]}***@${BASH_REMATCH[2]}"; fi # it may hold a password
 echo "note: for $torch pip finds $came; it comes from $shown (OPHOOK_TORCH_INDEX names another index)"
 # Without its dependencies, which come from where all other packages do.
 from=(--no-deps --index-url "$index")
