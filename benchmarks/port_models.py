@@ -195,9 +195,8 @@ def row(name: str, report: Report, cost: tuple[float, float], lang: int) -> list
     worst = max((float(dict(one.key.values)["off"]) for one in tried), default=0.0)
     names = ", ".join(f"{operator} {count}" for operator, count in sorted(fused.items()))
     pages: dict[str, set[str]] = {}
-    for one in report.of("refused"):
-        if one.key.products:
-            pages.setdefault(one.key.operator.partition("::")[2], set()).update(one.key.products)
+    for one in report.of("rules"):
+        pages.setdefault(one.key.operator.partition("::")[2], set()).update(one.key.products)
     refused = ", ".join(f"{operator} ({', '.join(sorted(socs))})" for operator, socs in sorted(pages.items()))
     here = sum(report.refused_here(one) for one in report.findings)
     waits, copies = (sum(one.count for one in report.of(kind) if one.in_steps) for kind in ("synchronizes", "copies"))

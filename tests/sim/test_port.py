@@ -58,15 +58,18 @@ def test_each_planted_case_is_found_with_its_line_and_count(report, capsys):
     wanted, got = planted("port_planted.py"), found(result, "port_planted.py")
     assert wanted - got == set(), sorted(got - wanted)
     by_code = {one.key.code: one for one in result.findings}
-    assert result.steps == 2 and by_code["shape"].count == by_code["refused"].count == by_code["print"].count == 2
+    assert result.steps == 2 and by_code["shape"].count == by_code["mixed"].count == by_code["print"].count == 2
     assert by_code["item"].key.where.module == "" and by_code["item"].key.where.function == "forward"
     assert by_code["to_host"].bytes == 2 * 8 * 16 * 4
     fallback = next(one for one in result.findings if one.key.operator == "aten::_linalg_eigh.eigenvalues")
     assert fallback.bytes == 2 * 4 * (32 * 32 + 2 * (32 + 32 * 32))  # the matrix there, results there and back
-    assert set(by_code["refused"].key.products) == {"Ascend910B", "Ascend910_93", "Ascend950"}
-    assert "INT16" in dict(by_code["refused"].key.values)["message"]
-    assert by_code["refused_here"].key.operator == "aten::relu" and result.stops
-    assert "By CANN's pages Ascend910B refuses: aten::relu" in "\n".join(result.verdict())
+    # A call that was refused here is one finding, which names each product whose pages refuse it.
+    refused = [dict(one.key.values)["message"] for one in result.findings if one.key.operator == "aten::relu"]
+    assert len(refused) == 1 and "INT16; Ascend910B/Ascend910_93/Ascend950 allows" in refused[0] and result.stops
+    # What a line only calls is told apart from what it does.
+    inside = {dict(one.key.values).get("inside") for one in result.findings if one.key.code == "waits_as_written"}
+    assert inside == {None, "DataLoader._custom_dataloader_iter"}
+    assert "nothing on this line: DataLoader" in result.text() and "(inside Module.npu)" in result.text()
     assert result.peaks[0] > 0 and any(place.startswith("port_planted.py") for place, _, _ in result.alive)
     assert {one.key.operator for one in result.of("fused")} == {"AdamW"}
 
@@ -84,6 +87,8 @@ def test_what_graphs_and_lists_mind_is_found_with_its_line(report):
     by_code = {one.key.code: one for one in result.findings}
     assert dict(by_code["recompile"].key.values) == {"shapes": "3"} and by_code["recompile"].count == 2
     assert by_code["absent"].key.products == ("Ascend950",) and not result.stops
+    assert by_code["absent"].kind == "rules" and result.kinds[-1] == "rules" and not result.of("refused")
+    assert "By CANN's pages Ascend950 refuses" in "\n".join(result.verdict())
     captured = {one.key.operator: one.count for one in result.of("graph") if one.key.code == "capture"}
     assert set(captured.values()) == {4} and by_code["item"].key.where.module == ""
     graph = torch.npu.NPUGraph()  # and a captured graph does refuse what the report says of it
@@ -110,7 +115,7 @@ def test_silent_casts_are_found_and_what_the_simulator_lacks_is_not_judged(repor
     assert asked["retyped"] == {"asked": "int64", "got": "int32"}
     assert by_code["refused_here"].count == 1 and result.stops  # also where it is the only call
     assert by_code["not_simulated"].key.known == "simulator"
-    assert "1 calls could not be judged" in result.text()
+    assert "1 call could not be judged" in result.text()
 
 
 def test_without_a_compiler_the_same_is_found(report, monkeypatch):
@@ -163,7 +168,27 @@ def test_backward_is_found_at_the_line_of_its_forward(report, tmp_path):
 def test_steps_end_the_program_and_what_was_refused_does_not(report):
     status, result = report("port_planted.py", steps=1)
     assert status == 0 and result.steps == 1 and result.error is None
-    assert {one.count for one in result.of("refused") if one.key.code == "refused"} == {1}
+    assert {one.count for one in result.of("refused") if one.key.code == "refused_here"} == {1}
+
+
+def test_a_step_that_a_scaler_leaves_out_is_one_and_what_it_does_is_not_the_lines(report, tmp_path):
+    program = tmp_path / "scaled.py"
+    program.write_text(
+        "import torch\n"
+        "x = torch.ones(2, device='npu', requires_grad=True)\n"
+        "optimizer, scaler = torch.optim.SGD([x]), torch.amp.GradScaler('npu')\n"
+        "for i in range(3):\n"
+        "    scaler.scale((x * (torch.inf if i == 0 else 1)).sum()).backward()\n"
+        "    scaler.step(optimizer)\n"
+        "    scaler.update()\n"
+    )
+    port = observe.Port(graph=False)
+    assert run([str(program)], port) == 0
+    result = port.result()
+    port.remove()
+    assert result.steps == 3
+    said = {(one.key.where.line, dict(one.key.values).get("inside")) for one in result.of("synchronizes")}
+    assert (6, "GradScaler.step") in said and not any(inside is None for _, inside in said)
 
 
 def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):
@@ -174,6 +199,7 @@ def test_an_error_of_the_program_is_in_the_verdict(report, tmp_path, capsys):
     result = port.result()
     port.remove()
     assert result.stops and "RuntimeError" in result.error and "RuntimeError" in capsys.readouterr().err
+    assert result.error.endswith("(wrong.py:2)")
 
 
 def test_a_report_is_read_back_as_it_was(report, tmp_path):

@@ -191,7 +191,8 @@ bool add_frames(Look* self, Key* key) {
   return fine;
 }
 
-// In backward the place is that of the forward operator, which was remembered under the node's number.
+// In backward the place is that of the forward operator, which was remembered under the node's number, and what of the
+// program's own is on the stack.
 bool add_place(Look* self, Key* key) {
   PyObject* task = PyObject_CallNoArgs(self->task);
   if (task == nullptr) {
@@ -215,7 +216,6 @@ bool add_place(Look* self, Key* key) {
       Py_DECREF(number);
       if (where != nullptr) {
         key->add(where);  // it is kept
-        return true;
       }
     } else {
       Py_DECREF(node);

@@ -77,7 +77,10 @@ class Tally:
         "bytes",
         "count",
         "failed",
+        "fell",
+        "inside",
         "key",
+        "mixed",
         "moves",
         "on_cpu",
         "plain",
@@ -87,9 +90,10 @@ class Tally:
         "way",
     )
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Any, inside: str = "") -> None:
         op = key[0]
         self.key = key
+        self.inside = inside  # the function of torch's that makes the call, where the line does not make it itself
         self.on_cpu = key[1] == "cpu"
         self.moves = op in _MOVES or op in _COPIES
         self.together = getattr(op, "namespace", "") in COLLECTIVES
@@ -100,7 +104,9 @@ class Tally:
         self.waited = 0  # calls in which the host waited for the device
         self.bytes = 0  # of the tensors that a copy moved
         self.way = ""  # of a move: to_host, pageable, blocking, narrowed
+        self.fell = False  # torch_npu's fallback ran in it: its copies and waits are the fallback's
         self.failed: str | None = None
+        self.mixed = False  # it failed where float64 meets what torch_npu gave as float32 instead
 
     def add(self, other: Tally) -> None:
         """Those of another thread."""
@@ -109,7 +115,10 @@ class Tally:
         self.waited += other.waited
         self.bytes += other.bytes
         self.way = other.way or self.way
+        self.fell = other.fell or self.fell
         self.failed = other.failed or self.failed
+        self.mixed = other.mixed or self.mixed
+        self.inside = other.inside or self.inside
 
 
 class _Thread(threading.local):
@@ -142,6 +151,7 @@ class Calls(Observer):
         self._thread = _Thread(self._everywhere)
         self._look: Callable[..., Any] = finder.looks(_sorts.__getitem__) or self._look_here
         self._lock = threading.Lock()
+        self._narrowed = False  # torch_npu gave float32 for float64
         self.fallbacks: dict[tuple[str, Where], list[int]] = defaultdict(lambda: [0, 0])
         self.seen_of: dict[Any, Seen] = {}
         super().__init__()
@@ -169,7 +179,7 @@ class Calls(Observer):
             if made is None:
                 tally = local.tallies[at] = Tally((op, "cpu", NOWHERE))
             else:
-                tally = local.tallies[at] = Tally((op, made, self._finder.here()))
+                tally = local.tallies[at] = Tally((op, made, self._finder.here()), self._finder.inside())
                 if self._device is not None and (op, made) not in self.seen_of:
                     return self._asked(tally, args, kwargs, proceed)
         if tally.on_cpu:
@@ -185,11 +195,13 @@ class Calls(Observer):
         self._finder.remember(place)
         tally.count += 1
         if local.fallbacks:
+            tally.fell = True
             self._take_fallbacks(place)
         elif self._waits() != waits:
             tally.waited += 1
         if not tally.plain:
             _note_bytes(tally, op, args, kwargs, result)
+            self._narrowed = self._narrowed or tally.way == "narrowed"
         return result
 
     def _look_here(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -221,10 +233,11 @@ class Calls(Observer):
         """Runs on the CPU what the device refused; raises what is the program's own error."""
         op, _, place = tally.key
         try:
-            if not self._go_on or not rescue.is_refusal(error):
+            mixed = self._narrowed and rescue.mixes(args, kwargs)
+            if not self._go_on or not (mixed or rescue.is_refusal(error)):
                 raise error
             tally.count += 1
-            tally.failed = str(error)
+            tally.failed, tally.mixed = str(error), mixed
             result = rescue.on_cpu(op, args, kwargs, error)
         finally:
             self._thread.fallbacks.clear()

@@ -8,8 +8,11 @@ from typing import Any
 
 from ophook_npu.observe.port.where import BEFORE, Where
 
-KINDS = ("refused", "fallback", "synchronizes", "copies", "graph", "fused", "cuda", "numerics", "memory", "collective")
-"""In the order of the report."""
+KINDS = (
+    "refused", "fallback", "synchronizes", "copies", "graph", "fused", "cuda", "numerics", "memory", "collective",
+    "rules",
+)  # fmt: skip
+"""In the order of the report, where none of a later one is worse."""
 
 PLACES = ("graph", "fused")
 """Kinds that count places in graphs, not calls."""
@@ -17,6 +20,25 @@ PLACES = ("graph", "fused")
 KNOWN = ("torch_npu", "pages", "simulator", "list", "source")
 """How a finding is known: torch_npu itself did it here, as it would on hardware; CANN's pages say it; only the
 simulator saw it; a list of ours says it; it was read in the program's source and has not run."""
+
+_WORST: tuple[tuple[str, ...], ...] = (
+    # The program ends, or is no program for an NPU.
+    ("refused_here", "mixed", "missing_module", "cuda_import", "cuda_call", "cuda_extension", "cuda_transfer"),
+    # It goes on with other numbers.
+    ("narrowed", "overflow", "off", "off_whole"),
+    # The host computes, then waits.
+    ("fallback",),
+    ("item", "shape", "to_host", "print", "waits", "waits_as_written", "pageable", "blocking", "too_small"),
+    # The device does more than it must.
+    ("converted", "contiguous", "made_contiguous", "format", "format_allowed"),
+    # A compiled program would mind; another operator would do better.
+    ("break", "no_converter", "recompile", "not_traced", "capture"),
+    ("fused_off", "fused_failed", "optimizer_off", "optimizer_failed", "whole_failed"),
+    ("fused", "fused_tried", "fused_whole", "optimizer", "optimizer_tried"),
+    # It may matter, or not.
+)
+_RANK = {code: rank for rank, codes in enumerate(_WORST) for code in codes}
+_AS_A_CALL = 200_000  # bytes that take the bus about as long as a call takes the host: 10 µs, at 20 GB/s
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +78,23 @@ class Finding:
         return self.key.where.phase != BEFORE and self.kind not in PLACES
 
     @property
+    def is_operator(self) -> bool:
+        """Whether it counts calls of an operator on the device, which have a share in all of them."""
+        return self.count > 0 and self.kind not in PLACES and "::" in self.key.operator
+
+    @property
+    def rank(self) -> int:
+        """0 for what ends the program, more for what matters less."""
+        if self.key.code == "narrowed" and "inside" in dict(self.key.values):
+            return len(_WORST)  # those who wrote that function know of it
+        return _RANK.get(self.key.code, len(_WORST))
+
+    @property
+    def weight(self) -> tuple[int, bool, float, str]:
+        """Sorts findings: what breaks or costs most comes first. What runs in no step costs once."""
+        return self.rank, not self.in_steps, -(self.count + self.bytes / _AS_A_CALL), self.place
+
+    @property
     def place(self) -> str:
         """``train.py:12``, or what there is instead."""
         where = self.key.where
@@ -64,7 +103,8 @@ class Finding:
 
 def key(kind: str, code: str, operator: str, where: Where, known: str = "torch_npu", **values: Any) -> Key:
     products = tuple(values.pop("products", ()))
-    return Key(kind, code, operator, where, tuple((k, str(v)) for k, v in values.items()), products, known)
+    told = tuple((k, str(v)) for k, v in values.items() if k != "inside" or v)
+    return Key(kind, code, operator, where, told, products, known)
 
 
 class Findings:
@@ -92,8 +132,8 @@ class Findings:
                     del self._found[of]
 
     def all(self) -> list[Finding]:
-        """In the order of :data:`KINDS`, the most frequent of each first."""
-        return sorted(self._found.values(), key=lambda one: (KINDS.index(one.kind), -one.count, one.place))
+        """By kind, in the order of :data:`KINDS`; what breaks or costs most is first in each."""
+        return sorted(self._found.values(), key=lambda one: (KINDS.index(one.kind), one.weight))
 
     def clear(self) -> None:
         self._found.clear()

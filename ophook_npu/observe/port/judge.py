@@ -20,6 +20,7 @@ _SHAPES = {
 }  # fmt: skip
 _CASTS = {"aclnnCast", "aclnnCastV2"}
 _COPIES = {"aclnnInplaceCopy", "aclnnCopy"}
+_OF_VIEWS = {"slice_backward", "select_backward", "diagonal_backward", "unfold_backward"}
 # What changes layout or type because it was asked to.
 _ASKED = {
     "aten::clone", "aten::contiguous", "aten::copy_", "aten::_to_copy", "aten::cat", "aten::fill_.Scalar",
@@ -42,26 +43,32 @@ def judge(calls: Calls, into: Findings, several: bool) -> None:
         for promised, given in () if tally.way == "narrowed" else seen.changed:
             asked, got = (str(one).removeprefix("torch.") for one in (promised, given))
             into.add(key("refused", "retyped", name, where, asked=asked, got=got), tally.count)
-        _waited(op, name, tally, where, into)
-        _copied(op, name, signature, tally, where, seen, into)
+        if not tally.fell:
+            _waited(op, name, tally, where, into)
+            _copied(op, name, signature, tally, where, seen, into)
     for (name, where), (count, size) in calls.fallbacks.items():
         into.add(key("fallback", "fallback", name, where), count, size)
 
 
 def _refused(name: str, tally: Tally, where: Where, seen: Seen, into: Findings) -> None:
-    if tally.failed is not None:
-        own = rescue.is_simulator(tally.failed)
-        code, known = ("not_simulated", "simulator") if own else ("refused_here", "torch_npu")
-        kind = "collective" if name.partition("::")[0] in COLLECTIVES else "refused"
-        into.add(key(kind, code, name, where, known, message=brief(tally.failed)), tally.count)
     messages: dict[str, list[str]] = {}
     for family, _, message in seen.refused:
         said = message.replace(family, "{product}")
         messages.setdefault(said, []).append(family)
+    told = None if tally.failed is None else brief(tally.failed)
     for said, families in messages.items():
         text = said.replace("{product}", "/".join(families))
+        if told is not None and told in {brief(said.replace("{product}", family)) for family in families}:
+            told = brief(text)  # the call was refused for this here: it is no second finding
+            continue
         code = "absent" if " does not exist on " in said else "refused"
-        into.add(key("refused", code, name, where, "pages", message=text, products=families), tally.count)
+        into.add(key("rules", code, name, where, "pages", message=text, products=families), tally.count)
+    if told is not None:
+        own = rescue.is_simulator(tally.failed or "")
+        code, known = ("not_simulated", "simulator") if own else ("refused_here", "torch_npu")
+        kind = "collective" if name.partition("::")[0] in COLLECTIVES else "refused"
+        code = "mixed" if tally.mixed else code
+        into.add(key(kind, code, name, where, known, message=told), tally.count)
 
 
 def _waited(op: Any, name: str, tally: Tally, where: Where, into: Findings) -> None:
@@ -70,7 +77,7 @@ def _waited(op: Any, name: str, tally: Tally, where: Where, into: Findings) -> N
     if op in _MOVES:
         return  # with copies: which way they go says more
     code = "item" if name == "aten::_local_scalar_dense" else "shape" if name in _SHAPES else "waits"
-    into.add(key("synchronizes", code, name, where), tally.waited)
+    into.add(key("synchronizes", code, name, where, inside=tally.inside), tally.waited)
 
 
 def _copied(op: Any, name: str, signature: Any, tally: Tally, where: Where, seen: Seen, into: Findings) -> None:
@@ -78,13 +85,13 @@ def _copied(op: Any, name: str, signature: Any, tally: Tally, where: Where, seen
     if op in _MOVES:
         _moved(op, name, signature, inputs, tally, where, into)
     elif op is _aten.clone.default and inputs and not inputs[0][3] and torch.contiguous_format in signature:
-        into.add(key("copies", "contiguous", name, where), tally.count, tally.bytes)
+        into.add(key("copies", "contiguous", name, where, inside=tally.inside), tally.count, tally.bytes)
     elif "format_cast" in name:
         into.add(key("copies", "format", name, where), tally.count, tally.bytes)
     elif name not in _ASKED and inputs:
         made = [one for one in seen.functions if one in _COPIES]
         casts = [one for one in seen.functions if one in _CASTS]
-        if made and not all(one[3] for one in inputs) and not name.endswith("_"):
+        if made and not all(one[3] for one in inputs) and not _copies_anyway(op, name):
             functions = ", ".join(dict.fromkeys(made))
             into.add(key("copies", "made_contiguous", name, where, "torch_npu", functions=functions), tally.count)
         if casts:
@@ -95,16 +102,22 @@ def _copied(op: Any, name: str, signature: Any, tally: Tally, where: Where, seen
             )
 
 
+def _copies_anyway(op: Any, name: str) -> bool:
+    """Whether torch_npu copies however the arguments lie: into a result that it then changes in place, or that a
+    gradient is only a part of."""
+    packet = name.partition("::")[2].partition(".")[0]
+    changes = name.startswith("aten::") and hasattr(_aten, f"{packet}_")
+    return changes or packet.endswith(("_", "_scatter")) or packet in _OF_VIEWS
+
+
 def _moved(op: Any, name: str, signature: Any, inputs: list[Any], tally: Tally, where: Where, into: Findings) -> None:
     if tally.way == "narrowed":
-        into.add(key("refused", "narrowed", name, where, asked="float64", got="float32"), tally.count, tally.bytes)
-        return
-    if not tally.waited:
-        return
-    if tally.way == "to_host":
-        into.add(key("synchronizes", "to_host", name, where), tally.waited, tally.bytes)
-    elif tally.way in ("pageable", "blocking"):
-        into.add(key("copies", tally.way, name, where), tally.waited, tally.bytes)
+        narrowed = key("refused", "narrowed", name, where, asked="float64", got="float32", inside=tally.inside)
+        into.add(narrowed, tally.count, tally.bytes)
+    elif tally.waited and tally.way == "to_host":
+        into.add(key("synchronizes", "to_host", name, where, inside=tally.inside), tally.waited, tally.bytes)
+    elif tally.waited and tally.way in ("pageable", "blocking"):
+        into.add(key("copies", tally.way, name, where, inside=tally.inside), tally.waited, tally.bytes)
 
 
 def brief(message: str) -> str:

@@ -28,7 +28,7 @@ from ophook_npu.observe.port.graphs import Modules, trace
 from ophook_npu.observe.port.judge import brief, judge
 from ophook_npu.observe.port.memory import MemoryCourse
 from ophook_npu.observe.port.report import Report
-from ophook_npu.observe.port.where import Finder, Where
+from ophook_npu.observe.port.where import OWN, Finder, Where, kind_of
 
 
 class Enough(BaseException):
@@ -118,12 +118,13 @@ class Port:
         if kind is KeyboardInterrupt:
             self.interrupted = True
         elif kind is not None and kind is not Enough and not _is_clean_exit(error):
-            self.error = brief(f"{kind.__name__}: {error}")
+            self.error = brief(f"{kind.__name__}: {error}") + _raised_at(stack)
         return kind is Enough
 
     def _watch_steps(self) -> None:
-        """A step is one of an optimizer; of a program without any, a call of the outermost module."""
-        depth = threading.local()
+        """A step is one of an optimizer, also one that a GradScaler leaves out because of an overflow; of a program
+        without any, a call of the outermost module."""
+        depth, steps = threading.local(), threading.local()
         init = torch.optim.Optimizer.__init__
 
         def made(optimizer: Any, *args: Any, **kwargs: Any) -> None:
@@ -135,6 +136,7 @@ class Port:
             init(optimizer, *args, **kwargs)
 
         def stepped(*_: Any) -> None:
+            steps.now = getattr(steps, "now", 0) + 1
             self._optimized += 1
             self._finder.forget()
             self._memory.stepped()
@@ -158,6 +160,21 @@ class Port:
                     self._memory.stepped()
                     self._end(self._forwards)
 
+        def watch_scaler(kind: Any) -> None:
+            inner = kind.step
+
+            @functools.wraps(inner)
+            def scaled(*args: Any, **kwargs: Any) -> Any:
+                before = getattr(steps, "now", 0)
+                result = inner(*args, **kwargs)
+                if getattr(steps, "now", 0) == before:
+                    stepped()
+                return result
+
+            self._put(kind, "step", scaled)
+
+        for kind in _scalers():
+            watch_scaler(kind)
         self._put(torch.optim.Optimizer, "__init__", made)
         handles = [
             register_optimizer_step_post_hook(stepped),
@@ -219,19 +236,21 @@ class Port:
             return
         for owner, name, shown in (
             (npu, "synchronize", "torch.npu.synchronize"),
+            (torch.cuda, "synchronize", "torch.cuda.synchronize"),  # torch_npu's, where it has taken CUDA's place
+            (torch.accelerator, "synchronize", "torch.accelerator.synchronize"),
             (npu.Stream, "synchronize", "Stream.synchronize"),
             (npu.Event, "synchronize", "Event.synchronize"),
         ):
             inner = owner.__dict__.get(name)
-            if isinstance(inner, types.FunctionType):
+            if isinstance(inner, types.FunctionType) and inner.__module__ != "torch.cuda":
                 self._watch_wait(owner, name, shown, inner)
 
     def _watch_wait(self, owner: Any, name: str, shown: str, inner: Any) -> None:
         @functools.wraps(inner)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            where = self._finder.here()
+            where, inside = self._finder.here(), self._finder.inside()
             if where.file:
-                self._extra.add(key("synchronizes", "waits_as_written", shown, where))
+                self._extra.add(key("synchronizes", "waits_as_written", shown, where, inside=inside))
             return inner(*args, **kwargs)
 
         self._put(owner, name, watched)
@@ -322,6 +341,24 @@ class Port:
 def _host_waits(found: Finding) -> bool:
     """Whether the host waits for the device in these calls, which no stream that is captured allows."""
     return found.kind in ("synchronizes", "fallback") or found.key.code in ("pageable", "blocking")
+
+
+def _scalers() -> list[Any]:
+    """The classes of torch and torch_npu that scale losses and have a step of their own."""
+    npu = getattr(torch, "npu", None)
+    kinds = [torch.amp.GradScaler, getattr(getattr(npu, "amp", None), "GradScaler", None)]
+    return [kind for kind in kinds if kind is not None and "step" in vars(kind)]
+
+
+def _raised_at(stack: Any) -> str:
+    """`` (train.py:12)``, the innermost line of the program that an error went through."""
+    at = ""
+    while stack is not None:
+        code = stack.tb_frame.f_code
+        if kind_of(code.co_filename) == OWN:
+            at = f" ({Path(code.co_filename).name}:{stack.tb_lineno})"
+        stack = stack.tb_next
+    return at
 
 
 def _short(where: Where) -> str:

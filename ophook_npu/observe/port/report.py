@@ -11,9 +11,9 @@ from typing import Any
 from ophook_npu.errors import OphookError
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe.port.device import FAMILIES
-from ophook_npu.observe.port.finding import KINDS, Finding, Key
+from ophook_npu.observe.port.finding import KINDS, PLACES, Finding, Key
 from ophook_npu.observe.port.memory import products
-from ophook_npu.observe.port.terms import term
+from ophook_npu.observe.port.terms import counted, term
 from ophook_npu.observe.port.where import BEFORE, Where
 from ophook_npu.observe.port.words import SAYS, say
 
@@ -62,7 +62,21 @@ class Report:
                 groups[same].bytes += one.bytes
             else:
                 groups[same] = Finding(one.key, one.count, one.bytes)
-        return sorted(groups.values(), key=lambda one: -one.count)
+        return sorted(groups.values(), key=lambda one: one.weight)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Those that something was found of, the worst first."""
+        worst = {kind: min(one.rank for one in self.of(kind)) for kind in KINDS if self.of(kind)}
+        return sorted(worst, key=lambda kind: (worst[kind], KINDS.index(kind)))
+
+    def first(self) -> list[Finding]:
+        """What to look at first: the worst of what was found of each operator and line in the steps. Each call is
+        counted once, whatever else was found of it."""
+        worst: dict[tuple[str, str, int], Finding] = {}
+        for one in sorted((one for kind in KINDS for one in self.grouped(kind)), key=lambda one: one.weight):
+            worst.setdefault((one.key.operator, one.key.where.file, one.key.where.line), one)
+        return [one for one in worst.values() if one.count and one.in_steps]
 
     @property
     def stops(self) -> bool:
@@ -73,14 +87,40 @@ class Report:
     @staticmethod
     def refused_here(finding: Finding) -> bool:
         """Whether it was refused in this run. What only the pages say is not sure enough for "it does not run"."""
-        return finding.key.code == "refused_here"
+        return finding.key.code in ("refused_here", "mixed")
 
     def share(self, finding: Finding) -> float:
         """Of all operator calls on the device."""
         return finding.count / self.calls if self.calls else 0.0
 
     def per_step(self, value: float) -> float:
+        """``value`` by step; all of it, where the program made none."""
         return value / max(1, self.steps)
+
+    def amount(self, kind: str, lang: str = "en") -> str:
+        """How many calls of a kind there were, by step where there are steps, and the bytes of them."""
+        found = self.of(kind)
+        steady = [one for one in found if one.in_steps]
+        calls, moved = self._calls(steady), sum(one.bytes for one in steady)
+        once = self._calls([one for one in found if one.key.where.phase == BEFORE])
+        step = "" if self.steps else "_in_all"
+        parts = []
+        if calls:
+            parts.append(counted(f"calls_per_step{step}", f"{self.per_step(calls):.3g}", lang))
+        if moved:
+            parts.append(term(f"bytes_per_step{step}", lang, size=size(self.per_step(moved))))
+        if once:
+            parts.append(counted("calls_before", str(once), lang))
+        return "; ".join(parts)
+
+    @staticmethod
+    def _calls(found: list[Finding]) -> int:
+        """Calls of findings, each once: of one operator and line several things may be said of the same call."""
+        by_code: dict[Any, dict[str, int]] = {}
+        for one in found:
+            codes = by_code.setdefault((one.key.operator, one.key.where), {})
+            codes[one.key.code] = codes.get(one.key.code, 0) + one.count
+        return sum(max(codes.values()) for codes in by_code.values())
 
     def verdict(self, lang: str = "en") -> list[str]:
         """Sentences, the most important first."""
@@ -99,46 +139,39 @@ class Report:
                 lines.append(term("made_for_cuda" if self.of("cuda") else "made_for_cpu", lang))
         elif not self.transferred and any(one.key.code == "cuda_transfer" for one in self.findings):
             lines.append(term("made_for_cuda", lang))
-        for kind in KINDS:
-            found = [one for one in self.of(kind) if not one.key.products]  # what only pages say comes below
-            if found:
-                lines.append(f"{term(kind, lang)}: {self._sum(found, lang)}")
+        for kind in self.kinds:
+            if kind != "rules":  # by product, below
+                lines.append(f"{term(kind, lang)}: {self._sum(kind, lang)}")
         for family in FAMILIES:
-            names = {one.key.operator for one in self.of("refused") if family in one.key.products}
+            names = {one.key.operator for one in self.of("rules") if family in one.key.products}
             if names:
                 lines.append(term("documented", lang, product=family, operators=", ".join(sorted(names))))
         if self.peaks:
             room = products().get(self.product, 0)
             lines.append(term("peak", lang, size=size(max(self.peaks)), room=size(room), product=self.product))
         if self.collectives:
+            step = "" if self.steps else "_in_all"
             used = [
-                f"{name} {term('calls_per_step', lang, count=f'{self.per_step(count):.3g}')}, "
-                f"{term('bytes_per_step', lang, size=size(self.per_step(given)))}"
+                f"{name} {counted(f'calls_per_step{step}', f'{self.per_step(count):.3g}', lang)}, "
+                f"{term(f'bytes_per_step{step}', lang, size=size(self.per_step(given)))}"
                 for name, count, given in self.collectives
             ]
             lines.append(term("collectives", lang, used="; ".join(used)))
         unknown = sum(one.count for one in self.findings if one.key.code == "not_simulated")
         if unknown:
-            lines.append(term("unknown", lang, count=unknown))
+            lines.append(counted("unknown", str(unknown), lang))
         if self.interrupted:
             lines.append(term("interrupted", lang))
-        lines.append(term("counted", lang, calls=f"{self.calls:,}", operators=self.operators, steps=self.steps))
+        all_of = (("n_calls", f"{self.calls:,}"), ("n_operators", str(self.operators)), ("n_steps", str(self.steps)))
+        calls, operators, steps = (counted(name, count, lang) for name, count in all_of)
+        lines.append(term("counted", lang, calls=calls, operators=operators, steps=steps))
         return lines
 
-    def _sum(self, found: list[Finding], lang: str) -> str:
-        names = list(dict.fromkeys(one.key.operator for one in found))
+    def _sum(self, kind: str, lang: str) -> str:
+        names = list(dict.fromkeys(one.key.operator for one in self.grouped(kind)))
         more = f" +{len(names) - 3}" if len(names) > 3 else ""
-        steady = [one for one in found if one.in_steps]
-        calls, moved = sum(one.count for one in steady), sum(one.bytes for one in steady)
-        once = sum(one.count for one in found if one.key.where.phase == BEFORE)
-        parts = [f"{', '.join(names[:3])}{more}"]
-        if calls:
-            parts.append(term("calls_per_step", lang, count=f"{self.per_step(calls):.3g}"))
-        if moved:
-            parts.append(term("bytes_per_step", lang, size=size(self.per_step(moved))))
-        if once:
-            parts.append(term("calls_before", lang, count=once))
-        return "; ".join(parts)
+        amount = self.amount(kind, lang)
+        return f"{', '.join(names[:3])}{more}" + (f"; {amount}" if amount else "")
 
     def how(self, lang: str = "en") -> str:
         return term("how", lang, torch_npu=self.torch_npu, product=self.product)
@@ -146,18 +179,16 @@ class Report:
     def text(self, lang: str = "en") -> str:
         """Verdict and tables, for a terminal."""
         parts = ["\n".join(self.verdict(lang))]
-        for kind in KINDS:
+        for kind in self.kinds:
             found = self.grouped(kind)
-            if not found:
-                continue
-            rows = [[term(name, lang) for name in ("operator", "count", "share", "module", "line")]]
+            rows = [[term(name, lang) for name in ("operator", heading(kind), "share", "module", "line")]]
             said: list[str] = []
             for one in found:
                 what = " → ".join(say(one.key.code, dict(one.key.values), lang))
                 if what not in said:
                     said.append(what)
                 mark = "" if len(said) == 1 and len(found) == 1 else f" [{said.index(what) + 1}]"
-                share = f"{100 * self.share(one):.1f} %" if one.count else ""
+                share = f"{100 * self.share(one):.1f} %" if one.is_operator else ""
                 rows.append([one.key.operator + mark, str(one.count or ""), share, module_of(one, lang), line_of(one)])
             notes = [f"  [{i + 1}] {what}" if len(found) > 1 else f"  {what}" for i, what in enumerate(said)]
             parts.append("\n".join([f"== {term(kind, lang)}", columns(rows, frozenset({1, 2})), *notes]))
@@ -180,6 +211,11 @@ class Report:
         data |= {"peaks": self.peaks, "alive": [list(row) for row in self.alive]}
         data["collectives"] = [list(row) for row in self.collectives]
         return {"format": FORMAT, **data, "verdict": self.verdict(), "stops": self.stops, "findings": findings}
+
+
+def heading(kind: str) -> str:
+    """The term for what a kind's findings count."""
+    return "places" if kind in PLACES else "count"
 
 
 _PLAIN = ("product", "torch_npu", "steps", "calls", "on_cpu", "operators", "error", "interrupted", "transferred")
@@ -244,12 +280,15 @@ def _finding(data: Any) -> Finding:
     ):
         raise ValueError("an unknown finding")
     values = tuple((str(k), str(v)) for k, v in data["values"].items())
+    kind = data["kind"]
+    if kind == "refused" and data["code"] in ("refused", "absent"):
+        kind = "rules"  # reports from before it was a kind of its own
     place = Where(
         str(where["file"]), int(where["line"]), str(where["function"]), str(where["own_file"]), int(where["own_line"]),
         None if where["module"] is None else str(where["module"]), str(where["phase"]),
     )  # fmt: skip
     key = Key(
-        data["kind"],
+        kind,
         data["code"],
         str(data["operator"]),
         place,

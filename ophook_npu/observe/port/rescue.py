@@ -23,13 +23,22 @@ def is_simulator(text: str) -> bool:
     return _OWN in text or any(sign in text for sign in _OTHER)
 
 
+def mixes(args: Any, kwargs: Any) -> bool:
+    """Whether float64 and float32 meet in a call: torch_npu gave one of them, where the program asked for float64."""
+    return {torch.float32, torch.float64} <= {one.dtype for one in _tensors(args, kwargs) if one.dim() > 0}
+
+
 def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
-    """The result of ``op`` by the CPU, on the device that its arguments are on.
+    """The result of ``op`` by the CPU, on the device that its arguments are on, or that it was asked for on. Where
+    float64 and float32 meet, in float64.
 
     Raises:
         BaseException: ``error``, if the CPU cannot do it either.
     """
-    device = next((t.device for t in _tensors(args, kwargs) if t.device.type != "cpu"), None)
+    named = [value for value in kwargs.values() if isinstance(value, torch.device)]
+    devices = [t.device for t in _tensors(args, kwargs)] + named
+    device = next((one for one in devices if one.type != "cpu"), None)
+    widens = mixes(args, kwargs)
     moved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def down(value: Any) -> Any:
@@ -37,7 +46,8 @@ def on_cpu(op: Any, args: Any, kwargs: Any, error: BaseException) -> Any:
             return torch.device("cpu")
         if isinstance(value, torch.Tensor) and value.device.type != "cpu":
             if id(value) not in moved:
-                moved[id(value)] = value, value.cpu()
+                copy = value.cpu()
+                moved[id(value)] = value, copy.double() if widens and copy.dtype is torch.float32 else copy
             return moved[id(value)][1]
         return value
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ophook_npu.observe.port.words import LANGUAGES
 
 TERMS: dict[str, tuple[str, str]] = {
@@ -15,6 +17,7 @@ TERMS: dict[str, tuple[str, str]] = {
     "cuda": ("CUDA-only code", "仅限 CUDA 的代码"),
     "numerics": ("Random numbers, determinism, precision", "随机数、确定性与精度"),
     "memory": ("Memory", "内存"),
+    "rules": ("Refused by CANN's pages, on some products", "按 CANN 文档，在部分产品上会被拒绝"),
     "collective": ("Distributed", "分布式"),
     "torch_npu": ("torch_npu, as on hardware", "torch_npu，与硬件一致"),
     "pages": ("CANN's documentation", "CANN 文档"),
@@ -26,11 +29,17 @@ TERMS: dict[str, tuple[str, str]] = {
     "share": ("share", "占比"),
     "per_step": ("per step", "每步"),
     "bytes": ("bytes", "字节"),
+    "places": ("places", "处数"),
+    "n_calls": ("{count} calls", "{count} 次调用"),
+    "n_operators": ("{count} operators", "{count} 种算子"),
+    "n_steps": ("{count} steps", "{count} 步"),
     "calls_per_step": ("{count} calls per step", "每步 {count} 次"),
+    "calls_per_step_in_all": ("{count} calls", "共 {count} 次"),
     "calls_before": ("{count} calls before the first step", "首步之前 {count} 次"),
     "before": ("(before the first step)", "（首步之前）"),
     "once": ("once", "一次性"),
     "bytes_per_step": ("{size} per step", "每步 {size}"),
+    "bytes_per_step_in_all": ("{size}", "共 {size}"),
     "module": ("module", "模块"),
     "line": ("line", "代码行"),
     "what": ("what happens", "现象"),
@@ -50,7 +59,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "failed": ("The program ended with an error: {error}", "程序因错误而终止：{error}"),
     "unknown": (
-        "{count} calls could not be judged: the simulator does not have them.",
+        "{count} calls could not be judged, because the simulator does not have the operator.",
         "有 {count} 个调用无法判断：模拟器未实现。",
     ),
     "documented": (
@@ -71,13 +80,11 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "interrupted": ("Interrupted: the report covers what ran until then.", "已中断：报告只涵盖此前运行的部分。"),
     "counted": (
-        "{calls} calls of {operators} operators in {steps} steps on the device.",
-        "设备上共 {calls} 次调用，{operators} 种算子，{steps} 步。",
+        "{calls} of {operators} in {steps} on the device.",
+        "设备上共 {calls}，{operators}，{steps}。",
     ),
     "cards_calls": ("calls on the device", "设备上的调用"),
     "cards_steps": ("steps", "步数"),
-    "cards_bus": ("over the bus per step", "每步经总线"),
-    "cards_waits": ("waits per step", "每步等待"),
     "how": (
         "What torch_npu does was seen here in the real torch_npu {torch_npu} over a simulated {product}; rules of "
         "products are CANN's published pages. Times, speed and numerical differences of a device cannot be seen on a "
@@ -87,6 +94,7 @@ TERMS: dict[str, tuple[str, str]] = {
     ),
     "first": ("What to look at first", "优先关注"),
     "found": ("{count} found", "共 {count} 项"),
+    "found_amount": ("{count} found; {amount}", "共 {count} 项；{amount}"),
     "collectives": ("Collectives: {used}.", "集合通信：{used}。"),
     "peaks": ("Peak by step, of {size} on {product}", "各步峰值（{product} 共 {size}）"),
     "alive": ("Alive at the peak, by the line that made it", "峰值时存活的张量（按创建它的代码行）"),
@@ -101,3 +109,9 @@ TERMS: dict[str, tuple[str, str]] = {
 
 def term(name: str, lang: str = "en", **values: object) -> str:
     return TERMS[name][LANGUAGES.index(lang)].format(**values)
+
+
+def counted(name: str, count: str, lang: str = "en") -> str:
+    """A term that begins with a number of things: ``1 call``, ``2 calls``."""
+    text = term(name, lang, count=count)
+    return re.sub(r"^1 (\w+)s\b", r"1 \1", text) if lang == "en" else text

@@ -1,7 +1,8 @@
 """The line of the user's code and the module that an operator is called from, cheaply enough to ask for every call.
 
-In backward no user code is on the stack: the autograd engine runs on a thread of the device. Each node of the graph has
-the sequence number that the forward operator drew, so the place of the forward operator is remembered under it.
+In backward no user code is on the stack, but for backward functions and hooks of the program's own: the autograd engine
+runs on a thread of the device. Each node of the graph has the sequence number that the forward operator drew, so the
+place of the forward operator is remembered under it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,16 @@ _PLACES = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("purelib", "
 _FRAMEWORK = (f"{_TORCH}{os.sep}", _PACKAGE, f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen ")
 _MOST = 200_000  # forward operators that wait for their backward; more are forgotten, oldest step first
 
+# Of torch's files, those that only hand a call on: what they do is what the line says.
+_HANDS_ON = tuple(
+    os.path.join(*one.split("/"))
+    for one in (
+        "torch/_compile.py", "torch/_ops.py", "torch/_tensor.py", "torch/overrides.py", "torch/utils/_contextlib.py",
+        "torch/utils/_device.py", "torch/utils/_python_dispatch.py", "torch/utils/backend_registration.py",
+        "torch_npu/contrib/transfer_to_npu.py",
+    )
+)  # fmt: skip
+
 _graph_task = torch._C._current_graph_task_id
 _sequence_number = torch._C._autograd._get_sequence_nr
 
@@ -44,8 +55,8 @@ class Where(NamedTuple):
             there is none.
         own_file, own_line: the innermost frame outside site-packages; the same where the code is the user's.
         module: path below the outermost running module; ``None`` outside any.
-        phase: ``forward`` or ``backward``; in backward the rest describes the forward operator. ``before``: it ran
-            before the first step only.
+        phase: ``forward`` or ``backward``; in backward the rest describes the forward operator, unless the program's
+            own backward function or hook makes the call. ``before``: it ran before the first step only.
     """
 
     file: str = ""
@@ -115,12 +126,34 @@ class Finder:
     def here(self) -> Where:
         """Of the running call."""
         backward = _graph_task() != -1
+        where = self._walk(sys._getframe(2), backward)  # who asks is none of the program
         if backward:
             node = torch._C._current_autograd_node()
             found = None if node is None else self._forward.get(node._sequence_nr())
             if found is not None:
-                return found
-        return self._walk(sys._getframe(2), backward)  # who asks is none of the program
+                if not where.file:
+                    return found
+                if where.module is None:
+                    where = where._replace(module=found.module)
+                    where = self._one.setdefault(where, where)
+        return where
+
+    def inside(self) -> str:
+        """The function of torch's or the interpreter's that the line calls and that makes the running call; ``""``
+        where the line itself makes it, in backward too."""
+        frame: FrameType | None = sys._getframe(2)
+        name = ""
+        while frame is not None:
+            code = frame.f_code
+            kind = self._kind(code)
+            if kind in (OWN, LIBRARY):
+                return name
+            if kind in (MODULE, END):
+                return name if kind == MODULE else ""
+            if not code.co_filename.startswith(_PACKAGE) and not code.co_filename.endswith(_HANDS_ON):
+                name = _named(frame)
+            frame = frame.f_back
+        return ""
 
     def remember(self, where: Where) -> None:
         """``where`` is that of the forward operator that has just drawn a sequence number."""
@@ -238,6 +271,13 @@ class Finder:
         return kind
 
 
+def _named(frame: FrameType) -> str:
+    """The function of a frame, with its class also where it was put into that class from elsewhere."""
+    name = frame.f_code.co_qualname.replace(".<locals>", "")
+    of = None if "." in name else frame.f_locals.get("self")
+    return name if of is None else f"{'Module' if isinstance(of, nn.Module) else type(of).__name__}.{name}"
+
+
 def _where(inner: Any, own: Any, module: str | None, backward: bool) -> Where:
     phase = "backward" if backward else "forward"
     if inner is None:
@@ -256,9 +296,12 @@ def _line(code: CodeType, instruction: int) -> int:
     return code.co_firstlineno
 
 
+_ENDS = (program._with_argv.__code__, torch.autograd.graph._engine_run_backward.__code__)
+
+
 def classify(code: CodeType) -> int:
     """What kind of frame a code object makes."""
-    return END if code is program._with_argv.__code__ else kind_of(code.co_filename)
+    return END if code in _ENDS else kind_of(code.co_filename)
 
 
 def kind_of(file: str) -> int:

@@ -28,6 +28,18 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("{message}", "use another operator on this product, or ask whether the page is right"),
         ("{message}", "在该产品上换用其他算子，或确认文档是否正确"),
     ),
+    "mixed": (
+        (
+            "float64 meets float32, and the program ends here: {message}. torch_npu gives float32 where .double() or a "
+            "dtype asks for float64",
+            "ask for float32 in all of it, or keep this part on the CPU",
+        ),
+        (
+            "float64 与 float32 混用，程序在此终止：{message}。对 .double() 或 dtype 请求的 float64，torch_npu "
+            "给出的是 float32",
+            "全部改用 float32，或将这一部分留在 CPU 上",
+        ),
+    ),
     "narrowed": (
         (
             "{asked} was asked for; torch_npu gives {got} without an error",
@@ -93,8 +105,8 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("主机在该算子内部等待设备", "如有可能，将其移出循环"),
     ),
     "waits_as_written": (
-        ("the program waits for the device", "leave it out, but for measurements"),
-        ("程序主动等待设备", "除计时外请去掉"),
+        ("a call that waits for the device", "leave it out, except around measurements"),
+        ("主动等待设备的调用", "除计时外请去掉"),
     ),
     "pageable": (
         (
@@ -170,7 +182,7 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("在未执行的代码中导入了面向 CUDA 的软件包", "替代方案：{instead}"),
     ),
     "source_call": (
-        ("CUDA code in a place that did not run", "run with --from-cuda, or take it out"),
+        ("CUDA code that the source names", "run with --from-cuda, or take it out"),
         ("未执行的代码中有 CUDA 调用", "使用 --from-cuda，或去掉该调用"),
     ),
     "break": (
@@ -303,8 +315,11 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("torch_npu 用一个算子即可完成全部参数更新的优化器", "使用 {fused}"),
     ),
     "random": (
-        ("random numbers of the device: the same seed gives others than on a CPU", "compare runs with dropout off"),
-        ("设备自身的随机数：相同种子得到的数值与 CPU 不同", "对比时关闭 dropout"),
+        (
+            "random numbers of the device: the same seed gives others than on a CPU",
+            "where runs are compared: draw them on the CPU, and switch dropout off",
+        ),
+        ("设备自身的随机数：相同种子得到的数值与 CPU 不同", "对比运行结果时在 CPU 上生成随机数，并关闭 dropout"),
     ),
     "unordered": (
         (
@@ -352,7 +367,17 @@ SAYS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 
 
+# Of what a line does only because it calls a function of torch's that does it.
+INSIDE = (
+    ("{what} (inside {inside})", "nothing on this line: {inside} does it"),
+    ("{what}（在 {inside} 内部）", "此行无需修改：由 {inside} 完成"),
+)
+
+
 def say(code: str, values: dict[str, str], lang: str = "en") -> tuple[str, str]:
     """What a finding says and what to do, filled in."""
-    what, todo = SAYS[code][LANGUAGES.index(lang)]
-    return what.format(**values), todo.format(**values)
+    at = LANGUAGES.index(lang)
+    what, todo = (one.format(**values) for one in SAYS[code][at])
+    if values.get("inside"):
+        what, todo = (one.format(what=what, inside=values["inside"]) for one in INSIDE[at])
+    return what, todo

@@ -153,6 +153,39 @@ def report():
     )
 
 
+def test_what_breaks_or_costs_most_comes_first_and_a_call_counts_once():
+    where = Where("/home/me/train.py", 12, "forward", "/home/me/train.py", 12, "")
+
+    def at(line, kind, code, operator, count, size=0, **values):
+        key = finding.key(kind, code, operator, where._replace(line=line), **values)
+        return Finding(key, count, size)
+
+    found = [
+        at(1, "numerics", "random", "aten::native_dropout", 900),
+        at(2, "rules", "absent", "aten::cos", 800, products=("Ascend950",), message="m"),
+        at(3, "synchronizes", "item", "aten::_local_scalar_dense", 4),
+        at(3, "graph", "capture", "aten::_local_scalar_dense", 4),
+        at(4, "copies", "pageable", "aten::copy_", 2, 100_000_000),
+        at(5, "copies", "contiguous", "aten::clone", 300),
+        at(6, "refused", "converted", "aten::mm", 6, asked="a", functions="f"),
+        at(6, "refused", "refused_here", "aten::mm", 6, message="m"),
+        at(7, "memory", "too_small", "peak", 0, 1 << 40, socs="Ascend910B4"),
+    ]
+    result = Report("Ascend910B4", "2.13.0", 2, 2000, 0, 7, found)
+    # Refused, then what the host waits for, and only then what is called most.
+    assert result.kinds == ["refused", "synchronizes", "copies", "memory", "graph", "numerics", "rules"]
+    assert [one.key.where.line for one in result.first()] == [6, 4, 3, 5, 1, 2]
+    assert result.amount("refused") == "3 calls per step"  # of one call two things are said
+    assert [one.key.where.line for one in result.grouped("copies")] == [4, 5]
+    page = port_page(result, "train.py")
+    for kind, amount in (("refused", "3 calls per step"), ("synchronizes", "2 calls per step")):
+        name = term(kind)
+        assert f">{name}<b>{amount}</b>" in page  # the tile says what stands over the table
+        assert f"<h2>{name}</h2><span>{len(result.grouped(kind))} found; {amount}" in page
+    without_steps = dataclasses.replace(result, steps=0, findings=[at(1, "copies", "pageable", "x", 1, 8)])
+    assert "1 call; 8 B" in without_steps.text()
+
+
 @pytest.mark.parametrize("lang", words.LANGUAGES)
 def test_a_page_and_a_text_in_each_language(report, lang):
     text = port_page(report, "train.py <b>", lang)
