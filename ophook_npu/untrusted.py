@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 
 DOCUMENT = 64 << 20  # bytes of a JSON or YAML document
 LINE = 4 << 20  # bytes of a line of JSON lines
@@ -135,7 +136,7 @@ def text(value: Any, name: str, most: int = TEXT) -> str:
     if not isinstance(value, str):
         refuse(name, value, "text")
     if len(value) > most:
-        raise Wrong(f"{name} has {len(value)} characters; at most {most}")
+        raise Wrong(f"{name} has {counted(len(value), 'character')}; at most {most}")
     return value
 
 
@@ -175,7 +176,7 @@ def items(value: Any, name: str, most: int = 100_000) -> list[Any]:
     if not isinstance(value, list):
         refuse(name, value, "a list")
     if len(value) > most:
-        raise Wrong(f"{name} has {len(value)} items; at most {most}")
+        raise Wrong(f"{name} has {counted(len(value), 'item')}; at most {most}")
     return value
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -17,6 +19,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ophook_npu.cli._command import ProgramCommand
 from ophook_npu.errors import OphookError
+from ophook_npu.npu import autoload
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:
@@ -87,18 +91,71 @@ def observe(
     bad: Callable[[], Any] | None = None,
 ) -> None:
     """Runs ``program`` under ``observer``, writes the reports, and exits with the program's status, or 1 if ``bad``."""
+
+    def report(status: int) -> int:
+        text = (finish or observer.report)()
+        if out is not None:
+            out.write_text(json.dumps(observer.to_json(), indent=1) + "\n")
+        sys.stdout.flush()
+        # On standard error, so that the program's own output stays its own.
+        print(shown(text), file=sys.stderr, flush=True)
+        return status or int(bool(bad is not None and bad()))
+
+    watched(program, observer, report, lambda: f"{observer.NAME}: {counted(observer.seen, 'call')}")
+
+
+def watched(
+    program: list[str],
+    observer: AbstractContextManager[Any],
+    report: Callable[[int], int],
+    doing: Callable[[], str],
+) -> NoReturn:
+    """Runs ``program`` under ``observer``, reports, and ends as the program did: with its status, or by its signal.
+
+    Args:
+        report: gets the program's status, negative if a signal ended it, and gives the status to end with.
+        doing: what a bar says of a long run.
+    """
     from ophook_npu.observe.program import run
 
-    console = Console(stderr=True)
-    with progress(console, lambda: f"{observer.NAME}: {observer.seen:,} calls; Ctrl-C ends with a report of what ran"):
-        status = run(program, observer)
-    text = (finish or observer.report)()
-    if out is not None:
-        out.write_text(json.dumps(observer.to_json(), indent=1) + "\n")
-    sys.stdout.flush()
-    # On standard error, so that the program's own output stays its own.
-    print(shown(text), file=sys.stderr)
-    raise typer.Exit(status or int(bool(bad is not None and bad())))
+    no_npu = False
+
+    @contextmanager
+    def noticing() -> Iterator[None]:
+        nonlocal no_npu
+        try:
+            with observer:
+                yield
+        except BaseException as error:
+            no_npu = _misses_npu(error)
+            raise
+
+    bar = progress(Console(stderr=True), lambda: f"{doing()}; Ctrl-C ends with a report of what ran")
+
+    def leaving(status: int) -> int:
+        bar.__exit__()
+        return report(status)
+
+    with bar:
+        status = run(program, noticing(), leaving)
+    status = report(status)
+    if no_npu:
+        print("next: there is no npu in this process; --device auto before the program gives it one", file=sys.stderr)
+    if status < 0:
+        sys.stderr.flush()
+        os.kill(os.getpid(), -status)
+    raise typer.Exit(status)
+
+
+def _misses_npu(error: BaseException | None) -> bool:
+    """Whether the program asked for an npu, in a process that has none."""
+    if "torch_npu" in sys.modules and not autoload.fails():
+        return False
+    while error is not None:
+        if re.search(r"(?<![a-z])npu|libhccl|libascend", str(error).lower()):  # not an "input"
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class progress:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 from ophook_npu.sim import rules
 
 
@@ -34,7 +35,11 @@ def register(sim: typer.Typer) -> None:
             _print_report(console, report)
         elif function is None:
             names = sorted(rules.table())
-            print(json.dumps(names) if as_json else f"{len(names)} functions, from {'; '.join(rules.sources())}")
+            print(
+                json.dumps(names)
+                if as_json
+                else f"{counted(len(names), 'function')}, from {'; '.join(rules.sources())}"
+            )
         else:
             _print_function(console, _known(function), families, as_json)
 

@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from ophook_npu.cli._program import DeviceOption, start_over
+from ophook_npu.plural import counted
 
 if TYPE_CHECKING:
     from ophook_npu.dispatch import Change, Row, Table
@@ -117,7 +118,13 @@ def _changes(before: Table, name: str, changes: list[Change]) -> Grid:
     from ophook_npu.dispatch._keys import label
 
     grid = Grid(
-        "key", before.op, name, box=None, pad_edge=False, title=f"{len(changes)} keys differ", title_justify="left"
+        "key",
+        before.op,
+        name,
+        box=None,
+        pad_edge=False,
+        title=f"{counted(len(changes), 'difference')}",
+        title_justify="left",
     )
     for change in changes:
         grid.add_row(label(change.key), *(_cell(row) for row in (change.before, change.after)))

@@ -14,6 +14,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ophook_npu.plural import counted
+
 console = Console(soft_wrap=True, highlight=False, markup=False)
 
 
@@ -72,7 +74,8 @@ def check(
         errors = sum(f.severity == "error" for f in findings)
         others, runs = len(findings) - errors, len(result.outcomes)
         failed = sum(o.status != "pass" for o in result.outcomes)
-        console.print(f"{result.operator}: {runs} runs, {failed} failed; {errors} errors, {others} others")
+        found = f"{counted(errors, 'error')}, {counted(others, 'other')}"
+        console.print(f"{result.operator}: {counted(runs, 'run')}, {failed} failed; {found}")
     if out is not None:
         out.write_text(json.dumps([_plain(result) for result in results], indent=1) + "\n")
     raise typer.Exit(1 if any(result.failed for result in results) else 0)

@@ -12,9 +12,10 @@ import typer
 from rich.console import Console
 
 from ophook_npu.cli._command import ProgramCommand
-from ophook_npu.cli._program import OutOption, ProgramArgument, progress, readable, start_over, writable
+from ophook_npu.cli._program import OutOption, ProgramArgument, progress, readable, start_over, watched, writable
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
+from ophook_npu.plural import counted
 from ophook_npu.sim import soc as socs
 from ophook_npu.untrusted import shown
 
@@ -79,7 +80,7 @@ def register(app: typer.Typer) -> None:
             raise OphookError("port", "no program", allowed="ophook-npu port -- train.py")
         _become_inside(device, soc)
         from ophook_npu.observe.port import Port
-        from ophook_npu.observe.program import file_of, run
+        from ophook_npu.observe.program import file_of
 
         if from_cuda:
             import torch_npu.contrib.transfer_to_npu  # noqa: F401
@@ -92,27 +93,25 @@ def register(app: typer.Typer) -> None:
         )  # fmt: skip
         console = Console(stderr=True)
         of = "" if steps is None else f" of {steps}"
+        page, data = (_of_rank(path) for path in (html, out))
 
-        def text() -> str:
-            return f"port: {port.steps}{of} steps, {port.seen:,} calls; Ctrl-C ends with a report of what ran"
+        def finish(status: int) -> int:
+            # Now: what it takes to find the file may be imported, which is not to be seen as the program's doing.
+            port.main = file_of(program)
+            if graph and not port.interrupted:
+                with progress(console, lambda: "port: graph mode; Ctrl-C leaves the rest of it out"):
+                    status = _traced(port) or status
+            report = port.result()
+            if page is not None:
+                port.html(page, title=" ".join(program), lang=lang)
+            if data is not None:
+                data.write_text(json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
+            if os.environ.get("RANK", "0") == "0":
+                print(shown(report.text(lang)), file=sys.stderr, flush=True)
+            return status or int(any(report.of(kind) for kind in wanted))
 
-        with progress(console, text):
-            status = run(program, port)
-        # Now: what it takes to find the file may be imported, which is not to be seen as the program's doing.
-        port.main = file_of(program)
-        if graph and not port.interrupted:
-            with progress(console, lambda: "port: graph mode; Ctrl-C leaves the rest of it out"):
-                status = _traced(port) or status
-        report = port.result()
-        html, out = (_of_rank(path) for path in (html, out))
-        if html is not None:
-            port.html(html, title=" ".join(program), lang=lang)
-        if out is not None:
-            out.write_text(json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
-        if os.environ.get("RANK", "0") == "0":
-            print(shown(report.text(lang)), file=sys.stderr)
-        raise typer.Exit(status or int(any(report.of(kind) for kind in wanted)))
+        watched(program, port, finish, lambda: f"port: step {port.steps}{of}, {counted(port.seen, 'call')}")
 
 
 def _of_rank(path: Path | None) -> Path | None:

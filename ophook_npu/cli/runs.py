@@ -23,6 +23,7 @@ from ophook_npu.cli._program import (
     writable,
 )
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
         def finish() -> str:
             written = [write_test(path, to / f"test_{_identifier(path.stem)}.py") for path in capture.saved if tests]
-            more = f"\n{len(written)} tests written; run them with: pytest {to}" if written else ""
+            more = f"\n{counted(len(written), 'test')} written; run with: pytest {to}" if written else ""
             first = f"\nnext: ophook-npu replay {capture.saved[0]}" if capture.saved else ""
             return capture.report() + more + first
 
@@ -179,7 +180,7 @@ def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) ->
     def say(text: str) -> None:
         console.print(shown(text), highlight=False, markup=False)
 
-    say(f"{len(names)} operators are suspected")
+    say(f"suspected: {counted(len(names), 'operator')}")
     # The run without any suspect: the first one of the search.
     trusted: list[str] = []
     smallest = names

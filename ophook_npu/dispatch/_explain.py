@@ -11,6 +11,7 @@ import torch
 from ophook_npu.dispatch import _keys
 from ophook_npu.dispatch._table import KIND_TEXT, Table
 from ophook_npu.dispatch._trace import KernelTrace, Step, predicted
+from ophook_npu.plural import counted
 
 
 @dataclasses.dataclass
@@ -178,7 +179,7 @@ def _brief(keys: tuple[str, ...]) -> tuple[str, ...]:
     rest = [key for key in keys if key not in autocast and key not in autograd]
     for group, members in (("Autograd", autograd), ("Autocast", autocast)):
         if len(members) > 3:
-            rest.append(f"{group}* ({len(members)} keys)")
+            rest.append(f"{group}* ({counted(len(members), 'key')})")
         else:
             rest += members
     return tuple(rest)

@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from ophook_npu.dispatch import _keys
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import targets
+from ophook_npu.plural import counted
 
 Kind = Literal[
     "registered", "autograd", "composite explicit", "composite implicit", "backend fallback", "fallthrough", "ambiguous"
@@ -178,7 +179,7 @@ class Table:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Table {self.op}: {len(self)} keys>"
+        return f"<Table {self.op}: {counted(len(self), 'key')}>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +228,7 @@ def one(op: Any) -> str:
     if len({o._schema.name for o in overloads}) > 1:
         raise OphookError(
             f"dispatch {op}",
-            f"this is {len(overloads)} overloads of several operators",
+            f"this is {counted(len(overloads), 'overload')} of several operators",
             allowed="one operator, such as 'aten::mm'",
         )
     by_overload = {o._overloadname: o for o in overloads}

@@ -17,6 +17,7 @@ from torch import nn
 from torch.fx import GraphModule
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 
 Proceed = Callable[..., Any]
 
@@ -102,7 +103,8 @@ class Call:
         return traceback.StackSummary.extract(iter(found[:limit][::-1]), lookup_lines=False)
 
     def __repr__(self) -> str:
-        return f"Call({self.name}, {len(self.args)} args{''.join(f', {k}=' for k in self.kwargs)}, {self.phase})"
+        given = "".join([counted(len(self.args), "arg"), *(f", {k}=" for k in self.kwargs)])
+        return f"Call({self.name}, {given}, {self.phase})"
 
 
 _PACKAGE = __file__.removesuffix("_call.py")

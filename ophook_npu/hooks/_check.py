@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def _compare(op: OpOverload, promise: list[Any], result: Any, own: Sequence[Any]
     else:
         leaves = result if isinstance(result, (tuple, list)) else (result,)
     if len(returns) > 1 and len(leaves) != len(returns):
-        return f"returned {len(leaves)} values where the operator returns {len(returns)}"
+        return f"returned {counted(len(leaves), 'value')} where the operator returns {len(returns)}"
     for index, (leaf, (shape, dtype, device)) in enumerate(zip(leaves, promise, strict=False)):
         if any(isinstance(o, (tuple, list)) and index < len(o) and o[index] is leaf for o in own):
             continue

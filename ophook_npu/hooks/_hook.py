@@ -16,6 +16,7 @@ from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._handler import Around, Check, Handler, OnMiss, takes
 from ophook_npu.hooks._protocol import NEEDS, Mechanism, Spec
 from ophook_npu.hooks.targets import Targets, resolve
+from ophook_npu.plural import counted
 
 
 class Hook:
@@ -155,7 +156,7 @@ class Hook:
 
     def __repr__(self) -> str:
         state = "removed" if self._removed else "on" if self.enabled else "off"
-        return f"<Hook {self.label} via {self.via}, {state}, {self.hits} hits>"
+        return f"<Hook {self.label} via {self.via}, {state}, {counted(self.hits, 'hit')}>"
 
 
 def hook(

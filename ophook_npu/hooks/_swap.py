@@ -15,6 +15,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _compat, _graph, _trampoline, targets
 from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._hook import Hook, hook
+from ophook_npu.plural import counted
 
 
 class Swap:
@@ -72,7 +73,8 @@ class Swap:
         """What was replaced how often, and what was not, and why."""
         lines = [
             f"{self.label} → {self._replacement._name}",
-            f"  replaced  {self.eager} calls in eager mode, {self.compiled} calls in compiled code",
+            f"  replaced  {counted(self.eager, 'call')} in eager mode, "
+            f"{counted(self.compiled, 'call')} in compiled code",
         ]
         lines += [
             f"  not       {count} × {reason}"
@@ -164,7 +166,9 @@ def swap(model_or_op: Any, *rest: Any, when: Callable[[Call], bool] | None = Non
     is_model = len(rest) == 2
     if len(rest) not in (1, 2) or (is_model and not callable(model_or_op)):
         raise OphookError(
-            "swap", f"got {len(rest) + 1} arguments", allowed="swap(op, replacement) or swap(model, op, replacement)"
+            "swap",
+            f"got {counted(len(rest) + 1, 'argument')}",
+            allowed="swap(op, replacement) or swap(model, op, replacement)",
         )
     model = model_or_op if is_model else None
     target, replacement = rest if is_model else (model_or_op, rest[0])

@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from ophook_npu.hooks import _compat, _opaque
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
+from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -70,7 +71,7 @@ def _left_out(ops: tuple[OpOverload, ...]) -> list[str]:
         if reason is not None:
             reasons.setdefault(reason, []).append(op._name)
     return [
-        f"{len(names)} operators are left out, because each {reason.removeprefix('it ')}: "
+        f"left out: {counted(len(names), 'operator')}, because each {reason.removeprefix('it ')}: "
         + ", ".join(names[:_MOST_NAMED] if len(names) > _MOST_NAMED else names)
         + (", …" if len(names) > _MOST_NAMED else "")
         for reason, names in reasons.items()
@@ -135,7 +136,7 @@ class _OnFunction:
             "calls that other operators make in C++ (a @ b makes one of mm) are not",
         ]
         if len(names) > 12:
-            self.notes[0] = f"seen are Python calls of {len(names)} functions by name"
+            self.notes[0] = f"seen are Python calls of {counted(len(names), 'function')} by name"
         self.notes += _left_out(spec.targets.ops)
 
     def enable(self) -> None:

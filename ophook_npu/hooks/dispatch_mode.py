@@ -14,6 +14,7 @@ from ophook_npu.hooks import _batching, _compat, _opaque, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
 from ophook_npu.hooks.targets import is_composite, is_one_composite
+from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -56,7 +57,9 @@ class _InMode:
         self.notes: list[str] = []
         composite = len(spec.targets.ops) - len(self._ops)
         if composite:
-            self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
+            self.notes.append(
+                f"seen as the operators they call: {counted(composite, 'composite operator')} among the targets"
+            )
 
     def enable(self) -> None:
         with contextlib.ExitStack() as undo:

@@ -11,6 +11,7 @@ from torch._ops import OpOverload
 from ophook_npu.hooks import _batching, _compat, _stance, _trampoline
 from ophook_npu.hooks._protocol import Installed, Spec
 from ophook_npu.hooks.targets import is_composite, is_one_composite, is_out
+from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -81,13 +82,15 @@ class _Overrides:
         self.notes: list[str] = []
         absent = set(self._ops) - {op for op, _ in self._places}
         if absent:
-            self.notes.append(f"{len(absent)} overloads have no kernel on {', '.join(_devices(spec))}")
+            self.notes.append(f"no kernel on {', '.join(_devices(spec))}: {counted(len(absent), 'overload')}")
         refused = [op._name for op in spec.targets.ops if _trampoline.refuses(op)]
         if refused:
             self.notes.append(f"{', '.join(refused)} is left out")
         composite = len(spec.targets.ops) - len(self._ops) - len(refused)
         if composite:
-            self.notes.append(f"{composite} composite operators among the targets are seen as the operators they call")
+            self.notes.append(
+                f"seen as the operators they call: {counted(composite, 'composite operator')} among the targets"
+            )
 
     def enable(self) -> None:
         with contextlib.ExitStack() as undo:

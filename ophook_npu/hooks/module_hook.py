@@ -15,6 +15,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _forward, _stance
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks._protocol import Installed, Spec
+from ophook_npu.plural import counted
 
 __all__ = ["KINDS", "NAME", "OPTIONS", "SEES", "SUMMARY", "install", "refuse"]
 
@@ -79,7 +80,7 @@ class _OnModules:
         self._undo = contextlib.ExitStack()
         self.notes: list[str] = []
         if len(self._owners) > 1:
-            self.notes.append(f"{len(self._owners)} modules")
+            self.notes.append(counted(len(self._owners), "module"))
 
     def enable(self) -> None:
         with contextlib.ExitStack() as undo:

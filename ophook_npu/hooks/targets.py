@@ -13,6 +13,7 @@ from torch._ops import OpOverload, OpOverloadPacket
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _compat
+from ophook_npu.plural import counted
 
 
 class Targets:
@@ -28,7 +29,7 @@ class Targets:
         self.explicit = explicit
 
     def __repr__(self) -> str:
-        return f"Targets({self.label}: {len(self.ops)} overloads)"
+        return f"Targets({self.label}: {counted(len(self.ops), 'overload')})"
 
 
 def resolve(target: Any) -> Targets:

@@ -16,6 +16,7 @@ from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
 from ophook_npu.kernel.socs import find
+from ophook_npu.plural import counted
 
 # How far a result may be from the reference, by the data type of the result: (relative, absolute).
 _CLOSE = {"float32": (1e-4, 1e-5), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2, 1e-2), "float64": (1e-7, 1e-9)}
@@ -73,7 +74,7 @@ def debug(path: str, operator: str, inputs: Sequence[str] = ()) -> None:
     kernel = load(path, operator, debug=True)
     case = cases(kernel.prototype, [Path(each) for each in inputs])[0]
     kernel(*(_own(value) for value in case.inputs), **case.attributes)
-    print(*kernel.findings, f"{case.label}: {len(kernel.findings)} findings", sep="\n")
+    print(*kernel.findings, f"{case.label}: {counted(len(kernel.findings), 'finding')}", sep="\n")
 
 
 def load_types(path: Path) -> list[str]:

@@ -19,6 +19,7 @@ from ophook_npu.kernel.project import OPTIONAL, Attribute, Project, Prototype
 from ophook_npu.kernel.socs import find
 from ophook_npu.kernel.source import BOTH, INPUT, OUTPUT, TILING, WORKSPACE, Argument, Entry, Settings
 from ophook_npu.kernel.templates import dispatch
+from ophook_npu.plural import counted
 
 _KINDS = {"Int": 1, "Float": 2, "Bool": 3, "String": 4, "ListInt": 5, "ListFloat": 6}
 _FLOATS = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
@@ -78,7 +79,7 @@ class Kernel:
         tensors, rest = list(inputs[:count]), inputs[count:]
         tensors += [None] * (count - len(tensors))
         if len(rest) > len(prototype.attrs):
-            raise OphookError(prototype.type, f"{len(inputs)} values are given", allowed=self._signature())
+            raise OphookError(prototype.type, f"given: {counted(len(inputs), 'value')}", allowed=self._signature())
         attributes = {**dict(zip((a.name for a in prototype.attrs), rest, strict=False)), **attributes}
         for parameter, value in zip(prototype.inputs, tensors, strict=True):
             if value is None and parameter.kind != OPTIONAL:

@@ -12,6 +12,7 @@ from typing import Any
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build, native
 from ophook_npu.kernel.memory import DTYPES
+from ophook_npu.plural import counted
 
 _ADD = re.compile(r"^\s*(?:OP_ADD|IMPL_OP_OPTILING)\s*\(\s*(\w+)", re.MULTILINE)
 REQUIRED, OPTIONAL, DYNAMIC = 2, 1, 3
@@ -121,7 +122,7 @@ class Project:
         if type is None and len(self.prototypes) == 1:
             return next(iter(self.prototypes.values()))
         if type not in self.prototypes:
-            what = f"no operator {type}" if type else f"{len(self.prototypes)} operators, and none was named"
+            what = f"no operator {type}" if type else f"{counted(len(self.prototypes), 'operator')}, and none was named"
             raise OphookError(
                 "kernel", f"{self.path}: {what}", allowed=", ".join(self.prototypes) or "OP_ADD in op_host"
             )

@@ -18,6 +18,7 @@ from ophook_npu.kernel import build, native
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.memory import Block, size_of
 from ophook_npu.kernel.socs import Soc, find
+from ophook_npu.plural import counted
 
 INPUT, OUTPUT, BOTH, WORKSPACE, TILING, VALUE, REAL = range(7)
 _KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
@@ -114,7 +115,7 @@ class Entry:
         names = _ENTRY.findall(self.source.read_text(errors="replace"))
         if len(names) != 1:
             raise OphookError(
-                "kernel", f"{self.source.name} has {len(names)} kernel functions",
+                "kernel", f"{self.source.name} has {counted(len(names), 'kernel function')}",
                 allowed=", ".join(names) or 'a function declared extern "C" __global__ __aicore__',
             )  # fmt: skip
         return str(names[0])
@@ -157,7 +158,9 @@ class Entry:
     ) -> KernelReport:  # fmt: skip
         """Runs the kernel on ``block_dim`` cores over the arguments, in the order of its parameters."""
         if len(arguments) > 32:
-            raise OphookError("kernel", f"{self.function} gets {len(arguments)} arguments", allowed="up to 32")
+            raise OphookError(
+                "kernel", f"{self.function} gets {counted(len(arguments), 'argument')}", allowed="up to 32"
+            )
         settings = settings or Settings()
         soc = soc or find(settings.soc)
         memories = (native.Memory * len(arguments))()

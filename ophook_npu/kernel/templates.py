@@ -9,6 +9,7 @@ from typing import Any
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel.memory import DTYPES
 from ophook_npu.kernel.project import Prototype
+from ophook_npu.plural import counted
 
 _KERNEL = (
     r"template\s*<([^{{}};]*?)>\s*(?:inline\s+)?(?:(?:__global__|__aicore__|__vector__)\s+)+void\s+{name}\s*\(([^)]*)\)"
@@ -36,7 +37,7 @@ def dispatch(source: Path, prototype: Prototype, templates: dict[str, Any], choi
     parameters, arguments = _split(found.group(1)), templates["arguments"]
     if len(parameters) != len(arguments):
         raise OphookError(
-            "kernel", f"{source.name}: {prototype.snake} has {len(parameters)} template parameters",
+            "kernel", f"{source.name}: {prototype.snake} has {counted(len(parameters), 'template parameter')}",
             allowed=f"{len(arguments)}, which ASCENDC_TPL_ARGS_DECL names: {', '.join(a['name'] for a in arguments)}",
         )  # fmt: skip
     keys = [key for key in templates["keys"] if _fits(key["values"], arguments, prototype, choice)]

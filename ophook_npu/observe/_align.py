@@ -19,6 +19,7 @@ from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns
 from ophook_npu.observe._pair import Pair, apart, line
 from ophook_npu.observe.digest import Digest, DigestRow
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import Wrong
 
 _KEEP = 1000
@@ -57,7 +58,7 @@ class Alignment:
     def verdict(self) -> str:
         """In words, without the tables."""
         a_only, b_only = self.ops_a.total(), self.ops_b.total()
-        lines = [f"{self.pairs} calls correspond, {a_only} are only in a, {b_only} only in b"]
+        lines = [f"{counted(self.pairs, 'call')} in both runs, {a_only} only in a, {b_only} only in b"]
         if self.pairs == 0:
             lines.append("the runs have no call in common, so nothing was compared")
         elif self.first is None:
@@ -72,11 +73,11 @@ class Alignment:
             for x, y in zip(a["results"], b["results"], strict=False):
                 digits = {name: _digits(x[name], y[name]) for name in _SUMS}
                 lines += [f"  a {_show(x, digits)}", f"  b {_show(y, digits)}"]
-            lines.append(f"{self.differing} pairs differ from there on")
+            lines.append(f"{counted(self.differing, 'pair')} apart from there on")
             if self.fresh is not None:
                 names = Counter(pair[0]["op"] for pair in self.fresh)
                 made = ", ".join(f"{name} {count}x" if count > 1 else name for name, count in names.most_common(10))
-                lines.append(f"of these, {len(self.fresh)} had inputs that agree, so made an error themselves: {made}")
+                lines.append(f"of these, {len(self.fresh)} had agreeing inputs, so made an error themselves: {made}")
         return "\n".join(lines)
 
     def __str__(self) -> str:

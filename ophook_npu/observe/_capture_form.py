@@ -17,6 +17,7 @@ import torch
 
 from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import Wrong
 
 FORMAT = 1
@@ -164,7 +165,7 @@ def _check_special(value: dict[str, Any], name: str, stored: dict[str, torch.Ten
     elif "complex" in value:
         parts = untrusted.items(untrusted.fields(value, name, ("complex",))["complex"], name, 2)
         if [untrusted.number(part, name) for part in parts] == [] or len(parts) != 2:
-            raise Wrong(f"{name} is a complex number of {len(parts)} parts")
+            raise Wrong(f"{name} is a complex number of {counted(len(parts), 'part')}")
     else:
         text = untrusted.text(untrusted.fields(value, name, ("torch",))["torch"], name, 64)
         if text not in _CONSTANTS:
@@ -216,7 +217,7 @@ def _check_arguments(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     arguments = operator._schema.arguments
     by_name = {argument.name: argument for argument in arguments}
     if len(args) > len(arguments):
-        raise Wrong(f"{len(args)} arguments, and {operator} takes {len(arguments)}")
+        raise Wrong(f"{counted(len(args), 'argument')}, and {operator} takes {len(arguments)}")
     for name in kwargs:
         if name not in by_name:
             untrusted.refuse("a name in kwargs", name, f"an argument of {operator}")

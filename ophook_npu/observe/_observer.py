@@ -16,6 +16,9 @@ from ophook_npu.hooks._recorder import Recorder
 
 EVERYTHING = "*::*"
 
+# What `how` says of an observer that was asked for nothing in particular.
+_PLAINLY = "Seen: all operators of this thread, forward and backward; composite ones as the operators they call"
+
 
 class NothingSeenWarning(UserWarning):
     """An observer's block ended without a single call: the report is empty, and the warning says why it may be."""
@@ -36,7 +39,7 @@ class Observer:
             ``needs="threads"`` on all threads.
 
     ``with`` nests and may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the
-    mechanism can see.
+    mechanism can see, :attr:`cut_short` what ended the block early: an exception, an exit status, a signal.
     """
 
     NAME = "observer"
@@ -56,6 +59,8 @@ class Observer:
             raise OphookError(self.NAME, f"unknown phase {phase!r}", allowed="forward, backward, or None for both")
         if every < 1:
             raise OphookError(self.NAME, f"every={every}", allowed="a whole number from 1 on")
+        self.cut_short: str | None = None
+        self._plain = via == "auto" and isinstance(target, str) and target == EVERYTHING and not options
         self.recorder: Recorder | None = None
         if via == record_function.NAME:
             if modules is not None:
@@ -105,6 +110,7 @@ class Observer:
 
     def clear(self) -> None:
         """Forgets what was seen."""
+        self.cut_short = None
         if self.recorder is not None:
             self.recorder.clear()
         self.hook.reset(recorded=None if self.recorder is None else 0)
@@ -130,9 +136,11 @@ class Observer:
     @property
     def how(self) -> str:
         """How calls are observed, and what that cannot see."""
-        text = self.hook.why
+        text = _PLAINLY if self._plain else self.hook.why
         for reason, count in self.hook.misses.items():
             text += f"\nnot seen: {count} x {reason}"
+        if self.cut_short is not None:
+            text += f"\nended early by {self.cut_short}: this is what ran until then"
         return text
 
     def __enter__(self) -> Any:
@@ -141,6 +149,7 @@ class Observer:
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         self.hook.__exit__()
+        self.cut_short = _end(kind, exc[0] if exc else None) or self.cut_short
         if kind is None and self.seen == 0:
             warnings.warn(
                 f"[{self.NAME}] saw no call. {self.how}. If operators ran, they ran on another thread, "
@@ -148,6 +157,16 @@ class Observer:
                 NothingSeenWarning,
                 stacklevel=2,
             )
+
+
+def _end(kind: type[BaseException] | None, error: object) -> str | None:
+    """What ended a block, unless it ended well."""
+    if kind is None or (issubclass(kind, SystemExit) and getattr(error, "code", 0) in (None, 0)):
+        return None
+    if kind is SystemExit:
+        code = getattr(error, "code", 1)
+        return f"exit status {code if isinstance(code, int) else 1}"
+    return {"KeyboardInterrupt": "Ctrl-C", "Terminated": "SIGTERM"}.get(kind.__name__, kind.__name__)
 
 
 def _filter(modules: str | Iterable[str] | None, phase: str | None, every: int) -> Callable[[Call], bool] | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import hook
+from ophook_npu.plural import counted
 
 Item = TypeVar("Item")
 
@@ -26,7 +27,7 @@ class Bisection:
     runs: int
 
     def __str__(self) -> str:
-        return f"guilty: {', '.join(self.guilty)} (found in {self.runs} runs)"
+        return f"guilty: {', '.join(self.guilty)} (found in {counted(self.runs, 'run')})"
 
 
 def bisect(

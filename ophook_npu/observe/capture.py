@@ -20,6 +20,7 @@ from ophook_npu.observe._describe import is_real, size, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, error
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import draws, leaves_memory_unwritten
+from ophook_npu.plural import counted
 
 __all__ = ["Capture", "Replay", "best_device", "load", "replay", "write_test"]
 
@@ -96,7 +97,7 @@ class Capture(Observer):
         self._counts[call.name] += 1
 
     def report(self) -> str:
-        lines = [f"{len(self.saved)} of {self.seen} calls saved in {self.folder}"]
+        lines = [f"{len(self.saved)} of {counted(self.seen, 'call')} saved in {self.folder}"]
         lines += [f"left out: {count} x {reason}" for reason, count in self.left_out.items()]
         return "\n".join([*lines, self.how])
 
@@ -166,7 +167,7 @@ class Replay:
         """
         given, wanted = list(tensors(self.run() if result is None else result)), list(tensors(self.expected))
         if len(given) != len(wanted):
-            return [f"{len(given)} tensors, not {len(wanted)}"]
+            return [f"{counted(len(given), 'tensor')}, not {len(wanted)}"]
         found = []
         for index, (a, b) in enumerate(zip(given, wanted, strict=True)):
             a = a.detach().to(b.device)

@@ -22,6 +22,7 @@ from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import draws, leaves_memory_unwritten, leaves_out, overwritten, uncompared, written
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
 from ophook_npu.observe.references import UNASKED, Unmatched, Unspecified, matched, reference_of
+from ophook_npu.plural import counted
 
 _WIDE = {torch.float32: torch.float64, torch.float16: torch.float64, torch.bfloat16: torch.float64}
 _WIDE |= {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
@@ -189,7 +190,8 @@ class Compare(Observer):
         }
 
     def report(self, top: int = 20) -> str:
-        head = f"{self.compared} results of {self.seen} calls compared, {self.failed} out of tolerance"
+        compared = f"{counted(self.compared, 'result')} of {counted(self.seen, 'call')} compared"
+        head = f"{compared}, {self.failed} out of tolerance"
         parts = [text for text in (self.verdict(),) if text]
         right = frozenset({0, 5, 6, 7, 8, 9})
         if self.failures:

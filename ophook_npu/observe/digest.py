@@ -15,6 +15,7 @@ from ophook_npu.observe._describe import is_real, tensors
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import computed, draws, leaves_memory_unwritten, only_moves
 from ophook_npu.observe._rows import check_path
+from ophook_npu.plural import counted
 
 DigestRow = dict[str, Any]
 
@@ -106,8 +107,8 @@ class Digest(Observer):
 
     def report(self) -> str:
         kept = f", written to {self.to}" if self.to is not None else ""
-        lost = f", {self.dropped} rows dropped beyond keep={self._keep}; give a file" if self.dropped else ""
-        return f"{self.seen} calls seen{kept}{lost}. {self.how}"
+        lost = f", {counted(self.dropped, 'row')} dropped beyond keep={self._keep}; give a file" if self.dropped else ""
+        return f"{counted(self.seen, 'call')} seen{kept}{lost}. {self.how}"
 
     def to_json(self) -> Any:
         return self.rows

@@ -10,6 +10,7 @@ from typing import IO, Any
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import brief, plain
 from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.plural import counted
 
 
 class Log(Observer):
@@ -94,7 +95,7 @@ class Log(Observer):
             self._write(f"[RESULT] op={call.name} | {brief(call.result)}")
 
     def report(self) -> str:
-        return f"{self.seen} calls logged"
+        return f"{counted(self.seen, 'call')} logged"
 
     def to_json(self) -> Any:
         return {"calls": self.seen}

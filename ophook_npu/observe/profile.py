@@ -25,6 +25,7 @@ from ophook_npu.observe._fused_flops import formula_of
 from ophook_npu.observe._measured import DeviceEvent, Measured, device_time, new_kind
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import Wrong
 
 _HOST = frozenset({"cpu", "meta"})
@@ -229,7 +230,7 @@ class Profile(Observer):
     def report(self, top: int = 30) -> str:
         shown: tuple[By, ...] = ("operator", "module", "node")
         parts = [_table(by, self.rows(by), self.total, top) for by in shown if by in self.recorded]
-        parts.append(f"{self.seen} calls, {self.total / 1e3:.2f} ms on the host. {self.how}")
+        parts.append(f"{counted(self.seen, 'call')}, {self.total / 1e3:.2f} ms on the host. {self.how}")
         return "\n\n".join(parts)
 
     def chrome_trace(self, path: str | Path) -> None:

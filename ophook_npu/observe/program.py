@@ -5,26 +5,39 @@ from __future__ import annotations
 import importlib.util
 import os
 import runpy
+import shutil
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ophook_npu.errors import OphookError
 
 
-def run(arguments: list[str], observer: AbstractContextManager[Any]) -> int:
+class Terminated(BaseException):
+    """SIGTERM came."""
+
+
+def run(
+    arguments: list[str],
+    observer: AbstractContextManager[Any],
+    leaving: Callable[[int], int] | None = None,
+) -> int:
     """Runs ``python ARGUMENTS`` under ``observer`` (or any context manager) and returns its exit status.
 
     Args:
         arguments: a script, ``-m module`` or ``-c code``, and what it takes. The program sees ``sys.argv``,
             ``sys.path`` and ``__main__`` as without the observer.
+        leaving: called with the status when the program calls ``os._exit``, which returns to nobody; gives the status
+            to end with.
 
     An uncaught exception is printed as Python prints it (without the frames of this package) and gives 1; Ctrl-C
-    gives 130. Either way the observer keeps what it saw.
+    gives 130, SIGTERM -15. Either way the observer keeps what it saw.
 
     Raises:
         OphookError: there is no such script.
@@ -32,10 +45,13 @@ def run(arguments: list[str], observer: AbstractContextManager[Any]) -> int:
     execute = _program(arguments)
     status = 0
     try:
-        with observer:
+        with _told_of_the_end(observer, leaving), observer:
             execute()
-    except SystemExit as leaving:
-        status = _status(leaving.code)
+    except Terminated:
+        print("terminated: the report covers what ran until then", file=sys.stderr)
+        status = -signal.SIGTERM
+    except SystemExit as ended:
+        status = _status(ended.code)
     except KeyboardInterrupt:
         print("interrupted: the report covers what ran until then", file=sys.stderr)
         status = 130
@@ -81,6 +97,39 @@ def functions(path: Path, name: str, where: str, meaning: str) -> dict[str, Call
     return found
 
 
+@contextmanager
+def _told_of_the_end(observer: AbstractContextManager[Any], leaving: Callable[[int], int] | None) -> Iterator[None]:
+    """Where the process would end at once, by SIGTERM or ``os._exit``, the observer ends first. Not in children."""
+    if leaving is None:
+        yield
+        return
+    process = os.getpid()
+
+    def leave(status: int) -> NoReturn:
+        if os.getpid() == process:
+            os._exit = end
+            observer.__exit__(SystemExit, SystemExit(status), None)
+            status = leaving(status)
+        end(status)
+
+    def terminated(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if os.getpid() != process:
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise Terminated("SIGTERM")
+
+    end = os._exit
+    mine = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with _as(os, _exit=leave):
+        if mine:
+            signal.signal(signal.SIGTERM, terminated)
+        try:
+            yield
+        finally:
+            if signal.getsignal(signal.SIGTERM) is terminated:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _program(arguments: list[str]) -> Any:
     first, rest = arguments[0], arguments[1:]
     if first == "-m" and rest:
@@ -92,11 +141,29 @@ def _program(arguments: list[str]) -> Any:
     if not first.startswith("-") and Path(first).is_file():
         folder = str(Path(first).resolve().parent)
         return lambda: _with_argv([first, *rest], folder, lambda: _as_main(_compiled(first), first))
+    allowed = "a Python script, -m module or -c code, with its arguments"
+    if first in ("-m", "-c"):
+        raise OphookError("observe", f"nothing follows {first}", allowed=allowed)
+    if first.startswith("-"):
+        raise OphookError(
+            "observe",
+            f"{first} is an option of Python, and the program runs in this process",
+            allowed=allowed,
+            todo=f"give it to this process: python {first} -m ophook_npu …",
+        )
     raise OphookError(
-        "observe",
-        f"no such program: {' '.join(arguments)}",
-        allowed="a Python script, -m module or -c code, with its arguments",
-        todo="check the path",
+        "observe", f"no such program: {first or repr(first)}", allowed=allowed, todo=_where_it_may_be(first)
+    )
+
+
+def _where_it_may_be(first: str) -> str:
+    if Path(first).is_dir():
+        return "it is a folder: name a file in it, or -m with a package"
+    found = shutil.which(first)
+    if found is not None and Path(found).read_bytes()[:2] == b"#!" and b"python" in Path(found).read_bytes()[:200]:
+        return f"it is a Python script on PATH: give its path, {found}"
+    return (
+        "check the path; a program that is not Python runs under `ophook-npu run` only" if found else "check the path"
     )
 
 

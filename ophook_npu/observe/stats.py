@@ -18,6 +18,7 @@ from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._place import Place, place_of
+from ophook_npu.plural import counted
 
 _Tensor = torch.Tensor
 
@@ -126,7 +127,7 @@ class Stats(Observer):
             parts.append(_report("module", self.by_module))
         if self.in_graphs:
             parts.append(_report("node", self.by_node))
-        parts.append(f"{self.seen} calls. {self.how}")
+        parts.append(f"{counted(self.seen, 'call')}. {self.how}")
         return "\n\n".join(parts)
 
     def _table(self, name_of: Any) -> dict[str, dict[str, Any]]:

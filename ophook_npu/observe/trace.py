@@ -9,6 +9,7 @@ from typing import Any
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import columns, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.plural import counted
 
 
 @dataclasses.dataclass
@@ -80,4 +81,5 @@ class Trace(Observer):
             module = "-" if site.module is None else site.module or "(root)"
             place = site.place if site.node is None else f"{site.place}, {site.node}"
             rows.append([str(site.count), site.op, site.phase, module, place])
-        return f"{columns(rows, frozenset({0}))}\n\n{self.seen} calls from {len(self._sites)} sites. {self.how}"
+        count = f"{counted(self.seen, 'call')} from {counted(len(self._sites), 'site')}"
+        return f"{columns(rows, frozenset({0}))}\n\n{count}. {self.how}"

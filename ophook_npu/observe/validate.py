@@ -17,6 +17,7 @@ from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
 from ophook_npu.observe._observer import EVERYTHING, Observer
 from ophook_npu.observe._operators import computed, leaves_memory_unwritten, written
+from ophook_npu.plural import counted
 
 CHECKS = ("nan", "inf", "overflow", "dtype", "device")
 Contract = Callable[[Call], "str | None"]
@@ -146,8 +147,10 @@ class Validate(Observer):
             place = f"{os.path.basename(p.stack[-1][0])}:{p.stack[-1][1]} {p.stack[-1][2]}" if p.stack else ""
             module = "-" if p.module is None else p.module or "(root)"
             rows.append([str(p.number), p.kind, p.op, p.phase, module, p.text, place])
-        table = columns(rows, frozenset({0})) if self.problems else "no problem found"
-        counts = f"{self.found} problems and {self.inherited} results that inherited one, in {self.seen} calls"
+        none = "no problem found" if self.cut_short is None else "no problem before the program ended early"
+        table = columns(rows, frozenset({0})) if self.problems else none
+        inherited = f", inherited by {counted(self.inherited, 'result')}" if self.inherited else ""
+        counts = f"{counted(self.found, 'problem')}{inherited} in {counted(self.seen, 'call')}"
         return f"{table}\n\n{counts}. {self.how}"
 
     def _values(self, call: Call) -> None:

@@ -18,6 +18,7 @@ import torch
 
 from ophook_npu.errors import OphookError
 from ophook_npu.ops.rules import Rule
+from ophook_npu.plural import counted
 
 # schema type -> GE attribute type; a Scalar is a real number there, and a double in aclnn, as msopgen makes them
 ATTRIBUTE_TYPES = {
@@ -189,7 +190,9 @@ def validate(op: Operator) -> None:
             raise refuse(f"dtypes of {group!r} are {allowed!r}", "one or more of torch's dtypes")
     returns = len(op.parsed.returns)
     if len(op.outputs) != returns:
-        raise refuse(f"outputs names {len(op.outputs)} results, the schema has {returns}", "one name for each result")
+        raise refuse(
+            f"outputs names {counted(len(op.outputs), 'result')}, the schema has {returns}", "one name for each result"
+        )
     for output, rule in op.outputs.items():
         if not _IDENTIFIER.match(output):
             raise refuse(f"the output's name {output!r} is no identifier", "letters, digits, _")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import torch
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class _AlongDim(Rule):
         dim = values[self.dim] if isinstance(self.dim, str) else self.dim
         if not -len(shape) <= dim < len(shape):
             raise RuntimeError(
-                f"[{operator}] {self.of[0]} has {len(shape)} dimensions, there is no dimension {dim}; "
+                f"[{operator}] {self.of[0]} has {counted(len(shape), 'dimension')}, there is no dimension {dim}; "
                 + (f"allowed: {-len(shape)} to {len(shape) - 1}" if shape else "allowed: at least one dimension")
             )
         return shape, dim % len(shape)
@@ -105,7 +106,7 @@ def same_as(argument: str, *, dtype: torch.dtype | None = None) -> Rule:
 def broadcast(*arguments: str, dtype: torch.dtype | None = None) -> Rule:
     """What the arguments' shapes broadcast to."""
     if len(arguments) < 2:
-        raise OphookError("broadcast", f"got {len(arguments)} arguments", allowed="two or more names")
+        raise OphookError("broadcast", f"got {counted(len(arguments), 'argument')}", allowed="two or more names")
     return Broadcast(arguments, dtype)
 
 

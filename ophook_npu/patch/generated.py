@@ -9,6 +9,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.patch.finding import TreeCheck
 from ophook_npu.patch.layout import Layout
 from ophook_npu.patch.spec import PatchOperator, same_signature
+from ophook_npu.plural import counted
 
 # What the generators print when they fail, although gencode.sh goes on.
 _COMPLAINTS = (
@@ -91,6 +92,6 @@ def _structured(layout: Layout, operator: PatchOperator, base: str) -> TreeCheck
         if re.search(r"\bnamespace op_api\b", path.read_text(encoding="utf-8"))
     ]
     if "gen_opapi" not in operator.entry:
-        return TreeCheck("structured kernels", bool(files), f"{len(files)} files")
+        return TreeCheck("structured kernels", bool(files), counted(len(files), "file"))
     mine = any(re.search(rf"\b{base}(_out)?\(", path.read_text(encoding="utf-8")) for path in files)
-    return TreeCheck("structured kernel", mine, f"op_api::{base} in {len(files)} files")
+    return TreeCheck("structured kernel", mine, f"op_api::{base} in {counted(len(files), 'file')}")

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 from ophook_npu.patch.command import start
+from ophook_npu.plural import counted
 
 # Where the code generation of torch_npu and of op-plugin writes.
 _FOLDERS = (Path("torch_npu/csrc"), Path("third_party/op-plugin/op_plugin"))
@@ -173,7 +174,10 @@ def run(tree: Path, command: list[str]) -> int:
     settled = settle(tree, before)
     if settled.names:
         print(f"declarations that came or went: {', '.join(sorted(settled.names))}")
-        print(f"{len(settled.kept)} headers differ in nothing else; {len(settled.touched)} files say these names")
+        print(
+            f"unchanged otherwise: {counted(len(settled.kept), 'header')}; "
+            f"{counted(len(settled.touched), 'file')} with these names"
+        )
     for path in settled.stale:
         print(f"changed: {path.relative_to(tree)}")
     return 0
@@ -186,7 +190,7 @@ def main(arguments: list[str]) -> int:
         case ["remember", tree, state]:
             save(Path(tree), Path(state))
         case ["same", state]:
-            print(f"{len(same(Path(state)))} generated files are the same as before")
+            print(f"the same as before: {counted(len(same(Path(state))), 'generated file')}")
         case _:
             raise OphookError("rebuild", "wrong use", allowed="run TREE COMMAND…, remember TREE STATE, same STATE")
     return 0

@@ -19,6 +19,7 @@ import yaml
 from ophook_npu import untrusted
 from ophook_npu.errors import OphookError
 from ophook_npu.patch.layout import Layout
+from ophook_npu.plural import counted
 
 ENTRY_FILE = "op_plugin_functions.yaml"
 DERIVATIVES_FILE = "derivatives.yaml"
@@ -149,7 +150,9 @@ def _one_item(path: Path, key: str) -> dict[str, Any]:
         raise OphookError("patch", f"{path} is not valid YAML: {error}") from error
     if not isinstance(items, list) or len(items) != 1 or not isinstance(items[0], dict) or key not in items[0]:
         count = len(items) if isinstance(items, list) else 0
-        raise OphookError("patch", f"{path} has {count} entries", allowed=f"a list with exactly one '- {key}: …'")
+        raise OphookError(
+            "patch", f"{path} has {counted(count, 'entry', 'entries')}", allowed=f"a list with exactly one '- {key}: …'"
+        )
     _check_plain(items[0], path)
     return dict(items[0])
 

@@ -21,6 +21,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ophook_npu.plural import counted
+
 # make's own line about an object that was not built, as of GNU make 4; ninja's.
 _FAILED = re.compile(r"(?:^make.*\*\*\* \[.*?|^FAILED: )(CMakeFiles/\S+?/Unity/unity_\S+?\.cxx)\.o\b", re.M)
 _OTHER_FAILED = re.compile(r"(?:^make.*\*\*\* \[.*?|^FAILED: )(\S+\.(?:cpp|cc|c|cxx)\.o)\b", re.M)
@@ -56,7 +58,7 @@ def clashes(log: Path, build: Path, alone: Path) -> int:
     if not found - known:
         return 1
     alone.write_text("".join(f"{name}\n" for name in sorted(known | found)), encoding="utf-8")
-    print(f"{len(found - known)} sources do not compile next to others; they are compiled by themselves:")
+    print(f"compiled by itself, as it does not compile next to others: {counted(len(found - known), 'source')}")
     for name in sorted(found - known):
         print(f"  {name}")
     return 1 if other else 0

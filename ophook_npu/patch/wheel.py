@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 
 DISTRIBUTION = "torch_npu"
 # Without torchair there are no compiled graphs; upstream leaves it out silently where its folder is empty.
@@ -24,7 +25,10 @@ def find(dist: Path) -> Path:
     if len(wheels) != 1:
         names = ", ".join(wheel.name for wheel in wheels) or "none"
         raise OphookError(
-            "build", f"{dist} holds {len(wheels)} wheels ({names})", allowed="exactly one", todo="read the build's log"
+            "build",
+            f"{dist} holds {counted(len(wheels), 'wheel')} ({names})",
+            allowed="exactly one",
+            todo="read the build's log",
         )
     (wheel,) = wheels
     if not wheel.name.startswith("torch_npu-"):

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from ophook_npu.errors import OphookError
+from ophook_npu.plural import counted
 
 # libyaml reads the 8,000 lines of op-plugin's file in a tenth of the time.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -141,7 +142,7 @@ def _header(content: bytes, section: str, where: Path | str) -> re.Match[bytes]:
     pattern = rb"^%s[ \t]*:(?=[ \t]*(#[^\r\n]*)?\r?$)[^\r\n]*" % re.escape(section).encode()
     found = list(re.finditer(pattern, content, re.MULTILINE))
     if len(found) != 1:
-        how_many = "no line" if not found else f"{len(found)} lines"
+        how_many = "no line" if not found else counted(len(found), "line")
         raise OphookError(
             "patch",
             f"{where} has {how_many} '{section}:'",

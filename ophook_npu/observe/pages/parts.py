@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ophook_npu.plural import counted
 from ophook_npu.untrusted import shown
 
 _STYLE = """
@@ -193,7 +194,7 @@ def strip(title: str, values: Sequence[tuple[str, float]], aside: str = "") -> s
     rest = total - sum(value for _, value in named)
     parts = [(name, value, colour) for (name, value), colour in zip(named, _COLOURS, strict=False)]
     if rest > total * 1e-6:
-        parts.append((f"{len(values) - len(named)} others", rest, _REST))
+        parts.append((counted(len(values) - len(named), "other"), rest, _REST))
     x, boxes, keys = 0.0, [], []
     for name, value, colour in parts:
         width = 1000 * value / total

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from ophook_npu.observe._cost import By, Cost
 from ophook_npu.observe._describe import size
 from ophook_npu.observe.pages import parts as page
+from ophook_npu.plural import counted
 
 _TOP = 15
 
@@ -68,7 +69,7 @@ def profile_page(title: str, profile: Profiled) -> str:
 
 def _some(by: By, profile: Profiled) -> str:
     rows = profile.rows(by)
-    return _rows(f"By {by}", rows[:500], f"{min(500, len(rows))} of {len(rows)} rows")
+    return _rows(f"By {by}", rows[:500], f"{min(500, len(rows))} of {counted(len(rows), 'row')}")
 
 
 def _rows(title: str, rows: list[Cost], aside: str = "") -> str:

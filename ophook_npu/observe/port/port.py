@@ -29,6 +29,7 @@ from ophook_npu.observe.port.judge import brief, judge
 from ophook_npu.observe.port.memory import MemoryCourse
 from ophook_npu.observe.port.report import Report
 from ophook_npu.observe.port.where import OWN, Finder, Where, kind_of
+from ophook_npu.observe.program import Terminated
 
 
 class Enough(BaseException):
@@ -115,7 +116,7 @@ class Port:
         while self._undo:
             self._undo.pop()()
         self._finder.ended()
-        if kind is KeyboardInterrupt:
+        if kind in (KeyboardInterrupt, Terminated):
             self.interrupted = True
         elif kind is not None and kind is not Enough and not _is_clean_exit(error):
             self.error = brief(f"{kind.__name__}: {error}") + _raised_at(stack)

@@ -107,8 +107,12 @@ TERMS: dict[str, tuple[str, str]] = {
 }
 
 
+_ONE = re.compile(r"((?<![\d.,])1 (?:call|operator|step))s\b")  # "1 calls"
+
+
 def term(name: str, lang: str = "en", **values: object) -> str:
-    return TERMS[name][LANGUAGES.index(lang)].format(**values)
+    text = TERMS[name][LANGUAGES.index(lang)].format(**values)
+    return _ONE.sub(r"\1", text)
 
 
 def counted(name: str, count: str, lang: str = "en") -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ophook_npu.observe._operators import is_computed
+from ophook_npu.plural import counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +57,7 @@ def matched(op: Any, given: Any, wanted: Any) -> Iterator[tuple[torch.Tensor, to
         results = [r for r in results if isinstance(r, torch.Tensor)]
         references = [r for r in references if isinstance(r, (torch.Tensor, Unspecified))]
         if len(results) != len(references):
-            raise Unmatched(f"returns {len(references)} tensors, not {len(results)}")
+            raise Unmatched(f"returns {counted(len(references), 'tensor')}, not {len(results)}")
     for a, b in zip(results, references, strict=True):
         if isinstance(a, torch.Tensor) and not is_computed(op, a):
             continue

@@ -9,6 +9,7 @@ import torch
 
 from ophook_npu.ops.check.outcome import Failure, NotHere, call, shown
 from ophook_npu.ops.declare import Operator
+from ophook_npu.plural import counted
 
 _LARGEST = 512  # elements of all arguments together: finite differences cost one call for each
 
@@ -36,7 +37,7 @@ def gradient(op: Operator) -> str:
         raise Failure(
             f"no example asks for a gradient with at most {_LARGEST} elements; add one with requires_grad=True"
         )
-    return f"{tried} sets of arguments against finite differences"
+    return f"{counted(tried, 'set of arguments', 'sets of arguments')} against finite differences"
 
 
 def _as(value: Any, dtype: torch.dtype, grad: bool) -> Any:

@@ -11,6 +11,7 @@ import torch
 
 from ophook_npu.ops.check.outcome import Failure, NotHere
 from ophook_npu.ops.declare import Operator
+from ophook_npu.plural import counted
 
 
 def project_of(op: Operator) -> Path | None:
@@ -42,7 +43,7 @@ def kernel(op: Operator) -> str:
     if reasons:
         raise Failure("; ".join(reasons[:3]))
     cores = max((o.report.block_dim for o in outcomes), default=0)
-    return f"{len(outcomes)} examples, up to {cores} cores"
+    return f"{counted(len(outcomes), 'example')}, up to {counted(cores, 'core')}"
 
 
 def declared_cases(op: Operator) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 
 from ophook_npu.ops.declare import Operator
+from ophook_npu.plural import counted
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def compare(op: Operator, what: str, got: Any, expected: Any, args: Sequence[Any
     """Raises Failure where results differ in number, shape, dtype, or value beyond what the dtype rounds to."""
     ours, theirs = results(got), results(expected)
     if len(ours) != len(theirs):
-        raise Failure(f"{what} gives {len(ours)} results instead of {len(theirs)} for ({shown(args)})")
+        raise Failure(f"{what} gives {counted(len(ours), 'result')} instead of {len(theirs)} for ({shown(args)})")
     names = list(op.outputs) if len(op.outputs) == len(theirs) else [f"result {i}" for i in range(len(theirs))]
     for name, one, other in zip(names, ours, theirs, strict=True):
         one, other = one.detach().cpu(), other.detach().cpu()

@@ -14,6 +14,7 @@ from ophook_npu.ops._register import has_npu_kernel
 from ophook_npu.ops.check.outcome import Failure, NotHere, call, compare, copied, map_tensors
 from ophook_npu.ops.declare import Operator
 from ophook_npu.ops.export.ge import outputs
+from ophook_npu.plural import counted
 
 _HOW = "run `ophook-npu op check --device auto …`"
 
@@ -119,4 +120,4 @@ def _against_cpu(op: Operator, what: str, function: Any) -> str:
         written = [i for i, a in enumerate(op.arguments) if a.name in op.mutated]
         back = map_tensors([on_npu[i] for i in written], lambda t: t.cpu())
         compare(op, f"{what}, in place,", back, [on_cpu[i] for i in written], args, tolerance=4)
-    return f"{len(sets)} sets of arguments equal the CPU's"
+    return f"as on the CPU for {counted(len(sets), 'set of arguments', 'sets of arguments')}"

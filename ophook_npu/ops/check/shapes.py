@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ophook_npu.ops.check.outcome import Failure, call, copied, map_tensors, results, shown
 from ophook_npu.ops.declare import Operator
+from ophook_npu.plural import counted
 
 _LARGEST = 1 << 16
 
@@ -37,7 +38,7 @@ def fake(op: Operator) -> str:
             refused += 1
         else:
             agreed += 1
-    return f"{agreed} sets of arguments agree, {refused} are refused by both"
+    return f"agree for {counted(agreed, 'set of arguments', 'sets of arguments')}, both refuse {refused}"
 
 
 def _agree(op: Operator, args: Sequence[Any], pretended: Any, real: Any) -> None:

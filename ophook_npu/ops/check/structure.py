@@ -10,6 +10,7 @@ import torch
 from ophook_npu.ops import register
 from ophook_npu.ops.check.outcome import Failure, call, copied, results, shown
 from ophook_npu.ops.declare import Operator
+from ophook_npu.plural import counted
 
 
 def schema(op: Operator) -> str:
@@ -25,8 +26,8 @@ def examples(op: Operator) -> str:
     for args in sets:
         given = results(call(op, op.packet, copied(args)))
         if len(given) != len(op.outputs):
-            raise Failure(f"{len(given)} results instead of {len(op.outputs)} for ({shown(args)})")
-    return f"{len(sets)} sets of arguments"
+            raise Failure(f"{counted(len(given), 'result')} instead of {len(op.outputs)} for ({shown(args)})")
+    return counted(len(sets), "set of arguments", "sets of arguments")
 
 
 def mutation(op: Operator) -> str:

@@ -10,6 +10,7 @@ import torch
 from ophook_npu.ops._checks import tensors_of
 from ophook_npu.ops.check.outcome import Failure, NotHere, call, compare, copied, results, shown
 from ophook_npu.ops.declare import Operator
+from ophook_npu.plural import counted
 
 _BATCH = 3
 
@@ -27,7 +28,7 @@ def vmap(op: Operator) -> str:
                 continue  # refused by definition: one memory for all
             _against_a_loop(op, args, chosen)
             tried += 1
-    return f"{tried} batches against a loop"
+    return f"{counted(tried, 'batch', 'batches')} against a loop"
 
 
 def _against_a_loop(op: Operator, args: Sequence[Any], chosen: list[int]) -> None:
@@ -86,7 +87,10 @@ def compiled(op: Operator) -> str:
 def _one_node(op: Operator, graphs: list[torch.fx.GraphModule], args: Sequence[Any]) -> None:
     nodes = [node for graph in graphs for node in graph.graph.nodes if node.target in (op.packet, op.packet.default)]
     if len(graphs) != 1 or len(nodes) != 1:
-        raise Failure(f"{len(graphs)} graphs with {len(nodes)} nodes of it instead of 1 and 1 for ({shown(args)})")
+        raise Failure(
+            f"{counted(len(graphs), 'graph')} with {counted(len(nodes), 'node')} of it, "
+            f"instead of 1 and 1, for ({shown(args)})"
+        )
 
 
 def _same_arguments(op: Operator, what: str, ours: Sequence[Any], theirs: Sequence[Any], args: Sequence[Any]) -> None:

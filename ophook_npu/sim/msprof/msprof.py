@@ -120,7 +120,7 @@ def _database(recording: records.Recording) -> None:
 def _told(recording: records.Recording, where: Path) -> None:
     # torch_npu looks for the files every 0.1 s while this program runs, and gives up when it has ended.
     time.sleep(1)
-    print(f"{where}: {len(recording.tasks)} tasks, {len(recording.calls)} calls")
+    print(f"{where}: tasks: {len(recording.tasks)}, calls: {len(recording.calls)}")
     if not recording.tasks:
         print(f"msprof (simulated Ascend): {recording.folder}: no task ran while it was recorded", file=sys.stderr)
 

@@ -373,7 +373,7 @@ def test_swap_eager(add_custom):
     }
     assert swapped.report().splitlines()[:2] == [
         "aten::add → ophook_test::add_custom",
-        "  replaced  1 calls in eager mode, 0 calls in compiled code",
+        "  replaced  1 call in eager mode, 0 calls in compiled code",
     ]
     assert torch.equal(model(x), want)
     swapped.remove()

@@ -97,6 +97,32 @@ def test_code_and_modules(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == "__main__\n" and "aten::ones" in with_stats.report()
 
 
+@pytest.mark.parametrize(
+    ("last", "status", "told"),
+    [
+        ("1 / 0", 1, "ended early by ZeroDivisionError: this is what ran until then"),
+        ("sys.exit(1)", 1, "ended early by exit status 1"),
+        ("os._exit(3)", 3, "ended early by exit status 3"),
+        ("raise KeyboardInterrupt", 130, "ended early by Ctrl-C"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, "ended early by SIGTERM"),
+        ("torch.ones(2, device='npu')", 1, "next: there is no npu in this process; --device auto before the program"),
+        ("raise ValueError('an input is wrong')", 1, "ended early by ValueError"),
+        ("os._exit(0)", 0, "no problem found"),
+        ("sys.exit()", 0, "no problem found"),
+        # Children end as without an observer, and say nothing.
+        ("os.fork() or os._exit(4); print(os.wait()[1] >> 8)", 0, "no problem found"),
+    ],
+)
+def test_how_a_program_ended_is_told_and_passed_on(last, status, told, command, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(f"import os, signal, sys, torch\ntorch.ones(2).sin()\n{last}\n")
+    done = command("validate", "--json", str(tmp_path / "out.json"), str(path))
+    assert done.returncode == status and done.stderr.count("0 problems in 2 calls") == 1, done.stderr
+    assert told in done.stderr and ("no problem found" in done.stderr) == (status == 0)
+    assert ("npu in this process" in done.stderr) == ("npu" in last and "input" not in last)
+    assert ("ended early" in json.loads((tmp_path / "out.json").read_text())["how"]) == (status != 0)
+
+
 def test_log_trace_and_filters(command, train, tmp_path):
     log = tmp_path / "log.jsonl"
     done = command("log", "--json", "--to", str(log), "--op", "aten::addmm", "--", train, "--epochs", "2")

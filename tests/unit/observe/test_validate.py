@@ -132,7 +132,7 @@ def test_modes():
 def test_report_and_data():
     with observe.Validate(mode="record") as found:
         torch.tensor([-1.0]).log()
-    assert "aten::log" in found.report() and "1 problems" in found.report()
+    assert "aten::log" in found.report() and "1 problem in 2 calls" in found.report()
     assert found.to_json()["problems"][0]["op"] == "aten::log"
     found.clear()
     assert found.found == 0 and "no problem found" in found.report()

@@ -80,7 +80,7 @@ def test_a_real_make_is_understood(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "alone").read_text().splitlines() == [str(sources[1])]
-    assert "1 sources do not compile next to others" in done.stdout
+    assert "does not compile next to others: 1 source\n" in done.stdout
 
 
 def test_units_are_linked_after_all_other_objects() -> None:

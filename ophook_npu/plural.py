@@ -1,0 +1,8 @@
+"""A number and what it counts, as English has it."""
+
+from __future__ import annotations
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 problem``, ``1,024 problems``; ``many`` is the plural where it is not ``one`` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
