@@ -4,32 +4,47 @@ Importing this package is inert: it loads neither torch nor torch_npu and patche
 use.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the same names, for type checkers and editors
+    from ophook_npu import dispatch, hooks, kernel, npu, observe, ops, patch, sim
+    from ophook_npu.errors import OphookError
+    from ophook_npu.hooks import Call, Hook, MissWarning, Swap, hook, original, swap
 
 __version__ = "0.1.0"
 
-# public name -> module that defines it
-_PUBLIC: dict[str, str] = {
-    "OphookError": "ophook_npu.errors",
-    "Call": "ophook_npu.hooks",
-    "Hook": "ophook_npu.hooks",
-    "MissWarning": "ophook_npu.hooks",
-    "hook": "ophook_npu.hooks",
-    "original": "ophook_npu.hooks",
-    "swap": "ophook_npu.hooks",
-}
-_SUBPACKAGES = ("cli", "dispatch", "hooks", "npu", "observe", "ops", "patch", "sim")
+__all__ = [
+    "Call",
+    "Hook",
+    "MissWarning",
+    "OphookError",
+    "Swap",
+    "__version__",
+    "dispatch",
+    "hook",
+    "hooks",
+    "kernel",
+    "npu",
+    "observe",
+    "ops",
+    "original",
+    "patch",
+    "sim",
+    "swap",
+]
 
-__all__ = [*_PUBLIC, *_SUBPACKAGES, "__version__"]
+if not TYPE_CHECKING:
 
+    def __getattr__(name):
+        from importlib import import_module
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    if name in _SUBPACKAGES:
+        if name not in __all__:
+            raise AttributeError(f"module 'ophook_npu' has no attribute {name!r}; it has {', '.join(__all__)}")
+        if name == "OphookError":
+            return import_module("ophook_npu.errors").OphookError
+        if name in ("Call", "Hook", "MissWarning", "Swap", "hook", "original", "swap"):
+            return getattr(import_module("ophook_npu.hooks"), name)
         return import_module(f"ophook_npu.{name}")
-    raise AttributeError(f"module 'ophook_npu' has no attribute {name!r}; it has {', '.join(sorted(__all__))}")
 
 
 def __dir__() -> list[str]:

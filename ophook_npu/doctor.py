@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ophook_npu import cache, prebuilt, sim, toolchain
+from ophook_npu import cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place, vendors
 from ophook_npu.npu.installed import built_in, require, torch_npu_wheel, torch_wheel
+from ophook_npu.sim.build import location
 
 # What torch_npu and torchair import without declaring it.
 UNDECLARED = ("protobuf", "attrs", "decorator", "psutil", "scipy")
@@ -153,7 +154,7 @@ def _plain_import(environ: Mapping[str, str]) -> list[Diagnosis]:
 
 def _simulator() -> list[Diagnosis]:
     try:
-        root = sim.location()
+        root = location()
     except OphookError as error:
         return [Diagnosis("simulator", "warn", error.what, error.todo or "")]
     if (root / "lib64").is_dir():

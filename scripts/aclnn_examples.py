@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from ophook_npu import sim, toolchain
-from ophook_npu.sim import rules
+from ophook_npu.sim import rules, variables
 
 SOCS = {"Ascend910B": "Ascend910B4", "Ascend910_93": "Ascend910_9392", "Ascend950": "Ascend950PR_9589"}
 _FIRST_PHASE = re.compile(r"\b(acl(?:nn)?[A-Z]\w*)GetWorkspaceSize\s*\(")
@@ -148,7 +148,7 @@ def main() -> None:
     root = sim.build()
     environment = dict(os.environ)
     # Programs that communicate between devices take eight of them.
-    sim.apply(environment, sim.environment(root, soc=SOCS[options.product], devices=8, memory=4 << 30))
+    variables.apply(environment, variables.environment(root, soc=SOCS[options.product], devices=8, memory=4 << 30))
     environment |= {"ASCEND_SLOG_PRINT_TO_STDOUT": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         header = precompiled(root, Path(folder))

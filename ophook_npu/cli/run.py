@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ophook_npu import sim
 from ophook_npu.cli._command import ProgramCommand, become, command
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
+from ophook_npu.sim import variables
 
 _DeviceOption = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
 _SocOption = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
         """
         environ = dict(os.environ)
         autoload.unsettle(environ)
-        if arguments[0] not in sim.TOOLS:
+        if arguments[0] not in variables.TOOLS:
             command(arguments, environ)  # a wrong name is refused before minutes of building
         if rules is not None or rules_report:
             _ask_for_rules(environ, device, rules, rules_report)
@@ -133,8 +133,8 @@ def _exports(
                 )
     after, always = _inside(device, dict(before), soc, devices, memory, sync, cann)
     if chosen == "cpu":
-        sim.take_out(after)
-    return sim.exports(before, after, always)
+        variables.take_out(after)
+    return variables.exports(before, after, always)
 
 
 def _inside(
@@ -159,10 +159,10 @@ def _inside(
     else:
         size = None if memory is None else memory << 20
         machine: dict[str, Any] = {"soc": soc, "devices": devices, "memory": size, "synchronous": sync, "cann": cann}
-        sim.environment(Path(), **machine)  # refuses what there is not before minutes of building
-        variables = sim.environment(build_with_progress(Console(stderr=True))[0], **machine)
-        sim.apply(environ, variables)
-        always = sim.always(variables)
+        variables.environment(Path(), **machine)  # refuses what there is not before minutes of building
+        given = variables.environment(build_with_progress(Console(stderr=True))[0], **machine)
+        variables.apply(environ, given)
+        always = variables.always(given)
     # Machines without CANN often have autoloading switched off for all of torch; this program gets its npu.
     environ.pop(autoload.VARIABLE, None)
     return environ, always

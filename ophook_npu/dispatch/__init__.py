@@ -25,3 +25,7 @@ __all__ = [
     "trace",
     "why",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,3 +12,7 @@ from ophook_npu.hooks._swap import Swap, swap
 from ophook_npu.hooks._trampoline import purge, registered
 
 __all__ = ["Call", "Hook", "MissWarning", "Swap", "hook", "original", "purge", "registered", "swap"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

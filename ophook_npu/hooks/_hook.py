@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from torch import nn
 from torch._ops import OpOverload
@@ -14,7 +15,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _choose
 from ophook_npu.hooks._call import Call
 from ophook_npu.hooks._handler import Around, Check, Handler, OnMiss, takes
-from ophook_npu.hooks._protocol import NEEDS, Mechanism, Spec
+from ophook_npu.hooks._protocol import NEEDS, Mechanism, MechanismOptions, Spec, refuse_unknown
 from ophook_npu.hooks.targets import Targets, resolve
 from ophook_npu.plural import counted
 
@@ -170,7 +171,7 @@ def hook(
     needs: Iterable[str] = (),
     on_miss: OnMiss = "handle",
     check: Check = "new",
-    **options: Any,
+    **options: Unpack[MechanismOptions],
 ) -> Hook:
     """A hook on an operator, a set of operators, modules or a pattern of operators. Use it with ``with``.
 
@@ -200,6 +201,9 @@ def hook(
     )
 
 
+_KEYWORDS = inspect.getfullargspec(hook).kwonlyargs
+
+
 def plan(
     target: Any,
     replace: Callable[..., Any] | None = None,
@@ -213,7 +217,7 @@ def plan(
     needs: Iterable[str] = (),
     on_miss: OnMiss = "handle",
     check: Check = "new",
-    **options: Any,
+    **options: Unpack[MechanismOptions],
 ) -> tuple[Spec, Mechanism, str]:
     """What :func:`hook` would make, with everything checked and nothing installed: spec, mechanism, why.
 
@@ -221,6 +225,7 @@ def plan(
     """
     label = _label(target)
     where = f"hook {label}"
+    refuse_unknown(where, options, {*_KEYWORDS, *MechanismOptions.__annotations__})
     if replace is None and before is None and after is None and around is None:
         raise OphookError(
             where, "nothing to do", allowed="replace=, before= or after=", todo="give at least one of them"
@@ -234,7 +239,7 @@ def plan(
         label, replace=replace, before=before, after=after, when=when, around=around, counted=counted, check=check,
         on_miss=on_miss,
     )  # fmt: skip
-    spec = Spec(label, "op", handler, needs=wanted, options=options)
+    spec = Spec(label, "op", handler, needs=wanted, options={**options})
     if _is_modules(target):
         spec.kind, spec.modules = "module", target
     elif _is_pattern(target):

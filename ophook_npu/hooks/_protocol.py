@@ -3,10 +3,14 @@ to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict
 
+from torch import fx
+
+from ophook_npu.errors import OphookError
 from ophook_npu.hooks._handler import Handler
 from ophook_npu.hooks.targets import Targets
 
@@ -21,6 +25,31 @@ NEED_TEXT: Mapping[Need, str] = {
     "vmap": "calls under torch.vmap",
     "inference": "calls in torch.inference_mode",
 }
+
+
+class MechanismOptions(TypedDict, total=False):
+    """The mechanisms' own keywords of :func:`hook`; the ``OPTIONS`` of each say what they mean."""
+
+    admit: Callable[[fx.Node], bool]
+    backend: str | Callable[..., Any]
+    devices: str | Iterable[str]
+    example_inputs: Any
+    graph: fx.GraphModule
+    level: Literal["forward", "aot"]
+
+
+def refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuses the first keyword that is none of ``known``, with the nearest.
+
+    Raises:
+        OphookError: there is one.
+    """
+    names = sorted(set(known))
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            what = f"unknown keyword {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
+            raise OphookError(where, what, allowed=", ".join(names))
 
 
 @dataclass

@@ -9,3 +9,7 @@ from ophook_npu.kernel.operator import Kernel, load
 from ophook_npu.kernel.source import Entry
 
 __all__ = ["Entry", "Finding", "Kernel", "Report", "load"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

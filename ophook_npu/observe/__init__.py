@@ -44,3 +44,7 @@ __all__ = [
     "bisect_device",
     "replay",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import itertools
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook, record_function
 from ophook_npu.hooks._call import Proceed
+from ophook_npu.hooks._handler import Check, OnMiss
 from ophook_npu.hooks._hook import plan
+from ophook_npu.hooks._protocol import MechanismOptions, Need, refuse_unknown
 from ophook_npu.hooks._recorder import Recorder
 
 EVERYTHING = "*::*"
 
 # What `how` says of an observer that was asked for nothing in particular.
 _PLAINLY = "Seen: all operators of this thread, forward and backward; composite ones as the operators they call"
+
+
+Phase = Literal["forward", "backward"]
+
+
+class HookOptions(MechanismOptions, total=False):
+    """What an observer hands on to :func:`ophook_npu.hook`."""
+
+    needs: Iterable[Need]
+    check: Check
+
+
+class Filters(HookOptions, total=False):
+    """The keywords that every observer takes."""
+
+    modules: str | Iterable[str] | None
+    phase: Phase | None
+    every: int
+    via: str
+    on_miss: OnMiss
 
 
 class NothingSeenWarning(UserWarning):
@@ -49,12 +72,14 @@ class Observer:
         target: Any = EVERYTHING,
         *,
         modules: str | Iterable[str] | None = None,
-        phase: Literal["forward", "backward"] | None = None,
+        phase: Phase | None = None,
         every: int = 1,
         via: str = "auto",
-        on_miss: Any = "handle",
-        **options: Any,
+        on_miss: OnMiss = "handle",
+        **options: Unpack[HookOptions],
     ) -> None:
+        own = inspect.getfullargspec(type(self).__init__).kwonlyargs
+        refuse_unknown(self.NAME, options, {*own, *Filters.__annotations__})
         if phase not in (None, "forward", "backward"):
             raise OphookError(self.NAME, f"unknown phase {phase!r}", allowed="forward, backward, or None for both")
         if every < 1:

@@ -8,7 +8,7 @@ import statistics
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -18,7 +18,7 @@ from ophook_npu.observe import _capture_form as form
 from ophook_npu.observe._capture_test import write_test
 from ophook_npu.observe._describe import is_real, size, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, error
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._operators import draws, leaves_memory_unwritten
 from ophook_npu.plural import counted
 
@@ -49,7 +49,7 @@ class Capture(Observer):
         limit: int = 100,
         per_operator: int | None = None,
         max_bytes: int = 64 << 20,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> None:
         form.safetensors()
         self.folder = Path(folder)

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
@@ -18,7 +18,7 @@ from ophook_npu.observe._comparison import HEAD, Comparison, line
 from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
 from ophook_npu.observe._numbers import TOLERANCES, cosine, dense, error, ulp
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._operators import draws, leaves_memory_unwritten, leaves_out, overwritten, uncompared, written
 from ophook_npu.observe._rows import RowFile, check_path, open_rows
 from ophook_npu.observe.references import UNASKED, Unmatched, Unspecified, matched, reference_of
@@ -68,7 +68,7 @@ class Compare(Observer):
         drift: bool = False,
         keep: int = 1000,
         to: str | Path | None = None,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> None:
         if isinstance(reference, str) and reference != "float64":
             try:

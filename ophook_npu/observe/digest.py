@@ -6,13 +6,13 @@ import json
 import math
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
 import torch
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import is_real, tensors
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._operators import computed, draws, leaves_memory_unwritten, only_moves
 from ophook_npu.observe._rows import check_path
 from ophook_npu.plural import counted
@@ -44,7 +44,7 @@ class Digest(Observer):
         keep: int = 100_000,
         inputs: bool = False,
         exact: bool = False,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> None:
         self.rows: list[DigestRow] = []
         self.dropped = 0

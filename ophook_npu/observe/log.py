@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import brief, plain
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.plural import counted
 
 
@@ -37,7 +37,7 @@ class Log(Observer):
         to: str | Path | IO[str] | None = "stdout",
         as_json: bool = False,
         results: bool = False,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> None:
         self._results = results
         super().__init__(target, **filters)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -23,7 +23,7 @@ from ophook_npu.observe._cost import By, Cost
 from ophook_npu.observe._describe import columns, size
 from ophook_npu.observe._fused_flops import formula_of
 from ophook_npu.observe._measured import DeviceEvent, Measured, device_time, new_kind
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.plural import counted
 from ophook_npu.untrusted import Wrong
@@ -85,7 +85,7 @@ class Profile(Observer):
         by_module: bool = False,
         timeline: int = 100_000,
         device_time: bool = True,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> None:
         self._by_module = by_module
         self._timeline = timeline

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
@@ -16,7 +16,7 @@ from ophook_npu.hooks._call import Proceed
 from ophook_npu.hooks._record import record
 from ophook_npu.hooks._recorder import Recorder
 from ophook_npu.observe._describe import columns, size
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._place import Place, place_of
 from ophook_npu.plural import counted
 
@@ -52,7 +52,7 @@ class Stats(Observer):
 
     NAME = "stats"
 
-    def __init__(self, target: Any = EVERYTHING, *, by_module: bool = False, **filters: Any) -> None:
+    def __init__(self, target: Any = EVERYTHING, *, by_module: bool = False, **filters: Unpack[Filters]) -> None:
         self._by_module = by_module
         # One key for each different call: operator, place, shapes and dtypes in, None, shapes and dtypes out.
         self._tables: list[dict[Any, int]] = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any
+from typing import Any, Unpack
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import columns, user_stack
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.plural import counted
 
 
@@ -50,7 +50,7 @@ class Trace(Observer):
 
     NAME = "trace"
 
-    def __init__(self, target: Any = EVERYTHING, *, depth: int | None = None, **filters: Any) -> None:
+    def __init__(self, target: Any = EVERYTHING, *, depth: int | None = None, **filters: Unpack[Filters]) -> None:
         self._depth = depth
         self._sites: dict[Any, Site] = {}
         super().__init__(target, **filters)

@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import torch
 
@@ -15,7 +15,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
 from ophook_npu.observe._debug import debug
 from ophook_npu.observe._describe import brief, columns, is_real, tensors, user_stack
-from ophook_npu.observe._observer import EVERYTHING, Observer
+from ophook_npu.observe._observer import EVERYTHING, Filters, Observer
 from ophook_npu.observe._operators import computed, leaves_memory_unwritten, written
 from ophook_npu.plural import counted
 
@@ -91,7 +91,7 @@ class Validate(Observer):
         contracts: Mapping[str, Contract] | None = None,
         debugger: bool = False,
         limit: int = 1000,
-        **filters: Any,
+        **filters: Unpack[Filters],
     ) -> None:
         if mode not in ("warn", "raise", "record"):
             raise OphookError("validate", f"unknown mode {mode!r}", allowed="warn, raise, record")

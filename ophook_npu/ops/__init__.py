@@ -14,7 +14,19 @@ from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 
 if TYPE_CHECKING:
+    from torch._ops import OpOverloadPacket
+
     from ophook_npu.ops.declare import Operator
+    from ophook_npu.ops.rules import broadcast, divided, reduced, same_as
+
+    npu_add_custom: OpOverloadPacket
+    npu_rms_norm_custom: OpOverloadPacket
+    npu_swiglu_custom: OpOverloadPacket
+    npu_cache_update_custom: OpOverloadPacket
+    crop: OpOverloadPacket
+    paste: OpOverloadPacket
+    numpy_sin: OpOverloadPacket
+    numpy_matmul: OpOverloadPacket
 
 # operator -> module and name of its declaration
 _OPERATORS: dict[str, tuple[str, str]] = {
@@ -36,7 +48,24 @@ _KIT = {
     "same_as": "ophook_npu.ops.rules",
 }
 
-__all__ = [*_OPERATORS, *_KIT, "declaration", "register", "shipped"]
+__all__ = [
+    "Operator",
+    "broadcast",
+    "crop",
+    "declaration",
+    "divided",
+    "npu_add_custom",
+    "npu_cache_update_custom",
+    "npu_rms_norm_custom",
+    "npu_swiglu_custom",
+    "numpy_matmul",
+    "numpy_sin",
+    "paste",
+    "reduced",
+    "register",
+    "same_as",
+    "shipped",
+]
 
 
 def shipped() -> tuple[str, ...]:
@@ -74,10 +103,16 @@ def register(operator: str | Operator) -> Any:
     return register_declaration(declaration(operator) if isinstance(operator, str) else operator)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _OPERATORS:
-        return register(name)
-    if name in _KIT:
-        autoload.settle()
-        return getattr(import_module(_KIT[name]), name)
-    raise AttributeError(f"module 'ophook_npu.ops' has no attribute {name!r}; it has {', '.join(__all__)}")
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name in _OPERATORS:
+            return register(name)
+        if name in _KIT:
+            autoload.settle()
+            return getattr(import_module(_KIT[name]), name)
+        raise AttributeError(f"module 'ophook_npu.ops' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

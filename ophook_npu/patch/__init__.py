@@ -24,3 +24,7 @@ __all__ = [
     "revert",
     "status",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

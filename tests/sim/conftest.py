@@ -15,6 +15,7 @@ from forkserver import ForkServer
 
 from ophook_npu import sim
 from ophook_npu.npu import autoload
+from ophook_npu.sim import variables
 
 PROGRAMS = Path(__file__).parent / "programs"
 TORCH_NPU = tuple(map(int, importlib.metadata.version("torch-npu").split(".")[:2]))
@@ -60,7 +61,7 @@ PACKAGES = "ASCEND_CUSTOM_OPP_PATH"
 
 
 def _machine(options: Sequence[str]) -> dict[str, Any]:
-    """The options of `ophook-npu run` as arguments of `sim.environment`."""
+    """The options of `ophook-npu run` as arguments of `variables.environment`."""
     found: dict[str, Any] = {}
     given = iter(options)
     for option in given:
@@ -93,7 +94,7 @@ class Programs:
         environ.pop(autoload.VARIABLE, None)
         root = sim.active()
         assert root is not None
-        environ.update(sim.environment(root, **_machine(options)))
+        environ.update(variables.environment(root, **_machine(options)))
         late: dict[str, str | None] = {name: environ.pop(name) for name in LATE & environ.keys()}
         modules, after = MODULES + COMPILERS, ()
         if PACKAGES in environment:

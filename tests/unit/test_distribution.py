@@ -74,7 +74,7 @@ def environment(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
 def test_the_installed_package_works_away_from_the_checkout(environment: Environment, tmp_path: Path) -> None:
     program = (
         "import ophook_npu, json\n"
-        "from ophook_npu import sim\n"
+        "from ophook_npu.sim.build import location\n"
         "from ophook_npu.npu import autoload\n"
         "autoload.settle()\n"
         "from ophook_npu.npu.installed import require\n"
@@ -86,7 +86,7 @@ def test_the_installed_package_works_away_from_the_checkout(environment: Environ
         "here = {p for p in CSRC.rglob('*.cpp') if p.relative_to(CSRC).parts[0] not in other}\n"
         "missing += [f'{path} is in no library' for path in sorted(here - built)]\n"
         "plan = extension._plan(declaration('npu_add_custom'))\n"
-        "print(json.dumps([ophook_npu.__file__, str(sim.location()), missing, sorted(plan.texts)]))\n"
+        "print(json.dumps([ophook_npu.__file__, str(location()), missing, sorted(plan.texts)]))\n"
     )
     result = environment.run("python", "-c", program, cwd=tmp_path, OPHOOK_NPU_CACHE=str(tmp_path / "cache"))
     assert result.returncode == 0, result.stderr

@@ -55,11 +55,11 @@ def test_unknown_soc_names_the_nearest() -> None:
     ("devices", "memory", "message"), [(0, None, "0 devices asked for; allowed: 1 to 16"), (1, -5, "-5 bytes")]
 )
 def test_impossible_machine_is_refused(devices: int, memory: int | None, message: str) -> None:
-    from ophook_npu import sim
     from ophook_npu.errors import OphookError
+    from ophook_npu.sim import variables
 
     with pytest.raises(OphookError, match=message):
-        sim.environment(Path("/x"), devices=devices, memory=memory)
+        variables.environment(Path("/x"), devices=devices, memory=memory)
 
 
 def test_run_on_the_cpu_passes_arguments_output_and_status_through() -> None:

@@ -98,7 +98,7 @@ def check(via: str) -> None:
     ten.remove()
     assert subject.run() == 3
 
-    with pytest.raises(OphookError, match="unknown option 'colour'"):
+    with pytest.raises(OphookError, match="unknown keyword 'colour'"):
         ophook_npu.hook(subject.target, replace=lambda a, b: a, via=via, colour="red")
     with pytest.raises(OphookError, match="nothing to do"):
         ophook_npu.hook(subject.target, via=via)
