@@ -93,14 +93,21 @@ def observe(
     """Runs ``program`` under ``observer``, writes the reports, and exits with the program's status, or 1 if ``bad``."""
 
     def report(status: int) -> int:
-        text = (finish or observer.report)()
-        if out is not None:
-            out.write_text(json.dumps(observer.to_json(), indent=1) + "\n")
         sys.stdout.flush()
         # On standard error, so that the program's own output stays its own.
+        if observer.seen == 0 and observer.chosen:
+            print(shown(f"[{observer.NAME}] none of the program's calls matches {observer.chosen}"), file=sys.stderr)
+            return status or 1
+        try:
+            text = (finish or observer.report)()
+            if out is not None:
+                out.write_text(json.dumps(observer.to_json(), indent=1) + "\n")
+        except OSError as error:
+            text, status = f"{observer.report()}\n[{observer.NAME}] cannot write a report: {error}", status or 1
         print(shown(text), file=sys.stderr, flush=True)
-        return status or int(bool(bad is not None and bad()))
+        return status or int(observer.unwritten is not None or bool(bad is not None and bad()))
 
+    observer.warns = not observer.chosen  # it is said above
     watched(program, observer, report, lambda: f"{observer.NAME}: {counted(observer.seen, 'call')}")
 
 

@@ -172,7 +172,7 @@ def register(app: typer.Typer) -> None:
 
 def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) -> Bisection:
     from ophook_npu.observe.bisect import MOVED, REPLACED, search
-    from ophook_npu.observe.trial import same_output
+    from ophook_npu.observe.trial import difference, same_output
 
     console = Console(stderr=True)
     names = trials.names()
@@ -184,9 +184,10 @@ def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) ->
     # The run without any suspect: the first one of the search.
     trusted: list[str] = []
     smallest = names
+    under = 0.0  # the largest difference that was taken for none
 
     def wrong(chosen: list[str]) -> bool:
-        nonlocal smallest
+        nonlocal smallest, under
         if trials.replacements is None:
             outcome = trials.moving([name for name in names if name not in chosen])
         else:
@@ -194,6 +195,8 @@ def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) ->
         if not trusted:
             trusted.append(outcome.output)
         bad = outcome.status != 0 or (output and not same_output(outcome.output, trusted[0], tolerance))
+        if not bad and output:
+            under = max(under, difference(outcome.output, trusted[0]))
         if bad and len(chosen) < len(smallest):
             smallest = chosen
         return bad
@@ -201,6 +204,14 @@ def _bisect(trials: Trials, output: bool, tolerance: float, all_guilty: bool) ->
     words = MOVED if trials.replacements is None else REPLACED
     try:
         return search(names, wrong, words, all_guilty=all_guilty, progress=say)
+    except OphookError as error:
+        if under:
+            todo = f"give a smaller --tolerance than {under:.2g} to find what makes the difference"
+            what = f"the output differs by {under:.2g}, relative, which is under --tolerance {tolerance:g}"
+            raise OphookError("bisect", what, todo=todo) from error
+        if not output:
+            say("without --output a run is right if its exit status is 0")
+        raise
     except KeyboardInterrupt:
         say(f"interrupted; narrowed down to {len(smallest)} so far: {', '.join(smallest)}")
         raise typer.Exit(130) from None

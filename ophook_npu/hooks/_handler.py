@@ -22,6 +22,10 @@ Check = Literal["off", "new", "always"]
 Around = Callable[[Any, tuple[Any, ...], dict[str, Any], Proceed], Any]
 
 
+substitutions: list[Callable[[Any], None]] = []
+"""Who is told the operator of each call before a hook's ``replace`` runs in its place."""
+
+
 class MissWarning(UserWarning):
     """A call passed a hook unseen, or was seen only by doing more than asked (compiled code run eagerly)."""
 
@@ -143,6 +147,8 @@ class Handler:
     def _replaced(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], proceed: Proceed) -> Any:
         replace = self.replace
         assert replace is not None
+        for told in substitutions:
+            told(op)
         stack = frames.stack
         own: list[Any] = []
         checker = self._checker

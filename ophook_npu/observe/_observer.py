@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 import inspect
 import itertools
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Unpack
@@ -61,11 +63,15 @@ class Observer:
             graphs instead. ``via="record_function"`` counts and times in C++ (Stats and Profile only); with
             ``needs="threads"`` on all threads.
 
+    A file that cannot be written, as on a full disk, ends the writing and not the program: it is said once, on standard
+    error, and :attr:`unwritten` is why.
+
     ``with`` nests and may be entered again; what is seen adds up until :meth:`clear`. :attr:`how` says what the
     mechanism can see, :attr:`cut_short` what ended the block early: an exception, an exit status, a signal.
     """
 
     NAME = "observer"
+    warns = True  # if the block ends without a single call; who reads :attr:`seen` switches it off
 
     def __init__(
         self,
@@ -86,6 +92,9 @@ class Observer:
             raise OphookError(self.NAME, f"every={every}", allowed="a whole number from 1 on")
         self.cut_short: str | None = None
         self._plain = via == "auto" and isinstance(target, str) and target == EVERYTHING and not options
+        self.chosen = _chosen(target, modules, phase)  # in words; empty for all calls
+        self.unwritten: str | None = None
+        self._lock = threading.Lock()
         self.recorder: Recorder | None = None
         if via == record_function.NAME:
             if modules is not None:
@@ -148,6 +157,23 @@ class Observer:
         """What was seen, as plain data."""
         raise NotImplementedError
 
+    def put(self, write: Callable[[], Any]) -> bool:
+        """Calls ``write``, which writes to a file; ``False`` if it could not, or an earlier one could not."""
+        if self.unwritten is not None:
+            return False
+        try:
+            write()
+        except Exception as error:
+            if not isinstance(error, OSError) and type(error).__name__ != "SafetensorError":
+                raise
+            with self._lock:
+                if self.unwritten is None:
+                    self.unwritten = (getattr(error, "strerror", None) or str(error)).strip().splitlines()[0]
+                    text = f"[{self.NAME}] cannot write: {self.unwritten}."
+                    print(f"{text} The program goes on; no later call is written", file=sys.stderr)
+            return False
+        return True
+
     @property
     def in_graphs(self) -> bool:
         """Whether calls of compiled graphs are seen, each of which has a node."""
@@ -175,7 +201,7 @@ class Observer:
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         self.hook.__exit__()
         self.cut_short = _end(kind, exc[0] if exc else None) or self.cut_short
-        if kind is None and self.seen == 0:
+        if kind is None and self.seen == 0 and self.warns:
             warnings.warn(
                 f"[{self.NAME}] saw no call. {self.how}. If operators ran, they ran on another thread, "
                 "in compiled code, or a filter left them out",
@@ -192,6 +218,16 @@ def _end(kind: type[BaseException] | None, error: object) -> str | None:
         code = getattr(error, "code", 1)
         return f"exit status {code if isinstance(code, int) else 1}"
     return {"KeyboardInterrupt": "Ctrl-C", "Terminated": "SIGTERM"}.get(kind.__name__, kind.__name__)
+
+
+def _chosen(target: Any, modules: str | Iterable[str] | None, phase: str | None) -> str:
+    def words(value: Any) -> str:
+        return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+    parts = [] if target == EVERYTHING else [f"op {words(target)}"]
+    parts += [] if modules is None else [f"module {words(modules)}"]
+    parts += [] if phase is None else [f"phase {phase}"]
+    return " and ".join(parts)
 
 
 def _filter(modules: str | Iterable[str] | None, phase: str | None, every: int) -> Callable[[Call], bool] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import types
@@ -56,7 +57,11 @@ class _Lines:
         self._file.write(json.dumps(row) + "\n")
 
     def close(self) -> None:
-        self._file.close()
+        try:
+            self._file.flush()
+        finally:
+            with contextlib.suppress(OSError):  # of what could not be written
+                self._file.close()
 
 
 class _Parquet:

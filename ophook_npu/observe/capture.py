@@ -76,7 +76,9 @@ class Capture(Observer):
         result = self._write_down([call.result], {}, stored)
         if result is None:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.put(lambda: self.folder.mkdir(parents=True, exist_ok=True)):
+            self.left_out["the disk took no more"] += 1
+            return
         number = 1 + max((int(p.name[:4]) for p in self.folder.glob("[0-9][0-9][0-9][0-9]_*.json")), default=0)
         path = self.folder / f"{number:04}_{call.name.replace('::', '.')}.json"
         record = {
@@ -91,8 +93,17 @@ class Capture(Observer):
             "stack": [f"{f.filename}:{f.lineno} {f.name}" for f in user_stack(call)],
             "torch": torch.__version__,
         }
-        form.safetensors().save_file(stored, path.with_suffix(".safetensors"))
-        path.write_text(json.dumps(record, indent=1) + "\n")
+        numbers = path.with_suffix(".safetensors")
+
+        def write() -> None:
+            form.safetensors().save_file(stored, numbers)
+            path.write_text(json.dumps(record, indent=1) + "\n")
+
+        if not self.put(write):
+            self.left_out["the disk took no more"] += 1
+            for half in (numbers, path):
+                half.unlink(missing_ok=True)
+            return
         self.saved.append(path)
         self._counts[call.name] += 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call
+from ophook_npu.hooks._handler import substitutions
 from ophook_npu.observe._comparison import HEAD, Comparison, line
 from ophook_npu.observe._course import Course, Point
 from ophook_npu.observe._describe import columns, is_real, tensors, user_stack
@@ -82,6 +84,7 @@ class Compare(Observer):
         self.skipped: Counter[str] = Counter()
         self.worst: dict[str, Comparison] = {}
         self._course = Course()
+        self._running = threading.local()
         self._reference = reference
         # The operators of the device that the reference runs on begin so; a function is asked for every operator.
         device = "cpu" if reference == "float64" else reference
@@ -112,16 +115,27 @@ class Compare(Observer):
     def __enter__(self) -> Compare:
         if self._to is not None:
             self._file = open_rows(self._to, Comparison)
+        substitutions.append(self._substituted)
         super().__enter__()
         return self
 
     def __exit__(self, *exc: Any) -> None:
+        substitutions.remove(self._substituted)
         super().__exit__(*exc)
         if self._file is not None:
-            self._file.close()
+            self.put(self._file.close)
             self._file = None
 
+    def _substituted(self, op: Any) -> None:
+        """A hook replaces a call: one that the program put over this observer, unless it is under a running call."""
+        if not getattr(self._running, "call", None) and (not self.hook.ops or op in self.hook.ops):
+            self._skip(
+                f"a hook of the program replaced {getattr(op, '_name', op)}, so its result "
+                "is not seen here; ophook_npu.observe.Compare inside that hook sees it"
+            )
+
     def before(self, call: Call) -> None:
+        self._running.call = call
         reason = uncompared(call)
         if self._shadows is not None and written(call.op):
             for tensor in filter(is_real, tensors(*call.args, *call.kwargs.values())):
@@ -133,6 +147,7 @@ class Compare(Observer):
             call.state = (None, None)
 
     def after(self, call: Call) -> None:
+        self._running.call = None
         reason, inputs = call.state
         drifted = self._drift(call)
         if reason is not None:
@@ -341,7 +356,8 @@ class Compare(Observer):
                 row.stack = [(f.filename, f.lineno or 0, f.name) for f in user_stack(call)]
                 self.failures.append(row)
         if self._file is not None:
-            self._file.write(_data(row))
+            file, data = self._file, _data(row)
+            self.put(lambda: file.write(data))
 
     def _judge(self, given: torch.Tensor, wanted: torch.Tensor) -> tuple[float, float, bool]:
         """The largest error, the reference's largest magnitude, and whether the error is within tolerance."""

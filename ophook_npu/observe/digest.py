@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import threading
@@ -66,7 +67,9 @@ class Digest(Observer):
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
         if self._file is not None:
-            self._file.close()
+            self.put(self._file.flush)
+            with contextlib.suppress(OSError):  # of what could not be written
+                self._file.close()
             self._file = None
 
     def before(self, call: Call) -> None:
@@ -94,7 +97,8 @@ class Digest(Observer):
         if self._inputs:
             row["inputs"] = call.state
         if self._file is not None:
-            self._file.write(json.dumps(row) + "\n")
+            file = self._file
+            self.put(lambda: file.write(json.dumps(row) + "\n"))
         elif len(self.rows) < self._keep:
             self.rows.append(row)
         else:
@@ -106,7 +110,7 @@ class Digest(Observer):
         self.dropped = 0
 
     def report(self) -> str:
-        kept = f", written to {self.to}" if self.to is not None else ""
+        kept = "" if self.to is None else f", written to {self.to}" + (", incompletely" if self.unwritten else "")
         lost = f", {counted(self.dropped, 'row')} dropped beyond keep={self._keep}; give a file" if self.dropped else ""
         return f"{counted(self.seen, 'call')} seen{kept}{lost}. {self.how}"
 
@@ -165,6 +169,8 @@ def _says_nothing(op: Any) -> bool:
 def _checksum(values: torch.Tensor) -> int:
     # Integer arithmetic, which wraps: the same on every machine and in every order, unlike a sum of floats.
     flat = values.resolve_neg().contiguous().flatten()
+    if flat.stride(0) != 1:  # a single element counts as contiguous, whatever its stride
+        flat = flat.clone(memory_format=torch.contiguous_format)
     bits = flat.view(torch.uint8) if flat.dtype != torch.bool else flat.to(torch.uint8)
     places = torch.arange(bits.numel(), dtype=torch.int64)
     return int(((bits.to(torch.int64) + 1) * (places * 2654435761 + 1)).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -57,7 +58,9 @@ class Log(Observer):
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
         if isinstance(self._to, (str, Path)) and self._file is not None:
-            self._file.close()
+            self.put(self._file.flush)
+            with contextlib.suppress(OSError):  # of what could not be written
+                self._file.close()
 
     def before(self, call: Call) -> None:
         if self._to is None:
@@ -101,4 +104,4 @@ class Log(Observer):
         return {"calls": self.seen}
 
     def _write(self, line: Any) -> None:
-        print(json.dumps(line) if self._json else line, file=self._file or sys.stdout)
+        self.put(lambda: print(json.dumps(line) if self._json else line, file=self._file or sys.stdout))

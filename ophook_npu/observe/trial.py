@@ -87,10 +87,20 @@ def load(path: Path) -> dict[str, Callable[..., Any]]:
 
 def same_output(given: str, wanted: str, tolerance: float) -> bool:
     """Whether two outputs are the same text, with numbers that may differ by ``tolerance``, relative."""
+    pairs = _numbers(given, wanted)
+    return pairs is not None and all(_close(a, b, tolerance) for a, b in pairs)
+
+
+def difference(given: str, wanted: str) -> float:
+    """The largest relative difference of the numbers in two outputs whose text is the same."""
+    pairs = _numbers(given, wanted) or []
+    return max((abs(a - b) / max(abs(a), abs(b)) for a, b in pairs if a != b and math.isfinite(a - b)), default=0.0)
+
+
+def _numbers(given: str, wanted: str) -> list[tuple[float, float]] | None:
     if _NUMBER.sub("#", given) != _NUMBER.sub("#", wanted):
-        return False
-    pairs = zip(map(float, _NUMBER.findall(given)), map(float, _NUMBER.findall(wanted)), strict=True)
-    return all(_close(a, b, tolerance) for a, b in pairs)
+        return None
+    return list(zip(map(float, _NUMBER.findall(given)), map(float, _NUMBER.findall(wanted)), strict=True))
 
 
 def _close(a: float, b: float, tolerance: float) -> bool:

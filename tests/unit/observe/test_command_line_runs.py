@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import threading
 
 import pytest
 
-from ophook_npu import cli
-from ophook_npu.observe.trial import same_output
+from ophook_npu import OphookError, cli
+from ophook_npu.cli import runs
+from ophook_npu.observe.trial import RunEnd, same_output
 
 TRAIN = """
 import sys, torch
@@ -55,6 +57,39 @@ def command(here, monkeypatch, capsys):
         return subprocess.CompletedProcess(arguments, left.value.code, written.out, written.err)
 
     return run
+
+
+def test_a_full_disk_ends_the_writing_and_not_the_program(here, command):
+    (here / "wide.py").write_text(
+        "import torch\nx = torch.ones(100, 400)\nfor _ in range(300):\n    x = x.relu()\n"
+        "print('whole', x.sum().item())\n"
+    )
+    for arguments in (("digest", "--to", "d.jsonl"), ("capture", "--to", "c"), ("log", "--to", "l.txt")):
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+        try:
+            done = command(*arguments, "--", "wide.py")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert done.returncode == 1 and "whole 40000.0" in done.stdout, done.stderr
+        assert done.stderr.count("cannot write") == 1 and "Traceback" not in done.stderr, done.stderr
+    assert not list((here / "c").iterdir())  # no half of a capture
+
+
+def test_a_filter_that_matches_nothing_is_one_line_and_a_status(here, command):
+    for name in ("digest", "compare", "stats", "validate"):
+        done = command(name, "--op", "aten::cosh", "--module", "nowhere.*", "--", "train.py")
+        (line,) = done.stderr.splitlines()
+        assert done.returncode == 1 and line.endswith("matches op aten::cosh and module nowhere.*"), done.stderr
+
+
+def test_compare_says_which_calls_a_hook_of_the_program_replaced(here, command):
+    (here / "hooked.py").write_text(
+        "import torch\nfrom ophook_npu import hook, original\n"
+        "with hook('aten::relu', replace=lambda x: original()(x) + 1):\n    torch.ones(2).relu()\n"
+    )
+    done = command("compare", "--", "hooked.py")
+    assert "not compared: 1 x a hook of the program replaced aten::relu" in done.stderr, done.stderr
 
 
 def test_captured_calls_are_replayed_and_become_tests(here, command):
@@ -111,6 +146,23 @@ def test_outputs_are_the_same_but_for_small_differences_of_numbers():
     assert same_output("loss 0.1000 at 3", "loss 0.1001 at 3", 1e-2)
     assert not same_output("loss 0.1", "loss 0.2", 1e-2) and not same_output("loss 1", "cost 1", 1e-2)
     assert same_output("nan -inf 1e-9", "nan -inf 0", 1e-3) and not same_output("nan", "1.0", 1e-3)
+
+
+def test_bisect_says_that_a_difference_is_under_its_tolerance():
+    class Runs:
+        replacements = "mine.py"
+
+        def names(self):
+            return ["aten::relu"]
+
+        def replacing(self, names):
+            return RunEnd(0, "loss 1.002 at 3" if names else "loss 1.000 at 3")
+
+    with pytest.raises(OphookError, match=r"differs by 0.002, relative, which is under --tolerance 0.01"):
+        runs._bisect(Runs(), True, 1e-2, True)
+    assert runs._bisect(Runs(), True, 1e-3, True).guilty == ["aten::relu"]
+    with pytest.raises(OphookError, match="passes with all 1 replacements"):
+        runs._bisect(Runs(), False, 1e-2, True)
 
 
 def test_contracts_of_the_user(here, command):
