@@ -97,6 +97,12 @@ def main() -> None:
         sys.exit(app(prog_name=_NAME, standalone_mode=False) or 0)
     except OphookError as error:
         _tell(error)
+    except OSError as error:  # of a file that was named on the command line; a program's own are printed with it
+        if error.filename is None:
+            raise
+        _tell(
+            OphookError(" ".join(sys.argv[1:2]) or _NAME, f"{error.filename}: {error.strerror}", todo="check the path")
+        )
     except Exception as error:
         if not hasattr(error, "format_message"):  # a mistake on the command line; typer may have a click of its own
             raise

@@ -125,7 +125,7 @@ def _near(pattern: str) -> str:
 def _todo(pattern: str) -> str:
     if pattern.split("::")[0] not in {n.split("::")[0] for n in all_names()}:
         return f"import what registers the namespace {pattern.split('::')[0]!r} first"
-    return "take one of these, or list them with torch._C._dispatch_get_all_op_names()"
+    return "take one of these; `ophook-npu log -- PROGRAM` lists the operators that a program calls"
 
 
 def _found(label: str, ops: list[OpOverload], explicit: bool = False) -> Targets:

@@ -82,7 +82,7 @@ def html(results: Sequence[Checked], soc: Soc, title: str) -> str:
         rows = [used(outcome) for outcome in result.outcomes]
         bad = frozenset(i for i, row in enumerate(rows) if row.status != "pass")
         table = [[row.label, row.status, *cells(row, soc)] for row in rows]
-        parts.append(page.table(result.operator, HEAD, table, left=frozenset({0, 1}), bad=bad))
+        parts.append(page.table(result.operator, HEAD, table, left=frozenset({0, 1}), bad=bad, wrap=frozenset({0})))
         if result.findings:
             told = [[f.severity, f.kind, f"{f.file}:{f.line}", f"{f.call}: {f.what}"] for f in result.findings]
             head = ("level", "kind", "where", "what")

@@ -157,7 +157,7 @@ def _program(arguments: list[str]) -> Any:
 
 
 def _where_it_may_be(first: str) -> str:
-    if Path(first).is_dir():
+    if first and Path(first).is_dir():
         return "it is a folder: name a file in it, or -m with a package"
     found = shutil.which(first)
     if found is not None and Path(found).read_bytes()[:2] == b"#!" and b"python" in Path(found).read_bytes()[:200]:

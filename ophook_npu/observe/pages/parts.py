@@ -55,7 +55,7 @@ svg { display: block; width: 100% } svg text { font: 11px var(--mono); fill: var
 table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .55rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }
 tbody tr:last-child td { border-bottom: 0 } tbody tr:hover td { background: var(--track) }
-th { position: sticky; top: 0; background: var(--panel); color: var(--soft); font-weight: 600; cursor: pointer;
+th { white-space: normal; vertical-align: bottom; position: sticky; top: 0; background: var(--panel); color: var(--soft); font-weight: 600; cursor: pointer;
   user-select: none; box-shadow: 0 1px var(--line) }
 th.left, td.left { text-align: left } td.wrap { white-space: normal; overflow-wrap: anywhere; min-width: 12rem }
 th[data-down="1"]::after { content: " \\2193" } th[data-down="0"]::after { content: " \\2191" }
@@ -67,7 +67,12 @@ input { font: inherit; color: inherit; background: var(--back); border: 1px soli
 footer { color: var(--soft); font-size: .85rem; white-space: pre-line; overflow-wrap: anywhere }
 @media (max-width: 560px) { main { padding: 1rem .7rem 2rem } .bars { grid-template-columns: 1fr max-content }
   .bars code { grid-column: 1 / 3; text-align: left; margin-bottom: -.25rem } .card b { font-size: 1.15rem }
-  input { margin-left: 0; width: 100% } }
+  input { margin-left: 0; width: 100% }
+  td.wrap { min-width: 8rem } th, td { padding: .3rem .4rem }
+  /* More to the right: a shadow, until it is scrolled to. */
+  .scroll { background: linear-gradient(to left, var(--panel) 1rem, transparent) right / 2rem 100% no-repeat local,
+    linear-gradient(to left, color-mix(in srgb, var(--text) 28%, transparent), transparent) right / .8rem 100%
+    no-repeat } }
 @media print { .scroll { max-height: none } input { display: none } }
 """
 # Sorting a table by a column and showing only the rows that contain a word.
@@ -146,7 +151,7 @@ def table(
         left: columns set flush left, in fixed width.
         share: the column whose numbers are drawn behind it as bars.
         bad: rows that stand out.
-        wrap: columns of sentences, set flush left in several lines.
+        wrap: columns set flush left in several lines: sentences, long names.
         find: what the field says that filters.
     """
     most = max((_number(row[share]) for row in rows), default=0.0) if share is not None else 0.0
@@ -156,7 +161,7 @@ def table(
         cells = []
         for column, cell in enumerate(row):
             value, shown = cell if isinstance(cell, tuple) else (None, cell)
-            kinds = ["left", "name"] if column in left else ["left", "wrap"] if column in wrap else []
+            kinds = ["left"] * (column in left | wrap) + ["name"] * (column in left) + ["wrap"] * (column in wrap)
             style = ""
             if column == share and most > 0:
                 kinds.append("share")

@@ -125,6 +125,9 @@ def test_every_command_that_takes_a_program_leaves_the_program_its_options() -> 
         ("bisect --one", "error [bisect] no program\n  allowed: ophook-npu bisect [OPTIONS] PROGRAM [ARGS]..."),
         ("prfile p.py", "error [ophook-npu] no such command 'prfile'. Did you mean 'profile'?"),
         ("p.py --steps 3", "error [ophook-npu] no such command 'p.py'\n  next: ophook-npu run p.py"),
+        ("dispatch aten::add --after gone.py", "/gone.py: No such file or directory\n  next: check the path"),
+        ("stats --op aten::reluu p.py", "`ophook-npu log -- PROGRAM` lists"),
+        ("stats package/ p.py", "it is a folder: name a file in it"),
         ("sim rules --json aclnnAdd x", "error [sim rules] got unexpected extra argument(s) (x)"),
     ],
 )

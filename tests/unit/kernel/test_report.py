@@ -36,4 +36,5 @@ def test_report(tmp_path: Path) -> None:
     assert tail[3:5] == ["56", "28"] and tail[7] == "100%"  # 28 bytes are no multiple of 32
     assert dense[10].endswith("%") and dense[10] != "0%"
     text = page.read_text()
+    assert text.count('class="left name wrap"') == 2  # a long case takes several lines: nothing is cut off at the right
     assert "AddCustom" in text and "inputs()[1]" in text and "times are not known" in text
