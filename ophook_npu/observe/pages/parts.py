@@ -55,7 +55,8 @@ svg { display: block; width: 100% } svg text { font: 11px var(--mono); fill: var
 table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .55rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }
 tbody tr:last-child td { border-bottom: 0 } tbody tr:hover td { background: var(--track) }
-th { white-space: normal; vertical-align: bottom; position: sticky; top: 0; background: var(--panel); color: var(--soft); font-weight: 600; cursor: pointer;
+th { white-space: normal; vertical-align: bottom }
+th { position: sticky; top: 0; background: var(--panel); color: var(--soft); font-weight: 600; cursor: pointer;
   user-select: none; box-shadow: 0 1px var(--line) }
 th.left, td.left { text-align: left } td.wrap { white-space: normal; overflow-wrap: anywhere; min-width: 12rem }
 th[data-down="1"]::after { content: " \\2193" } th[data-down="0"]::after { content: " \\2191" }
