@@ -157,7 +157,8 @@ def read(folder: Path) -> Run:
 
 def table(run: Run) -> str:
     lines = [run.about, ""] if run.about else []
-    lines += [f"{run.files} files, {run.counts.total()} tests.", "", "| outcome | tests | of what |", "|---|---:|---|"]
+    tests = run.counts.total() + len(run.ends)
+    lines += [f"{run.files} files, {tests} tests.", "", "| outcome | tests | of what |", "|---|---:|---|"]
     for outcome_name, number in run.counts.most_common():
         most = run.details[outcome_name].most_common(8 if outcome_name == SKIPPED else None)
         listed = ", ".join(f"{name} {times}" for name, times in most)

@@ -156,3 +156,29 @@ def test_python_blocks(page: str, folder: Path) -> None:
     (folder / "page.py").write_text(run(page, "python"))
     assert 'eval "$(ophook-npu env --cpu)"' in (ROOT / page).read_text()
     assert checked(plain(folder, 'eval "$(ophook-npu env --cpu)"\npython page.py'))
+
+
+def test_torch_npus_sanitizer_reports_a_race_and_not_what_a_wait_orders(tmp_path: Path) -> None:
+    program = """
+import torch
+other, x = torch.npu.Stream(), torch.ones(8, device="npu") * 2
+if {waits}:
+    other.wait_stream(torch.npu.current_stream())
+with torch.npu.stream(other):
+    print("read", (x + 1).sum().item())
+"""
+    for waits in (True, False):
+        (tmp_path / f"{waits}.py").write_text(program.format(waits=waits))
+        done = plain(tmp_path, f"ophook-npu run -- {waits}.py", TORCH_NPU_SANITIZER="1")
+        assert ("read 24.0" in done.stdout, "CUDASanitizerErrors" in done.stderr) == (waits, not waits), done.stderr
+
+
+def test_the_custom_operators_examples_run_as_their_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "examples" / "custom_ops" / "README.md").read_text()
+    (block,) = re.findall(r"```bash\n(.*?)```", page, re.S)
+    # The two commands of ophook-npu run in other tests, and nothing is installed.
+    lines = [line for line in block.splitlines() if not line.startswith(("pip", "ophook-npu"))]
+    assert len(lines) == 5
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = plain(tmp_path, "\n".join(lines))
+    assert done.returncode == 0 and "largest difference" in done.stdout, done.stderr

@@ -34,6 +34,18 @@ def test_files_are_there(page: str) -> None:
     assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
 
 
+CHINESE = sorted(path for path in [*ROOT.glob("*.zh.md"), *ROOT.glob("docs/*.zh.md"), *ROOT.glob("*/*/*.zh.md")])
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_chinese_page_links_what_is_there_and_in_chinese_where_there_is_such_a_page(page: Path) -> None:
+    links = re.findall(r"\[([^\]]*)\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for _, link in links if not (page.parent / link).exists()] == []
+    pages = [link for name, link in links if link.endswith(".md") and name != "English"]
+    english = [link for link in pages if not link.endswith(".zh.md")]
+    assert [link for link in english if (page.parent / f"{link[:-3]}.zh.md").exists()] == []
+
+
 def test_commands_are_there() -> None:
     app = typer.Typer()
     for module in cli._COMMANDS:
@@ -61,7 +73,7 @@ def test_the_example_of_an_operator_is_what_the_sources_say() -> None:
     block = re.search(r"```cpp\n(.*?)```", words("CONTRIBUTING.md"), re.S)
     assert block
     parts = re.findall(r"^// (\S+?):.*\n((?:(?!//).+\n)+)", block[1], re.M)
-    assert len(parts) == 4
+    assert len(parts) == 5
 
     def plain(text: str) -> str:
         return re.sub(r"\s+", " ", text).strip()
