@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ophook_npu.cli._command import ProgramCommand
 from ophook_npu.plural import counted
 
 console = Console(soft_wrap=True, highlight=False, markup=False)
@@ -22,6 +23,7 @@ console = Console(soft_wrap=True, highlight=False, markup=False)
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Ascend C kernels on the CPU: check, build, report.", no_args_is_help=True)
     group.command()(check)
+    group.command(cls=ProgramCommand)(run)
     group.command()(build)
     group.command()(report)
     app.add_typer(group, name="kernel")
@@ -79,6 +81,46 @@ def check(
     if out is not None:
         out.write_text(json.dumps([_plain(result) for result in results], indent=1) + "\n")
     raise typer.Exit(1 if any(result.failed for result in results) else 0)
+
+
+def run(
+    program: Annotated[
+        list[str],
+        typer.Argument(metavar="PROGRAM", help="an .asc file with main and kernels, and its arguments"),
+    ],
+    soc: Annotated[str | None, typer.Option(help="the SoC to run on")] = None,
+    strict: Annotated[bool, typer.Option(help="also what the device compiler may put right by itself")] = False,
+    checks: Annotated[bool, typer.Option(help="--no-checks: only compute")] = True,
+    dma: Annotated[
+        str, typer.Option(help="eager, or on-wait: a copy takes effect when something waits for it")
+    ] = "eager",
+    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="a macro, NAME or NAME=VALUE")] = None,
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="a folder with headers")] = None,
+) -> None:
+    """Compiles a program that launches its own kernels (kernel<<<blocks, l2ctrl, stream>>>(…)) and runs it.
+
+    The device is a simulated one. What is wrong with a kernel is printed behind the program's own output.
+
+    Exit status: the program's; 1 where it is 0 and a kernel has errors; 2 it does not compile.
+    """
+    from ophook_npu.errors import OphookError
+    from ophook_npu.kernel.program import run as start
+    from ophook_npu.kernel.source import Settings
+
+    if dma not in ("eager", "on-wait"):
+        raise OphookError("kernel run", f"--dma {dma}", allowed="eager, on-wait")
+    flags = [f"-D{one}" for one in define or ()] + [f"-I{folder}" for folder in include or ()]
+    settings = Settings(soc=soc, strict=strict, checks=checks, on_wait=dma == "on-wait")
+    seen = start(Path(program[0]), program[1:], flags=flags, settings=settings)
+    told = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    errors = others = 0
+    for finding in dict.fromkeys(finding for _, report in seen.reports for finding in report.findings):
+        told.print(str(finding))
+        errors, others = errors + (finding.severity == "error"), others + (finding.severity != "error")
+    if errors or others:
+        launches = counted(len(seen.reports), "launch", "launches")
+        told.print(f"{program[0]}: {launches}; {counted(errors, 'error')}, {counted(others, 'other')}")
+    raise typer.Exit(128 - seen.status if seen.status < 0 else seen.status or int(errors > 0))
 
 
 def build(

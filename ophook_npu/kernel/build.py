@@ -62,7 +62,8 @@ def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sour
         command = [*toolchain.compiler(), *places, *flags, *map(str, sources), "-o", str(staging / name)]
         result = toolchain.run(command)
         if result.returncode:
-            raise OphookError("kernel", _failure(result.stderr, sources, command), todo=hint(result.stderr))
+            names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
+            raise OphookError("kernel", explained(result.stderr, names, command, sources), todo=hint(result.stderr))
 
     return cache.publish(root, make) / name
 
@@ -108,8 +109,8 @@ def _as_one(sources: Sequence[Path]) -> Path:
     return cache.publish(folder, write) / _ONE
 
 
-def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> str:
-    """The compiler's own words, from the first error on; notes about our headers are left out."""
+def explained(output: str, what: str, command: Sequence[str], sources: Sequence[Path] = ()) -> str:
+    """The compiler's own words on ``what``, from the first error on; notes about our headers are left out."""
     lines = output.splitlines()
     errors = [i for i, line in enumerate(lines) if " error: " in line or "undefined reference" in line]
     kept: list[str] = []
@@ -120,10 +121,14 @@ def _failure(output: str, sources: Sequence[Path], command: Sequence[str]) -> st
                 kept.append(line)
         # An error inside our headers: the kernel's own line is in the notes after it.
         if str(ROOT) in lines[i]:
-            kept += [line for line in lines[i + 1 : i + 12] if any(str(s) in line for s in sources)][:1]
+            kept += [line for line in lines[i + 1 : i + 12] if any(str(s) in line for s in sources or (what,))][:1]
     text = "\n    ".join(kept or lines[-3:]) or "the compiler said nothing (killed for lack of memory?)"
-    names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
-    return f"{names} does not compile:\n    {text}\n  command: {shlex.join(command)}"
+    return f"{what} does not compile:\n    {text}\n  command: {shlex.join(command)}"
+
+
+def object(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> Path:
+    """One source of ours as an object. Raises OphookError where it does not compile."""
+    return _run("objects", f"{source.stem}.o", _key(source, flags, roots), (*flags, "-c"), [source])
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from ophook_npu.kernel.socs import Soc, find
 from ophook_npu.plural import counted
 
 INPUT, OUTPUT, BOTH, WORKSPACE, TILING, VALUE, REAL = range(7)
-_KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
+KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_AIV_1_0": 0, "MIX_AIC_1_0": 3}
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
 # A source that asks for which core it is compiled, as the device's compiler lets it, is compiled for each.
 _CORE_MACRO = re.compile(r"__DAV_(?:C220_)?(?:CUBE|VEC)__")
@@ -85,7 +85,7 @@ class Entry:
         """The library with the kernel in it. Raises OphookError where it does not compile."""
         if not self.source.is_file():
             raise OphookError("kernel", f"no such file: {self.source}")
-        return self._build(cube=self.kind == _KINDS["AIC_ONLY"])
+        return self._build(cube=self.kind == KINDS["AIC_ONLY"])
 
     def build_cube(self) -> Path | None:
         """The library for cube cores, where it is another one. Raises OphookError where it does not compile."""
@@ -124,13 +124,13 @@ class Entry:
     def kind(self) -> int:
         """Which cores it runs on: what KERNEL_TASK_TYPE says, else what the calls in its text need."""
         if self.cores:
-            return _KINDS[self.cores]
+            return KINDS[self.cores]
         text = self.source.read_text(errors="replace")
         if found := _TASK_TYPE.search(text):
-            return _KINDS.get(found.group(1), 0)
+            return KINDS.get(found.group(1), 0)
         if "matmul_intf.h" in text and not re.search(r"^#define\s+ASCENDC_CUBE_ONLY", text, re.MULTILINE):
-            return _KINDS["MIX_AIC_1_2"]
-        return _KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) or "matmul_intf.h" in text else 0
+            return KINDS["MIX_AIC_1_2"]
+        return KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) or "matmul_intf.h" in text else 0
 
     def address(self) -> int:
         if not self._address:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -192,6 +193,7 @@ def recipe() -> str:
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.glob("*.py")), *sorted(_MSPROF.glob("*.*"))]
+    modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     data = [*own_headers, *modules, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
 
@@ -335,6 +337,7 @@ def _lay_out(root: Path) -> None:
     shutil.copytree(_PYACL / "acl", site / "acl", ignore=ignored)
     _lay_out_plugins(site)
     _lay_out_msprof(root)
+    _lay_out_compiler(root)
     if (root / "opp" / "vendors" / VENDOR).is_dir():
         (root / "opp" / "vendors" / "config.ini").write_text(f"load_priority={VENDOR}\n")
     _lay_out_releases(root)
@@ -372,6 +375,15 @@ def _lay_out_msprof(root: Path) -> None:
     shutil.copy(_MSPROF / "msprof.sh", program)
     program.chmod(0o755)
     (root / "bin" / "msprof").symlink_to(Path("../tools/profiler/bin/msprof"))
+
+
+def _lay_out_compiler(root: Path) -> None:
+    """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
+    shutil.copytree(CSRC / "package" / "cmake", root / "cmake")
+    program = root / "bin" / "bisheng"
+    # Its modules are this package's, and Python's own variables may name other ones.
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.kernel.driver "$@"\n')
+    program.chmod(0o755)
 
 
 def _lay_out_headers(include: Path) -> None:

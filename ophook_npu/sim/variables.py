@@ -15,8 +15,10 @@ from ophook_npu.npu import autoload
 from ophook_npu.sim import soc as socs
 
 # Variable -> folder below the root that comes first in it.
-SEARCHED = {"LD_LIBRARY_PATH": "lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages"}
-TOOLS = ("npu-smi", "msprof")  # the programs in bin
+SEARCHED = {
+    "LD_LIBRARY_PATH": "lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages", "CMAKE_PREFIX_PATH": "cmake",
+}  # fmt: skip
+TOOLS = ("npu-smi", "msprof", "bisheng")  # the programs in bin
 _MOST_DEVICES = 16
 CANN_VERSIONS = ("8.5.0", "9.0.0")
 """The CANN releases that can be simulated, the default first."""

@@ -127,7 +127,8 @@ const sim_soc* sim_current_soc(void) { return ready ? machine.soc : nullptr; }
 int sim_device_count(void) { return ready || sim_init() == kOk ? machine.devices : 0; }
 
 int sim_set_device(int device) {
-  if (!ready) return sim_fail(kUninitialized, "aclrtSetDevice: aclInit was not called");
+  // The page asks for aclInit first; the vendor's own examples go without it on a device.
+  if (int code = sim_init()) return code;
   if (device < 0 || device >= machine.devices)
     return sim_fail(kInvalidDevice, "aclrtSetDevice: device %d; this machine simulates %d (0 to %d)", device,
                     machine.devices, machine.devices - 1);

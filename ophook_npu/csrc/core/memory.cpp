@@ -220,10 +220,20 @@ int sim_memory_info(size_t* free_bytes, size_t* total) {
 }
 
 int sim_memory_device(const void* pointer, size_t* bytes_left) {
+  void* begin;
+  size_t bytes;
+  const int device = sim_memory_block(pointer, &begin, &bytes);
+  if (device >= 0 && bytes_left)
+    *bytes_left = bytes - size_t(static_cast<const char*>(pointer) - static_cast<char*>(begin));
+  return device;
+}
+
+int sim_memory_block(const void* pointer, void** begin, size_t* bytes) {
   std::shared_lock lock(mutex);
   auto block = block_at(pointer);
   if (block == blocks.end() || block->second.device < 0) return -1;
-  if (bytes_left) *bytes_left = end_of(block) - reinterpret_cast<uintptr_t>(pointer);
+  *begin = reinterpret_cast<void*>(block->first);
+  *bytes = end_of(block) - block->first;
   return block->second.device;
 }
 

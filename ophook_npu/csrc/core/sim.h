@@ -71,6 +71,7 @@ SIM_API int sim_free_host(void* pointer);
 SIM_API int sim_memory_info(size_t* free_bytes, size_t* total);  // current device
 // The device that `pointer` lies in and the bytes left behind it; -1 for memory that is not a device's.
 SIM_API int sim_memory_device(const void* pointer, size_t* bytes_left);
+SIM_API int sim_memory_block(const void* pointer, void** begin, size_t* bytes);  // the same, with all of its allocation
 SIM_API int sim_is_pinned(const void* pointer);
 // Whether a kernel can reach all of these bytes: they lie in one piece of memory, of a device or registered for it.
 SIM_API int sim_memory_reach(const void* pointer, size_t size);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ struct Argument {
 
 class DeviceMemory {
  public:
-  std::vector<Argument> arguments;
+  std::deque<Argument> arguments;  // one that is found later moves none of the others
+  int (*allocation)(const void* address, void** begin, size_t* bytes) = nullptr;  // of ascendc_launch
   // The argument that [data, data + bytes) begins in, or NULL.
   // The argument that holds these bytes, else the one that holds the first. Inputs may be views of one memory: of those that
   // begin in the same place, only the longer one holds a long read.
@@ -133,7 +135,14 @@ inline Argument* DeviceMemory::find(const void* data, uint64_t bytes) {
       if (holds(arguments[i], arguments[i].bytes, wanted)) return &arguments[last_ = i];
   for (Argument& a : arguments)  // in its padding
     if (holds(a, std::max<uint64_t>(a.allocated, 1), 1)) return &a;
-  return nullptr;
+  void* begin = nullptr;
+  size_t size = 0;
+  if (!allocation || !allocation(data, &begin, &size)) return nullptr;
+  Argument found;
+  found.name = "an allocation of " + std::to_string(size) + " bytes";
+  found.data = static_cast<uint8_t*>(begin), found.bytes = found.allocated = size, found.role = 2;
+  arguments.push_back(std::move(found));
+  return &arguments[last_ = arguments.size() - 1];
 }
 
 }  // namespace ophook::rt

@@ -38,6 +38,8 @@ typedef struct ascendc_launch {
   char* summary;             // NULL, or where the first errors go as text
   size_t summary_capacity;
   void* cube_entry;          // NULL, or the function as it was compiled for cube cores
+  // NULL, or what finds the allocation of device memory that holds an address which no argument holds: not 0 if there is one.
+  int (*allocation)(const void* address, void** begin, size_t* bytes);
 } ascendc_launch;
 
 typedef struct ascendc_counters {

@@ -157,6 +157,23 @@ void init_buffer(Queue& buffer, int position, uint32_t bytes, At at) {
   c.buffers[size_t(buffer.id)].state = Buffer::kPlain;
 }
 
+Local local_at(const char* call, int position, uint64_t address, uint64_t bytes, At at) {
+  Core& c = core();
+  Local view;
+  view.memory = memory_of(position), view.position = uint8_t(position);
+  const uint64_t size = c.memory->at(view.memory).size();
+  if (c.launch.checks() && address % 32)
+    c.report(Kind::alignment, call, at, text("the tensor begins at byte %llu of local memory, no multiple of 32", (unsigned long long)address));
+  if (address + bytes > size) {
+    c.report(Kind::local_capacity, call, at,
+             text("bytes %llu to %llu of a memory of %llu", (unsigned long long)address, (unsigned long long)(address + bytes),
+                  (unsigned long long)size));
+    bytes = address < size ? size - address : 0;
+  }
+  view.offset = uint32_t(std::min(address, size)), view.bytes = uint32_t(bytes);
+  return view;
+}
+
 Local queue_alloc(Queue& queue, At at) {
   Core& c = core();
   QueueState* q = state_of(queue, "AllocTensor", at);

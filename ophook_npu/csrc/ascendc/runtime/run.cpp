@@ -316,6 +316,7 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   for (int i = 0; i < 7; ++i) sizes.bytes[i] = static_cast<uint32_t>(given[i]);
   Launch launch{o, sizes};
   launch.tiling_key = request->tiling_key;
+  launch.memory.allocation = request->allocation;
   Job now{request->entry, request->cube_entry ? request->cube_entry : request->entry, {}, {}};
   int reals = 0;
   for (int i = 0; i < request->argument_count; ++i) {

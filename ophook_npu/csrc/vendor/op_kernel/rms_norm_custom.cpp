@@ -126,7 +126,7 @@ private:
         AscendC::Div(total, part, total, 1);
         rstdQueue_.EnQue(total);
         total = rstdQueue_.template DeQue<float>();
-        const auto event = static_cast<event_t>(AscendC::GetTPipePtr()->FetchEventID(AscendC::HardEvent::V_S));
+        const auto event = static_cast<event_t>(GetTPipePtr()->FetchEventID(AscendC::HardEvent::V_S));
         AscendC::SetFlag<AscendC::HardEvent::V_S>(event);
         AscendC::WaitFlag<AscendC::HardEvent::V_S>(event);
         const float rstd = total.GetValue(0);

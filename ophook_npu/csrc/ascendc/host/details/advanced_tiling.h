@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <iostream>  // programs that include this one print with it
 #include <vector>
 
+#include "../../include/ascendc/modes.h"
 #include "platform.h"
 #include "tiling_data.h"
 
@@ -44,6 +46,7 @@ namespace optiling {
 }  // namespace optiling
 
 namespace AscendC {
+using TensorShape = ge::Shape;
 
 namespace host_details {
 inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
@@ -112,7 +115,6 @@ inline void GetReduceSumMaxMinTmpSize(const ge::Shape& shape, ge::DataType, bool
   most = host_details::whole(shape), least = host_details::line(shape);
 }
 
-enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
 inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool, TopKMode, bool, uint32_t,
                                  uint32_t& most, uint32_t& least) {
   if (inner <= 0 || outer <= 0 || inner % 32) return false;

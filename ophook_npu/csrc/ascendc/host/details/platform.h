@@ -2,6 +2,9 @@
 #pragma once
 
 #include "contexts.h"
+#ifdef OPHOOK_ASC_PROGRAM
+#include "../../program/soc.h"
+#endif
 
 namespace platform_ascendc {
 
@@ -42,5 +45,21 @@ class PlatformAscendC {
  private:
   const fe::PlatFormInfos* infos_;
 };
+
+#ifdef OPHOOK_ASC_PROGRAM
+// Host code of a program: of the device that it runs on.
+class PlatformAscendCManager {
+ public:
+  static PlatformAscendC* GetInstance() {
+    static const fe::PlatFormInfos infos = [] {
+      ascendc_soc soc{};
+      ophook_program_soc(&soc);
+      return fe::PlatFormInfos{soc.name, soc.cube_cores, soc.vector_cores, soc.ub, soc.l1, soc.l0a, soc.l0b, soc.l0c, soc.l2, soc.hbm};
+    }();
+    static PlatformAscendC platform(&infos);
+    return &platform;
+  }
+};
+#endif
 
 }  // namespace platform_ascendc

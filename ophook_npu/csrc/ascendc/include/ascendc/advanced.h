@@ -207,7 +207,6 @@ OPHOOK_REDUCE(ReduceMax, max)
 OPHOOK_REDUCE(ReduceMin, min)
 #undef OPHOOK_REDUCE
 
-enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
 struct TopKInfo {
   int32_t outter = 1, inner = 0, n = 0;
 };

@@ -91,6 +91,7 @@ template <typename T>
 __aicore__ inline void SetAtomicMax() { ophook::rt::atomic(2, ophook::rt::dtype_of<T>()); }
 template <typename T>
 __aicore__ inline void SetAtomicMin() { ophook::rt::atomic(3, ophook::rt::dtype_of<T>()); }
+__aicore__ inline void DisableDmaAtomic() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 __aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 
 // Device memory is one with its cache here.

@@ -1,6 +1,7 @@
 // Enumerations and parameter structures of the interface.
 #pragma once
 
+#include "modes.h"
 #include "types.h"
 
 namespace AscendC {
@@ -18,6 +19,7 @@ enum class RoundMode { CAST_NONE = 0, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROU
 enum class CMPMODE : uint8_t { LT = 0, GT, EQ, LE, GE, NE };
 enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
 enum class ReduceOrder { ORDER_VALUE_INDEX = 0, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX };
+enum class ReduceType : uint8_t { SUM = 0, MAX, MIN };
 enum class MaskMode : uint8_t { NORMAL = 0, COUNTER };
 enum class CacheMode : uint8_t { CACHE_MODE_DISABLE = 0, CACHE_MODE_NORMAL, CACHE_MODE_LAST, CACHE_MODE_PERSISTENT };
 enum class CacheRwMode { READ = 1, WRITE = 2, RW = 3 };

@@ -258,10 +258,15 @@ __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeT
 namespace matmul {
 using AscendC::CFG_MDL;
 using AscendC::CFG_NORM;
+using AscendC::GetBlockIdx;
 using AscendC::Matmul;
 using AscendC::MatmulConfig;
 using AscendC::MatmulType;
 }  // namespace matmul
+// Programs name them without a namespace, too.
+using AscendC::CFG_MDL;
+using AscendC::CFG_NORM;
+using AscendC::MatmulConfig;
 
 #ifdef ASCENDC_CUBE_ONLY
 #define OPHOOK_CUBE_ONLY true

@@ -118,8 +118,7 @@ class TPipe {
   __aicore__ void Destroy() { ophook::rt::pipe_end(this); }
 };
 
-inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(ophook::rt::pipe_current()); }
-
 }  // namespace AscendC
 
-using AscendC::GetTPipePtr;  // kernels say it without the namespace, too
+// Not in the namespace: the device's compiler has no AscendC::GetTPipePtr.
+__aicore__ inline AscendC::TPipe* GetTPipePtr() { return static_cast<AscendC::TPipe*>(ophook::rt::pipe_current()); }

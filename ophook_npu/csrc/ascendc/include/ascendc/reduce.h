@@ -191,4 +191,33 @@ __aicore__ inline void ArithProgression(const LocalTensor<T>& dst, const T first
   ophook::rt::ramp(dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(step), count, at);
 }
 
+// The names that take the operation as an argument of the template: of a repeat, of each block of 32 bytes, of pairs.
+template <ReduceType type, typename T, typename U, bool isSetMask = true, typename Mask>
+__aicore__ inline void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, const int32_t repeatTime,
+                                    const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
+                                    ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, U>, "ReduceRepeat: source and destination have one type");
+  if constexpr (type == ReduceType::SUM) WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
+  else if constexpr (type == ReduceType::MAX)
+    WholeReduceMax<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+  else WholeReduceMin<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+}
+template <ReduceType type, typename T, typename U, bool isSetMask = true, typename Mask>
+__aicore__ inline void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, const int32_t repeatTime,
+                                       const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
+                                       ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, U>, "ReduceDataBlock: source and destination have one type");
+  if constexpr (type == ReduceType::SUM) BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+  else if constexpr (type == ReduceType::MAX)
+    BlockReduceMax<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+  else BlockReduceMin<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+}
+template <ReduceType type, typename T, typename U, bool isSetMask = true, typename Mask>
+__aicore__ inline void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, const int32_t repeatTime,
+                                      const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,
+                                      ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, U> && type == ReduceType::SUM, "ReducePairElem: sums, of one type");
+  PairReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+}
+
 }  // namespace AscendC

@@ -131,6 +131,8 @@ OPHOOK_RT Local queue_deque(Queue& queue, int from, int to, At at);
 OPHOOK_RT void queue_free(Queue& queue, Local tensor, At at);
 OPHOOK_RT bool queue_vacant(const Queue& queue, bool free_buffer);
 OPHOOK_RT int queue_held(const Queue& queue);
+// Local memory without a TPipe: `bytes` of the memory of a position, from an address that the kernel chose.
+OPHOOK_RT Local local_at(const char* call, int position, uint64_t address, uint64_t bytes, At at);
 OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at);
 
 // ---- synchronization ----

@@ -1,6 +1,8 @@
 // Events, barriers, and which core this is.
 #pragma once
 
+#include <chrono>
+
 #include "pipe.h"
 
 namespace AscendC {
@@ -101,6 +103,15 @@ __aicore__ inline uint32_t GetDataBlockSizeInBytes() { return 32; }
 __aicore__ inline uint8_t* GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 __aicore__ inline void SetSysWorkspace(GM_ADDR) {}
 __aicore__ inline GM_ADDR GetSysWorkSpacePtr() { return ophook::rt::workspace_address(); }
+// The state that the interface documents for Atlas A2 and A3: no atomic copies, the mask by bits, and all of them.
+__aicore__ inline void InitSocState() {
+  ophook::rt::atomic(0, ophook::rt::Dtype::other);
+  ophook::rt::set_mask(false, ~uint64_t{0}, ~uint64_t{0}, false);
+}
+// The counter of Atlas A2 and A3 runs at 50 MHz; here it is the host's clock in that unit.
+__aicore__ inline int64_t GetSystemCycle() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count() / 20;
+}
 __aicore__ inline void Trap(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::trap(at); }
 
 __attribute__((format(printf, 1, 2))) inline void printf(const char* format, ...) {
@@ -124,6 +135,18 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, u
 using AscendC::GetSysWorkSpacePtr;  // kernels say it without the namespace, too
 
 // The compiler's own names of the same.
+struct BlockIndex {
+  operator int64_t() const { return ophook::rt::block_index(); }
+};
+inline constexpr BlockIndex block_idx{};
+struct BlockCount {
+  operator int64_t() const { return ophook::rt::block_count(); }
+};
+inline constexpr BlockCount block_num{};
+__aicore__ inline int64_t get_block_idx() { return ophook::rt::block_index(); }
+__aicore__ inline int64_t get_block_num() { return ophook::rt::block_count(); }
+__aicore__ inline int64_t get_subblockid() { return ophook::rt::sub_block_index(); }
+__aicore__ inline int64_t get_subblockdim() { return ophook::rt::sub_block_count(); }
 __aicore__ inline void pipe_barrier(pipe_t pipe, ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::barrier(ophook::rt::Pipe(int(pipe)), at);
 }

@@ -23,6 +23,9 @@ class LocalTensor {
  public:
   using PrimType = T;
   LocalTensor() = default;
+  // Without a TPipe: `tileSize` elements from byte `addr` of the memory of `pos`.
+  __aicore__ LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here())
+      : LocalTensor(ophook::rt::local_at("LocalTensor", int(pos), addr, uint64_t(tileSize) * sizeof(T), at)) {}
   struct Operand {  // takes the place of the operator in the kernel's source along
     Operand(const LocalTensor& tensor, ophook::rt::At where = ophook::rt::At::here()) : view(tensor.view_), at(where) {}
     ophook::rt::Local view;
@@ -112,6 +115,53 @@ class GlobalTensor {
  private:
   T* data_ = nullptr;
   uint64_t elements_ = 0;
+};
+
+// Gives local memory away from its beginning on; a kernel has one for each memory, and no TPipe beside it.
+template <Hardware hard = Hardware::UB>
+class LocalMemAllocator {
+ public:
+  __aicore__ uint32_t GetCurAddr() const { return next_; }
+  template <class DataType, uint32_t tileSize>
+  __aicore__ LocalTensor<DataType> Alloc(ophook::rt::At at = ophook::rt::At::here()) {
+    return Alloc<kPosition, DataType>(tileSize, at);
+  }
+  template <TPosition pos, class DataType, uint32_t tileSize>
+  __aicore__ LocalTensor<DataType> Alloc(ophook::rt::At at = ophook::rt::At::here()) {
+    return Alloc<pos, DataType>(tileSize, at);
+  }
+  template <class DataType>
+  __aicore__ LocalTensor<DataType> Alloc(uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here()) {
+    return Alloc<kPosition, DataType>(tileSize, at);
+  }
+  template <TPosition pos, class DataType>
+  __aicore__ LocalTensor<DataType> Alloc(uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here()) {
+    static_assert(hardware_of(pos) == hard, "Alloc: this position lies in another memory than the allocator's");
+    const uint32_t address = next_;
+    next_ += uint32_t((uint64_t(tileSize) * sizeof(DataType) + 31) / 32 * 32);
+    return LocalTensor<DataType>(ophook::rt::local_at("Alloc", int(pos), address, uint64_t(tileSize) * sizeof(DataType), at));
+  }
+
+ private:
+  static constexpr Hardware hardware_of(TPosition position) {
+    switch (position) {
+      case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return Hardware::L1;
+      case TPosition::A2: return Hardware::L0A;
+      case TPosition::B2: return Hardware::L0B;
+      case TPosition::C2: return Hardware::BIAS;
+      case TPosition::CO1: return Hardware::L0C;
+      case TPosition::C2PIPE2GM: case TPosition::C2PIPE2LOCAL: return Hardware::FIXBUF;
+      default: return Hardware::UB;
+    }
+  }
+  static constexpr TPosition kPosition = hard == Hardware::L1       ? TPosition::A1
+                                         : hard == Hardware::L0A    ? TPosition::A2
+                                         : hard == Hardware::L0B    ? TPosition::B2
+                                         : hard == Hardware::L0C    ? TPosition::CO1
+                                         : hard == Hardware::BIAS   ? TPosition::C2
+                                         : hard == Hardware::FIXBUF ? TPosition::C2PIPE2GM
+                                                                    : TPosition::VECCALC;
+  uint32_t next_ = 0;
 };
 
 }  // namespace AscendC

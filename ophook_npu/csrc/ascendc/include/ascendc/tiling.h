@@ -21,5 +21,10 @@ T tiling_data(const void* from, const char* name, At at = At::here()) {
 #define REGISTER_TILING_DEFAULT(type) using OphookDefaultTiling = type
 #define REGISTER_TILING_FOR_TILINGKEY(condition, type)
 #define TILING_KEY_IS(key) (::ophook::rt::tiling_key() == static_cast<uint64_t>(key))
-#define KERNEL_TASK_TYPE_DEFAULT(type)
-#define KERNEL_TASK_TYPE(key, type)
+#define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(type >= 0, #type)
+#define KERNEL_TASK_TYPE(key, type) static_assert(type >= 0, #type)
+
+enum KernelMetaType {
+  KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0, KERNEL_TYPE_MIX_AIC_1_1,
+  KERNEL_TYPE_MIX_AIC_1_2,
+};

@@ -17,7 +17,13 @@
 #define __cb__
 #define __cc__
 #define __sync_noalias__
+#ifndef OPHOOK_ASC_PROGRAM  // in one that launches its own kernels they stay until the launches are read
 #define __global__ __attribute__((visibility("default")))
+#define __vector__
+#define __cube__
+#define __mix__(cubes, vectors)
+#endif
+#define __kfc_workspace__
 #define __inout_pipe__(pipe)
 #define __force_inline__ inline
 
@@ -87,6 +93,9 @@ struct bfloat16_t {
 struct int4b_t {
   int8_t bits;
 };
+namespace AscendC {
+using ::int4b_t;
+}
 using float32_t = float;
 
 // Of two numbers, as the device's compiler has them without a namespace.

@@ -1,0 +1,126 @@
+#include "ascendc/program/launch.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ascendc/program/soc.h"
+#include "ascendc/runtime/launch.h"
+#include "core/sim.h"
+
+namespace ophook::program {
+namespace {
+
+constexpr int kAicoreException = 507015;  // ACL_ERROR_RT_AICORE_EXCEPTION
+constexpr uint64_t kMostBlocks = 65535;
+
+std::map<std::string, int>& kinds() {
+  static std::map<std::string, int> all;
+  return all;
+}
+
+struct Task {
+  const char* name;
+  uint64_t blocks;
+  std::function<void()> run;
+  std::vector<Pointer> pointers;
+};
+
+void entry(Task* task) { task->run(); }
+
+bool is_set(const char* variable, const char* value) {
+  const char* found = std::getenv(variable);
+  return found && !std::strcmp(found, value);
+}
+
+struct Sizes {
+  int architecture;
+  const char* prefixes;
+  uint64_t ub, l1, l0a, l0b, l0c, bt, fb;
+};
+const Sizes& sizes_of(const std::string& soc) {
+  static const Sizes all[] = {
+#define ARCHITECTURE(number, prefixes, ...) {number, prefixes, __VA_ARGS__},
+#include "ascendc/architectures.inc"
+#undef ARCHITECTURE
+  };
+  return soc.rfind("Ascend950", 0) == 0 ? all[1] : all[0];
+}
+
+ascendc_options options(int kind) {
+  const Sizes& s = sizes_of(sim_current_soc()->name);
+  return {!is_set("OPHOOK_KERNEL_CHECKS", "0"), is_set("OPHOOK_KERNEL_STRICT", "1"), is_set("OPHOOK_KERNEL_DMA", "on-wait"),
+          s.architecture, kind, s.ub, s.l1, s.l0a, s.l0b, s.l0c, s.bt, s.fb, 0};
+}
+
+// One line of JSON a launch, for `ophook-npu kernel run`; without it what is wrong goes to standard error.
+void tell(const Task& task, const char* report, const char* summary) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (const char* path = std::getenv("OPHOOK_KERNEL_REPORT")) {
+    if (std::FILE* file = std::fopen(path, "a")) {
+      std::fprintf(file, "{\"kernel\":\"%s\",\"blocks\":%llu,\"report\":%s}\n", task.name, (unsigned long long)task.blocks, report);
+      std::fclose(file);
+      return;
+    }
+  }
+  if (*summary) std::fprintf(stderr, "[simulated Ascend] the kernel %s has errors:\n%s\n", task.name, summary);
+}
+
+int allocation(const void* pointer, void** begin, size_t* bytes) { return sim_memory_block(pointer, begin, bytes) >= 0; }
+
+int run(void* argument) {
+  auto* task = static_cast<Task*>(argument);
+  const auto found = kinds().find(task->name);
+  std::vector<ascendc_memory> memory{{"launch", task, 0, 0, 5, 1}};
+  std::vector<std::string> names;
+  names.reserve(task->pointers.size());
+  for (const Pointer& pointer : task->pointers) {
+    size_t left = 0;
+    if (sim_memory_device(pointer.address, &left) < 0) continue;
+    names.push_back("argument " + std::to_string(&pointer - task->pointers.data() + 1));
+    memory.push_back({names.back().c_str(), const_cast<void*>(pointer.address), left, left, 2, pointer.element});
+  }
+  char summary[2048] = "";
+  char* report = nullptr;
+  const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), 0,
+                              options(found == kinds().end() ? 0 : found->second), summary, sizeof summary, nullptr, allocation};
+  const int failed = ascendc_run(&launch, &report);
+  tell(*task, report, summary);
+  ascendc_release(report);
+  return failed ? sim_fail(kAicoreException, "the kernel %s has errors:\n%s", task->name, summary) : 0;
+}
+
+}  // namespace
+
+Declared::Declared(const char* kernel, int kind) {
+  int& known = kinds().try_emplace(kernel, kind).first->second;
+  if (kind >= 0) known = kind;
+}
+
+void enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> work, const Pointer* pointers, size_t pointer_count) {
+  auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work), {pointers, pointers + pointer_count}});
+  int failed;
+  if (!blocks || blocks > kMostBlocks)
+    failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel, (unsigned long long)blocks,
+                      (unsigned long long)kMostBlocks);
+  else
+    failed = sim_launch(stream, kernel, run, task.release(), [](void* argument) { delete static_cast<Task*>(argument); });
+  // A launch has no result to return: the device's compiler prints, and so does this.
+  if (failed) std::fprintf(stderr, "%s\n", sim_error_message());
+}
+
+}  // namespace ophook::program
+
+void ophook_program_soc(ascendc_soc* out) {
+  sim_init();
+  const sim_soc* soc = sim_current_soc();
+  if (!soc) return;
+  const auto& s = ophook::program::sizes_of(soc->name);
+  *out = {soc->name, uint32_t(soc->cube_cores), uint32_t(soc->vector_cores), s.ub, s.l1, s.l0a, s.l0b, s.l0c, soc->l2, soc->memory};
+}

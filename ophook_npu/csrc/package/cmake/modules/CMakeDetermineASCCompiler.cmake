@@ -1,0 +1,3 @@
+set(CMAKE_ASC_COMPILER_ENV_VAR "ASC")
+find_program(CMAKE_ASC_COMPILER NAMES bisheng HINTS "${CMAKE_CURRENT_LIST_DIR}/../../bin" NO_CMAKE_FIND_ROOT_PATH)
+configure_file("${CMAKE_CURRENT_LIST_DIR}/CMakeASCCompiler.cmake.in" "${CMAKE_PLATFORM_INFO_DIR}/CMakeASCCompiler.cmake" @ONLY)

@@ -1,0 +1,21 @@
+"""The command ``bisheng`` of the simulated toolkit: compiles C++ that holds and launches Ascend C kernels."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    from ophook_npu.errors import OphookError
+    from ophook_npu.kernel.program import compile
+
+    try:
+        compile(sys.argv[1:])
+    except OphookError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+"""Programs that launch their own kernels, in ``.asc`` files: C++ with ``kernel<<<blocks, l2ctrl, stream>>>(…)``.
+
+`compile` takes the command line of the vendor's compiler driver and makes an object, a library or a program that runs
+on the simulated Ascend. A source is preprocessed, launches become calls, the qualifiers of kernels go, and g++ does the
+rest.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ophook_npu import sim, toolchain
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import build
+from ophook_npu.kernel.findings import KernelReport
+from ophook_npu.kernel.source import KINDS, Settings
+from ophook_npu.npu import autoload
+from ophook_npu.sim.variables import apply, environment
+
+_WHERE = "kernel compile"
+_SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
+_ARCHITECTURES = {"dav-2201": "220"}  # --npu-arch: Atlas A2 and A3
+_OTHERS = {"dav-3510": "Ascend950 has other local memories and instructions"}
+# Libraries of the toolkit whose functions stand in our headers, or that our simulator has under no name of their own.
+_IN_HEADERS = {
+    "tiling_api",
+    "register",
+    "platform",
+    "graph_base",
+    "unified_dlog",
+    "ascendalog",
+    "c_sec",
+    "ascendc_runtime",
+}
+# Options of the device's compiler that say nothing to g++.
+_DEVICE_ONLY = re.compile(r"--cce-.*|-mllvm.*|--cce|-xasc|--enable-simt")
+
+
+@dataclass
+class _Job:
+    sources: list[Path] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)  # options of the preprocessor
+    flags: list[str] = field(default_factory=list)  # of the compiler
+    inputs: list[str] = field(default_factory=list)  # objects, libraries and options of the linker, in their order
+    out: Path | None = None
+    only: str = ""  # -c, -E or -S
+    shared: bool = False
+    asc: bool = False  # -x asc
+
+
+def _job(arguments: Sequence[str]) -> _Job:
+    job = _Job()
+    rest = iter(arguments)
+
+    def value(option: str) -> str:
+        found = next(rest, None)
+        if found is None:
+            raise OphookError(_WHERE, f"{option} needs a value")
+        return found
+
+    for one in rest:
+        if one.startswith("--npu-arch"):
+            _architecture(one.partition("=")[2] if "=" in one else value(one))
+        elif one == "--enable-simt":
+            raise OphookError(_WHERE, f"{one}: threads of SIMT are Ascend950's, and not simulated")
+        elif one == "-x":
+            job.asc = value(one) == "asc"
+        elif one in ("-c", "-E", "-S"):
+            job.only = one
+        elif one == "-o":
+            job.out = Path(value(one))
+        elif one in ("-I", "-D", "-U", "-include", "-isystem", "-MF", "-MT", "-MQ"):
+            job.seen += [one, value(one)]
+        elif one.startswith(("-I", "-D", "-U", "-M", "-isystem")):
+            job.seen.append(one)
+        elif one in ("-L", "-l", "-Xlinker"):
+            job.inputs += [one, value(one)]
+        elif (one.startswith("-l") and one[2:] in _IN_HEADERS) or _DEVICE_ONLY.fullmatch(one):
+            continue
+        elif one.startswith(("-l", "-L", "-Wl,")):
+            job.inputs.append(one)
+        elif one == "-shared":
+            job.shared = True
+        elif one.startswith("-"):
+            job.flags.append(one)
+        elif Path(one).suffix in _SOURCES:
+            job.sources.append(Path(one))
+        else:
+            job.inputs.append(one)
+    if not job.sources and not any(not one.startswith("-") for one in job.inputs):
+        raise OphookError(_WHERE, "no input file", allowed="sources (.asc, .cpp), objects and libraries")
+    for source in job.sources:
+        if not source.is_file():
+            raise OphookError(_WHERE, f"no such file: {source}")
+    return job
+
+
+def _architecture(name: str) -> None:
+    if name not in _ARCHITECTURES:
+        why = f": {_OTHERS[name]}, which are not simulated" if name in _OTHERS else ""
+        raise OphookError(_WHERE, f"--npu-arch={name}{why}", allowed=", ".join(_ARCHITECTURES))
+
+
+def compile(arguments: Sequence[str]) -> Path:
+    """Do what the compiler driver does with this command line.
+
+    Args:
+        arguments: sources, objects, libraries and g++'s options; also ``--npu-arch=dav-2201`` and ``-x asc``.
+
+    Returns:
+        What was written.
+
+    Raises:
+        OphookError: something does not compile or link, with the compiler's lines; or an architecture that is not
+            simulated.
+    """
+    job = _job(arguments)
+    root = sim.active() or sim.build()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if job.only:
+            if job.out is not None and len(job.sources) > 1:
+                raise OphookError(_WHERE, f"-o {job.out} for {len(job.sources)} sources", allowed="one with -c")
+            out = Path()
+            for source in job.sources:
+                out = job.out or Path(f"{source.stem}.o")
+                _object(source, job, root, folder, out)
+            return out
+        objects = []
+        for number, source in enumerate(job.sources):
+            objects.append(folder / f"{number}.o")
+            _object(source, job, root, folder, objects[-1])
+        out = job.out or Path("a.out")
+        runtime = build.runtime()
+        lib = root / "lib64"
+        ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so", "-Wl,--as-needed", "-lascendcl"]
+        made = [*map(str, objects), str(_launcher()), *job.inputs, f"-L{lib}", *ours, "-ldl", "-lpthread"]
+        how = ["-shared"] if job.shared else []
+        places = f"-Wl,-rpath,{runtime.parent}:{lib}"
+        _run([*toolchain.compiler(), *how, *made, places, "-o", str(out)], "link")
+        return out
+
+
+@functools.cache
+def _launcher() -> Path:
+    """The object that every program has: it makes a task of the stream of each launch."""
+    flags = ("-std=c++20", "-O1", "-fPIC", f"-I{build.ROOT.parent}", "-Wall")
+    return build.object(build.ROOT / "program" / "launch.cpp", flags, [build.ROOT.parent])
+
+
+def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
+    folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent]
+    seen = [*job.seen, *(f"-I{one}" for one in folders), f"-isystem{root / 'include'}"]
+    # C++20 whatever version is asked for, as for other kernels (see build.kernel).
+    how = ["-std=c++20", "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]
+    if source.suffix != ".asc" and not job.asc:
+        _run([*toolchain.compiler(), *how, *seen, "-c", str(source), "-o", str(out)], source.name)
+        return
+    text = folder / f"{source.stem}.ii"
+    prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM"]
+    _run([*toolchain.compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], source.name)
+    text.write_text(translated(text.read_text(errors="replace"), source.name))
+    optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
+    how += [*optimize, "-g", "-w", "-x", "c++-cpp-output", "-fpreprocessed"]
+    _run([*toolchain.compiler(), *how, "-c", str(text), "-o", str(out)], source.name)
+
+
+def _run(command: Sequence[str], what: str) -> None:
+    result = toolchain.run(command)
+    if result.returncode:
+        raise OphookError(_WHERE, build.explained(result.stderr, what, command), todo=build.hint(result.stderr))
+
+
+# ---- one source, compiled and run ----
+
+
+@dataclass
+class Launches:
+    """What `run` saw: the program's exit status, and a report of each launch, with its kernel's name."""
+
+    status: int
+    reports: list[tuple[str, KernelReport]]
+
+
+def run(
+    source: Path, arguments: Sequence[str] = (), *, flags: Sequence[str] = (), settings: Settings | None = None
+) -> Launches:
+    """Compile ``source`` if needed and run it on the simulated Ascend, with standard input and output as they are.
+
+    Args:
+        source: a file with ``main`` and its kernels.
+        arguments: the program's.
+        flags: the compiler's, such as ``-DN=3``.
+
+    Raises:
+        OphookError: there is no such file, it does not compile, or it cannot be started.
+    """
+    settings = settings or Settings()
+    root = sim.active() or sim.build()
+    environ = dict(os.environ)
+    autoload.unsettle(environ)
+    apply(environ, environment(root, soc=settings.soc))
+    with tempfile.TemporaryDirectory() as name:
+        program, told = Path(name) / source.stem, Path(name) / "reports"
+        compile([str(source), *flags, "-o", str(program)])
+        environ["OPHOOK_KERNEL_REPORT"] = str(told)
+        environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))
+        environ["OPHOOK_KERNEL_STRICT"] = str(int(settings.strict))
+        environ["OPHOOK_KERNEL_DMA"] = "on-wait" if settings.on_wait else "eager"
+        done = subprocess.run([str(program), *arguments], env=environ, check=False)
+        reports = []
+        for line in told.read_text(errors="replace").splitlines() if told.exists() else ():
+            row = json.loads(line)
+            reports.append((row["kernel"], KernelReport.parse(json.dumps(row["report"]), row["blocks"], 0)))
+        return Launches(done.returncode, reports)
+
+
+# ---- from the vendor's C++ to C++ ----
+
+_TOKENS = re.compile(
+    r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|<<<|\b__global__\b', re.DOTALL
+)
+_QUALIFIERS = re.compile(
+    r"\b__(?:global|vector|cube|aicore|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
+)
+_TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
+
+
+def translated(text: str, name: str) -> str:
+    """A preprocessed source as g++ takes it.
+
+    Raises:
+        OphookError: a launch that cannot be read; with its line.
+    """
+    pieces: list[str] = []
+    kinds: dict[str, int] = {}
+    at = 0
+    for token in _tokens(text):
+        if token.start() < at:
+            continue
+        if token[0] == "__global__":
+            kernel, kind = _kernel(text, token.start())
+            if kernel:
+                kinds[kernel] = max(kind, kinds.get(kernel, -1))
+            continue
+        begin, replacement, end = _launch(text, token.start(), name)
+        pieces += [text[at:begin], replacement]
+        at = end
+    code = "".join([*pieces, text[at:]])
+    code = _QUALIFIERS.sub("", code)
+    declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
+    return f'{code}\n# 1 "kernels of {name}"\n{declared}'
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    for token in _TOKENS.finditer(text):
+        if token[0] in ("<<<", "__global__"):
+            yield token
+
+
+def _kernel(text: str, at: int) -> tuple[str, int]:
+    """The function that `__global__` stands before, and which cores it runs on; -1: its text does not say."""
+    begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
+    line = text.rfind("\n#", 0, at)
+    begin = max(begin, text.find("\n", line + 1) if line >= 0 else 0)
+    end = re.compile(r"[;{]").search(text, at)
+    head = text[begin : end.start() if end else len(text)]
+    qualifiers = [found[0].split("(")[0] for found in _QUALIFIERS.finditer(head)]
+    mix = next((found for found in _QUALIFIERS.finditer(head) if found["mix"]), None)
+    plain = _ATTRIBUTE.sub("", _QUALIFIERS.sub("", head))
+    named = re.search(r"(\w+)\s*\(", plain)
+    if named is None:
+        return "", -1
+    if mix is not None:
+        key = f"MIX_AIC_{mix['cubes']}_{mix['vectors']}"
+        if key not in KINDS:
+            raise OphookError(
+                _WHERE, f"{named[1]}: __mix__({mix['cubes']}, {mix['vectors']})",
+                allowed="__mix__(1, 0), __mix__(1, 1), __mix__(1, 2), __mix__(0, 1)",
+            )  # fmt: skip
+        return named[1], KINDS[key]
+    if "__vector__" in qualifiers:
+        return named[1], KINDS["AIV_ONLY"]
+    if "__cube__" in qualifiers:
+        return named[1], KINDS["AIC_ONLY"]
+    if end and end[0] == "{":
+        body = text[end.start() : _closing(text, end.start(), "{", "}")]
+        if told := _TASK_TYPE.search(body):
+            return named[1], KINDS.get(told[1], 0)
+        if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
+            return named[1], KINDS["AIC_ONLY"]
+    return named[1], -1
+
+
+def _launch(text: str, at: int, name: str) -> tuple[int, str, int]:
+    """(where the kernel's name begins, what takes the place of all before the arguments, where they begin)."""
+    end = at
+    while text[end - 1].isspace():
+        end -= 1
+    begin = end
+    if text[begin - 1] == ">":
+        depth = 0
+        while begin > 0:
+            begin -= 1
+            depth += {">": 1, "<": -1}.get(text[begin], 0)
+            if depth == 0:
+                break
+    found = re.search(r"(?:(?:::)?\b\w+(?:\s*::\s*(?:template\s+)?\w+)*)\s*$", text[max(0, begin - 400) : begin])
+    if found is None:
+        raise _unreadable(text, at, name, "no kernel's name before <<<")
+    begin = max(0, begin - 400) + found.start()
+    kernel = text[begin:end]
+    depth, close = 0, at + 3
+    while close < len(text):
+        if depth == 0 and text.startswith(">>>", close):
+            break
+        depth += {"(": 1, ")": -1, "{": 1, "}": -1}.get(text[close], 0)
+        if depth < 0 or text[close] == ";":
+            raise _unreadable(text, at, name, "<<< without >>>")
+        close += 1
+    settings = text[at + 3 : close]
+    after = close + 3
+    if not re.match(r"\s*\(", text[after:]):
+        raise _unreadable(text, at, name, "no arguments behind >>>")
+    parts = _split(settings)
+    if not 1 <= len(parts) <= 3:
+        raise _unreadable(
+            text, at, name, f"<<<{settings.strip()}>>> has {len(parts)} values; allowed: blocks, l2ctrl, stream"
+            " (threads of SIMT are Ascend950's)",
+        )  # fmt: skip
+    lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
+    short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]
+    call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}(ophook_a...); }}"
+    return begin, f'::ophook::program::launch("{short}", {call}, {" ".join(settings.split())}){lines}', after
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, begin = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += {"(": 1, ")": -1, "{": 1, "}": -1, "[": 1, "]": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    return [*parts, text[begin:]] if text.strip() else []
+
+
+def _closing(text: str, at: int, opens: str, closes: str) -> int:
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {opens: 1, closes: -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return len(text)
+
+
+_MARK = re.compile(r'^# (\d+) "([^"]*)"', re.MULTILINE)
+
+
+def _unreadable(text: str, at: int, name: str, why: str) -> OphookError:
+    marks = list(_MARK.finditer(text, 0, at))
+    file, line = (marks[-1][2], int(marks[-1][1]) + text.count("\n", marks[-1].end(), at) - 1) if marks else (name, 0)
+    return OphookError(_WHERE, f"{file}:{line}: {why}", allowed="kernel<<<blocks, l2ctrl, stream>>>(arguments)")

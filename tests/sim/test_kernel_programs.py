@@ -1,0 +1,79 @@
+"""Programs that launch their own kernels: `kernel run`, the compiler driver, and the language in CMake."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ophook_npu import sim
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import program
+from ophook_npu.sim.variables import apply, environment
+
+SOURCE = Path(__file__).parent / "programs" / "asc" / "scale.asc"
+RIGHT = "status 0, wrong 0, cube cores 2, vector cores 4"
+
+
+def kernel_run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ophook_npu", "kernel", "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_a_program_runs_and_gets_its_arguments() -> None:
+    done = kernel_run(str(SOURCE), "5")
+    assert (done.returncode, done.stdout.strip()) == (0, RIGHT), done.stderr
+
+
+def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
+    done = kernel_run("-DFAULT", str(SOURCE))
+    line = next(i for i, text in enumerate(SOURCE.read_text().splitlines(), 1) if "AscendC::Muls" in text)
+    assert done.returncode == 3 and done.stdout.startswith("status 507015"), done
+    assert f"scale.asc:{line}: error: Muls: pipe V reads what pipe MTE2 writes" in done.stderr
+    assert "1 launch; 1 error, 0 others" in done.stderr
+
+
+def test_cmake_knows_the_language(tmp_path: Path) -> None:
+    root = sim.active()
+    assert root is not None and shutil.which("cmake"), "cmake is what the test is about"
+    shutil.copy(SOURCE, tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\n"
+        "find_package(ASC REQUIRED)\n"
+        "project(scale LANGUAGES ASC CXX)\n"
+        "add_executable(demo scale.asc)\n"
+        "target_compile_options(demo PRIVATE $<$<COMPILE_LANGUAGE:ASC>:--npu-arch=dav-2201>)\n"
+        "target_link_libraries(demo PRIVATE tiling_api register platform m dl)\n"
+    )
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    script = "cmake -B build && cmake --build build && ./build/demo"
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0 and RIGHT in done.stdout, done.stdout + done.stderr
+
+
+def test_errors_name_the_line(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.asc"
+    source.write_text('#include "kernel_operator.h"\n\n__global__ void f() {\n  AscendC::GetTPipePtr();\n}\n')
+    with pytest.raises(OphookError, match=r"wrong\.asc:4:\d+: error: .GetTPipePtr. is not a member of .AscendC"):
+        program.compile([str(source), "-c", "-o", str(tmp_path / "wrong.o")])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--npu-arch=dav-3510", str(SOURCE)], r"--npu-arch=dav-3510: Ascend950 .* not simulated"),
+        (["--npu-arch=dav-1", str(SOURCE)], "--npu-arch=dav-1.*dav-2201"),
+        (["--enable-simt", str(SOURCE)], "SIMT"),
+        (["-o"], "-o needs a value"),
+        (["-O2"], "no input file"),
+        (["missing.asc"], "no such file: missing.asc"),
+    ],
+)
+def test_the_driver_refuses(arguments: list[str], message: str) -> None:
+    with pytest.raises(OphookError, match=message):
+        program.compile(arguments)

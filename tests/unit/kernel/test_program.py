@@ -1,0 +1,60 @@
+"""How a preprocessed source becomes C++: launches become calls, and the qualifiers of kernels go."""
+
+import pytest
+
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel.program import translated
+
+
+@pytest.mark.parametrize(
+    ("launch", "call"),
+    [
+        ("add<<<8, 0, s>>>(x);", '"add", [=](auto... ophook_a) { add(ophook_a...); }, 8, 0, s)(x);'),
+        ("add<<<8>>>(x);", '"add", [=](auto... ophook_a) { add(ophook_a...); }, 8)(x);'),
+        ("a::add<B<3>, 2><<<f(1, 2), 0, s>>>(x);",
+         '"add", [=](auto... ophook_a) { a::add<B<3>, 2>(ophook_a...); }, f(1, 2), 0, s)(x);'),
+        ("add<T>\n  <<<n,\n 0, s>>>(x);", '"add", [=](auto... ophook_a) { add<T>(ophook_a...); }, n, 0, s)\n\n(x);'),
+    ],
+)  # fmt: skip
+def test_launches(launch: str, call: str) -> None:
+    made = translated(f"int main() {{ {launch} }}", "f.asc")
+    assert f"::ophook::program::launch({call}" in made
+
+
+def test_text_is_left_alone() -> None:
+    text = 'auto a = "x<<<1>>>(y)"; auto b = R"(k<<<1>>>(y))"; int c = 8 << 1, d = c >> 1; B<C<D<int>>> e;\n'
+    assert translated(text, "f.asc").startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "kind"),
+    [
+        ("__global__ __vector__ void f(int* x) {}", 0),
+        ('extern "C" __vector__ __global__ void f(int* x);', 0),
+        ("template <int n> __global__ __cube__ void f(int* x) {}", 3),
+        ("__global__ __mix__(1, 2) void f(int* x) {}", 1),
+        ("__global__ __mix__(1, 1) __attribute__((used)) void f(int* x) {}", 2),
+        ('__global__ __aicore__ void f(int* x) { static_assert(1, "KERNEL_TYPE_MIX_AIC_1_1"); }', 2),
+        ("__global__ __aicore__ void f(int* x) { Mmad(x); }", 3),
+        ("__global__ __aicore__ void f(int* x);", -1),
+    ],
+)
+def test_which_cores_a_kernel_runs_on(declaration: str, kind: int) -> None:
+    made = translated(f"int g;\n{declaration}\n", "f.asc")
+    assert f'ophook_f("f", {kind});' in made
+    assert "__global__" not in made and "__mix__" not in made
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("f<<<1, 2, 3, 4>>>(x);", "has 4 values.*SIMT"),
+        ("f<<<1, 2;", "<<< without >>>"),
+        ("f<<<1>>>;", "no arguments"),
+        (" + <<<1>>>(x);", "no kernel's name"),
+        ("__global__ __mix__(3, 2) void f(int) {}", r"__mix__\(3, 2\)"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(OphookError, match=message):
+        translated(f'# 1 "f.asc"\nint main() {{\n{text}\n}}', "f.asc")
