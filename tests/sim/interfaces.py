@@ -284,34 +284,56 @@ def _ge_tensor(value: torch.Tensor | None) -> _GeTensor:
     return told
 
 
+class Node:
+    """A node of a graph, as the engine hands it to the table. An input may be None, where it is optional, or a list,
+    where it is dynamic; a dynamic output has as many members as the first dynamic input, or `results` of them.
+    """
+
+    def __init__(self, of: str, *inputs: Any, results: int | None = None, **attributes: Any) -> None:
+        ports, outs, kinds = prototype(of)
+        assert len(ports) >= len(inputs), f"{of} has {len(ports)} inputs, not {len(inputs)}"
+        inputs = inputs + (None,) * (len(ports) - len(inputs))
+        self.tensors = [one for given in inputs for one in (given if isinstance(given, list) else [given])]
+        many = results or next((len(given) for given in inputs if isinstance(given, list)), 1)
+        self.given = (_GeTensor * len(self.tensors))(*map(_ge_tensor, self.tensors))
+        attrs = [_ge_attr(name, kinds[name], value) for name, value in attributes.items()]
+        self.attrs = (_GeAttr * max(len(attrs), 1))(*attrs)
+        self.made = (_GeTensor * sum(many if port.endswith("*") else 1 for port in outs))()
+        self.call = _GeCall(of.encode(), self.given, len(self.given), self.made, len(self.made), self.attrs, len(attrs))
+
+    def _phase(self, function: Any) -> None:
+        error = ctypes.create_string_buffer(1024)
+        if function(ctypes.byref(self.call), error, ctypes.c_size_t(len(error))):
+            raise Refused(error.value.decode())
+
+    def infer(self) -> list[tuple[int, list[int] | None]]:
+        """Data type and shape of each output; -1 is an unknown dimension, None an unknown rank.
+
+        Raises:
+            Refused: the operator's rule refuses the call.
+        """
+        self._phase(libraries()[0].ophook_ge_infer)
+        return [(told.dtype, None if told.rank < 0 else list(told.dims[: told.rank])) for told in self.made]
+
+    def run(self) -> list[torch.Tensor]:
+        """What it computes, after ``infer``.
+
+        Raises:
+            Refused: the operator's kernel refuses the call.
+        """
+        results = [torch.empty(list(told.dims[: told.rank]), dtype=DTYPES[told.dtype]) for told in self.made]
+        for told, result in zip(self.made, results, strict=True):
+            told.data = result.data_ptr()
+        self._phase(libraries()[0].ophook_ge_run)
+        return results
+
+
 def graph(of: str, *inputs: Any, **attributes: Any) -> list[torch.Tensor]:
-    """Infers the outputs and computes them. An input may be None, where it is optional, or a list, where it is dynamic;
-    a dynamic output has as many members as the first dynamic input.
+    """Infers a node's outputs and computes them.
 
     Raises:
         Refused: the operator's rule or its kernel refuses the call.
     """
-    opapi, _ = libraries()
-    ports, outs, kinds = prototype(of)
-    assert len(ports) >= len(inputs), f"{of} has {len(ports)} inputs, not {len(inputs)}"
-    inputs = inputs + (None,) * (len(ports) - len(inputs))
-    flat = [one for given in inputs for one in (given if isinstance(given, list) else [given])]
-    many = next((len(given) for given in inputs if isinstance(given, list)), 1)
-    given, attrs = (
-        (_GeTensor * len(flat))(*map(_ge_tensor, flat)),
-        [_ge_attr(name, kinds[name], value) for name, value in attributes.items()],
-    )
-    made = (_GeTensor * sum(many if port.endswith("*") else 1 for port in outs))()
-    call = _GeCall(of.encode(), given, len(given), made, len(made), (_GeAttr * max(len(attrs), 1))(*attrs), len(attrs))
-    error = ctypes.create_string_buffer(1024)
-
-    def phase(function: Any) -> None:
-        if function(ctypes.byref(call), error, ctypes.c_size_t(len(error))):
-            raise Refused(error.value.decode())
-
-    phase(opapi.ophook_ge_infer)
-    results = [torch.empty(list(told.dims[: told.rank]), dtype=DTYPES[told.dtype]) for told in made]
-    for told, result in zip(made, results, strict=True):
-        told.data = result.data_ptr()
-    phase(opapi.ophook_ge_run)
-    return results
+    node = Node(of, *inputs, **attributes)
+    node.infer()
+    return node.run()

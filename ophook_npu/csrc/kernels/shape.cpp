@@ -126,18 +126,6 @@ at::Tensor padded(const at::Tensor& x, const Dims& pads, const at::Scalar& value
   return at::constant_pad_nd(x, last_first(pads), value);
 }
 
-// ATen reflects the last dimensions of a tensor with batch and channels in front.
-at::Tensor reflected(const at::Tensor& x, const Dims& pads) {
-  size_t first = 0;
-  while (first < pads.size() / 2 && !pads[2 * first] && !pads[2 * first + 1]) ++first;
-  if (first == pads.size() / 2) return x;
-  at::Tensor rows = x.flatten(0, int64_t(first) - (first ? 1 : 0));
-  if (!first) rows = rows.unsqueeze(0);
-  Dims sizes = x.sizes().vec();
-  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += pads[2 * i] + pads[2 * i + 1];
-  return at::pad(rows.unsqueeze(0), last_first(pads, first), "reflect").reshape(sizes);
-}
-
 // Which element of a dimension of `size` elements a padded position is a copy of; -1: of none.
 static int64_t origin(int64_t at, int64_t size, const std::string& mode) {
   if (at >= 0 && at < size) return at;
@@ -148,6 +136,23 @@ static int64_t origin(int64_t at, int64_t size, const std::string& mode) {
             "; allowed: constant, reflect, symmetric, edge, circular");
   const int64_t twice = mode == "symmetric";
   return at < 0 ? -at - twice : 2 * size - 2 - at + twice;
+}
+
+at::Tensor padded_in_mode(const at::Tensor& x, const Dims& pads, const std::string& mode) {
+  at::Tensor result = x;
+  SIM_CHECK(pads.size() == 2 * size_t(x.dim()), pads.size(), " paddings for ", x.dim(), " dimensions");
+  for (int64_t dim = 0; dim < x.dim(); ++dim) {
+    const int64_t before = pads[2 * dim], after = pads[2 * dim + 1], size = x.size(dim);
+    SIM_CHECK(before >= 0 && after >= 0 && size > 0, "paddings ", pads, " of ", x.sizes());
+    if (!before && !after) continue;
+    Dims from;
+    for (int64_t at = -before; at < size + after; ++at) {
+      from.push_back(origin(at, size, mode));
+      SIM_CHECK(from.back() >= 0 && from.back() < size, "paddings ", pads, " are too large for mode ", mode);
+    }
+    result = result.index_select(dim, at::tensor(at::IntArrayRef(from), at::kLong));
+  }
+  return result;
 }
 
 at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::string& mode) {

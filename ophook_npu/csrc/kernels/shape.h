@@ -31,8 +31,9 @@ at::Tensor confusion_transposed(const at::Tensor& x, at::IntArrayRef perm, at::I
 at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
 // `pads` has two numbers for each dimension, the first one first.
 at::Tensor padded(const at::Tensor& x, const Dims& pads, const at::Scalar& value);
-at::Tensor reflected(const at::Tensor& x, const Dims& pads);
-// The gradient of a padding in one of the modes "constant", "reflect", "symmetric", "edge" and "circular".
+// The same with copies of x's elements, in one of the modes "reflect", "symmetric", "edge" and "circular".
+at::Tensor padded_in_mode(const at::Tensor& x, const Dims& pads, const std::string& mode);
+// The gradient of a padding in one of these modes or "constant".
 at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::string& mode);
 // x with the elements of one view of it replaced by those of a view of `source` of the same sizes.
 struct View {

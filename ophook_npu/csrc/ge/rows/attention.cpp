@@ -1,8 +1,10 @@
 // Fused attention, rotary position embedding and gated units: what language models use.
 #include "kernels/activation.h"
 #include "kernels/attention.h"
+#include "kernels/gated.h"
 #include "kernels/inference.h"
 #include "kernels/rotary.h"
+#include "kernels/transformer.h"
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
@@ -45,9 +47,9 @@ Shape rows_of(const Shaper& s) {
 Shape attended(const Shaper& s, const Shape& value, int64_t heads, int64_t value_heads) {
   Shape out = s.shape(0);
   if (!out || !value) return out;
-  const int64_t depth = value->back();
+  const Dim depth = value->back();
   if (out->size() == 4 || layout_of(s) == "TND") out->back() = depth;
-  else out->back() = depth < 0 || value_heads < 1 ? static_cast<int64_t>(ge_unknown_dim) : depth / value_heads * heads;
+  else out->back() = value_heads < 1 ? unknown : depth / value_heads * heads;
   return out;
 }
 
@@ -175,8 +177,8 @@ void rotary_rule(Shaper& s) {
   if (s.count() > 3 && s.has(3)) throw Refused("a rotation matrix is not simulated");
   attention::rotary_mode(rotary_mode_of(s));
   const Shape x = s.shape(0);
-  const int64_t last = x && !x->empty() ? x->back() : 0;
-  if (last > 0 && last % 2) throw Refused("its input's last dimension is even, it is " + s.describe(0));
+  if (x && !x->empty() && x->back() % 2 != 0)
+    throw Refused("its input's last dimension is even, it is " + s.describe(0));
   same(s);
 }
 
@@ -214,11 +216,19 @@ Results rotate_both(const Args& a) {
 void halved(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
-    int64_t& dim = (*shape)[static_cast<size_t>(wrap(s.integer("dim"), rank_of(shape)))];
-    if (dim > 0 && dim % 2) throw Refused("it halves an even dimension, its input is " + s.describe(0));
-    if (dim > 0) dim /= 2;
+    Dim& dim = (*shape)[static_cast<size_t>(wrap(s.integer("dim"), rank_of(shape)))];
+    if (dim % 2 != 0) throw Refused("it halves an even dimension, its input is " + s.describe(0));
+    dim = dim / 2;
   }
   s.out(s.dtype(0), shape);
+}
+void clipped_rule(Shaper& s) {
+  if (s.has(1)) throw Refused("group_index is not simulated");
+  halved(s);
+}
+at::Tensor clipped(const Args& a) {
+  return kernels::clipped_swiglu(
+      a[0], {}, {a.integer("dim"), a.real("alpha"), a.real("limit"), a.real("bias"), a.flag("interleaved")});
 }
 void like_second(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 
@@ -227,8 +237,8 @@ void geglu_rule(Shaper& s) {
   halved(s);
   Shape shape = s.shape(0);
   if (shape) {
-    int64_t& dim = (*shape)[static_cast<size_t>(wrap(s.integer("dim"), rank_of(shape)))];
-    if (dim > 0) dim /= 2;
+    Dim& dim = (*shape)[static_cast<size_t>(wrap(s.integer("dim"), rank_of(shape)))];
+    dim = dim / 2;
   }
   s.out(1, s.dtype(0), shape);
 }
@@ -288,8 +298,15 @@ const Family attention_rows = {
      rotate_both},
     ROW(InterleaveRope, "x cos sin -> y", rotary_rule, attention::interleaved_rotary(a[0], a[1], a[2])),
 
+    ROW(MaskedSoftmaxWithRelPosBias,
+        "x atten_mask? relative_pos_bias -> y | scale_value:Float=1.0 inner_precision_mode:Int=0", same,
+        transformer::biased_softmax(a[0], a[1], a[2], a.real("scale_value"))),
+
     ROW(SwiGlu, "x -> y | dim:Int=-1", halved, kernels::swiglu(a[0], a.integer("dim"))),
     ROW(SwiGluGrad, "y_grad x -> y | dim:Int=-1", like_second, kernels::swiglu_backward(a[0], a[1], a.integer("dim"))),
+    ROW(ClippedSwiglu,
+        "x group_index? -> y | dim:Int=-1 alpha:Float=1.702 limit:Float=7.0 bias:Float=1.0 interleaved:Bool=true",
+        clipped_rule, clipped(a)),
     ROW(GLU, "x -> y | dim:Int=-1", halved, kernels::glu(a[0], a.integer("dim"))),
     ROW(GLUGrad, "y_grad x -> x_grad | dim:Int=-1", like_second, kernels::glu_backward(a[0], a[1], a.integer("dim"))),
     {"GeGluV2", "x -> y gelu | dim:Int=-1 approximate:Int=1 activate_left:Bool=false", geglu_rule, geglu},

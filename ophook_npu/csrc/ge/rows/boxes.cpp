@@ -29,11 +29,13 @@ void generalized_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   s.only("mode", "iou");
   Shape boxes = s.shape(0), truths = s.shape(1);
-  if (!boxes || !truths || boxes->size() != 2 || truths->size() != 2 || boxes->front() != 4 || truths->front() != 4)
+  if ((boxes && (boxes->size() != 2 || boxes->front() != 4)) ||
+      (truths && (truths->size() != 2 || truths->front() != 4)))
     throw Refused("its boxes are (4, N), not " + s.describe(0) + " and " + s.describe(1));
-  bool cross = s.flag("is_cross");
-  if (!cross && (*boxes)[1] != (*truths)[1]) throw Refused("it pairs " + s.describe(0) + " with " + s.describe(1));
-  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), known({cross ? (*truths)[1] : 1, (*boxes)[1]}));
+  const bool cross = s.flag("is_cross");
+  const Dim of_boxes = boxes ? (*boxes)[1] : unknown, of_truths = truths ? (*truths)[1] : unknown;
+  if (!cross && of_boxes != of_truths) throw Refused("it pairs " + s.describe(0) + " with " + s.describe(1));
+  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), known({cross ? of_truths : Dim(1), of_boxes}));
 }
 
 Results generalized(const Args& a, kernels::Penalty penalty) {

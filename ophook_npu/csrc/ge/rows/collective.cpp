@@ -1,5 +1,7 @@
 // Collectives inside a graph. The graph's own thread runs them, over the communicators that torch_npu's process group
 // made; a group is named as HcclGetCommName names it.
+#include <numeric>
+
 #include "ge/rows/rows.h"
 #include "opapi/devices.h"
 
@@ -97,9 +99,8 @@ Shape first_dimension(Shaper& s, bool larger) {
   if (!shape) return shape;
   if (shape->empty() || ranks < 1)
     throw Refused("it takes a first dimension and ranks, it has " + s.describe(0) + " and " + std::to_string(ranks));
-  int64_t& first = shape->front();
-  if (first < 0) return shape;
-  if (!larger && first % ranks)
+  Dim& first = shape->front();
+  if (!larger && first % ranks != 0)
     throw Refused(s.describe(0) + " does not divide by " + std::to_string(ranks) + " ranks");
   first = larger ? first * ranks : first / ranks;
   return shape;
@@ -114,12 +115,7 @@ void each_same(Shaper& s) {
 
 void received(Shaper& s) {
   const Values counts = s.values(3);
-  int64_t total = ge_unknown_dim;
-  if (counts) {
-    total = 0;
-    for (int64_t count : *counts) total += count;
-  }
-  s.out(s.dtype(0), Dims{total});
+  s.out(s.dtype(0), known({counts ? Dim(std::accumulate(counts->begin(), counts->end(), int64_t{0})) : unknown}));
 }
 
 }  // namespace

@@ -18,16 +18,13 @@ void forward_rule(Shaper& s) {
   const auto g = geometry(s, axes);
   Shape x = s.shape(0), filter = s.shape(1);
   if (!x || !filter) return s.out(s.dtype(0), std::nullopt);
-  if (x->size() != axes + 2 || filter->size() != axes + 2 ||
-      ((*x)[1] >= 0 && (*filter)[1] >= 0 && (*x)[1] != (*filter)[1] * g.groups))
+  if (x->size() != axes + 2 || filter->size() != axes + 2 || (*x)[1] != (*filter)[1] * g.groups)
     throw Refused("a filter " + s.describe(1) + " with " + std::to_string(g.groups) + " groups does not fit " +
                   s.describe(0));
-  Dims out = {(*x)[0], (*filter)[0]};
+  Sizes out = {(*x)[0], (*filter)[0]};
   for (size_t i = 0; i < axes; ++i) {
-    const int64_t size = (*x)[i + 2], kernel = (*filter)[i + 2];
-    const bool known = size >= 0 && kernel >= 0;
-    out.push_back(known ? divided(size + 2 * g.padding[i] - g.dilation[i] * (kernel - 1) - 1, g.stride[i]) + 1
-                        : int64_t(ge_unknown_dim));
+    const Dim reach = ((*filter)[i + 2] - 1) * g.dilation[i] + 1;
+    out.push_back(((*x)[i + 2] + 2 * g.padding[i] - reach) / g.stride[i] + 1);
   }
   s.out(s.dtype(0), out);
 }

@@ -28,10 +28,11 @@ void roi_align_grad_rule(Shaper& s) {
 // ---- suppression: boxes (N, 5) with their score, the best first ---------------------------------------------------
 void nms_rule(Shaper& s) {
   Shape boxes = s.shape(0);
-  if (!boxes || boxes->size() != 2 || boxes->back() < 5) throw Refused("its boxes are (N, 5), not " + s.describe(0));
-  s.out(0, s.dtype(0), known({(*boxes)[0], 5}));
-  s.out(1, kInt32, known({(*boxes)[0]}));
-  s.out(2, kUint8, known({(*boxes)[0]}));
+  if (boxes && (boxes->size() != 2 || boxes->back() < 5)) throw Refused("its boxes are (N, 5), not " + s.describe(0));
+  const Dim count = boxes ? (*boxes)[0] : unknown;
+  s.out(0, s.dtype(0), known({count, 5}));
+  s.out(1, kInt32, known({count}));
+  s.out(2, kUint8, known({count}));
 }
 Results nms(const Args& a) {
   auto [boxes, places, mask] = kernels::suppressed(a[0], a.real("iou_threshold"));

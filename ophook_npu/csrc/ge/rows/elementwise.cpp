@@ -66,18 +66,19 @@ void bitcast(Shaper& s) {
 // (size, bytes / size)
 void sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
-  int64_t size = s.integer("size"), bytes = x ? ((*x)[0] + 7) / 8 : 0;
-  if (x && (x->size() != 1 || size <= 0 || bytes % size))
+  const int64_t size = s.integer("size");
+  const Dim bytes = x ? ((*x)[0] + 7) / 8 : unknown;
+  if ((x && x->size() != 1) || size <= 0 || bytes % size != 0)
     throw Refused(s.describe(0) + " does not pack into " + std::to_string(size) + " rows");
-  s.out(kUint8, known({size, x ? bytes / size : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(kUint8, known({size, bytes / size}));
 }
 void from_sign_bits_rule(Shaper& s) {
   Shape x = s.shape(0);
-  int64_t size = s.integer("size");
-  if (s.dtype(0) != kUint8 || size <= 0 || (x && (*x)[0] * 8 % size))
+  const int64_t size = s.integer("size");
+  const Dim bits = x ? (*x)[0] * 8 : unknown;
+  if (s.dtype(0) != kUint8 || size <= 0 || bits % size != 0)
     throw Refused(s.describe(0) + " does not unpack into " + std::to_string(size) + " rows");
-  s.out(static_cast<int32_t>(s.integer("dtype")),
-        known({size, x ? (*x)[0] * 8 / size : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(static_cast<int32_t>(s.integer("dtype")), known({size, bits / size}));
 }
 
 // Indices of both widths meet in what torchair computes of shapes; the result has the wider.
@@ -85,6 +86,12 @@ void arithmetic(Shaper& s) {
   const auto index = [&](size_t i) { return s.dtype(i) == kInt32 || s.dtype(i) == kInt64; };
   if (s.dtype(0) == s.dtype(1) || !index(0) || !index(1)) return broadcast(s);
   s.out(kInt64, broadcast_shapes(s.shape(0), s.shape(1), s));
+}
+
+void fourier_rule(Shaper& s) {
+  if (s.dtype(0) != kComplex64 && s.dtype(0) != kComplex128)
+    throw Refused("its input must be complex, it is " + s.describe(0));
+  same(s);
 }
 
 void prelu_grad_rule(Shaper& s) {
@@ -147,6 +154,8 @@ const Family elementwise_rows = {
     ROW(Real, "input -> output | Tout:Type=0", part_rule, at::real(a[0]).to(a.out_dtype())),
     ROW(Imag, "input -> output | Tout:Type=0", part_rule, at::imag(a[0]).to(a.out_dtype())),
     ROW(Complex, "real imag -> out | Tout:Type=16", complex_rule, at::complex(a[0], a[1]).to(a.out_dtype())),
+    ROW(FFT, UNARY, fourier_rule, at::_fft_c2c(a[0], {-1}, 0, true)),
+    ROW(FFT2D, UNARY, fourier_rule, at::_fft_c2c(a[0], {-2, -1}, 0, true)),
     ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),
     ROW(Identity, UNARY, same, a[0]),
     ROW(TensorMove, UNARY, same, a[0]),
@@ -242,7 +251,7 @@ const Family elementwise_rows = {
     ROW(FastGelu, UNARY, same, kernels::fast_gelu(a[0])),
     ROW(FastGeluGrad, "dy x -> z", broadcast, kernels::fast_gelu_backward(a[0], a[1])),
     ROW(SignBitsPack, "x -> y | size:Int", sign_bits_rule, kernels::sign_bits(a[0], a.output(0).sizes())),
-    ROW(SignBitsUnpack, "x -> y | size:Int dtype:Int=0", from_sign_bits_rule,
+    ROW(SignBitsUnpack, "x -> y | size:Int dtype:Type=0", from_sign_bits_rule,
         kernels::from_sign_bits(a[0], a.output(0).sizes(), a.out_dtype())),
 };
 

@@ -8,20 +8,19 @@ namespace {
 
 void shape_of(Shaper& s) {
   Shape shape = s.shape(0);
-  s.out(static_cast<int32_t>(s.integer("dtype")), Dims{shape ? rank_of(shape) : static_cast<int64_t>(ge_unknown_dim)});
+  s.out(static_cast<int32_t>(s.integer("dtype")), known({shape ? Dim(rank_of(shape)) : unknown}));
 }
 void scalar_int(Shaper& s) { s.out(s.knows("dtype") ? static_cast<int32_t>(s.integer("dtype")) : kInt32, Dims{}); }
 
 void fill(Shaper& s) { s.out(s.dtype(1), shape_from(s, 0)); }
 void broadcast_to(Shaper& s) {
   Shape target = shape_from(s, 1), from = s.shape(0);
-  if (target && from && s.values(1)) {  // -1 keeps the input's dimension
-    if (target->size() < from->size()) throw Refused(s.describe(0) + " has more dimensions than its target shape");
-    size_t lead = target->size() - from->size();
-    for (size_t i = 0; i < from->size(); ++i)
-      if ((*target)[lead + i] == -1) (*target)[lead + i] = (*from)[i];
-    broadcast_shapes(target, from, s);
-  }
+  if (target && from && target->size() < from->size())
+    throw Refused(s.describe(0) + " has more dimensions than its target shape");
+  const size_t lead = target && from ? target->size() - from->size() : 0;
+  for (size_t i = lead; target && i < target->size(); ++i)  // -1 keeps the input's dimension
+    if ((*target)[i] == -1) (*target)[i] = from ? (*from)[i - lead] : unknown;
+  broadcast_shapes(target, from, s);
   s.out(s.dtype(0), target);
 }
 void tile(Shaper& s) {
@@ -30,8 +29,7 @@ void tile(Shaper& s) {
   if (shape && times) {
     while (shape->size() < times->size()) shape->insert(shape->begin(), 1);
     size_t lead = shape->size() - times->size();
-    for (size_t i = 0; i < times->size(); ++i)
-      if ((*shape)[lead + i] >= 0) (*shape)[lead + i] *= (*times)[i];
+    for (size_t i = 0; i < times->size(); ++i) (*shape)[lead + i] = (*shape)[lead + i] * (*times)[i];
   } else {
     shape = std::nullopt;
   }
@@ -43,29 +41,24 @@ void range(Shaper& s) {
   for (size_t i = 1; i < 3; ++i)
     if (dtype == kInt32 || s.dtype(i) == kFloat) dtype = s.dtype(i);
   std::optional<double> start = s.number(0), limit = s.number(1), delta = s.number(2);
-  int64_t count = ge_unknown_dim;
+  Dim count;
   if (start && limit && delta) {
     if (*delta == 0) throw Refused("a step of 0");
     count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((*limit - *start) / *delta)));
   }
-  s.out(dtype, Dims{count});
+  s.out(dtype, known({count}));
 }
-void pad(Shaper& s) {
+void pad_by(Shaper& s, const Values& paddings) {
   Shape shape = s.shape(0);
-  Values paddings = s.values(1);
   if (shape && paddings) {
     if (paddings->size() != 2 * shape->size())
       throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
     for (size_t i = 0; i < shape->size(); ++i)
-      if ((*shape)[i] >= 0) (*shape)[i] += paddings->at(2 * i) + paddings->at(2 * i + 1);
+      (*shape)[i] = (*shape)[i] + paddings->at(2 * i) + paddings->at(2 * i + 1);
   } else {
     shape = all_unknown(shape);
   }
   s.out(s.dtype(0), shape);
-}
-void constant_pad(Shaper& s) {
-  s.only("mode", "constant");
-  pad(s);
 }
 // Two numbers a dimension, in front and behind; or, not `contiguous`, all of those in front and then all behind.
 Values pairs_of(const Call& call, Values paddings) {
@@ -81,13 +74,26 @@ void pad_grad(Shaper& s) {
   if (!shape || !paddings) return s.out(s.dtype(0), all_unknown(shape));
   if (paddings->size() != 2 * shape->size())
     throw Refused("it has " + std::to_string(paddings->size()) + " paddings for " + s.describe(0));
-  for (size_t i = 0; i < shape->size(); ++i)
-    if ((*shape)[i] >= 0) (*shape)[i] -= paddings->at(2 * i) + paddings->at(2 * i + 1);
+  for (size_t i = 0; i < shape->size(); ++i) (*shape)[i] = (*shape)[i] - paddings->at(2 * i) - paddings->at(2 * i + 1);
   s.out(s.dtype(0), shape);
 }
+void pad(Shaper& s) { pad_by(s, s.values(1)); }
 void mirror_pad(Shaper& s) {
-  if (const std::string mode = s.text("mode"); mode != "REFLECT") throw Refused("mode '" + mode + "' is not simulated");
+  if (const std::string mode = s.text("mode"); mode != "REFLECT" && mode != "SYMMETRIC")
+    throw Refused("mode '" + mode + "'; allowed: REFLECT, SYMMETRIC");
   pad(s);
+}
+void any_pad(Shaper& s) {
+  const std::string mode = s.text("mode");
+  if (mode != "constant" && mode != "reflect" && mode != "symmetric" && mode != "edge" && mode != "circular")
+    throw Refused("mode '" + mode + "'; allowed: constant, reflect, symmetric, edge, circular");
+  pad_by(s, pairs_of(s, s.values(1)));
+}
+at::Tensor any_padded(const Args& a) {
+  const Dims pads = *pairs_of(a, a.need(1));
+  const std::string mode = a.text("mode");
+  if (mode != "constant") return kernels::padded_in_mode(a[0], pads, mode);
+  return kernels::padded(a[0], pads, a.has(2) ? a[2].item() : at::Scalar(0));
 }
 
 // torchair computes the gradient of a selection in such memory and relies on zeros.
@@ -95,21 +101,21 @@ void empty(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), shape_fr
 
 void lin_space(Shaper& s) {
   const Values count = s.values(2);
-  s.out(s.dtype(0), known({count ? count->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(s.dtype(0), known({at_or_unknown(count, 0)}));
 }
 
 }  // namespace
 
 const Family fill_rows = {
     // of the input these three read only the shape: its values need not be there
-    ROW(Shape, "x -> y | dtype:Int=3", shape_of, at::tensor(*a.shape(0), at::kLong).to(a.out_dtype())),
-    ROW(Size, "x -> y | dtype:Int=3", scalar_int,
-        at::scalar_tensor(c10::multiply_integers(*a.shape(0)), a.out_dtype())),
-    ROW(Rank, "x -> y", scalar_int, at::scalar_tensor(static_cast<int64_t>(a.shape(0)->size()), a.out_dtype())),
+    ROW(Shape, "x -> y | dtype:Int=3", shape_of, at::tensor(a.sizes(0), at::kLong).to(a.out_dtype())),
+    ROW(Size, "x -> y | dtype:Int=3", scalar_int, at::scalar_tensor(c10::multiply_integers(a.sizes(0)), a.out_dtype())),
+    ROW(Rank, "x -> y", scalar_int, at::scalar_tensor(rank_of(a.shape(0)), a.out_dtype())),
     ROW(Empty, "shape -> y | dtype:Int=3 init:Bool=false", empty, at::zeros(a.need(0), a.out_dtype())),
     ROW(LinSpace, "start stop num -> output", lin_space,
         at::linspace(a[0].item(), a[1].item(), a.need(2).at(0), a.out_dtype())),
-    ROW(MirrorPad, "x paddings -> y | mode:String", mirror_pad, kernels::reflected(a[0], a.need(1))),
+    ROW(MirrorPad, "x paddings -> y | mode:String", mirror_pad,
+        kernels::padded_in_mode(a[0], a.need(1), a.text("mode") == "REFLECT" ? "reflect" : "symmetric")),
     ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
     ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
     ROW(Expand, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
@@ -118,8 +124,8 @@ const Family fill_rows = {
     ROW(Pad, "x paddings -> y", pad, kernels::padded(a[0], a.need(1), 0)),
     ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same,
         kernels::range_filled(a[0], a[1], a[2], a[3], a.integer("axis"))),
-    ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", constant_pad,
-        kernels::padded(a[0], a.need(1), a.has(2) ? a[2].item() : at::Scalar(0))),
+    ROW(PadV3, "x paddings constant_values? -> y | mode:String=constant paddings_contiguous:Bool=true", any_pad,
+        any_padded(a)),
     ROW(PadV3Grad, "x paddings -> y | mode:String=reflect paddings_contiguous:Bool=true", pad_grad,
         kernels::padded_backward(a[0], *pairs_of(a, a.need(1)), a.text("mode"))),
     ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),

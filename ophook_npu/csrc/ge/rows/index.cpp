@@ -31,7 +31,12 @@ void strided(Shaper& s, bool with_axes) {
     s.out(s.dtype(0), same_rank ? all_unknown(shape) : std::nullopt);
     return;
   }
-  s.out(s.dtype(0), kernels::sizes_of(kernels::cuts_of(strided_slice_of(s, with_axes), *shape)));
+  Dims sizes;
+  for (const Dim& dim : *shape) sizes.push_back(dim.known() ? dim.size() : static_cast<int64_t>(ge_unknown_dim));
+  Sizes out;
+  for (const kernels::Cut& one : kernels::cuts_of(strided_slice_of(s, with_axes), sizes))
+    if (!one.dropped) out.push_back(one.count == ge_unknown_dim ? unknown : Dim(one.count));
+  s.out(s.dtype(0), out);
 }
 void strided_slice(Shaper& s) { strided(s, false); }
 void strided_slice_v2(Shaper& s) { strided(s, true); }
@@ -45,8 +50,8 @@ void slice_rule(Shaper& s) {
   Values offsets = s.values(1), sizes = s.values(2);
   if (shape && offsets && sizes) {
     for (size_t i = 0; i < shape->size(); ++i) {
-      int64_t dim = (*shape)[i], size = sizes->at(i);
-      (*shape)[i] = size >= 0 ? size : dim < 0 ? dim : dim - offsets->at(i);
+      const int64_t size = sizes->at(i);
+      (*shape)[i] = size >= 0 ? Dim(size) : (*shape)[i] - offsets->at(i);
     }
   } else {
     shape = all_unknown(shape);
@@ -83,12 +88,12 @@ int64_t scatter_reduction(const Args& a) {
 // indices_mask says which dimensions are indexed; those after the mask's end are not. As in ATen, the broadcast indices
 // stand where the first indexed dimension was, or in front where indexed dimensions are not neighbours.
 void index_by_tensor(Shaper& s) {
-  Shape x = s.shape(0), index = Dims{};
+  Shape x = s.shape(0), index = known({});
   for (size_t i = 1; i < s.count(); ++i) index = broadcast_shapes(index, s.shape(i), s);
   if (!x || !index) return s.out(s.dtype(0), std::nullopt);
   Dims mask = s.integers("indices_mask");
   mask.resize(x->size(), 0);
-  Dims out;
+  Sizes out;
   size_t first = 0, last = 0, indexed = 0;
   for (size_t i = 0; i < mask.size(); ++i) {
     if (!mask[i]) {
@@ -115,7 +120,7 @@ Tensors masked_indices(const Args& a) {
 
 void embedding_grad(Shaper& s) {
   Shape grad = s.shape(0);
-  s.out(s.dtype(0), Dims{s.integer("num_weights"), grad ? grad->back() : static_cast<int64_t>(ge_unknown_dim)});
+  s.out(s.dtype(0), known({s.integer("num_weights"), grad ? grad->back() : unknown}));
 }
 
 // The on and off values are inputs `values` and the one behind it.
@@ -123,7 +128,7 @@ void one_hot_rule(Shaper& s, const Values& depth, size_t values) {
   Shape shape = s.shape(0);
   if (shape) {
     int64_t axis = wrap(s.integer("axis"), rank_of(shape) + 1);
-    shape->insert(shape->begin() + axis, depth ? depth->at(0) : static_cast<int64_t>(ge_unknown_dim));
+    shape->insert(shape->begin() + axis, at_or_unknown(depth, 0));
   }
   s.out(s.dtype(values), shape);
 }
@@ -142,6 +147,20 @@ kernels::View view_of(const Args& a, size_t of) {
   const Dims offset = a.need(of + 3);
   if (offset.size() != 1) throw Refused("a storage offset is one number");
   return {a.need(of + 1), a.need(of + 2), offset[0]};
+}
+
+// Row b of the updates goes to batch b, along the axis from the place that the indices name.
+void rows_rule(Shaper& s) {
+  s.only("reduce", "update");
+  if (s.dtype(0) != s.dtype(2))
+    throw Refused("its updates " + s.describe(2) + " are not of the type of " + s.describe(0));
+  same(s);
+}
+at::Tensor with_rows(const Args& a) {
+  at::Tensor out = a.output(0);
+  if (out.data_ptr() != a[0].data_ptr()) out.copy_(a[0]);
+  kernels::put_rows(out, a[1], a[2], a.integer("axis"));
+  return out;
 }
 
 void search_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dtype")), s.shape(1)); }
@@ -179,6 +198,7 @@ const Family index_rows = {
         at::searchsorted(a[0], a[1], a.out_dtype() == at::kInt, a.flag("right"), std::nullopt, optional(a[2]))),
     ROW(ScatterNdUpdate, "var indices updates -> var | use_locking:Bool=false", same,
         kernels::scattered_slices(a[0], a[1], a[2])),
+    ROW(Scatter, "var indices updates -> var | reduce:String axis:Int=0", rows_rule, with_rows(a)),
     ROW(OneHotD, "x on_value off_value -> y | depth:Int axis:Int=-1", one_hot_attr,
         kernels::one_hot(a[0], a.integer("depth"), a[1], a[2], a.integer("axis"))),
     ROW(OneHot, "x depth on_value off_value -> y | axis:Int=-1", one_hot,

@@ -23,34 +23,37 @@ Results cross_entropy(const Args& a) {
 // ---- connectionist temporal classification ----------------------------------------------------------------------
 // op-plugin hands over blank + classes * (length of the longest target); log_alpha is as wide as that length asks for,
 // rounded up to 8.
-int64_t classes_of(const Call& call, size_t log_probs) {
+Dim classes_of(const Call& call, size_t log_probs) {
   Shape shape = call.shape(log_probs);
-  if (!shape || shape->size() != 3 || shape->back() <= 0)
+  if (shape && (shape->size() != 3 || shape->back() <= 0))
     throw Refused("its log_probs are (time, batch, classes), not " + call.describe(log_probs));
-  return shape->back();
+  return shape ? shape->back() : unknown;
 }
+int64_t blank_of(const Args& a, size_t log_probs) { return (a.integer("blank") % classes_of(a, log_probs)).size(); }
 void ctc_rule(Shaper& s) {
-  int64_t longest = s.integer("blank") / classes_of(s, 0);
-  Shape log_probs = s.shape(0);
-  s.out(0, s.dtype(0), known({(*log_probs)[1]}));
-  s.out(1, s.dtype(0), known({(*log_probs)[1], (*log_probs)[0], (2 * longest + 1 + 7) / 8 * 8}));
+  const Dim longest = s.integer("blank") / classes_of(s, 0);
+  const Shape log_probs = s.shape(0);
+  const Dim batch = log_probs ? (*log_probs)[1] : unknown, time = log_probs ? (*log_probs)[0] : unknown;
+  s.out(0, s.dtype(0), known({batch}));
+  s.out(1, s.dtype(0), known({batch, time, (2 * longest + 1 + 7) / 8 * 8}));
 }
 Results ctc(const Args& a) {
-  auto [loss, alpha] = kernels::ctc(a[0], a[1], a.need(2), a.need(3), a.integer("blank") % classes_of(a, 0),
-                                    a.flag("zero_infinity"), a.output(1).size(2));
+  auto [loss, alpha] =
+      kernels::ctc(a[0], a[1], a.need(2), a.need(3), blank_of(a, 0), a.flag("zero_infinity"), a.output(1).size(2));
   return {loss, alpha};
 }
 void ctc_grad_rule(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 at::Tensor ctc_grad(const Args& a) {
   return kernels::ctc_backward(a[0].reshape({-1}), a[1], a[2], a.need(3), a.need(4), a[5].reshape({-1}), a[6],
-                               a.integer("blank") % classes_of(a, 1), a.flag("zero_infinity"));
+                               blank_of(a, 1), a.flag("zero_infinity"));
 }
 
 // ---- norms in two halves: the sum of powers, then the root --------------------------------------------------------
 void norm_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
-    Dims axes = s.integers("axes"), out;
+    const Dims axes = s.integers("axes");
+    Sizes out;
     Checked<bool> gone(shape->size(), axes.empty());
     for (int64_t axis : axes) {
       const int64_t at = wrap(axis, rank_of(shape));

@@ -9,11 +9,12 @@ namespace {
   throw Refused("the inner dimensions of its inputs differ: " + call.describe(0) + " and " + call.describe(1));
 }
 
-void bias_fits(Shaper& s, int64_t columns) {
+void bias_fits(Shaper& s, const Dim& columns) {
   if (!s.has(2)) return;
   Shape bias = s.shape(2);
-  if (bias && (bias->empty() || (bias->back() >= 0 && columns >= 0 && bias->back() != columns)))
-    throw Refused("its bias " + s.describe(2) + " does not fit a result of " + std::to_string(columns) + " columns");
+  if (bias && (bias->empty() || bias->back() != columns))
+    throw Refused("its bias " + s.describe(2) + " does not fit the columns of " + s.describe(0) + " by " +
+                  s.describe(1));
 }
 
 // The matrix dimensions of both inputs after transposition, for 2-D and for batches.
@@ -27,9 +28,8 @@ Shape product(Shaper& s, const char* first, const char* second) {
   auto inner_a = s.flag(first) ? a->size() - 2 : a->size() - 1;
   auto inner_b = s.flag(second) ? b->size() - 1 : b->size() - 2;
   auto columns_b = s.flag(second) ? b->size() - 2 : b->size() - 1;
-  int64_t k1 = (*a)[inner_a], k2 = (*b)[inner_b];
-  if (k1 >= 0 && k2 >= 0 && k1 != k2) mismatch(s);
-  Shape batch_a = Dims(a->begin(), a->last(2)), batch_b = Dims(b->begin(), b->last(2));
+  if ((*a)[inner_a] != (*b)[inner_b]) mismatch(s);
+  Shape batch_a = Sizes(a->begin(), a->last(2)), batch_b = Sizes(b->begin(), b->last(2));
   Shape out = broadcast_shapes(batch_a, batch_b, s);
   out->push_back((*a)[rows_a]);
   out->push_back((*b)[columns_b]);

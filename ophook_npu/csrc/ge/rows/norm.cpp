@@ -40,11 +40,9 @@ void batch_norm_grad_rule(Shaper& s) {
   if (x && (x->size() < 2 || (*x)[1] == 0 || (grad && grad->size() != x->size())))
     throw Refused("its input has channels in dimension 1 and the shape of its gradient, it is " + s.describe(1));
   for (size_t i = 0; x && grad && i < x->size(); ++i)
-    if ((*x)[i] >= 0 && (*grad)[i] >= 0 && (*x)[i] != (*grad)[i])
-      throw Refused("its gradient " + s.describe(0) + " does not fit " + s.describe(1));
+    if ((*x)[i] != (*grad)[i]) throw Refused("its gradient " + s.describe(0) + " does not fit " + s.describe(1));
   for (size_t i = 2; x && i < 7; ++i)
-    if (const Shape each = s.shape(i);
-        each && (each->size() != 1 || ((*x)[1] >= 0 && (*each)[0] >= 0 && (*each)[0] != (*x)[1])))
+    if (const Shape each = s.shape(i); each && (each->size() != 1 || (*each)[0] != (*x)[1]))
       throw Refused("it has one number for each channel of " + s.describe(1) + ", not " + s.describe(i));
   s.out(0, s.dtype(1), s.shape(1));
   for (size_t i : {1, 2}) s.out(i, s.dtype(2), s.shape(2));
@@ -73,7 +71,7 @@ void group_norm_rule(Shaper& s) {
   const Shape x = s.shape(0);
   const int64_t groups = s.integer("num_groups");
   if (x && x->size() < 2) throw Refused("its input has a channel dimension, it is " + s.describe(0));
-  if (groups < 1 || (x && (*x)[1] >= 0 && (*x)[1] % groups))
+  if (groups < 1 || (x && (*x)[1] % groups != 0))
     throw Refused(s.describe(0) + " has no " + std::to_string(groups) + " groups of channels");
   s.out(0, s.dtype(0), x);
   for (size_t i : {1, 2}) s.out(i, s.dtype(0), x ? known({(*x)[0], groups}) : std::nullopt);
@@ -113,9 +111,8 @@ Shape rstd_shape(const Shaper& s, size_t x, size_t gamma) {
   if (weight->size() > shape->size())
     throw Refused("its gamma " + s.describe(gamma) + " has more dimensions than " + s.describe(x));
   for (size_t i = 0; i < weight->size(); ++i) {
-    int64_t& dim = (*shape)[shape->size() - weight->size() + i];
-    if (dim >= 0 && (*weight)[i] >= 0 && dim != (*weight)[i])
-      throw Refused("its gamma " + s.describe(gamma) + " does not fit " + s.describe(x));
+    Dim& dim = (*shape)[shape->size() - weight->size() + i];
+    if (dim != (*weight)[i]) throw Refused("its gamma " + s.describe(gamma) + " does not fit " + s.describe(x));
     dim = 1;
   }
   return shape;

@@ -6,8 +6,8 @@ namespace sim::ge_table {
 namespace {
 
 // What a window leaves of a dimension; with ceil_mode the last one may hang over, but none starts behind the input.
-int64_t windows(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
-  const int64_t out = divided(size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0), stride) + 1;
+Dim windows(const Dim& size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
+  const Dim out = (size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0)) / stride + 1;
   return ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
 }
 
@@ -24,8 +24,7 @@ void average_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
   for (size_t i = 0; shape && i < 2; ++i) {
-    int64_t& size = (*shape)[i + 2];
-    if (size < 0) continue;
+    Dim& size = (*shape)[i + 2];
     size = windows(size, kernel[i], strides[i], pads[i], 1, s.flag("ceil_mode"));
   }
   s.out(s.dtype(0), shape);
@@ -46,8 +45,7 @@ void adaptive_grad_rule(Shaper& s) {
   if (before.size() < 3 || before.size() > 4 || (grad && grad->size() != before.size()))
     throw Refused("its images have 3 or 4 dimensions, its gradient is " + s.describe(0));
   for (size_t i = 0; grad && i + 2 < before.size(); ++i)
-    if ((*grad)[i] >= 0 && (*grad)[i] != before[i])
-      throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
+    if ((*grad)[i] != before[i]) throw Refused("its gradient " + s.describe(0) + " does not fit orig_input_shape");
   s.out(s.dtype(0), before);
 }
 
@@ -79,8 +77,7 @@ void max_rule(Shaper& s) {
   const auto kernel = of_window(s, "ksize"), strides = of_window(s, "strides"), pads = of_window(s, "pads"),
              dilation = of_window(s, "dilation");
   for (size_t i = 0; shape && i < 2; ++i)
-    if (int64_t& size = (*shape)[i + 2]; size >= 0)
-      size = windows(size, kernel[i], strides[i], pads[i], dilation[i], s.flag("ceil_mode"));
+    (*shape)[i + 2] = windows((*shape)[i + 2], kernel[i], strides[i], pads[i], dilation[i], s.flag("ceil_mode"));
   s.out(0, s.dtype(0), shape);
   s.out(1, index_dtype(s), shape);
 }
@@ -104,7 +101,7 @@ void resize_rule(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
   const Values size = s.values(1);
-  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = size ? size->at(i) : static_cast<int64_t>(ge_unknown_dim);
+  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = at_or_unknown(size, i);
   s.out(s.dtype(0), shape);
 }
 

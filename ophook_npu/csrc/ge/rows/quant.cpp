@@ -1,12 +1,14 @@
-// Quantization by scales that are given.
+// Quantization by scales that are given, and by those of the rows.
 #include "ge/rows/rows.h"
 #include "kernels/activation_quant.h"
+#include "kernels/quant.h"
 
 namespace sim::ge_table {
 namespace {
 
+constexpr int32_t kInt8 = 2;
+
 void quantized_rule(Shaper& s) {
-  constexpr int32_t kInt8 = 2;
   s.only("dst_type", kInt8);
   s.out(kInt8, s.shape(0));
 }
@@ -16,11 +18,42 @@ at::Tensor ascend_quant(const Args& a) {
   return quant::saturated(quant::rounded(scaled, a.text("round_mode")), a.output(0));
 }
 
+// A scale for each row; the second form also gives an offset.
+void dynamic_rule(Shaper& s) {
+  quantized_rule(s);
+  s.only("is_symmetrical", 0.0);
+  s.only("quant_mode", "pertoken");
+  s.only("dst_type_max", 0.0);
+  Shape rows = s.shape(0);
+  if (rows && rows->size() < 2) throw Refused("x has rows, it is " + s.describe(0));
+  if (rows) rows->pop_back();
+  for (size_t i = 1; i < s.outputs(); ++i) s.out(i, kFloat, rows);
+}
+Results dynamic(const Args& a) {
+  const at::Tensor offset = a.outputs() > 2 ? a.output(2) : at::Tensor();
+  quant::dynamic_like(a[0], a[1], a[2], "pertoken", a.output(0), a.output(1), offset);
+  quant::dynamic_quant(a[0], a[1], a[2], "pertoken", a.output(0), a.output(1), offset);
+  return offset.defined() ? Results{a.output(0), a.output(1), offset} : Results{a.output(0), a.output(1)};
+}
+
+void encoded_rule(Shaper& s) {
+  const int64_t mode = s.integer("round_mode");
+  if (mode != 0 && mode != 1) throw Refused("round_mode " + std::to_string(mode) + "; allowed: 0, 1");
+  s.out(kInt64, s.has(1) ? broadcast_shapes(s.shape(0), s.shape(1), s) : s.shape(0));
+}
+
 }  // namespace
 
 const Family quant_rows = {
     ROW(AscendQuantV2, "x scale offset? -> y | sqrt_mode:Bool=false round_mode:String=round dst_type:Int=2 axis:Int=-1",
         quantized_rule, ascend_quant(a)),
+    {"DynamicQuant", "x smooth_scales? group_index? -> y scale | dst_type:Int=2", dynamic_rule, dynamic},
+    {"DynamicQuantV2",
+     "x smooth_scales? group_index? -> y scale offset | dst_type:Int=2 is_symmetrical:Bool=false "
+     "quant_mode:String=pertoken dst_type_max:Float=0.0",
+     dynamic_rule, dynamic},
+    ROW(TransQuantParamV2, "scale offset? -> y | round_mode:Int=0", encoded_rule,
+        quant::encoded(a[0], a[1], a.integer("round_mode") == 1)),
 };
 
 }  // namespace sim::ge_table

@@ -25,8 +25,7 @@ at::Tensor dropout(const Args& a) {
 // ---- a bit an element, in as many bytes as fill blocks of 128 bits -------------------------------------------------
 void bit_mask_rule(Shaper& s) {
   const Values shape = s.values(0);
-  s.out(kUint8,
-        known({shape ? (c10::multiply_integers(*shape) + 127) / 128 * 16 : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(kUint8, known({shape ? Dim((c10::multiply_integers(*shape) + 127) / 128 * 16) : unknown}));
 }
 uint64_t last_number(const at::Tensor& values) {
   return static_cast<uint64_t>(values.flatten()[-1].item().to<int64_t>());
@@ -50,7 +49,7 @@ at::Generator stream(const Args& a, size_t seed, size_t offset) {
 }
 void permutation_rule(Shaper& s) {
   const Values n = s.values(0);
-  s.out(static_cast<int32_t>(s.integer("dtype")), known({n ? n->at(0) : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(static_cast<int32_t>(s.integer("dtype")), known({at_or_unknown(n, 0)}));
 }
 
 }  // namespace

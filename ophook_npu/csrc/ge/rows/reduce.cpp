@@ -13,12 +13,12 @@ namespace {
 Shape reduced(const Shape& shape, const Values& axes, bool keep) {
   if (!shape) return std::nullopt;
   auto rank = static_cast<int64_t>(shape->size());
-  if (!axes) return keep ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt;
+  if (!axes) return keep ? all_unknown(shape) : std::nullopt;
   Checked<bool> gone(shape->size(), false);  // no axes: nothing is reduced
   for (int64_t axis : *axes)
     if (rank) gone[static_cast<size_t>(wrap(axis, rank))] = true;
     else wrap(axis, rank);
-  Dims out;
+  Sizes out;
   for (size_t i = 0; i < shape->size(); ++i) {
     if (!gone[i]) out.push_back((*shape)[i]);
     else if (keep) out.push_back(1);
@@ -112,8 +112,8 @@ int64_t only_axis(const Args& a, const char* attr = "axes") {
 void layer_norm_shape(Shaper& s) {
   s.out(0, s.dtype(0), s.shape(0));
   Shape stat = s.shape(0), normalized = s.shape(1);
-  if (stat && normalized && normalized->size() == 1 && (*normalized)[0] >= 0) {
-    auto count = static_cast<size_t>((*normalized)[0]);
+  if (stat && normalized && normalized->size() == 1 && (*normalized)[0].known()) {
+    auto count = static_cast<size_t>((*normalized)[0].size());
     if (count > stat->size())
       throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
     std::fill(stat->last(count), stat->end(), 1);
@@ -150,7 +150,7 @@ void topk_shape(Shaper& s) {
   Values k = s.values(1);
   if (shape && !shape->empty()) {
     int64_t axis = wrap(s.integer("dim"), static_cast<int64_t>(shape->size()));
-    (*shape)[static_cast<size_t>(axis)] = k && !k->empty() ? (*k)[0] : static_cast<int64_t>(ge_unknown_dim);
+    (*shape)[static_cast<size_t>(axis)] = at_or_unknown(k, 0);
   }
   s.out(0, s.dtype(0), shape);
   s.out(1, kInt32, shape);
@@ -235,7 +235,7 @@ const Family reduce_rows = {
      [](const Args& a) {
        return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending")));
      }},
-    {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true", topk_shape,
+    {"TopKV2", "x k -> values indices | sorted:Bool=true dim:Int=-1 largest:Bool=true sort_policy:Int=0", topk_shape,
      [](const Args& a) {
        return value_and_place(at::topk(a[0], a.need(1).at(0), a.integer("dim"), a.flag("largest"), a.flag("sorted")));
      }},

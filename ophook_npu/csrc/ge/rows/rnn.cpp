@@ -5,7 +5,7 @@
 namespace sim::ge_table {
 namespace {
 
-void sequence(Shaper& s, size_t outputs, int32_t dtype, int64_t hidden) {
+void sequence(Shaper& s, size_t outputs, int32_t dtype, const Dim& hidden) {
   Shape x = s.shape(0);
   if (x && x->size() != 3) throw Refused("its sequence is (time, batch, features), not " + s.describe(0));
   Shape out = x ? known({(*x)[0], (*x)[1], hidden}) : std::nullopt;
@@ -13,9 +13,9 @@ void sequence(Shaper& s, size_t outputs, int32_t dtype, int64_t hidden) {
 }
 
 // The last dimension of a weight holds the gates side by side.
-int64_t hidden_of(const Call& call, size_t weight, int64_t gates) {
-  Shape shape = call.shape(weight);
-  return shape && !shape->empty() && shape->back() >= 0 ? shape->back() / gates : static_cast<int64_t>(ge_unknown_dim);
+Dim last_of(const Call& call, size_t input) {
+  const Shape shape = call.shape(input);
+  return shape ? shape->back() : unknown;
 }
 
 void plain_layer(const Call& call) {
@@ -57,7 +57,7 @@ void lstm_checks(const Call& call) {
 
 void lstm_rule(Shaper& s) {
   lstm_checks(s);
-  sequence(s, 8, s.dtype(0), hidden_of(s, 1, 4));
+  sequence(s, 8, s.dtype(0), last_of(s, 1) / 4);
 }
 
 // The mask of valid steps that packed sequences have, as (T, B, 1 or hidden); undefined where every step is valid.
@@ -122,7 +122,7 @@ void dynamic_rnn_grad_rule(Shaper& s) {
 void dynamic_rnn_v2_grad_rule(Shaper& s) {
   lstm_checks(s);
   gradients(s, {1, 2, 1, 0, 4, 5});
-  s.out(2, s.dtype(1), known({s.shape(1) ? s.shape(1)->back() : static_cast<int64_t>(ge_unknown_dim)}));
+  s.out(2, s.dtype(1), known({last_of(s, 1)}));
 }
 
 // ---- GRU --------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ void gru_checks(const Call& call) {
 
 void gru_rule(Shaper& s) {
   gru_checks(s);
-  sequence(s, 6, s.dtype(s.has(3) ? 3 : 0), hidden_of(s, 2, 3));
+  sequence(s, 6, s.dtype(s.has(3) ? 3 : 0), last_of(s, 2) / 3);
 }
 
 Results gru(const Args& a) {
@@ -155,8 +155,7 @@ Results gru(const Args& a) {
 void gru_grad_rule(Shaper& s) {
   gru_checks(s);
   gradients(s, {1, 2, 1, 2, 0, 4});
-  for (size_t i : {1, 2})
-    s.out(i + 1, s.dtype(0), known({s.shape(i) ? s.shape(i)->back() : static_cast<int64_t>(ge_unknown_dim)}));
+  for (size_t i : {1, 2}) s.out(i + 1, s.dtype(0), known({last_of(s, i)}));
 }
 
 Results gru_grad(const Args& a) {
@@ -184,7 +183,8 @@ const Family rnn_rows = {
      lstm_rule, dynamic_rnn},
     {"DynamicRNNV2",
      "x weight_input weight_hidden b? seq_length? init_h? init_c? wci? wcf? wco? mask? -> y output_h output_c i j f o "
-     "tanhc | " LSTM_LAYER "recurrent_activation:String=sigmoid is_training:Bool=true",
+     "tanhc | " LSTM_LAYER
+     "recurrent_activation:String=sigmoid is_training:Bool=true stateful:Bool=false merge_mode:String=concat",
      lstm_rule, dynamic_rnn_v2},
     {"DynamicRNNGrad", "x w b " SAVED "mask? wci? wcf? wco? -> dw db dx dh_prev dc_prev | " LSTM_LAYER,
      dynamic_rnn_grad_rule, dynamic_rnn_grad},

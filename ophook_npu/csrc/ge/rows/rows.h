@@ -33,8 +33,42 @@ enum Dtype : int32_t {
   kBfloat16 = 27
 };
 
-using Shape = std::optional<Dims>;  // none: unknown rank; -1: unknown dimension
-inline Shape known(Dims dims) { return dims; }
+// A dimension of a shape: a size, or unknown until the graph runs. What is computed from an unknown one is unknown, and
+// no comparison with one holds, `!=` no more than `==`: a rule refuses what is certainly wrong.
+class Dim {
+ public:
+  constexpr Dim() = default;  // unknown
+  constexpr Dim(int64_t size) : known_(true), size_(size) {}
+  constexpr bool known() const { return known_; }
+  int64_t size() const {
+    if (!known_) throw std::logic_error("its shape rule asks for the size of an unknown dimension");
+    return size_;
+  }
+  friend Dim operator+(Dim a, Dim b) { return both(a, b) ? a.size_ + b.size_ : Dim(); }
+  friend Dim operator-(Dim a, Dim b) { return both(a, b) ? a.size_ - b.size_ : Dim(); }
+  friend Dim operator*(Dim a, Dim b) { return both(a, b) ? a.size_ * b.size_ : Dim(); }
+  friend Dim operator/(Dim a, Dim b) { return both(a, b) ? divided(a.size_, b.size_) : Dim(); }
+  friend Dim operator%(Dim a, Dim b) { return both(a, b) ? remainder_of(a.size_, b.size_) : Dim(); }
+  friend bool operator==(Dim a, Dim b) { return both(a, b) && a.size_ == b.size_; }
+  friend bool operator!=(Dim a, Dim b) { return both(a, b) && a.size_ != b.size_; }
+  friend bool operator<(Dim a, Dim b) { return both(a, b) && a.size_ < b.size_; }
+  friend bool operator>(Dim a, Dim b) { return b < a; }
+  friend bool operator<=(Dim a, Dim b) { return both(a, b) && a.size_ <= b.size_; }
+  friend bool operator>=(Dim a, Dim b) { return b <= a; }
+
+ private:
+  static constexpr bool both(Dim a, Dim b) { return a.known_ && b.known_; }
+  bool known_ = false;
+  int64_t size_ = 0;
+};
+inline constexpr Dim unknown;
+
+struct Sizes : Checked<Dim> {
+  using Checked<Dim>::Checked;
+  Sizes(const Dims& sizes) : Checked<Dim>(sizes.begin(), sizes.end()) {}
+};
+using Shape = std::optional<Sizes>;  // none: unknown rank
+inline Shape known(Sizes sizes) { return sizes; }
 using Values = std::optional<Dims>;  // none: not known
 
 // Refuses a call: the message reaches the user behind the node's name and type.
@@ -64,6 +98,7 @@ class Call {
   bool has(size_t input) const { return input < count() && call_.inputs[input].dtype != ge_absent; }
   int32_t dtype(size_t input) const { return call_.inputs[input].dtype; }
   Shape shape(size_t input) const;
+  Dims sizes(size_t input) const;                    // of an input whose shape is known
   Values values(size_t input) const;                 // of an int32 or int64 input
   Dims need(size_t input) const;                     // the same where they must be known
   std::optional<double> number(size_t input) const;  // of an input with one element
@@ -134,5 +169,6 @@ double norm_order(const Call& call);    // attribute p
 Shape all_unknown(const Shape& shape);  // of the same rank
 Shape shape_from(const Shaper& s,
                  size_t input);  // a shape given as an input: its values, or as many unknown dimensions
+inline Dim at_or_unknown(const Values& values, size_t i) { return values ? Dim(values->at(i)) : unknown; }
 
 }  // namespace sim::ge_table

@@ -5,29 +5,27 @@
 namespace sim::ge_table {
 namespace {
 
-int64_t product_of(const Dims& dims) {
-  int64_t out = 1;
-  for (int64_t dim : dims) {
-    if (dim < 0) return -1;
-    out *= dim;
-  }
+Dim product_of(const Sizes& dims) {
+  Dim out = 1;
+  for (const Dim& dim : dims) out = out * dim;
   return out;
 }
 
 // ---- the same elements in another shape -------------------------------------------------------------------------
 void reshape(Shaper& s) {
   Shape target = shape_from(s, 1), from = s.shape(0);
-  int64_t total = from ? product_of(*from) : -1;
-  if (s.values(1) && target) {
-    int64_t known = 1, free = -1;
-    for (size_t i = 0; i < target->size(); ++i) {
-      if ((*target)[i] == -1 && free < 0) free = static_cast<int64_t>(i);
-      else known *= (*target)[i];
+  const Dim total = from ? product_of(*from) : unknown;
+  if (const Values asked = s.values(1)) {
+    const auto free = std::find(asked->begin(), asked->end(), -1);
+    if (free != asked->end()) {
+      Dim& rest = (*target)[static_cast<size_t>(free - asked->begin())];
+      rest = 1;
+      const Dim others = product_of(*target);
+      rest = others == 0 ? unknown : total / others;
     }
-    if (free >= 0 && total >= 0 && known > 0) (*target)[static_cast<size_t>(free)] = total / known;
-    if (total >= 0 && product_of(*target) >= 0 && product_of(*target) != total)
-      throw Refused(c10::str(s.describe(0), " has ", total, " elements and cannot take the shape [",
-                             c10::Join(", ", *target), "]"));
+    if (product_of(*target) != total)
+      throw Refused(c10::str(s.describe(0), " has ", total.size(), " elements and cannot take the shape [",
+                             c10::Join(", ", *asked), "]"));
   }
   s.out(s.dtype(0), target);
 }
@@ -39,9 +37,9 @@ void unsqueeze(Shaper& s) {
     int64_t rank = rank_of(shape) + static_cast<int64_t>(axes.size());
     Checked<bool> added(static_cast<size_t>(rank), false);
     for (int64_t axis : axes) added[static_cast<size_t>(wrap(axis, rank))] = true;
-    Dims out;
+    Sizes out;
     size_t next = 0;
-    for (bool one : added) out.push_back(one ? 1 : (*shape)[next++]);
+    for (bool one : added) out.push_back(one ? Dim(1) : (*shape)[next++]);
     shape = out;
   }
   s.out(s.dtype(0), shape);
@@ -51,7 +49,7 @@ void expand_dims(Shaper& s) {
   Shape shape = s.shape(0);
   Values axis = s.values(1);
   if (shape && axis) shape->insert(shape->begin() + wrap(axis->at(0), rank_of(shape) + 1), 1);
-  else if (shape) shape = Dims(shape->size() + 1, ge_unknown_dim);
+  else if (shape) shape = Sizes(shape->size() + 1, unknown);
   s.out(s.dtype(0), shape);
 }
 
@@ -59,15 +57,15 @@ void squeeze(Shaper& s) {
   Shape shape = s.shape(0);
   Dims axes = s.integers("axis");
   if (shape) {
-    Dims out;
+    Sizes out;
     Checked<bool> chosen(shape->size(), axes.empty());
     for (int64_t axis : axes) {
       const int64_t at = wrap(axis, rank_of(shape));
       if (!shape->empty()) chosen[static_cast<size_t>(at)] = true;
     }
     for (size_t i = 0; i < shape->size(); ++i) {
-      int64_t dim = (*shape)[i];
-      if (chosen[i] && axes.empty() && dim < 0) {  // whether it goes depends on its size
+      const Dim dim = (*shape)[i];
+      if (chosen[i] && axes.empty() && !dim.known()) {  // whether it goes depends on its size
         s.out(s.dtype(0), std::nullopt);
         return;
       }
@@ -85,7 +83,7 @@ void flatten(Shaper& s) {
   if (shape && !shape->empty()) {
     int64_t first = wrap(s.integer("axis"), rank_of(shape)), last = wrap(s.integer("end_axis"), rank_of(shape));
     if (last < first) throw Refused("it flattens axes " + std::to_string(first) + " to " + std::to_string(last));
-    Dims middle(shape->begin() + first, shape->begin() + last + 1);
+    Sizes middle(shape->begin() + first, shape->begin() + last + 1);
     shape->erase(shape->begin() + first, shape->begin() + last + 1);
     shape->insert(shape->begin() + first, product_of(middle));
   }
@@ -99,7 +97,7 @@ void permute(Shaper& s, const Values& order) {
   if (shape && order) {
     if (order->size() != shape->size())
       throw Refused("its permutation has " + std::to_string(order->size()) + " axes, its input is " + s.describe(0));
-    Dims out;
+    Sizes out;
     for (int64_t axis : *order) out.push_back((*shape)[static_cast<size_t>(wrap(axis, rank_of(shape)))]);
     shape = out;
   } else {
@@ -124,25 +122,28 @@ void join(Shaper& s, size_t first, size_t last, const Values& axis) {
   require_same_dtype(s, first, last);
   Shape out = s.shape(first);
   if (out && out->empty()) {  // scalars are joined as vectors of one element
-    int64_t length = 0;
-    for (size_t i = first; i < last && length >= 0; ++i) {
+    Dim length = 0;
+    for (size_t i = first; i < last; ++i) {
       const Shape part = s.shape(i);
       if (part && part->size() > 1) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i));
-      length = part && (part->empty() || (*part)[0] >= 0) ? length + (part->empty() ? 1 : (*part)[0]) : -1;
+      length = length + (!part ? unknown : part->empty() ? Dim(1) : (*part)[0]);
     }
     return s.out(s.dtype(first), known({length}));
   }
   if (out && !axis) out = all_unknown(out);
   for (size_t i = first + 1; i < last && out && axis; ++i) {
     Shape next = s.shape(i);
-    if (!next) continue;
     auto at = static_cast<size_t>(wrap(axis->at(0), rank_of(out)));
+    if (!next) {
+      (*out)[at] = unknown;
+      continue;
+    }
     if (next->size() != out->size()) throw Refused("it joins " + s.describe(first) + " and " + s.describe(i));
     for (size_t d = 0; d < out->size(); ++d) {
-      int64_t &x = (*out)[d], y = (*next)[d];
-      if (d == at) x = x < 0 || y < 0 ? -1 : x + y;
-      else if (x < 0) x = y;
-      else if (y >= 0 && x != y)
+      Dim &x = (*out)[d], y = (*next)[d];
+      if (d == at) x = x + y;
+      else if (!x.known()) x = y;
+      else if (x != y)
         throw Refused("it joins " + s.describe(first) + " and " + s.describe(i) + " along axis " + std::to_string(at));
     }
   }
@@ -158,9 +159,8 @@ void pack(Shaper& s) {
     if (Shape next = s.shape(i)) {
       if (next->size() != shape->size()) throw Refused("it packs " + s.describe(0) + " and " + s.describe(i));
       for (size_t d = 0; d < shape->size(); ++d) {
-        if ((*shape)[d] < 0) (*shape)[d] = (*next)[d];
-        else if ((*next)[d] >= 0 && (*next)[d] != (*shape)[d])
-          throw Refused("it packs " + s.describe(0) + " and " + s.describe(i));
+        if (!(*shape)[d].known()) (*shape)[d] = (*next)[d];
+        else if ((*next)[d] != (*shape)[d]) throw Refused("it packs " + s.describe(0) + " and " + s.describe(i));
       }
     }
   if (shape)
@@ -171,8 +171,8 @@ void pack(Shaper& s) {
 void unpack(Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
-    int64_t axis = wrap(s.integer("axis"), rank_of(shape)), dim = (*shape)[static_cast<size_t>(axis)];
-    if (dim >= 0 && dim != static_cast<int64_t>(s.outputs()))
+    const int64_t axis = wrap(s.integer("axis"), rank_of(shape));
+    if ((*shape)[static_cast<size_t>(axis)] != static_cast<int64_t>(s.outputs()))
       throw Refused("it unpacks " + s.describe(0) + " into " + std::to_string(s.outputs()) + " outputs");
     shape->erase(axis);
   }
@@ -182,11 +182,11 @@ void unpack(Shaper& s) {
 void split_even(Shaper& s, size_t data, const Values& axis) {
   Shape shape = s.shape(data);
   if (shape && axis) {
-    int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
+    Dim& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
     auto parts = static_cast<int64_t>(s.outputs());
-    if (dim >= 0 && remainder_of(dim, parts))
+    if (dim % parts != 0)
       throw Refused(s.describe(data) + " does not split into " + std::to_string(parts) + " even parts");
-    if (dim >= 0) dim /= parts;
+    dim = dim / parts;
   } else {
     shape = all_unknown(shape);
   }
@@ -200,13 +200,12 @@ void split_sizes(Shaper& s) {
   for (size_t i = 0; i < s.outputs(); ++i) {
     Shape shape = s.shape(0);
     if (shape && axis) {
-      int64_t& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
-      int64_t whole = dim;
-      dim = sizes ? sizes->at(i) : static_cast<int64_t>(ge_unknown_dim);
-      if (dim == -1 && sizes && whole >= 0) {  // one part may take the rest
+      Dim& dim = (*shape)[static_cast<size_t>(wrap(axis->at(0), rank_of(shape)))];
+      const Dim whole = std::exchange(dim, at_or_unknown(sizes, i));
+      if (dim == -1) {  // one part may take the rest
         dim = whole;
         for (size_t k = 0; k < sizes->size(); ++k)
-          if (k != i) dim -= (*sizes)[k];
+          if (k != i) dim = dim - (*sizes)[k];
       }
     } else {
       shape = all_unknown(shape);

@@ -15,6 +15,9 @@
 namespace sim::ge_table {
 namespace {
 
+// As prototypes name what ge_attr_kind counts.
+constexpr const char* kKinds[] = {"Int", "Float", "Bool", "String", "Type", "ListInt", "ListFloat", "of another kind"};
+
 // Filled while the library is loaded, by the families in whatever order the linker put them.
 std::vector<Row>& rows() {
   static auto* all = new std::vector<Row>;
@@ -65,6 +68,28 @@ int with_row(const ge_call& call, char* error, size_t capacity, F f) {
   }
 }
 
+// What torchair and the engine keep at any node.
+bool of_any_node(std::string_view name) {
+  return name.starts_with('_') || name == "input_layout_info" || name == "output_layout_info";
+}
+void check_attributes(const ge_call& call, const Entry& of) {
+  for (const ge_attr* attr = call.attrs; attr != call.attrs + call.attr_count; ++attr) {
+    if (of_any_node(attr->name)) continue;
+    const Attribute* known = nullptr;
+    std::string allowed;
+    for (const Attribute& one : of.attributes) {
+      if (one.name == attr->name) known = &one;
+      allowed += (allowed.empty() ? "" : ", ") + one.name + " (" + one.kind + ")";
+    }
+    if (!known)
+      throw Refused("it is given an attribute '" + std::string(attr->name) + "'; " +
+                    (allowed.empty() ? "it has none" : "it has " + allowed));
+    const bool empty_list = attr->kind >= ge_attr_ints && attr->kind <= ge_attr_floats && !attr->count;
+    if (known->kind != kKinds[attr->kind] && !(empty_list && known->kind.starts_with("List")))
+      throw Refused("its attribute '" + known->name + "' is " + kKinds[attr->kind] + ", it has to be " + known->kind);
+  }
+}
+
 }  // namespace
 
 Family::Family(std::initializer_list<Row> family) { rows().insert(rows().end(), family); }
@@ -73,7 +98,17 @@ Family::Family(std::initializer_list<Row> family) { rows().insert(rows().end(), 
 Shape Call::shape(size_t input) const {
   const ge_tensor& tensor = call_.inputs[input];
   if (tensor.rank < 0) return std::nullopt;
-  return Dims(tensor.dims, tensor.dims + tensor.rank);
+  Sizes out;
+  for (int32_t i = 0; i < tensor.rank; ++i) out.push_back(tensor.dims[i] < 0 ? unknown : Dim(tensor.dims[i]));
+  return out;
+}
+
+Dims Call::sizes(size_t input) const {
+  const Shape from = shape(input);
+  Dims out;
+  if (!from) throw Refused("the shape of input " + std::to_string(input) + " is not known");
+  for (const Dim& dim : *from) out.push_back(dim.size());
+  return out;
 }
 
 Values Call::values(size_t input) const {
@@ -197,7 +232,13 @@ void Shaper::out(size_t output, int32_t dtype, const Shape& shape) {
   tensor.rank = shape ? static_cast<int32_t>(shape->size()) : static_cast<int32_t>(ge_unknown_rank);
   if (!shape) return;
   if (shape->size() > ge_max_rank) throw Refused("a result of rank " + std::to_string(shape->size()));
-  std::copy(shape->begin(), shape->end(), tensor.dims);
+  for (size_t i = 0; i < shape->size(); ++i) {
+    const Dim& dim = (*shape)[i];
+    if (dim < 0)
+      throw Refused("its output " + std::to_string(output) + " would have " + std::to_string(dim.size()) +
+                    " elements along dimension " + std::to_string(i));
+    tensor.dims[i] = dim.known() ? dim.size() : static_cast<int64_t>(ge_unknown_dim);
+  }
 }
 
 at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
@@ -221,18 +262,18 @@ void require_same_dtype(const Call& call, size_t first, size_t last) {
 
 Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call) {
   if (!first || !second) return std::nullopt;
-  Dims a = *first, b = *second;
+  Sizes a = *first, b = *second;
   if (a.size() < b.size()) a.swap(b);
   size_t lead = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
-    int64_t x = a[lead + i], y = b[i];
-    if (x != y && x != 1 && y != 1 && x >= 0 && y >= 0) {
+    const Dim x = a[lead + i], y = b[i];
+    if (x != y && x != 1 && y != 1) {
       std::string all;
       for (size_t k = 0; k < call.count(); ++k)
         if (call.has(k)) all += (all.empty() ? "" : " and ") + call.describe(k);
       throw Refused("the shapes of its inputs do not broadcast: " + all);
     }
-    a[lead + i] = x == 1 ? y : (y == 1 || y < 0) ? x : y;
+    a[lead + i] = x == 1 ? y : (y == 1 || !y.known()) ? x : y;
   }
   return a;
 }
@@ -258,13 +299,13 @@ double norm_order(const Call& call) {
   return std::abs(p) < INT32_MAX ? p : std::copysign(std::numeric_limits<double>::infinity(), p);
 }
 
-Shape all_unknown(const Shape& shape) { return shape ? Shape(Dims(shape->size(), ge_unknown_dim)) : std::nullopt; }
+Shape all_unknown(const Shape& shape) { return shape ? known(Sizes(shape->size(), unknown)) : std::nullopt; }
 
 Shape shape_from(const Shaper& s, size_t input) {
   if (Values known = s.values(input)) return *known;
   Shape length = s.shape(input);
-  if (!length || length->size() != 1 || (*length)[0] < 0) return std::nullopt;
-  return Dims(static_cast<size_t>((*length)[0]), ge_unknown_dim);
+  if (!length || length->size() != 1 || !(*length)[0].known()) return std::nullopt;
+  return Sizes(static_cast<size_t>((*length)[0].size()), unknown);
 }
 
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral) {
@@ -300,6 +341,7 @@ const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()
 
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) {
+    check_attributes(*call, found);
     Shaper shaper(*call, found.attributes);
     found.row->rule(shaper);
   });
