@@ -312,6 +312,7 @@ class Node:
         Raises:
             Refused: the operator's rule refuses the call.
         """
+        self._phase(libraries()[0].ophook_ge_check)
         self._phase(libraries()[0].ophook_ge_infer)
         return [(told.dtype, None if told.rank < 0 else list(told.dims[: told.rank])) for told in self.made]
 

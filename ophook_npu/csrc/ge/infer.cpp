@@ -142,7 +142,7 @@ std::string infer(const Compiled& graph, int index, const std::vector<ge_tensor>
   } else {
     char error[1024] = "";
     ge_call call = make_call(graph, index, inputs, outputs);
-    if (kernels().infer(&call, error, sizeof error)) problem = error;
+    if (kernels().check(&call, error, sizeof error) || kernels().infer(&call, error, sizeof error)) problem = error;
   }
   return problem.empty() ? "" : graph.where(index) + ": " + problem;
 }

@@ -77,6 +77,10 @@ GE_KERNELS_API const char* ophook_ge_proto(const char* type);
 // The table's operator types one after the other, NULL behind the last.
 GE_KERNELS_API const char* ophook_ge_type(size_t index);
 
+// Refuses a graph's node with an attribute that the prototype does not have, or has in another kind. (Operators that
+// run by type are not asked: op-plugin hands some of theirs over in other kinds.) Same result and error as below.
+GE_KERNELS_API int ophook_ge_check(const ge_call* call, char* error, size_t capacity);
+
 // Fills dtype, rank and dims of every output from the inputs; reads input values only where they are known. A shape
 // that depends on values which are not known comes out as ge_unknown_rank or ge_unknown_dim. Returns 0, or writes why
 // the call is refused into `error` and returns 1.

@@ -339,9 +339,12 @@ const char* ophook_ge_proto(const char* type) {
 
 const char* ophook_ge_type(size_t index) { return index < rows().size() ? rows()[index].type : nullptr; }
 
+int ophook_ge_check(const ge_call* call, char* error, size_t capacity) {
+  return with_row(*call, error, capacity, [&](const Entry& found) { check_attributes(*call, found); });
+}
+
 int ophook_ge_infer(const ge_call* call, char* error, size_t capacity) {
   return with_row(*call, error, capacity, [&](const Entry& found) {
-    check_attributes(*call, found);
     Shaper shaper(*call, found.attributes);
     found.row->rule(shaper);
   });
