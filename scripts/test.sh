@@ -34,6 +34,7 @@ bash "$root/scripts/setup_venv.sh" "$venv"
 cd "$root"
 workers=$(test_processes)
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(threads_each "$workers")}
+keep_freed_memory
 # A worker that crashed, or that a test kept waiting for ten minutes, is not replaced: pytest-xdist has waited for ever for
 # the last tests of a run with a replaced one. The run ends soon, with the test's name and without the tests left.
 # In the order of tests/weights.json: the longest files first, not those with the most tests.

@@ -14,8 +14,13 @@ from ophook_npu.ops.modules import replace, rms_norm_forward, swiglu_forward
 
 RULES = {"*RMSNorm": rms_norm_forward, "*MLP": swiglu_forward}
 STEPS = 10
-for name in ("npu_rms_norm_custom", "npu_swiglu_custom"):
-    ops.register(name)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered() -> None:
+    """Here, not when the file is imported: every process of a run imports it, and would wait for the compiler."""
+    for name in ("npu_rms_norm_custom", "npu_swiglu_custom"):
+        ops.register(name)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cpu_dependent import FILES
+from cpu_dependent import FILES, OTHERS, compares_numbers
 
 ROOT = Path(__file__).parents[3]
 
@@ -101,4 +101,9 @@ def test_wrong_use_is_refused_at_once(options: tuple[str, ...], told: str) -> No
 
 @pytest.mark.parametrize("pattern", FILES)
 def test_every_pattern_of_tests_that_compare_numbers_finds_some(pattern: str) -> None:
-    assert list((ROOT / "tests").glob(pattern))
+    assert any(map(compares_numbers, (ROOT / "tests").glob(pattern)))
+
+
+def test_what_compares_no_numbers_is_left_out() -> None:
+    for name in OTHERS:
+        assert (ROOT / "tests" / name).is_file() and not compares_numbers(ROOT / "tests" / name)
