@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from interfaces import Refused, aclnn, rules_of
+from torch.nn import functional
 from values import close, gradients, real
 
 
@@ -127,3 +128,70 @@ def test_the_code_of_a_wrong_shape_is_that_of_the_page() -> None:
         aclnn("aclnnForeachAbs", [torch.zeros(2, 3, dtype=torch.int8)], [torch.zeros(2, 3, dtype=torch.int8)])
     with pytest.raises(Refused, match=r"^161002: .*aclnnAddmm"):
         aclnn("aclnnAddmm", real(2, 2), real(2, 3), real(3, 2), 1.0, 1.0, torch.zeros(3, 2), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "between", "formula"),
+    [
+        ("GeluBackward", (), lambda x: functional.gelu(x, approximate="tanh")),
+        ("GeluBackwardV2", ("none",), functional.gelu),
+        ("SiluBackward", (), functional.silu),
+        ("MishBackward", (), functional.mish),
+    ],
+)
+def test_a_gradient_broadcasts(name: str, between: tuple, formula) -> None:
+    grad, x, out = real(3, seed=1), real(2, 3), torch.zeros(2, 3)
+    aclnn(f"aclnn{name}", grad, x, *between, out)
+    close(out, gradients(formula, x, grad=grad.expand(2, 3))[0])
+
+
+@pytest.mark.parametrize(("name", "beta"), [("SmoothL1Loss", (1.0,)), ("MseLoss", ()), ("L1Loss", ())])
+def test_the_gradient_of_a_loss_broadcasts(name: str, beta: tuple) -> None:
+    losses = {"SmoothL1Loss": functional.smooth_l1_loss, "MseLoss": functional.mse_loss, "L1Loss": functional.l1_loss}
+    grad, x, target, out = real(2, 3, seed=1), real(3), real(2, 1, seed=2), torch.zeros(2, 3)
+    aclnn(f"aclnn{name}Backward", grad, x, target, 0, *beta, out)
+    whole, goal = x.expand(2, 3).clone(), target.expand(2, 3)
+    close(out, gradients(lambda x: losses[name](x, goal.double(), reduction="none"), whole, grad=grad)[0])
+
+
+def test_one_batch_is_multiplied_with_each_of_many() -> None:
+    x, one, many, out = real(3, 4), real(1, 3, 5, seed=1), real(2, 5, 4, seed=2), torch.zeros(3, 4)
+    aclnn("aclnnAddbmm", x, one, many, 1, 2, out, 0)
+    close(out, x + 2 * (one.double() @ many.double()).sum(0), 1e-3)
+
+
+def test_an_outer_product_without_its_factors() -> None:
+    x, a, b, out = real(2, 3), real(2, seed=1), real(3, seed=2), torch.zeros(2, 3)
+    aclnn("aclnnAddr", x, a, b, None, None, out)
+    close(out, x + torch.outer(a, b))
+
+
+def test_a_single_result_goes_into_one_element() -> None:
+    x, out = real(2, 3), torch.zeros(1, 1)
+    aclnn("aclnnReduceSum", x, [0, 1], False, torch.float32, out)
+    close(out, x.double().sum().reshape(1, 1))
+
+
+@pytest.mark.parametrize(("asked", "rows"), [(0, 6), (-2, 4), (9, 6)])
+def test_how_many_tokens_stay(asked: int, rows: int) -> None:
+    """All for 0, all but so many below it, and never more than there are."""
+    x, experts = real(3, 4), torch.tensor([[1, 0], [0, 2], [2, 1]], dtype=torch.int32)
+    out, places = torch.zeros(rows, 4), torch.zeros(6, dtype=torch.int32)
+    aclnn("aclnnMoeTokenPermute", x, experts, asked, False, out, places)
+    close(out, x[experts.flatten().argsort(stable=True)[:rows] // 2])
+
+
+def test_a_convolution_with_four_paddings() -> None:
+    x, weight, out, pads = real(1, 2, 5, 4), real(3, 2, 2, 2, seed=1), torch.zeros(1, 3, 7, 6), [1, 2, 0, 3]
+    settings = ([1, 1], pads, [1, 1], False, [0, 0], 1)
+
+    def convolved(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return functional.conv2d(functional.pad(x, (0, 3, 1, 2)), weight)
+
+    aclnn("aclnnConvolution", x, weight, None, *settings, out, 0)
+    close(out, convolved(x.double(), weight.double()), 1e-3)
+    grad, of_x, of_weight = real(1, 3, 7, 6, seed=2), torch.zeros_like(x), torch.zeros_like(weight)
+    asked = [True, True, False]
+    aclnn("aclnnConvolutionBackward", grad, x, weight, [3], *settings, asked, 0, of_x, of_weight, None)
+    for got, want in zip((of_x, of_weight), gradients(convolved, x, weight, grad=grad), strict=True):
+        close(got, want, 1e-3)

@@ -354,6 +354,19 @@ def test_what_the_table_allows_no_rule_refuses_and_each_function_takes_a_call(ca
     assert noted_calls > 100
 
 
+def test_calls_and_their_codes(caller: Caller) -> None:
+    """Those of codes_of_calls.txt: a code, and a call as in accepted_calls.txt. A row checks them, not the table."""
+    wrong = []
+    for line in CALLS.with_name("codes_of_calls.txt").read_text().splitlines():
+        code, name, *arguments = line.split(" ")
+        function = rules.table()[name]
+        read = [caller.read(p.kind, a.partition("=")[2]) for p, a in zip(function.parameters, arguments, strict=True)]
+        came, message = caller(function, read)
+        if came != int(code):
+            wrong.append(f"{line} gives {came} {message}")
+    assert not wrong, "\n".join(wrong)
+
+
 # Outputs that take other shapes than the one in the call that is tried, by the reason.
 ANY_SHAPE = {
     "what memory holds decides": (

@@ -1,5 +1,7 @@
 #include "kernels/tensors.h"
 
+#include "kernels/absent.h"
+
 #include <ATen/ExpandUtils.h>
 #include <ATen/WrapDimUtils.h>
 
@@ -20,10 +22,20 @@ void violated(const char* function, const char* file, int line, std::initializer
 void wrong_dtype(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
   thrown<c10::TypeError>(function, file, line, parts);
 }
+void absent() { thrown<Absent>(__func__, __FILE__, __LINE__, {"an argument that is needed is null"}); }
+
+static const at::Tensor& needed(const at::Tensor& tensor) {
+  if (!tensor.defined()) [[unlikely]]
+    absent();
+  return tensor;
+}
 
 void shape(const at::Tensor& out, at::IntArrayRef expected) {
-  SIM_CHECK(!out.defined() || out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(),
-            ", expected ", expected);
+  static const int64_t* const of_nothing = at::Tensor().sizes().data();  // those of all undefined tensors
+  if (!out.defined()) return;
+  if (expected.data() == of_nothing) [[unlikely]]
+    absent();
+  SIM_CHECK(out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
 }
 void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
 static bool is_single(at::IntArrayRef sizes) { return sizes.empty() || (sizes.size() == 1 && sizes[0] == 1); }
@@ -54,7 +66,7 @@ at::IntArrayRef outer_sizes(const at::Tensor& x, size_t count) {
   return x.sizes().slice(0, x.sizes().size() - std::min(count, x.sizes().size()));
 }
 
-int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, of.dim()); }
+int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, needed(of).dim()); }
 
 void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {
   bool alike = true;  // the usual case, kept cheap
@@ -77,11 +89,11 @@ static void castable(at::ScalarType result, const at::Tensor& self, bool divisio
             " can't be cast to the desired output type ", self.scalar_type());
 }
 void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) {
-  into(self, {other});
+  into(needed(self), {needed(other)});
   if (division || self.scalar_type() != other.scalar_type()) castable(at::result_type(self, other), self, division);
 }
 void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) {
-  if (!at::isFloatingType(self.scalar_type())) castable(at::result_type(self, other), self, division);
+  if (!at::isFloatingType(needed(self).scalar_type())) castable(at::result_type(self, other), self, division);
 }
 
 void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b) {
@@ -92,22 +104,29 @@ void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b) {
   sizes.push_back(b.back());
   shape(out, sizes);
 }
-void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) { matrix(out, a.sizes(), b.sizes()); }
+void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  matrix(out, needed(a).sizes(), needed(b).sizes());
+}
 
 void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
   Dims sizes;
-  for (int64_t i = 0; i < in.dim(); ++i) {
-    bool gone = dims.empty() || std::any_of(dims.begin(), dims.end(), [&](int64_t d) { return wrap(d, in) == i; });
+  for (int64_t d : dims) wrap(d, in);  // also that one which nothing has to be reduced for must be there
+  for (int64_t i = 0; i < needed(in).dim(); ++i) {
+    const auto named = std::count_if(dims.begin(), dims.end(), [&](int64_t d) { return wrap(d, in) == i; });
+    SIM_CHECK(named < 2, "dimension ", i, " is named ", named, " times in ", dims);
+    const bool gone = dims.empty() || named;
     if (!gone) sizes.push_back(in.size(i));
     else if (keep_dims) sizes.push_back(1);
   }
+  // A single result goes into an output of one element, however many dimensions it has.
+  if (out.defined() && out.numel() == 1 && c10::multiply_integers(sizes) == 1) return;
   shape(out, sizes);
 }
 
 void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<at::ScalarType> allowed) {
   std::ostringstream list;
   for (auto dtype : allowed) {
-    if (tensor.scalar_type() == dtype) return;
+    if (needed(tensor).scalar_type() == dtype) return;
     list << (list.tellp() ? ", " : "") << dtype;
   }
   SIM_CHECK_DTYPE(false, name, " has dtype ", tensor.scalar_type(), "; allowed: ", list.str());
@@ -115,18 +134,19 @@ void of_dtype(const char* name, const at::Tensor& tensor, std::initializer_list<
 
 void same_dtype(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
-    SIM_CHECK_DTYPE(tensor.scalar_type() == tensors.begin()->scalar_type(),
+    SIM_CHECK_DTYPE(needed(tensor).scalar_type() == tensors.begin()->scalar_type(),
                     "dtypes differ: ", tensors.begin()->scalar_type(), " and ", tensor.scalar_type());
 }
 
 void function_of(const at::Tensor& out, const at::Tensor& self) {
-  like(out, self);
+  like(out, needed(self));
   const auto result = at::isIntegralType(self.scalar_type(), true) ? at::kFloat : self.scalar_type();
   SIM_CHECK_DTYPE(at::canCast(result, out.scalar_type()), "the result of ", self.scalar_type(), " is ", result,
                   ", the output has dtype ", out.scalar_type());
 }
 void not_complex(const at::Tensor& self) {
-  SIM_CHECK_DTYPE(!self.is_complex(), "self has dtype ", self.scalar_type(), ", complex numbers are not supported");
+  SIM_CHECK_DTYPE(!needed(self).is_complex(), "self has dtype ", self.scalar_type(),
+                  ", complex numbers are not supported");
 }
 
 void refuse_if_given(std::initializer_list<at::Tensor> tensors, const char* what) {
@@ -147,7 +167,7 @@ static void keeps_value(const at::Tensor& out, const at::Tensor& value) {
 
 void write(const at::Tensor& out, const at::Tensor& value) {
   if (!out.defined()) return;
-  const bool single = is_single(out.sizes()) && is_single(value.sizes());
+  const bool single = out.numel() == 1 && value.numel() == 1;
   SIM_CHECK(single || out.sizes() == value.sizes(), "the output has shape ", out.sizes(), ", the result ",
             value.sizes());
   keeps_value(out, value);

@@ -1,5 +1,6 @@
 #include "opapi/aclnn.h"
 
+#include "kernels/absent.h"
 #include "kernels/hifloat8.h"
 #include "opapi/fractal.h"
 #include "opapi/kernel_scope.h"
@@ -36,6 +37,8 @@ int explain(const char* name, int unexpected) {
     throw;
   } catch (const Coded& error) {
     return sim_fail(error.code, "%s: %s", name, error.what_without_backtrace());
+  } catch (const Absent& error) {
+    return sim_fail(unexpected == kInvalid ? kNullPointer : unexpected, "%s: %s", name, error.what_without_backtrace());
   } catch (const c10::Error& error) {
     return sim_fail(unexpected, "%s: %s", name, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
@@ -181,7 +184,8 @@ at::Tensor convert(const aclTensor* tensor) {
 }
 
 at::Scalar convert(const aclScalar* scalar) {
-  SIM_CHECK(scalar, "a scalar argument is null");
+  if (!scalar) [[unlikely]]
+    absent();
   return scalar->value;
 }
 Space convert(Resized space) { return {convert(static_cast<const aclTensor*>(space.tensor)), space.tensor}; }
@@ -300,6 +304,8 @@ struct RowCall final : PendingCall {
   void first_phase() {
     try {
       small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
+    } catch (const Absent&) {
+      throw;
     } catch (const c10::TypeError& error) {
       refuse(error, true);
     } catch (const c10::Error& error) {

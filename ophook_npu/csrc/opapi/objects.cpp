@@ -21,6 +21,9 @@ at::Scalar scalar_from(const void* value, aclDataType dtype) {
     case ACL_UINT8: return int64_t(*static_cast<const uint8_t*>(value));
     case ACL_INT16: return int64_t(*static_cast<const int16_t*>(value));
     case ACL_INT32: return int64_t(*static_cast<const int32_t*>(value));
+    case ACL_UINT16: return int64_t(*static_cast<const uint16_t*>(value));
+    case ACL_UINT32: return int64_t(*static_cast<const uint32_t*>(value));
+    case ACL_UINT64: return *static_cast<const uint64_t*>(value);
     case ACL_INT64: return *static_cast<const int64_t*>(value);
     case ACL_BOOL: return *static_cast<const bool*>(value);
     case ACL_COMPLEX64: return c10::complex<double>(*static_cast<const c10::complex<float>*>(value));

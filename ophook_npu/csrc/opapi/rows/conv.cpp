@@ -8,31 +8,53 @@ using namespace sim::aclnn;
 
 namespace {
 
-// CANN also takes two numbers for each dimension, before and behind.
+// CANN also takes two numbers for each dimension, before and behind: what both sides have …
 Dims both_sides(const Dims& padding, const at::Tensor& weight) {
   const size_t dims = size_t(weight.dim()) - 2;
   if (padding.size() != 2 * dims || dims == 0) return padding;
   Dims once;
-  for (size_t i = 0; i < dims; ++i) {
-    SIM_CHECK(padding[2 * i] == padding[2 * i + 1], "padding ", at::IntArrayRef(padding),
-              " with unequal sides is not simulated");
-    once.push_back(padding[2 * i]);
-  }
+  for (size_t i = 0; i < dims; ++i) once.push_back(std::min(padding[2 * i], padding[2 * i + 1]));
   return once;
+}
+// … and what one side has more, as at::constant_pad_nd takes it: the last dimension first. Empty where they are equal.
+Dims one_side(const Dims& padding, const at::Tensor& weight, bool transposed = false) {
+  const size_t dims = size_t(weight.dim()) - 2;
+  Dims more;
+  if (padding.size() != 2 * dims) return more;
+  bool uneven = false;
+  for (size_t i = dims; i-- > 0;) {
+    const int64_t before = padding[2 * i], behind = padding[2 * i + 1], least = std::min(before, behind);
+    more.push_back(before - least), more.push_back(behind - least);
+    uneven |= before != behind;
+  }
+  SIM_CHECK(!uneven || !transposed, "padding ", at::IntArrayRef(padding),
+            " with unequal sides is not simulated for a transposed convolution");
+  return uneven ? more : Dims{};
+}
+at::Tensor padded(const at::Tensor& x, const Dims& more) { return more.empty() ? x : at::constant_pad_nd(x, more); }
+at::Tensor unpadded(const at::Tensor& x, Dims more) {
+  if (more.empty() || !x.defined()) return x;
+  for (int64_t& each : more) each = -each;
+  return at::constant_pad_nd(x, more);
+}
+Dims padded_sizes_of(const at::Tensor& x, const Dims& more) {
+  Dims sizes = x.sizes().vec();
+  for (size_t i = 0; i < more.size() && i / 2 < sizes.size(); ++i) sizes[sizes.size() - 1 - i / 2] += more[i];
+  return sizes;
 }
 
 void convolved(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
-               const kernels::Convolution& how) {
-  shape(out, kernels::convolution_sizes(self.sizes(), weight.sizes(), how));
+               const kernels::Convolution& how, const Dims& more = {}) {
+  shape(out, kernels::convolution_sizes(padded_sizes_of(self, more), weight.sizes(), how));
   shape(bias, {kernels::convolution_channels(weight.sizes(), how)});
 }
 
 // A gradient that is not asked for may be null, and of any shape.
 void convolution_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& weight,
-                           const kernels::Convolution& how, const Checked<bool>& mask,
+                           const kernels::Convolution& how, const Dims& more, const Checked<bool>& mask,
                            std::initializer_list<at::Tensor> gradients) {
   SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
-  shape(grad, kernels::convolution_sizes(self.sizes(), weight.sizes(), how));
+  shape(grad, kernels::convolution_sizes(padded_sizes_of(self, more), weight.sizes(), how));
   const int64_t channels = kernels::convolution_channels(weight.sizes(), how);
   const Shape expected[] = {self.sizes(), weight.sizes(), channels};
   for (size_t i = 0; i < 3; ++i) {
@@ -51,9 +73,9 @@ void convolved_over_time(const at::Tensor& out, const at::Tensor& self, const at
   shape(bias, {weight.size(2)});
 }
 
-void write_conv_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+void write_conv_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Dims& more,
                           const kernels::ConvolutionGradients& result) {
-  write_each({x, weight, bias}, {result.x, result.weight, result.bias});
+  write_each({x, weight, bias}, {unpadded(result.x, more), result.weight, result.bias});
 }
 
 std::array<bool, 3> conv_wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
@@ -112,21 +134,22 @@ ACLNN(Convolution,
       (In, self, In, weight, In, bias, Ints, stride, Ints, padding, Ints, dilation, bool, transposed, Ints,
        output_padding, int64_t, groups, Out, out, Cube, mode),
       convolved(out, self, weight, bias,
-                {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups}),
+                {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
+                one_side(padding, weight, transposed)),
       write(out,
-            kernels::convolution(self, weight, bias,
+            kernels::convolution(padded(self, one_side(padding, weight)), weight, bias,
                                  {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups})))
 ACLNN(ConvolutionBackward,
       (In, grad, In, self, In, weight, Ints, bias_sizes, Ints, stride, Ints, padding, Ints, dilation, bool, transposed,
        Ints, output_padding, int64_t, groups, Bools, mask, Cube, mode, Out, out, Out, out_weight, Out, out_bias),
       convolution_gradients(grad, self, weight,
-                            {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups}, mask,
-                            {out, out_weight, out_bias}),
-      write_conv_gradients(out, out_weight, out_bias,
-                           kernels::convolution_backward(grad, self, weight, bias_sizes,
-                                                         {stride, both_sides(padding, weight), dilation, transposed,
-                                                          output_padding, groups},
-                                                         conv_wanted(mask))))
+                            {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
+                            one_side(padding, weight, transposed), mask, {out, out_weight, out_bias}),
+      write_conv_gradients(out, out_weight, out_bias, one_side(padding, weight),
+                           kernels::convolution_backward(
+                               grad, padded(self, one_side(padding, weight)), weight, bias_sizes,
+                               {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
+                               conv_wanted(mask))))
 ACLNN(ConvDepthwise2d,
       (In, self, In, weight, Ints, kernel, In, bias, Ints, stride, Ints, padding, Ints, dilation, Out, out, Cube, mode),
       convolved(out, self, weight, bias, {stride, padding, dilation, false, {}, self.dim() > 1 ? self.size(1) : 1}),
@@ -142,8 +165,9 @@ ACLNN(QuantConvolution,
       (In, self, In, weight, In, bias, In, scale, In, offset, Ints, stride, Ints, padding, Ints, dilation, bool,
        transposed, Ints, output_padding, int64_t, groups, int32_t, offset_x, Text, mode, Out, out),
       (kernels::check_quantized(self, weight, bias, scale, offset, transposed, offset_x, mode),
-       convolved(out, self, weight, bias, {stride, both_sides(padding, weight), dilation, false, {}, groups})),
-      write(out, kernels::quantized_convolution(self, weight, bias, scale,
+       convolved(out, self, weight, bias, {stride, both_sides(padding, weight), dilation, false, {}, groups},
+                 one_side(padding, weight))),
+      write(out, kernels::quantized_convolution(padded(self, one_side(padding, weight)), weight, bias, scale,
                                                 {stride, both_sides(padding, weight), dilation, false, {}, groups})))
 ACLNN(DeformableConv2d,
       (In, self, In, weight, In, offset, In, bias, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, int64_t,

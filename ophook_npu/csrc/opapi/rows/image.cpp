@@ -36,6 +36,8 @@ void padded_like(const at::Tensor& padded, const at::Tensor& self, const Dims& p
 void resampled(const at::Tensor& out, at::IntArrayRef self, at::IntArrayRef size, size_t axes) {
   SIM_CHECK(self.size() == axes + 2 && size.size() == axes, "an image of shape ", self, " and sizes ", size,
             " do not belong together; ", axes, " of them expected");
+  for (size_t i = 0; i < axes; ++i)
+    SIM_CHECK(self[i + 2] > 0 && size[i] > 0, "an image of shape ", self, " and sizes ", size, "; none may be empty");
   Dims sizes = self.vec();
   std::copy(size.begin(), size.end(), sizes.last(axes));
   shape(out, sizes);

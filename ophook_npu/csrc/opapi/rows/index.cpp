@@ -191,6 +191,43 @@ void write_parts(const Tensors& out, const Tensors& parts) {
   for (size_t i = 0; i < out.size(); ++i) write(out[i], parts[i]);
 }
 
+// A row of source for each index; a tensor without dimensions has one.
+void added_rows(const at::Tensor& self, int64_t dim, const at::Tensor& indices, const at::Tensor& source) {
+  const size_t along = size_t(wrap(dim, self));
+  SIM_CHECK(indices.dim() == 1, "index has shape ", indices.sizes(), ", one dimension expected");
+  if (!self.dim()) return;
+  Dims sizes = self.sizes().vec();
+  sizes[along] = indices.numel();
+  SIM_CHECK(source.sizes() == sizes, "source has shape ", source.sizes(), ", expected ", at::IntArrayRef(sizes));
+}
+
+// The places that indices name are there: those beside dim, and in source, of which only so much is read.
+void scattered_like(const at::Tensor& self, int64_t dim, const at::Tensor& indices, const at::Tensor& source = {}) {
+  const int64_t along = wrap(dim, self);
+  if (!indices.numel()) return;
+  const auto fits = [&](const at::Tensor& other, bool everywhere) {
+    bool held = std::max<int64_t>(other.dim(), 1) == std::max<int64_t>(indices.dim(), 1);
+    for (int64_t i = 0; held && i < std::min(other.dim(), indices.dim()); ++i)
+      held = (i == along && !everywhere) || indices.size(i) <= other.size(i);
+    SIM_CHECK(held, "indices of shape ", indices.sizes(), " for a tensor of shape ", other.sizes(), " and dimension ",
+              dim);
+  };
+  fits(self, false);
+  if (source.defined()) fits(source, true);
+}
+
+void filled_at(const at::Tensor& self, int64_t dim, const Dims& indices) {
+  const int64_t along = wrap(dim, self), size = self.dim() ? self.size(along) : 1;
+  for (int64_t index : indices)
+    SIM_CHECK(index >= -size && index < size, "index ", index, " of a dimension of size ", size);
+}
+
+void rolled(const at::Tensor& self, const Dims& shifts, const Dims& dims) {
+  SIM_CHECK(shifts.size() == std::max<size_t>(dims.size(), 1), shifts.size(), " shifts for ", dims.size(),
+            " dims; allowed: one each, or one shift and no dims");
+  for (int64_t dim : dims) wrap(dim, self);
+}
+
 }  // namespace
 
 // index, gather
@@ -215,10 +252,12 @@ ACLNN(Nonzero, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self))
 ACLNN(NonzeroV2, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self).t()))
 
 // scatter
-ACLNN(IndexAdd, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, Out, out), like(out, self),
+ACLNN(IndexAdd, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, Out, out),
+      (added_rows(self, dim, indices, source), like(out, self)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
 ACLNN(IndexAddV2, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, int64_t, mode, Out, out),
-      like(out, self), write(out, at::index_add(self, dim, indices, source, alpha)))
+      (added_rows(self, dim, indices, source), like(out, self)),
+      write(out, at::index_add(self, dim, indices, source, alpha)))
 ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), like(out, self),
       write(out, at::index_copy(self, dim, indices, source)))
 ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), when_run(),
@@ -227,23 +266,26 @@ ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), li
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
 ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), when_run(),
       self.index_fill_(dim, indices.to(at::kLong), value))
-ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, out), like(out, self),
-      write(out, kernels::index_filled(self, dim, indices, value)))
-ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), when_run(),
+ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, out),
+      (filled_at(self, dim, indices), like(out, self)), write(out, kernels::index_filled(self, dim, indices, value)))
+ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), filled_at(self, dim, indices),
       write(self, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate), when_run(),
       self.put_(indices.to(at::kLong), source, accumulate))
 ACLNN(Scatter, (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, Out, out),
-      (kernels::scatter_reduction(reduction), like(out, self)),
+      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(ScatterValue, (In, self, int64_t, dim, In, indices, Num, value, int64_t, reduction, Out, out),
-      (kernels::scatter_reduction(reduction), like(out, self)),
+      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, value, reduction)))
 ACLNN(InplaceScatter, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction),
-      kernels::scatter_reduction(reduction), write(self, kernels::scattered(self, dim, indices, source, reduction)))
+      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source)),
+      write(self, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(InplaceScatterValue, (Ref, self, int64_t, dim, In, indices, Num, value, int64_t, reduction),
-      kernels::scatter_reduction(reduction), write(self, kernels::scattered(self, dim, indices, value, reduction)))
-ACLNN(ScatterAdd, (In, self, int64_t, dim, In, indices, In, source, Out, out), like(out, self),
+      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices)),
+      write(self, kernels::scattered(self, dim, indices, value, reduction)))
+ACLNN(ScatterAdd, (In, self, int64_t, dim, In, indices, In, source, Out, out),
+      (scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, source, 1)))
 ACLNN(ScatterReduce,
       (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self, Out, out),
@@ -293,7 +335,8 @@ ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out), parts_lik
       write_parts(out, kernels::split(self, sizes, dim)))
 ACLNN(Permute, (In, self, Ints, dims, Out, out), like(out, self.permute(dims)), write(out, self.permute(dims)))
 ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))
-ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), like(out, self), write(out, at::roll(self, shifts, dims)))
+ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), (rolled(self, shifts, dims), like(out, self)),
+      write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))

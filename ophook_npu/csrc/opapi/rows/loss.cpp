@@ -6,9 +6,17 @@ using namespace sim::aclnn;
 
 namespace {
 
+void known_reduction(int64_t reduction) {
+  SIM_CHECK(reduction >= 0 && reduction <= 2, "reduction ", reduction, "; allowed: 0 (none), 1 (mean), 2 (sum)");
+}
+
 void loss_shape(const at::Tensor& out, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
   if (reduction == at::Reduction::None) broadcast(out, {self, target});
   else one_element(out);
+}
+
+void known_loss(const at::Tensor& out, const at::Tensor& self, const at::Tensor& target, int64_t reduction) {
+  known_reduction(reduction), loss_shape(out, self, target, reduction);
 }
 
 int64_t reduction_of(const std::string& name) {
@@ -55,6 +63,8 @@ void ctc_like(const at::Tensor& log_probs, const Dims& inputs, const Dims& label
   const int64_t batch = log_probs.dim() == 3 ? log_probs.size(1) : 1;
   SIM_CHECK(int64_t(inputs.size()) == batch && int64_t(labels.size()) == batch, inputs.size(), " inputLengths and ",
             labels.size(), " targetLengths for a batch of ", batch);
+  const int64_t times = log_probs.size(0);
+  for (int64_t length : inputs) SIM_CHECK(length <= times, "an inputLength ", length, " of ", times, " time steps");
   log_probs.dim() == 3 ? shape(loss, {batch}) : one_element(loss);
   const int64_t states = 2 * (batch ? *std::max_element(labels.begin(), labels.end()) : 0) + 1;
   SIM_CHECK(log_alpha.dim() == 3, "logAlphaOut (N, T, states) expected, got ", log_alpha.sizes());
@@ -86,14 +96,28 @@ void write_margin(const at::Tensor& out, const at::Tensor& is_target, const kern
   is_target.copy_(result.is_target.reshape(is_target.sizes()));
 }
 
+// Of a divergence it has no more dimensions and elements than the loss.
+void divergence_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target) {
+  const auto loss = at::infer_size(self.sizes(), target.sizes());
+  SIM_CHECK(at::infer_size(loss, grad.sizes()) == loss, "a gradient of shape ", grad.sizes(), " for a loss of shape ",
+            at::IntArrayRef(loss));
+}
+
+// The gradient of the loss broadcasts as the operands do.
+void gradient_like(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
+                   int64_t reduction) {
+  known_reduction(reduction);
+  broadcast(out, {grad, self, target});
+}
+
 }  // namespace
 
-ACLNN(MseLoss, (In, self, In, target, int64_t, reduction, Out, out), loss_shape(out, self, target, reduction),
+ACLNN(MseLoss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
       write(out, kernels::mse(self, target, reduction)))
-ACLNN(L1Loss, (In, self, In, target, int64_t, reduction, Out, out), loss_shape(out, self, target, reduction),
+ACLNN(L1Loss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
       write(out, at::l1_loss(wide(self), wide(target), reduction)))
 ACLNN(SmoothL1Loss, (In, self, In, target, int64_t, reduction, float, beta, Out, out),
-      loss_shape(out, self, target, reduction),
+      known_loss(out, self, target, reduction),
       write(out, at::smooth_l1_loss(wide(self), wide(target), reduction, beta)))
 ACLNN(SoftMarginLoss, (In, self, In, target, int64_t, reduction, Out, out), loss_shape(out, self, target, reduction),
       write(out, at::soft_margin_loss(wide(self), wide(target), reduction)))
@@ -130,18 +154,24 @@ ACLNN(MultilabelMarginLoss, (In, self, In, target, int64_t, reduction, Out, out,
       write_margin(out, is_target, kernels::multilabel_margin(self, target, reduction)))
 
 // backward
-ACLNN(MseLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out), broadcast(out, {self, target}),
-      write(out, kernels::mse_backward(grad, self, target, reduction)))
-ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out), broadcast(out, {self, target}),
-      write(out, kernels::l1_backward(grad, self, target, reduction)))
+ACLNN(MseLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
+      gradient_like(out, grad, self, target, reduction),
+      write(out, kernels::mse_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
+ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
+      gradient_like(out, grad, self, target, reduction),
+      write(out, kernels::l1_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(SmoothL1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, float, beta, Out, out),
-      broadcast(out, {self, target}), write(out, at::smooth_l1_loss_backward(grad, self, target, reduction, beta)))
+      gradient_like(out, grad, self, target, reduction),
+      write(out, at::smooth_l1_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction, beta)))
 ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
-      broadcast(out, {self, target}), write(out, at::soft_margin_loss_backward(grad, self, target, reduction)))
-ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out), like(out, self),
+      gradient_like(out, grad, self, target, reduction),
+      write(out, at::soft_margin_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
+ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
+      (divergence_like(grad, self, target), like(out, self)),
       write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))
 ACLNN(KlDivTargetBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      like(out, target), write(out, kernels::kl_target_backward(grad, self, target, reduction, log_target)))
+      (divergence_like(grad, self, target), like(out, target)),
+      write(out, kernels::kl_target_backward(grad, self, target, reduction, log_target)))
 ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out),
       like(out, self),
       write(out,

@@ -15,7 +15,8 @@ void vector_product(const at::Tensor& out, const at::Tensor& matrix, const at::T
 }
 
 void batch_sum(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  SIM_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0) && a.size(2) == b.size(1),
+  SIM_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(2) == b.size(1) &&
+                (a.size(0) == b.size(0) || a.size(0) == 1 || b.size(0) == 1),
             "batches of matrices expected, got ", a.sizes(), " and ", b.sizes());
   shape(out, {a.size(1), b.size(2)});
 }
@@ -23,6 +24,20 @@ void batch_sum(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) 
 void outer(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   SIM_CHECK(a.dim() == 1 && b.dim() == 1, "vectors expected, got ", a.sizes(), " and ", b.sizes());
   shape(out, {a.size(0), b.size(0)});
+}
+
+// Of one batch and many, the one counts for each.
+at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
+                        const at::Scalar& alpha) {
+  const int64_t batches = std::max(a.size(0), b.size(0));
+  return at::addbmm(wide(self), wide(a).expand({a.size(0) ? batches : 0, -1, -1}),
+                    wide(b).expand({b.size(0) ? batches : 0, -1, -1}), beta, alpha);
+}
+
+void scalar_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  SIM_CHECK(a.dim() == 1 && b.dim() == 1 && a.size(0) == b.size(0), "two vectors of one length expected, got ",
+            a.sizes(), " and ", b.sizes());
+  shape(out, {});
 }
 
 void must_be_square(const at::Tensor& self) {
@@ -84,6 +99,20 @@ void slogdet_like(const at::Tensor& self, const at::Tensor& sign, const at::Tens
   for (const at::Tensor& out : {sign, log}) single_like(out, in_batches(self, {}));
 }
 
+void known_norm(double p) { SIM_CHECK(p >= 0, "p ", p, "; allowed: a number of at least 0"); }
+
+void crossed(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+  SIM_CHECK(self.dim() == other.dim() && self.size(wrap(dim, self)) == 3 && other.size(wrap(dim, other)) == 3,
+            "vectors of three numbers along dimension ", dim, " expected, got ", self.sizes(), " and ", other.sizes());
+  broadcast(out, {self, other});
+}
+
+void renormalizable(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
+  wrap(dim, self);
+  SIM_CHECK(self.dim() >= 2, "two dimensions or more expected, got ", self.sizes());
+  SIM_CHECK(p.toDouble() >= 0 && max.toDouble() >= 0, "p ", p, " and maxNorm ", max, "; neither may be negative");
+}
+
 void pairs_like(const at::Tensor& self, const at::Tensor& out) {
   SIM_CHECK(self.dim() == 2, "points (rows, columns) expected, got ", self.sizes());
   shape(out, {self.size(0) * std::max<int64_t>(self.size(0) - 1, 0) / 2});
@@ -112,7 +141,8 @@ ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, se
 ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), vector_product(out, self, vec), at::mv_out(out, self, vec))
-ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), one_element(out)), write(out, at::dot(self, other)))
+ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), scalar_product(out, self, other)),
+      write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
@@ -120,17 +150,17 @@ ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, 
 ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (batch_sum(out, mat1, mat2), into(out, {self})),
-      write(out, at::addbmm(wide(self), wide(mat1), wide(mat2), beta, alpha)))
+      (batch_sum(out, mat1, mat2), into(out, {self})), write(out, plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), batch_sum(self, mat1, mat2),
-      write(self, at::addbmm(wide(self), wide(mat1), wide(mat2), beta, alpha)))
+      write(self, plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube, mode),
       (vector_product(out, mat, vec), into(out, {self})), write(out, at::addmv(self, mat, vec, beta, alpha)))
-ACLNN(Addr, (In, self, In, a, In, b, Num, beta, Num, alpha, Out, out), (outer(out, a, b), into(out, {self})),
-      write(out, at::addr(self, a, b, beta, alpha)))
-ACLNN(InplaceAddr, (Ref, self, In, a, In, b, Num, beta, Num, alpha), outer(self, a, b), self.addr_(a, b, beta, alpha))
+ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out), (outer(out, a, b), into(out, {self})),
+      write(out, at::addr(self, a, b, beta.value_or(1), alpha.value_or(1))))
+ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha), outer(self, a, b),
+      self.addr_(a, b, beta.value_or(1), alpha.value_or(1)))
 ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(TransposeBatchMatMul,
@@ -151,7 +181,7 @@ ACLNN(AddLora,
        size, Out, out),
       kernels::lora_like(y, x, weight_b, indices, weight_a, layer, offset, size, out),
       write(out, kernels::with_lora(y, x, weight_b, indices, weight_a, layer, scale, offset, size)))
-ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out), broadcast(out, {self, other}),
+ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out), crossed(out, self, other, dim),
       at::linalg_cross_out(out, self, other, dim))
 
 // factorizations and solvers
@@ -169,11 +199,11 @@ ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, uni
 ACLNN(Trace, (In, self, Out, out), shape(out, {}), write(out, at::trace(self)))
 
 // norms and distances
-ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out), like(out, self),
-      write(out, kernels::renormalized(self, p, dim, max)))
-ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), when_run(),
+ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out),
+      (renormalizable(self, p, dim, max), like(out, self)), write(out, kernels::renormalized(self, p, dim, max)))
+ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), renormalizable(self, p, dim, max),
       write(self, kernels::renormalized(self, p, dim, max)))
-ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), distances_like(x, y, out),
+ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), (known_norm(p), distances_like(x, y, out)),
       write(out, at::cdist(wide(x), wide(y), p)))
 ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out),
       (distances_like(x, y, distance), like(grad, distance)),

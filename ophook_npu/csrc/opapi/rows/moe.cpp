@@ -5,10 +5,16 @@
 using namespace sim::aclnn;
 namespace moe = sim::moe;
 
+// So many rows, or with 0 and less all but so many; never more than there are.
+static int64_t rows_kept(int64_t asked, const at::Tensor& indices) {
+  const int64_t all = indices.numel();
+  return std::clamp<int64_t>(asked > 0 ? asked : all + asked, 0, all);
+}
+
 ACLNN(MoeTokenPermute, (In, tokens, In, indices, int64_t, kept, bool, padded, Out, permuted, Out, sorted),
-      (moe::not_padded(padded), moe::choices(indices, tokens, kept), shape(permuted, {kept, tokens.size(1)}),
-       shape(sorted, {indices.numel()})),
-      write_each({permuted, sorted}, moe::permute(tokens, indices, kept)))
+      (moe::not_padded(padded), moe::choices(indices, tokens, rows_kept(kept, indices)),
+       shape(permuted, {rows_kept(kept, indices), tokens.size(1)}), shape(sorted, {indices.numel()})),
+      write_each({permuted, sorted}, moe::permute(tokens, indices, rows_kept(kept, indices))))
 ACLNN(MoeTokenPermuteGrad, (In, grad, In, sorted, int64_t, topk, bool, padded, Out, out),
       (moe::not_padded(padded), moe::rows_of_tokens("permutedOutputGrad", grad),
        shape(out, {divided(sorted.numel(), topk), grad.size(1)})),

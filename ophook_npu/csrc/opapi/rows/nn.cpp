@@ -10,11 +10,19 @@ namespace {
 const char* approximation(int64_t mode) { return mode == 1 ? "tanh" : "none"; }
 
 void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
-  SIM_CHECK(self.dim() && self.size(dim) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
+  SIM_CHECK(self.dim() && self.size(wrap(dim, self)) % 2 == 0, "dimension ", dim, " of ", self.sizes(),
+            " has an odd size");
   Dims sizes = self.sizes().vec();
   sizes[wrap(dim, self)] /= 2;
   shape(out, sizes);
 }
+
+// oneDNN, which ATen uses for a gelu's gradient, does not broadcast.
+at::Tensor spread(const at::Tensor& x, const at::Tensor& out) {
+  return x.sizes() == out.sizes() ? x : x.expand_as(out).contiguous();
+}
+
+void not_zero(const at::Scalar& alpha) { SIM_CHECK(alpha.toDouble() != 0, "alpha may not be 0"); }
 
 void write_geglu(const at::Tensor& out, const at::Tensor& out_gelu, const kernels::GeGlu& result) {
   write(out, result.y);
@@ -67,7 +75,7 @@ ACLNN(Heaviside, (In, self, In, values, Out, out), broadcast(out, {self, values}
       write(out, at::heaviside(self, values)))
 ACLNN(Elu, (In, self, Num, alpha, Num, scale, Num, input_scale, Out, out), like(out, self),
       at::elu_out(out, self, alpha, scale, input_scale))
-ACLNN(Celu, (In, self, Num, alpha, Out, out), like(out, self), write(out, at::celu(self, alpha)))
+ACLNN(Celu, (In, self, Num, alpha, Out, out), (not_zero(alpha), like(out, self)), write(out, at::celu(self, alpha)))
 ACLNN(Hardtanh, (In, self, Num, min, Num, max, Out, out), like(out, self), at::hardtanh_out(out, self, min, max))
 ACLNN(Hardshrink, (In, self, Num, lambda, Out, out), like(out, self), at::hardshrink_out(out, self, lambda))
 ACLNN(Softshrink, (In, self, Num, lambda, Out, out), like(out, self), at::softshrink_out(out, self, lambda))
@@ -83,9 +91,9 @@ ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, o
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))
-ACLNN(Softmax, (In, self, int64_t, dim, Out, out), like(out, self),
+ACLNN(Softmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
       write(out, at::softmax(self, dim, out.scalar_type())))
-ACLNN(LogSoftmax, (In, self, int64_t, dim, Out, out), like(out, self),
+ACLNN(LogSoftmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
       write(out, at::log_softmax(self, dim, out.scalar_type())))
 ACLNN(ScaledMaskedSoftmax, (In, self, In, mask, double, scale, bool, triangle, Out, out), like(out, self),
       write(out, kernels::masked_softmax(self, mask, scale, triangle)))
@@ -95,7 +103,7 @@ ACLNN(InplaceRelu, (Ref, self), when_run(), self.relu_())
 ACLNN(InplaceLeakyRelu, (Ref, self, Num, slope), when_run(), at::leaky_relu_(self, slope))
 ACLNN(InplaceElu, (Ref, self, Num, alpha, Num, scale, Num, input_scale), when_run(),
       at::elu_(self, alpha, scale, input_scale))
-ACLNN(InplaceCelu, (Ref, self, Num, alpha), when_run(), at::celu_(self, alpha))
+ACLNN(InplaceCelu, (Ref, self, Num, alpha), not_zero(alpha), at::celu_(self, alpha))
 ACLNN(InplaceHardtanh, (Ref, self, Num, min, Num, max), when_run(), at::hardtanh_(self, min, max))
 ACLNN(InplaceThreshold, (Ref, self, Num, threshold, Num, value), when_run(), at::threshold_(self, threshold, value))
 
@@ -106,45 +114,50 @@ ACLNN(TanhBackward, (In, grad, In, output, Out, out), broadcast(out, {grad, outp
       at::tanh_backward_out(out, grad, output))
 ACLNN(SigmoidBackward, (In, grad, In, output, Out, out), broadcast(out, {grad, output}),
       at::sigmoid_backward_out(out, grad, output))
-ACLNN(SiluBackward, (In, grad, In, self, Out, out), like(out, self), write(out, kernels::swish_backward(grad, self, 1)))
+ACLNN(SiluBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self}),
+      write(out, kernels::swish_backward(grad, self, 1)))
 // Of the two forms on its page that of Gelu, whose gradient it is.
-ACLNN(GeluBackward, (In, grad, In, self, Out, out), like(out, self), at::gelu_backward_out(out, grad, self, "tanh"))
-ACLNN(GeluBackwardV2, (In, grad, In, self, Text, approximate, Out, out), like(out, self),
-      at::gelu_backward_out(out, grad, self, approximate))
-ACLNN(FastGeluBackward, (In, grad, In, self, Out, out), like(out, self),
+ACLNN(GeluBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self}),
+      at::gelu_backward_out(out, spread(grad, out), spread(self, out), "tanh"))
+ACLNN(GeluBackwardV2, (In, grad, In, self, Text, approximate, Out, out), broadcast(out, {grad, self}),
+      at::gelu_backward_out(out, spread(grad, out), spread(self, out), approximate))
+ACLNN(FastGeluBackward, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),
       write(out, kernels::fast_gelu_backward(grad, self)))
-ACLNN(LeakyReluBackward, (In, grad, In, self, Num, slope, bool, is_result, Out, out), like(out, self),
+ACLNN(LeakyReluBackward, (In, grad, In, self, Num, slope, bool, is_result, Out, out), broadcast(out, {grad, self}),
       at::leaky_relu_backward_out(out, grad, self, slope, is_result))
 ACLNN(EluBackward, (In, grad, Num, alpha, Num, scale, Num, input_scale, bool, is_result, In, self, Out, out),
-      like(out, self), at::elu_backward_out(out, grad, alpha, scale, input_scale, is_result, self))
-ACLNN(HardsigmoidBackward, (In, grad, In, self, Out, out), like(out, self),
+      (like(grad, self), like(out, self)), at::elu_backward_out(out, grad, alpha, scale, input_scale, is_result, self))
+ACLNN(HardsigmoidBackward, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),
       write(out, kernels::hard_sigmoid_backward(grad, self)))
-ACLNN(HardswishBackward, (In, grad, In, self, Out, out), like(out, self),
+ACLNN(HardswishBackward, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),
       write(out, at::hardswish_backward(grad, self)))
-ACLNN(HardswishBackwardV2, (In, grad, In, self, Out, out), like(out, self),
+ACLNN(HardswishBackwardV2, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),
       write(out, at::hardswish_backward(grad, self)))
-ACLNN(HardtanhBackward, (In, grad, In, self, Num, min, Num, max, Out, out), like(out, self),
+ACLNN(HardtanhBackward, (In, grad, In, self, Num, min, Num, max, Out, out), (like(grad, self), like(out, self)),
       at::hardtanh_backward_out(out, grad, self, min, max))
-ACLNN(HardshrinkBackward, (In, grad, In, self, Num, lambda, Out, out), like(out, self),
+ACLNN(HardshrinkBackward, (In, grad, In, self, Num, lambda, Out, out), broadcast(out, {grad, self}),
       at::hardshrink_backward_out(out, grad, self, lambda))
-ACLNN(SoftshrinkBackward, (In, grad, In, self, Num, lambda, Out, out), like(out, self),
+ACLNN(SoftshrinkBackward, (In, grad, In, self, Num, lambda, Out, out), broadcast(out, {grad, self}),
       at::softshrink_backward_out(out, grad, self, lambda))
-ACLNN(SoftplusBackward, (In, grad, In, self, Num, beta, Num, threshold, Out, out), like(out, self),
+ACLNN(SoftplusBackward, (In, grad, In, self, Num, beta, Num, threshold, Out, out), (like(grad, self), like(out, self)),
       at::softplus_backward_out(out, grad, self, beta, threshold))
 ACLNN(LogSigmoidBackward, (In, grad, In, self, In, buffer, Out, out), like(out, self),
       write(out, kernels::log_sigmoid_backward(grad, self)))
-ACLNN(MishBackward, (In, grad, In, self, Out, out), like(out, self), write(out, at::mish_backward(grad, self)))
+ACLNN(MishBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self}),
+      write(out, at::mish_backward(grad, self)))
 ACLNN(PreluBackward, (In, grad, In, self, In, weight, Out, out, Out, out_weight), like(out, self),
       write_prelu(out, out_weight, kernels::prelu_backward(grad, self, weight)))
-ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), like(out, self),
+ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), (half_of(grad, self, dim), like(out, self)),
       write(out, kernels::glu_backward(grad, self, dim)))
 ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), like(out, self),
       write(out, kernels::swiglu_backward(grad, self, dim)))
 ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out),
       like(out, self), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))
-ACLNN(SoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out), (like(out, output), like(grad, output)),
+ACLNN(SoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
+      (wrap(dim, output), like(out, output), like(grad, output)),
       write(out, kernels::softmax_backward(grad, output, dim)))
-ACLNN(LogSoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out), (like(out, output), like(grad, output)),
+ACLNN(LogSoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
+      (wrap(dim, output), like(out, output), like(grad, output)),
       write(out, kernels::log_softmax_backward(grad, output, dim)))
 ACLNN(ScaledMaskedSoftmaxBackward, (In, grad, In, output, In, mask, double, scale, bool, triangle, Out, out),
       like(out, output), write(out, kernels::masked_softmax_backward(grad, output, mask, scale, triangle)))

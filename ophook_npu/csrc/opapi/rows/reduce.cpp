@@ -44,6 +44,11 @@ void largest_of(const at::Tensor& out, const at::Tensor& self, int64_t k, int64_
   holds(out, sizes);
 }
 
+void ordered(const at::Scalar& min, const at::Scalar& max) {
+  SIM_CHECK(std::isfinite(min.toDouble()) && std::isfinite(max.toDouble()) && min.toDouble() <= max.toDouble(), "min ",
+            min, " and max ", max, "; finite numbers expected, the smaller first");
+}
+
 // How many numbers there are, the largest of them knows.
 void counted(const at::Tensor& out, const at::Tensor& self, const at::Tensor& weights, int64_t minimum) {
   if (weights.defined()) like(weights, self);
@@ -124,25 +129,25 @@ ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, O
       reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
 // cumulative
-ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), like(out, self),
+ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), (wrap(dim, self), like(out, self)),
       write(out, at::cumsum(self, dim, out.scalar_type())))
 ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), like(out, self),
       write(out, kernels::running_product(self, dim.toLong(), out.scalar_type())))
-ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), (like(out, self), like(indices, self)),
+ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), (wrap(dim, self), like(out, self), like(indices, self)),
       write({out, indices}, at::cummax(self, dim)))
-ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), (like(out, self), like(indices, self)),
+ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), (wrap(dim, self), like(out, self), like(indices, self)),
       write({out, indices}, at::cummin(self, dim)))
 
 // sorting
 ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices),
-      (like(out, self), like(indices, self)),
+      (wrap(dim, self), like(out, self), like(indices, self)),
       write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))
 ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Out, out, Out, indices),
       (largest_of(out, self, k, dim), largest_of(indices, self, k, dim)),
       write({out, indices}, at::topk(self, k, dim, largest, sorted)))
 
 // counting and searching
-ACLNN(Histc, (In, self, int64_t, bins, Num, min, Num, max, Out, out), shape(out, {bins}),
+ACLNN(Histc, (In, self, int64_t, bins, Num, min, Num, max, Out, out), (ordered(min, max), shape(out, {bins})),
       write(out, kernels::histogram(self, bins, min, max).to(out.scalar_type())))
 ACLNN(Bincount, (In, self, In, weights, int64_t, minimum, Out, out), counted(out, self, weights, minimum),
       write(out, at::bincount(self, optional(weights), minimum)))

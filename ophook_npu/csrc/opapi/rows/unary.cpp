@@ -34,6 +34,13 @@ void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar&
   else as(double());
 }
 
+void has_diagonal(const at::Tensor& self) {
+  SIM_CHECK(self.dim() >= 2, "two dimensions or more expected, got ", self.sizes());
+  SIM_CHECK(self.dim() == 2 || std::all_of(self.sizes().begin(), self.sizes().end(),
+                                           [&](int64_t size) { return size == self.size(0); }),
+            "more than two dimensions, and not of one length: ", self.sizes());
+}
+
 }  // namespace
 
 // An operator and its in-place form.
@@ -102,7 +109,7 @@ ACLNN(InplaceNanToNum, (Ref, self, float, nan, float, posinf, float, neginf), wh
 // fills, and tensors made of nothing
 ACLNN(InplaceFillScalar, (Ref, self, Num, value), when_run(), self.fill_(value))
 ACLNN(InplaceFillTensor, (Ref, self, In, value), one_element(value), self.fill_(value.reshape({})))
-ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), when_run(), self.fill_diagonal_(value, wrap))
+ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), has_diagonal(self), self.fill_diagonal_(value, wrap))
 ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
 ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
 ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
