@@ -111,4 +111,12 @@ at::Tensor rounded(const at::Tensor& x, int64_t mode) {
   }
 }
 
+void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+  broadcast(out, {self, other});
+  const auto sum = at::result_type(self, other);
+  SIM_CHECK_DTYPE(at::canCast(alpha.type(), sum), "alpha ", alpha, " cannot be cast to the operands' data type ", sum);
+  SIM_CHECK_DTYPE(at::canCast(sum, out.scalar_type()), "a sum of ", sum, " cannot be cast to the output's data type ",
+                  out.scalar_type());
+}
+
 }  // namespace sim::kernels

@@ -39,4 +39,7 @@ at::Tensor list_addcdiv(const at::Tensor& x, const at::Tensor& y, const at::Tens
 std::optional<std::string_view> rounding(int mode);
 at::Tensor rounded(const at::Tensor& x, int64_t mode);
 
+// alpha and the sum need a data type that holds them: no fraction in whole numbers, and none in an output of these.
+void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+
 }  // namespace sim::kernels

@@ -74,4 +74,11 @@ at::Tensor quantized_convolution(const at::Tensor& x, const at::Tensor& weight, 
   return bias.defined() && !whole_bias ? result.add(along(bias, x, 1)) : result;
 }
 
+at::Tensor padded(const at::Tensor& x, const Dims& more) { return more.empty() ? x : at::constant_pad_nd(x, more); }
+at::Tensor unpadded(const at::Tensor& x, Dims more) {
+  if (more.empty() || !x.defined()) return x;
+  for (int64_t& each : more) each = -each;
+  return at::constant_pad_nd(x, more);
+}
+
 }  // namespace sim::kernels

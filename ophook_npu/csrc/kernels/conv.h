@@ -35,4 +35,8 @@ void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Te
 at::Tensor quantized_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                  const at::Tensor& scale, const Convolution& how);
 
+// Padded with zeros as at::constant_pad_nd has it, or cut off again; x itself where `more` is empty.
+at::Tensor padded(const at::Tensor& x, const Dims& more);
+at::Tensor unpadded(const at::Tensor& x, Dims more);
+
 }  // namespace sim::kernels

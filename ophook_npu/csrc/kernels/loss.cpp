@@ -117,4 +117,10 @@ MultilabelMargin multilabel_margin(const at::Tensor& x, const at::Tensor& target
   return {loss, is_target};
 }
 
+void divergence_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target) {
+  const auto loss = at::infer_size(self.sizes(), target.sizes());
+  SIM_CHECK(at::infer_size(loss, grad.sizes()) == loss, "a gradient of shape ", grad.sizes(), " for a loss of shape ",
+            at::IntArrayRef(loss));
+}
+
 }  // namespace sim::kernels

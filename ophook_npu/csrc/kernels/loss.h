@@ -49,4 +49,7 @@ struct MultilabelMargin {
 };
 MultilabelMargin multilabel_margin(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 
+// The gradient of a divergence has no more dimensions and elements than the loss.
+void divergence_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target);
+
 }  // namespace sim::kernels

@@ -165,4 +165,11 @@ at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, c
   return at::mul(wide(x), factor);
 }
 
+at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
+                        const at::Scalar& alpha) {
+  const int64_t batches = std::max(a.size(0), b.size(0));
+  return at::addbmm(wide(self), wide(a).expand({a.size(0) ? batches : 0, -1, -1}),
+                    wide(b).expand({b.size(0) ? batches : 0, -1, -1}), beta, alpha);
+}
+
 }  // namespace sim::kernels

@@ -48,4 +48,8 @@ void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& 
 // Slices along dim whose norm is above max are scaled to it.
 at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, const at::Scalar& max);
 
+// Of one batch and many, the one counts for each.
+at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
+                        const at::Scalar& alpha);
+
 }  // namespace sim::kernels

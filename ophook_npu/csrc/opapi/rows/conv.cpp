@@ -31,12 +31,6 @@ Dims one_side(const Dims& padding, const at::Tensor& weight, bool transposed = f
             " with unequal sides is not simulated for a transposed convolution");
   return uneven ? more : Dims{};
 }
-at::Tensor padded(const at::Tensor& x, const Dims& more) { return more.empty() ? x : at::constant_pad_nd(x, more); }
-at::Tensor unpadded(const at::Tensor& x, Dims more) {
-  if (more.empty() || !x.defined()) return x;
-  for (int64_t& each : more) each = -each;
-  return at::constant_pad_nd(x, more);
-}
 Dims padded_sizes_of(const at::Tensor& x, const Dims& more) {
   Dims sizes = x.sizes().vec();
   for (size_t i = 0; i < more.size() && i / 2 < sizes.size(); ++i) sizes[sizes.size() - 1 - i / 2] += more[i];
@@ -75,7 +69,7 @@ void convolved_over_time(const at::Tensor& out, const at::Tensor& self, const at
 
 void write_conv_gradients(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Dims& more,
                           const kernels::ConvolutionGradients& result) {
-  write_each({x, weight, bias}, {unpadded(result.x, more), result.weight, result.bias});
+  write_each({x, weight, bias}, {kernels::unpadded(result.x, more), result.weight, result.bias});
 }
 
 std::array<bool, 3> conv_wanted(const Checked<bool>& mask) { return {mask[0], mask[1], mask[2]}; }
@@ -137,7 +131,7 @@ ACLNN(Convolution,
                 {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
                 one_side(padding, weight, transposed)),
       write(out,
-            kernels::convolution(padded(self, one_side(padding, weight)), weight, bias,
+            kernels::convolution(kernels::padded(self, one_side(padding, weight)), weight, bias,
                                  {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups})))
 ACLNN(ConvolutionBackward,
       (In, grad, In, self, In, weight, Ints, bias_sizes, Ints, stride, Ints, padding, Ints, dilation, bool, transposed,
@@ -147,7 +141,7 @@ ACLNN(ConvolutionBackward,
                             one_side(padding, weight, transposed), mask, {out, out_weight, out_bias}),
       write_conv_gradients(out, out_weight, out_bias, one_side(padding, weight),
                            kernels::convolution_backward(
-                               grad, padded(self, one_side(padding, weight)), weight, bias_sizes,
+                               grad, kernels::padded(self, one_side(padding, weight)), weight, bias_sizes,
                                {stride, both_sides(padding, weight), dilation, transposed, output_padding, groups},
                                conv_wanted(mask))))
 ACLNN(ConvDepthwise2d,
@@ -167,7 +161,7 @@ ACLNN(QuantConvolution,
       (kernels::check_quantized(self, weight, bias, scale, offset, transposed, offset_x, mode),
        convolved(out, self, weight, bias, {stride, both_sides(padding, weight), dilation, false, {}, groups},
                  one_side(padding, weight))),
-      write(out, kernels::quantized_convolution(padded(self, one_side(padding, weight)), weight, bias, scale,
+      write(out, kernels::quantized_convolution(kernels::padded(self, one_side(padding, weight)), weight, bias, scale,
                                                 {stride, both_sides(padding, weight), dilation, false, {}, groups})))
 ACLNN(DeformableConv2d,
       (In, self, In, weight, In, offset, In, bias, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, int64_t,

@@ -96,13 +96,6 @@ void write_margin(const at::Tensor& out, const at::Tensor& is_target, const kern
   is_target.copy_(result.is_target.reshape(is_target.sizes()));
 }
 
-// Of a divergence it has no more dimensions and elements than the loss.
-void divergence_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target) {
-  const auto loss = at::infer_size(self.sizes(), target.sizes());
-  SIM_CHECK(at::infer_size(loss, grad.sizes()) == loss, "a gradient of shape ", grad.sizes(), " for a loss of shape ",
-            at::IntArrayRef(loss));
-}
-
 // The gradient of the loss broadcasts as the operands do.
 void gradient_like(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
                    int64_t reduction) {
@@ -167,10 +160,10 @@ ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reductio
       gradient_like(out, grad, self, target, reduction),
       write(out, at::soft_margin_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(KlDivBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      (divergence_like(grad, self, target), like(out, self)),
+      (kernels::divergence_like(grad, self, target), like(out, self)),
       write(out, kernels::kl_backward(grad, self, target, reduction, log_target)))
 ACLNN(KlDivTargetBackward, (In, grad, In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
-      (divergence_like(grad, self, target), like(out, target)),
+      (kernels::divergence_like(grad, self, target), like(out, target)),
       write(out, kernels::kl_target_backward(grad, self, target, reduction, log_target)))
 ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, int64_t, reduction, Out, out),
       like(out, self),

@@ -4,26 +4,12 @@
 
 using namespace sim::aclnn;
 
-// alpha and the sum need a data type that holds them: no fraction in whole numbers, and none in an output of these.
-static void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-  broadcast(out, {self, other});
-  const auto sum = at::result_type(self, other);
-  SIM_CHECK_DTYPE(at::canCast(alpha.type(), sum), "alpha ", alpha, " cannot be cast to the operands' data type ", sum);
-  SIM_CHECK_DTYPE(at::canCast(sum, out.scalar_type()), "a sum of ", sum, " cannot be cast to the output's data type ",
-                  out.scalar_type());
-}
-
-static void scaled(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) {
-  const auto sum = at::result_type(self, other);
-  SIM_CHECK_DTYPE(at::canCast(alpha.type(), sum), "alpha ", alpha, " cannot be cast to the operands' data type ", sum);
-}
-
 // arithmetic
-ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), sum_like(out, self, other, alpha),
+ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       alpha.equal(1) ? (void)at::add_out(out, self, other) : write(out, sum_of(self, other, alpha)))
-ACLNN(Sub, (In, self, In, other, Num, alpha, Out, out), sum_like(out, self, other, alpha),
+ACLNN(Sub, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       alpha.equal(1) ? (void)at::sub_out(out, self, other) : write(out, sum_of(self, other, -alpha)))
-ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), sum_like(out, self, other, alpha),
+ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
 ACLNN(Mul, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::mul_out(out, self, other))
 ACLNN(Div, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::div_out(out, self, other))
@@ -56,18 +42,15 @@ ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), broadcast(out, {self, ot
       at::bitwise_or_out(out, self, other))
 ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
       at::bitwise_xor_out(out, self, other))
-ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), sum_like(out, self, other, alpha),
+ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       write(out, kernels::relu_of_sum(self, other, alpha)))
 ACLNN(Complex, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::complex_out(out, self, other))
 ACLNN(Polar, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::polar_out(out, self, other))
 
 // the same with a scalar
-ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), (scaled(self, other, alpha), like(out, self)),
-      write(out, at::add(self, other, alpha)))
-ACLNN(Subs, (In, self, Num, other, Num, alpha, Out, out), (scaled(self, other, alpha), like(out, self)),
-      write(out, at::sub(self, other, alpha)))
-ACLNN(Rsubs, (In, self, Num, other, Num, alpha, Out, out), (scaled(self, other, alpha), like(out, self)),
-      write(out, at::rsub(self, other, alpha)))
+ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::add(self, other, alpha)))
+ACLNN(Subs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::sub(self, other, alpha)))
+ACLNN(Rsubs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::rsub(self, other, alpha)))
 ACLNN(AddV3, (Num, self, In, other, Num, alpha, Out, out), like(out, other),
       write(out, kernels::scaled_sum(self, other, alpha)))
 ACLNN(Muls, (In, self, Num, other, Out, out), like(out, self), write(out, at::mul(self, other)))

@@ -26,14 +26,6 @@ void outer(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   shape(out, {a.size(0), b.size(0)});
 }
 
-// Of one batch and many, the one counts for each.
-at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
-                        const at::Scalar& alpha) {
-  const int64_t batches = std::max(a.size(0), b.size(0));
-  return at::addbmm(wide(self), wide(a).expand({a.size(0) ? batches : 0, -1, -1}),
-                    wide(b).expand({b.size(0) ? batches : 0, -1, -1}), beta, alpha);
-}
-
 void scalar_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   SIM_CHECK(a.dim() == 1 && b.dim() == 1 && a.size(0) == b.size(0), "two vectors of one length expected, got ",
             a.sizes(), " and ", b.sizes());
@@ -150,11 +142,11 @@ ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, 
 ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (batch_sum(out, mat1, mat2), into(out, {self})), write(out, plus_batches(self, mat1, mat2, beta, alpha)))
+      (batch_sum(out, mat1, mat2), into(out, {self})), write(out, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), batch_sum(self, mat1, mat2),
-      write(self, plus_batches(self, mat1, mat2, beta, alpha)))
+      write(self, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube, mode),
       (vector_product(out, mat, vec), into(out, {self})), write(out, at::addmv(self, mat, vec, beta, alpha)))
 ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out), (outer(out, a, b), into(out, {self})),
