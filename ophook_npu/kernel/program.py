@@ -23,6 +23,7 @@ from ophook_npu.kernel import build
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.source import KINDS, Settings
 from ophook_npu.npu import autoload
+from ophook_npu.plural import counted
 from ophook_npu.sim.variables import apply, environment
 
 _WHERE = "kernel compile"
@@ -128,7 +129,9 @@ def compile(arguments: Sequence[str]) -> Path:
         folder = Path(name)
         if job.only:
             if job.out is not None and len(job.sources) > 1:
-                raise OphookError(_WHERE, f"-o {job.out} for {len(job.sources)} sources", allowed="one with -c")
+                raise OphookError(
+                    _WHERE, f"-o {job.out} for {counted(len(job.sources), 'source')}", allowed="one with -c"
+                )
             out = Path()
             for source in job.sources:
                 out = job.out or Path(f"{source.stem}.o")
@@ -334,8 +337,8 @@ def _launch(text: str, at: int, name: str) -> tuple[int, str, int]:
     parts = _split(settings)
     if not 1 <= len(parts) <= 3:
         raise _unreadable(
-            text, at, name, f"<<<{settings.strip()}>>> has {len(parts)} values; allowed: blocks, l2ctrl, stream"
-            " (threads of SIMT are Ascend950's)",
+            text, at, name, f"<<<{settings.strip()}>>> has {counted(len(parts), 'value')}; allowed: blocks, l2ctrl,"
+            " stream (threads of SIMT are Ascend950's)",
         )  # fmt: skip
     lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
     short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]

@@ -86,7 +86,7 @@ def test_a_missing_input_is_refused(add: kernel.Kernel) -> None:
 
 def test_more_values_than_there_are_inputs_and_attributes_are_refused(add: kernel.Kernel) -> None:
     x = np.zeros(3, np.float32)
-    with pytest.raises(OphookError, match="3 values are given; allowed: x, y"):
+    with pytest.raises(OphookError, match="given: 3 values; allowed: x, y"):
         add(x, x, x)
 
 

@@ -79,7 +79,7 @@ def keep(x, a):
             lambda: declare("mylib::kw(Tensor x, *, Tensor y) -> Tensor", keyword),
             "y is a tensor given by keyword, for which torch.library has no rule of vmap; allowed: vmap=None; next",
         ),
-        (lambda: broadcast("x"), "got 1 arguments"),
+        (lambda: broadcast("x"), "got 1 argument"),
         (lambda: divided("x", 1), "by=1; allowed: 2 or more"),
         (
             lambda: Operator("mylib::view(Tensor(a) x) -> Tensor(a)", same, list, outputs={"y": same_as("x")}),
