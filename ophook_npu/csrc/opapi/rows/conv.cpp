@@ -141,7 +141,7 @@ ACLNN(ConvTbcBackward,
 ACLNN(QuantConvolution,
       (In, self, In, weight, In, bias, In, scale, In, offset, Ints, stride, Ints, padding, Ints, dilation, bool,
        transposed, Ints, output_padding, int64_t, groups, int32_t, offset_x, Text, mode, Out, out),
-      (kernels::check_quantized(self, weight, bias, scale, offset, transposed, offset_x, mode),
+      (kernels::check_quantized(self, weight, scale, offset, transposed, offset_x, mode),
        convolved(out, self, weight, bias, {stride, both_sides(padding, weight), dilation, false, {}, groups})),
       write(out, kernels::quantized_convolution(self, weight, bias, scale,
                                                 {stride, both_sides(padding, weight), dilation, false, {}, groups})))
