@@ -292,11 +292,11 @@ def library_key(library: Library, roots: Sequence[Path], stamp: str) -> str:
 
 
 def without_places(flags: Sequence[str]) -> list[str]:
-    """The flags without what only says where files that are not ours lie on this machine."""
+    """The flags without what makes no other object: where files that are not ours lie on this machine, and -Werror."""
     return [
         re.sub("^-ffile-prefix-map=.*=", "-ffile-prefix-map=", flag)
         for flag in flags
-        if not flag.startswith("-isystem")
+        if not flag.startswith("-isystem") and flag != "-Werror"
     ]
 
 

@@ -160,4 +160,5 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     more = tuple(shlex.split(os.environ.get(FLAGS, "")))
     if not more:
         return described
-    return [replace(one, flags=one.flags + more, link_flags=one.link_flags + more, talks=True) for one in described]
+    linked = tuple(flag for flag in more if flag != "-Werror")
+    return [replace(one, flags=one.flags + more, link_flags=one.link_flags + linked, talks=True) for one in described]

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,16 @@ def test_more_flags_reach_the_compiler_and_the_linker(monkeypatch: pytest.Monkey
     for one, more in zip(plain, libraries.libraries(*wheels), strict=True):
         assert more.flags == (*one.flags, "-g", "-DA=1 2") and more.link_flags[-2:] == ("-g", "-DA=1 2")
         assert more.talks and not one.talks
+
+
+def test_warnings_are_errors_where_that_is_asked_for(csrc: Path, ran: list[Sequence[str]], tmp_path: Path) -> None:
+    def strict() -> list[Library]:
+        return [replace(one, flags=(*one.flags, "-Werror")) for one in described(csrc)]
+
+    build(csrc, tmp_path / "a", strict())
+    did(ran)
+    build(csrc, tmp_path / "b")
+    assert did(ran) == []  # the same objects
+    (csrc / "kernels" / "sort.cpp").write_text("#warning look here\nint sort() { return 3; }\n")
+    with pytest.raises(OphookError, match="look here"):
+        build(csrc, tmp_path / "c", strict())
