@@ -1,8 +1,8 @@
-"""Compile C++ on the user's machine: objects cached by content, libraries published atomically.
+"""Compile C++ on the user's machine: objects and libraries cached by content, published atomically.
 
 An object's key is the hash of the compiler, its flags, the source and every file of the source tree that it includes,
-so a change rebuilds exactly what it touches. Two builds at once share the objects and never see each other's
-half-written files.
+a library's that of its objects and of what it links to: a change compiles and links exactly what it touches. Two builds
+at once share both and never see each other's half-written files.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -98,7 +99,7 @@ class Library:
     to the linker as they are. ``soname`` is the file's name and its SONAME. ``prefix`` is a header that every source
     includes first; it is precompiled where many sources are to be compiled, or, with ``keep_prefix``, once for all
     builds that come. Sources in a folder of ``glue`` are compiled without optimization: they only say what is to be
-    called.
+    called. ``debug``: sources that are compiled for a debugger; ``talks``: the compiler's warnings are shown.
     """
 
     soname: str
@@ -113,6 +114,8 @@ class Library:
     glue: tuple[Path, ...] = ()
     needs: tuple[tuple[str, Path], ...] = field(default=())  # (what for, header that must exist)
     program: bool = False  # linked as an executable file of this name
+    debug: tuple[Path, ...] = ()
+    talks: bool = False
 
 
 def digest(parts: Iterable[bytes | str]) -> str:
@@ -124,34 +127,35 @@ def digest(parts: Iterable[bytes | str]) -> str:
     return sha.hexdigest()[:24]
 
 
-def _read(path: Path) -> tuple[bytes, list[bytes]]:
+def _read(path: Path | str) -> tuple[bytes, list[bytes]]:
     """A file's text, and what it includes with quotes."""
-    found = path.stat()
+    found = os.stat(path)
     return _read_once(path, found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 @functools.lru_cache(1024)
-def _read_once(path: Path, *_: int) -> tuple[bytes, list[bytes]]:
-    text = path.read_bytes()
+def _read_once(path: Path | str, *_: int) -> tuple[bytes, list[bytes]]:
+    text = Path(path).read_bytes()
     return text, _INCLUDE.findall(text)
 
 
 def included(source: Path, roots: Sequence[Path]) -> list[Path]:
     """The source and all files below ``roots`` (or next to the includer) that it includes with quotes, transitively."""
-    seen: dict[Path, None] = {}
-    todo = [source]
+    places = [str(root) for root in roots]
+    seen: dict[str, None] = {}
+    todo = [str(source)]
     while todo:
         path = todo.pop()
         if path in seen:
             continue
         seen[path] = None
         for name in _read(path)[1]:
-            for root in (path.parent, *roots):
-                candidate = root / os.fsdecode(name)
-                if candidate.is_file():
-                    todo.append(candidate.resolve())
+            for place in (os.path.dirname(path), *places):
+                candidate = os.path.normpath(os.path.join(place, os.fsdecode(name)))
+                if candidate in seen or os.path.isfile(candidate):
+                    todo.append(candidate)
                     break
-    return sorted(seen)
+    return [Path(path) for path in sorted(seen)]
 
 
 _DAY = 24 * 60 * 60
@@ -165,6 +169,8 @@ _HEADERS, _KILOBYTE, _PREFIX = 1.2, 0.08, 18.0
 
 # GCC takes a precompiled header only where its own macros are as they were: those of -O1.
 _PLAIN = ("-O0", "-D__OPTIMIZE__=1", "-U__NO_INLINE__")
+# And where it was made for a debugger, if the unit is; units that are not take that one, too.
+_FOR_DEBUG = "-g1"
 
 
 @dataclass(frozen=True)
@@ -176,12 +182,20 @@ class Unit:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        return self.library.flags + (_PLAIN if self.sources[0].parent in self.library.glue else ())
+        debug = self.sources[0] in self.library.debug
+        plain = debug or self.sources[0].parent in self.library.glue
+        return self.library.flags + (("-g",) if debug else ()) + (_unoptimized(self.library.flags) if plain else ())
 
     @property
     def weight(self) -> float:
         """The seconds that it takes, roughly."""
         return _HEADERS + _KILOBYTE * sum(source.stat().st_size for source in self.sources) / 1000
+
+
+def _unoptimized(flags: Sequence[str]) -> tuple[str, ...]:
+    """What takes optimization from ``flags`` and leaves their precompiled header as it was."""
+    level = next((flag for flag in reversed(flags) if re.fullmatch("-O.*", flag)), "-O0")
+    return () if level == "-O0" else _PLAIN
 
 
 def units(library: Library) -> list[Unit]:
@@ -218,21 +232,26 @@ def _precompiled(prefix: Path, flags: Sequence[str]) -> Iterator[Path]:
 def _precompile(prefix: Path, flags: Sequence[str], folder: Path) -> None:
     copy = folder / prefix.name
     shutil.copy(prefix, copy)
-    command = [*compiler(), *flags, "-x", "c++-header", str(copy), "-o", f"{copy}.gch"]
-    result = run(command)
+    command = [*compiler(), *flags, "-x", "c++-header"]
+    result = run([*command, str(copy), "-o", f"{copy}.gch"])
     if result.returncode:
-        raise OphookError("compile", _failure(prefix, command, result.stderr), todo=_advice(result.stderr))
+        again = [*command, str(prefix), "-o", os.devnull]
+        raise OphookError("compile", _failure(prefix, again, result.stderr), todo=_advice(result.stderr))
 
 
-def _kept(prefix: Path, flags: Sequence[str], stamp: str) -> Path:
+def _kept(prefix: Path, flags: Sequence[str], roots: Sequence[Path], stamp: str) -> Path:
     """The same folder, kept for later builds; those that nobody used for a day go."""
     flags = [flag for flag in flags if not (flag.startswith("-ffile-prefix-map=") and flag.endswith("=."))]
     # Two environments with one torch do not share it: a header that is included again is known by its path.
-    key = digest([compiler_version(compiler()), stamp, *flags, prefix.read_bytes()])
-    store = cache_dir() / "prefixes"
-    folder = publish(store / key, lambda staging: _precompile(prefix, flags, staging))
+    key = digest([compiler_version(compiler()), *flags, recipe([prefix], flags, roots, stamp)])
+    return _stored(cache_dir() / "prefixes" / key, lambda staging: _precompile(prefix, flags, staging))
+
+
+def _stored(folder: Path, make: Callable[[Path], None]) -> Path:
+    """`publish` in a store: what nobody used for a day goes."""
+    publish(folder, make)
     os.utime(folder)
-    _remove_unused(other for other in store.glob("[0-9a-f]*") if other.is_dir() and other != folder)
+    _remove_unused(other for other in folder.parent.glob("[0-9a-f]*") if other.is_dir() and other != folder)
     return folder
 
 
@@ -273,11 +292,11 @@ def library_key(library: Library, roots: Sequence[Path], stamp: str) -> str:
 
 
 def without_places(flags: Sequence[str]) -> list[str]:
-    """The flags without what only says where files that are not ours lie on this machine."""
+    """The flags without what makes no other object: where files that are not ours lie on this machine, and -Werror."""
     return [
         re.sub("^-ffile-prefix-map=.*=", "-ffile-prefix-map=", flag)
         for flag in flags
-        if not flag.startswith("-isystem")
+        if not flag.startswith("-isystem") and flag != "-Werror"
     ]
 
 
@@ -294,19 +313,27 @@ def unit_key(unit: Unit, roots: Sequence[Path], stamp: str) -> str:
     return digest([compiler_version(compiler()), made_of])
 
 
-def _compile(unit: Unit, target: Path, flags: Sequence[str]) -> None:
+def unit_command(unit: Unit, prefix: Path | None = None) -> list[str]:
+    """What compiles a unit, but for where its object goes. ``prefix``: the folder of its precompiled header."""
+    header = unit.library.prefix
+    first = [f"-I{prefix or header.parent}", "-include", header.name] if header else []
+    *others, last = unit.sources
+    neighbours = [word for path in others for word in ("-include", str(path))]
+    return [*compiler(), *first, *unit.flags, *neighbours, "-c", str(last)]
+
+
+def _compile(unit: Unit, target: Path, prefix: Path | None) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="unit-") as folder:
-        source, made = unit.sources[0], Path(folder) / "made.o"
-        if len(unit.sources) > 1:
-            source = Path(folder) / "unit.cpp"
-            source.write_text("".join(f'#include "{path}"\n' for path in unit.sources))
-        command = [*compiler(), *flags, "-c", str(source), "-o", str(made)]
-        result = run(command)
+        made = Path(folder) / "made.o"
+        result = run([*unit_command(unit, prefix), "-o", str(made)])
         if result.returncode:
             errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
             at_fault = [path for line in errors for path in unit.sources if line.startswith(f"{path}:")]
             source = next(iter([*at_fault, *unit.sources]))
-            raise OphookError("compile", _failure(source, command, result.stderr), todo=_advice(result.stderr))
+            again = [*unit_command(unit), "-o", os.devnull]
+            raise OphookError("compile", _failure(source, again, result.stderr), todo=_advice(result.stderr))
+        if unit.library.talks and result.stderr:
+            print(result.stderr, end="", file=sys.stderr, flush=True)
         os.replace(made, target)
 
 
@@ -334,18 +361,25 @@ def build(
     include_roots: Sequence[Path],
     stamp: str,
     progress: OnStep | None = None,
+    keep_linked: bool = False,
 ) -> int:
     """Build ``libraries`` into ``root`` (which the caller publishes) and return how many files were compiled.
 
     ``include_roots`` are our own source roots, hashed into the keys; ``stamp`` names the versions of the headers that
-    are not ours (torch, torch_npu).
+    are not ours (torch, torch_npu). ``keep_linked``: libraries that link to nothing else than each other and what
+    ``stamp`` names are kept, and linked again only where they changed.
 
     Raises:
         OphookError: a header is missing, a file does not compile, or linking fails.
     """
     objects, count = _compile_missing(libraries, include_roots, stamp, progress)
+    names = functools.cache(lambda soname: sorted(exported(root / "lib64" / soname)))
     for library in libraries:
-        _link(library, objects.get(library.soname, []), root)
+        parts = objects.get(library.soname, [])
+        if keep_linked:
+            _place(library, parts, root, [stamp, *(name for soname in library.links for name in names(soname))])
+        else:
+            _link(library, parts, root, _target(library, root))
     return count
 
 
@@ -377,7 +411,7 @@ def _compile_missing(
             objects.setdefault(library.soname, []).append(target)
             if not target.exists():
                 wanted[target] = unit
-    _compile_all(wanted, stamp, progress)
+    _compile_all(wanted, include_roots, stamp, progress)
     return objects, sum(len(unit.sources) for unit in wanted.values())
 
 
@@ -408,7 +442,7 @@ class _Clock:
         return BuildStep(self._done, left / self._lanes)
 
 
-def _compile_all(wanted: dict[Path, Unit], stamp: str, progress: OnStep | None) -> None:
+def _compile_all(wanted: dict[Path, Unit], roots: Sequence[Path], stamp: str, progress: OnStep | None) -> None:
     """Compile every target; units that share a prefix wait for it while the others are compiled."""
     groups: dict[tuple[Path, tuple[str, ...], bool], list[Path]] = {}
     plain: list[Path] = []
@@ -429,19 +463,19 @@ def _compile_all(wanted: dict[Path, Unit], stamp: str, progress: OnStep | None) 
 
         def precompile(index: int, prefix: Path, flags: tuple[str, ...], keep: bool) -> Path:
             with clock.job(index):
-                return _kept(prefix, flags, stamp) if keep else stack.enter_context(_precompiled(prefix, flags))
+                if keep:
+                    return _kept(prefix, (*flags, _FOR_DEBUG), roots, stamp)
+                return stack.enter_context(_precompiled(prefix, flags))
 
         # First in the queue, so that a unit that waits for it never keeps it from being compiled.
         made = {key: pool.submit(precompile, index, *key) for index, key in enumerate(prefixes)}
 
         def one(index: int, target: Path) -> None:
-            library, flags = wanted[target].library, wanted[target].flags
-            if library.prefix:
-                future = made.get((library.prefix, library.flags, library.keep_prefix))
-                folder = future.result() if future else library.prefix.parent
-                flags = (f"-I{folder}", "-include", library.prefix.name, *flags)
+            library = wanted[target].library
+            future = made.get((library.prefix, library.flags, library.keep_prefix)) if library.prefix else None
+            folder = future.result() if future else None
             with clock.job(index):
-                _compile(wanted[target], target, flags)
+                _compile(wanted[target], target, folder)
 
         pending: set[Future[None]] = {
             pool.submit(one, index, target) for index, target in enumerate(ordered, len(prefixes))
@@ -460,9 +494,36 @@ def _compile_all(wanted: dict[Path, Unit], stamp: str, progress: OnStep | None) 
             raise
 
 
-def _link(library: Library, objects: Sequence[Path], root: Path) -> None:
+def exported(library: Path) -> list[str]:
+    """The names of what a library exports.
+
+    Raises:
+        OphookError: ``nm``, which comes with every compiler, is missing.
+    """
+    try:
+        done = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True)
+    except FileNotFoundError as error:
+        raise OphookError("nm", "it is not on PATH", todo="install binutils") from error
+    return [line.split()[-1] for line in done.stdout.splitlines()]
+
+
+def _place(library: Library, objects: Sequence[Path], root: Path, linked: Sequence[str]) -> None:
+    """Put a library where it belongs below ``root``; it is linked only if it was not before, of the same objects and
+    to the same: ``linked`` tells to what.
+    """
+    told = [library.soname, *library.link_flags, *(path.name for path in objects), *library.links, *linked]
+    folder = cache_dir() / "libraries" / digest([compiler_version(compiler()), *told])
+    _stored(folder, lambda staging: _link(library, objects, root, staging / library.soname))
+    shutil.copy(folder / library.soname, _target(library, root))
+
+
+def _target(library: Library, root: Path) -> Path:
     target = root / library.folder / library.soname
     target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _link(library: Library, objects: Sequence[Path], root: Path, target: Path) -> None:
     command = [
         *compiler(), *(() if library.program else ("-shared", f"-Wl,-soname,{library.soname}")),
         "-o", str(target), "-Wl,-z,defs", "-Wl,--no-as-needed",

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The C++ tests of the simulator's core (streams, events, memory, capture), compiled with it alone, under a sanitizer.
+# The C++ tests of the simulator's core (streams, events, memory, capture) and of collectives, compiled with these two
+# alone, under a sanitizer. Collectives are left out where $PYTHON (.venv/bin/python) has no torch and torch_npu.
 # usage: scripts/test_core.sh [--sanitizer thread|address|none]… [--short] [--out DIR] [NAME…]
 #   --sanitizer   ThreadSanitizer, AddressSanitizer with UndefinedBehaviorSanitizer, or none; default: thread and address
 #   --short       a tenth of the repetitions, and without UndefinedBehaviorSanitizer, which takes most of the compilation
@@ -29,7 +30,7 @@ while [ $# -gt 0 ]; do
             out=$(absolute "$2")
             shift 2
             ;;
-        -h | --help) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
+        -h | --help) sed -n '2,11s/^# //p' "$0"; exit 0 ;;
         -*) usage_error "unknown option $1" ;;
         *) names+=("$1"); shift ;;
     esac
@@ -43,9 +44,21 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 compiler=${CXX:-g++}
 csrc=$root/ophook_npu/csrc
-# As the library is compiled: the core's sources as one. The tests as another.
-printf '#include "%s"\n' "$csrc"/core/*.cpp >"$work/core.cpp"
-printf '#include "%s"\n' "$root"/tests/core/*.cpp >"$work/tests.cpp"
+parts=(core) tests=("$root"/tests/core/*.cpp) headers=()
+wheels='from ophook_npu.npu.installed import require; t, n = require(); a = n.path / "include/third_party"
+print(a / "acl/inc", a / "hccl/inc", a.parent, t.path / "include", sep="\n")'
+if found=$(cd "$root" && "${PYTHON:-$root/.venv/bin/python}" -c "$wheels" 2>/dev/null); then
+    parts+=(hccl)
+    while read -r folder; do headers+=(-isystem "$folder"); done <<<"$found"
+    headers+=(-idirafter "$csrc/older" -DFUNC_VISIBILITY)
+else
+    echo "test_core.sh: no torch and torch_npu for ${PYTHON:-$root/.venv/bin/python}: without collectives" >&2
+    tests=("${tests[@]/*collectives.cpp/}")
+fi
+# As the libraries are compiled: the sources of each as one. The tests as another.
+objects=("${parts[@]/#/$work/}")
+for part in "${parts[@]}"; do printf '#include "%s"\n' "$csrc/$part"/*.cpp >"$work/$part.cpp"; done
+for test in "${tests[@]}"; do [ -z "$test" ] || printf '#include "%s"\n' "$test"; done >"$work/tests.cpp"
 
 # ThreadSanitizer of older compilers needs addresses that are not random.
 plain_addresses=()
@@ -58,7 +71,7 @@ run() { # NAME…: on two small devices, in a folder that npu-smi does not list
 }
 
 for sanitizer in "${sanitizers[@]}"; do
-    flags=(-std=c++20 -g1 "$optimize" -Wall -Wextra -pthread "-I$csrc") of_core=()
+    flags=(-std=c++20 -g1 "$optimize" -Wall -Wextra -Werror -pthread "-I$csrc" "${headers[@]}") of_core=()
     fault=''
     case $sanitizer in
         thread) flags+=(-fsanitize=thread) fault=fault_race ;;
@@ -72,11 +85,11 @@ for sanitizer in "${sanitizers[@]}"; do
         echo "test_core.sh: $compiler cannot link with $sanitizer; Debian and Ubuntu have it with gcc, Fedora in lib${sanitizer:0:1}san" >&2
         exit 77
     fi
-    "$compiler" "${flags[@]}" "${of_core[@]}" -c "$work/core.cpp" -o "$work/core.o" &
+    (for part in "${parts[@]}"; do "$compiler" "${flags[@]}" "${of_core[@]}" -c "$work/$part.cpp" -o "$work/$part.o" || exit; done) &
     first=$!
     "$compiler" "${flags[@]}" -c "$work/tests.cpp" -o "$work/tests.o" || { wait "$first" || true; exit 1; }
     wait "$first"
-    "$compiler" "${flags[@]}" "${of_core[@]}" "$work/core.o" "$work/tests.o" -o "$out/core-$sanitizer"
+    "$compiler" "${flags[@]}" "${of_core[@]}" "${objects[@]/%/.o}" "$work/tests.o" -o "$out/core-$sanitizer"
     echo "== $sanitizer"
     if [ -n "$fault" ] && run "$fault" >"$work/said" 2>&1; then
         echo "test_core.sh: $sanitizer does not find $fault, a deliberate one" >&2

@@ -17,7 +17,8 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from ophook_npu.cli import _rules
-from ophook_npu.sim import build, info, operators
+from ophook_npu.errors import OphookError
+from ophook_npu.sim import build, developer, info, operators
 from ophook_npu.sim.build import not_ready
 from ophook_npu.toolchain import BuildStep, OnStep
 from ophook_npu.wheel import write_wheel
@@ -62,9 +63,28 @@ def register(app: typer.Typer) -> None:
     sim = typer.Typer(help="The simulated Ascend: build it, look at it.", no_args_is_help=True)
 
     @sim.command("build")
-    def build_command() -> None:
+    def build_command(
+        dev: Annotated[
+            bool | None,
+            typer.Option(
+                "--dev/--no-dev",
+                help="From now on this checkout has a developer build, or has none: see CONTRIBUTING.md.",
+                show_default="as before",
+            ),
+        ] = None,
+        debug: Annotated[
+            list[str] | None,
+            typer.Option("--debug", metavar="FILE", help="With --dev: a source to compile for a debugger."),
+        ] = None,
+    ) -> None:
         """Build the simulator, if it is not built for the installed torch."""
         console = Console(stderr=True)
+        if debug and not dev:
+            raise OphookError("sim build", "--debug without --dev", todo="ophook-npu sim build --dev --debug FILE")
+        if dev:
+            developer.begin(debug or [])
+        elif dev is not None:
+            developer.end()
         root, seconds = build_with_progress(console)
         console.print(f"simulated Ascend ready in {seconds:.1f} s", highlight=False)
         print(root)

@@ -31,10 +31,11 @@ from ophook_npu import __version__, cache, prebuilt, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
-from ophook_npu.sim import headers, plugins, soc
+from ophook_npu.sim import developer, headers, plugins, soc
+from ophook_npu.sim.libraries import TORCH_LINK, libraries
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
-from ophook_npu.toolchain import Library, OnStep
+from ophook_npu.toolchain import OnStep
 
 if TYPE_CHECKING:
     from ophook_npu.kernel.package import Parts
@@ -52,134 +53,6 @@ _OTHER_NAMES = {
     "libascendcl.so": ("libacl_rt.so",),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
 }
-
-# Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores. Over
-# ATen they are larger: each does again, for 2 s, what its precompiled header left to the end of the file.
-_UNIT, _ATEN_UNIT = 40_000, 160_000
-
-# Messages and symbols name files as the package does, not where they lay when they were compiled. What computes is
-# ATen's own compiled kernels, and the C library's copies: -O1 costs nothing at run time and a sixth less to compile.
-_COMMON = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", f"-I{CSRC}", f"-ffile-prefix-map={CSRC}=csrc")
-
-
-_TORCH_LINK = "torch"  # in lib64: the folder of torch's libraries
-
-
-def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> list[Library]:
-    """All of them. ``relocatable``: they look for torch next to the package that holds them, as its folder ``sim``."""
-    include = torch_npu.path / "include" / "third_party"
-    acl: tuple[str, ...] = ("-idirafter", str(CSRC / "older"))  # for what the wheel at hand does not carry yet
-    acl += (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
-    aten = (
-        f"-ffile-prefix-map={torch.path}=torch",
-        f"-isystem{torch.path / 'include'}",
-        f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
-    )
-    torch_lib = torch.path / "lib"
-
-    # Next to the package, and, for one that is laid out elsewhere as links, by the link that _take puts there.
-    place = f"$ORIGIN/../../../torch/lib:$ORIGIN/{_TORCH_LINK}" if relocatable else torch_lib
-    torch_link = (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{place}")
-
-    here = ("-Wl,-rpath,$ORIGIN",)
-    acl_header = ("torch-npu", include / "acl" / "inc" / "acl" / "acl.h")
-    aten_header = ("torch", torch.path / "include" / "ATen" / "ATen.h")
-    core = "libophook_sim_core.so"
-
-    def sources(folder: str, *names: str) -> tuple[Path, ...]:
-        return tuple(CSRC / folder / f"{name}.cpp" for name in names)
-
-    def every(*folders: str) -> tuple[Path, ...]:
-        return tuple(path for folder in folders for path in sorted((CSRC / folder).glob("*.cpp")))
-
-    exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
-    # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
-    engine = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
-    return [
-        Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
-        Library("libmsprofiler.so", every("msprof"), exported, (core,), here, unit=_UNIT),
-        Library(
-            "libascendcl.so",
-            (
-                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "values"),
-                *sources("acl", "operator_description"),
-                *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
-            ),
-            exported,
-            (core, "libmsprofiler.so"),  # where torch_npu looks for half of the profiler's functions, too
-            here,
-            unit=_UNIT,
-            needs=(acl_header,),
-        ),
-        Library(
-            "libacl_op_compiler.so", sources("acl", "op_compiler", "blocks"), exported, (core, "libascendcl.so"), here
-        ),
-        Library(
-            "libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
-        ),
-        Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
-        Library("libascend_hal.so", every("hal"), exported, (core,), here),
-        Library(
-            "libopapi.so",
-            every("kernels", "opapi", "opapi/rows", "ge/rows"),
-            (*exported, *aten),
-            (core, "libascendcl.so", "libhccl.so"),
-            (*here, *torch_link),
-            prefix=CSRC / "opapi" / "prefix.h",
-            unit=_ATEN_UNIT,
-            glue=(CSRC / "opapi" / "rows", CSRC / "ge" / "rows"),
-            needs=(aten_header,),
-        ),
-        Library(
-            "libatb.so",
-            every("atb", "atb/rows"),
-            (*exported, *aten),
-            (core, "libascendcl.so", "libopapi.so"),
-            (*here, *torch_link),
-            prefix=CSRC / "opapi" / "prefix.h",
-            unit=_ATEN_UNIT,
-            glue=(CSRC / "atb", CSRC / "atb" / "rows"),
-            needs=(aten_header,),
-        ),
-        Library(
-            "libophook_kernel.so",  # for packages that run their own Ascend C kernels
-            sources("package", "kernel_package"),
-            (*exported, *aten),
-            (core, "libopapi.so"),
-            (*here, *torch_link),
-            prefix=CSRC / "opapi" / "prefix.h",  # libopapi's own: compiled once for both
-            needs=(aten_header,),
-        ),
-        Library(
-            "libgraph.so",
-            sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print", "securec"),
-            engine,
-            (core, "libascendcl.so"),
-            here,
-            unit=_UNIT,
-        ),
-        Library(
-            "libge_runner.so",
-            sources("ge", "infer", "compile", "aclnn_call", "eager_call", "execute", "gears", "session"),
-            engine,
-            (core, "libgraph.so"),
-            here,
-            unit=_UNIT,
-        ),
-        Library("libacl_tdt_channel.so", sources("ge", "tdt"), engine, (core,), here),
-        Library("libfmk_parser.so", sources("ge", "empty"), engine),
-        Library("libopp_registry.so", sources("ge", "empty"), engine),
-        Library("libascend_protobuf.so", sources("ge", "empty"), engine),
-        Library(
-            "npu-smi",
-            sources("tools", "npu_smi"),
-            (*_COMMON, f'-DOPHOOK_NPU_VERSION="{__version__}"'),
-            (core,),
-            ("-Wl,-rpath,$ORIGIN/../lib64",),
-            folder="bin",
-            program=True,
-        ),
-    ]
 
 
 def stamp(torch: Wheel, torch_npu: Wheel) -> str:
@@ -215,7 +88,8 @@ def location() -> Path:
 def _plan() -> tuple[Path, Prebuilt | None]:
     """The simulator's root, and the installed package whose libraries it takes, if one fits."""
     torch, torch_npu = require()
-    ready, made_of = prebuilt.fitting(), recipe()
+    developed, made_of = developer.here(), recipe()
+    ready = None if developed else prebuilt.fitting()
     if ready and ready.facts["recipes"].get("sim") == made_of:
         key = toolchain.digest([made_of, str(ready.folder), str(torch_npu.path), json.dumps(ready.facts)])
         return cache.cache_dir() / "sim" / f"wheel-{key}", ready
@@ -227,7 +101,8 @@ def _plan() -> tuple[Path, Prebuilt | None]:
             raise
         raise OphookError(error.where, f"{unfit}; and {error.what}", allowed=error.allowed, todo=error.todo) from error
     linked = [flag for library in libraries(torch, torch_npu) for flag in library.link_flags]
-    return cache.cache_dir() / "sim" / toolchain.digest([made_of, compiler, str(torch_npu.path), *linked]), None
+    key = toolchain.digest([made_of, compiler, str(torch_npu.path), *linked, *(developed.debug if developed else ())])
+    return cache.cache_dir() / "sim" / (f"{developer.prefix()}-{key}" if developed else key), None
 
 
 def not_ready() -> str | None:
@@ -268,7 +143,10 @@ def build(progress: OnStep | None = None, on_start: Callable[[], None] | None = 
         _lay_out(staging)
         (staging / _INFO).write_text(json.dumps(about, indent=2) + "\n")
 
-    return cache.publish(root, make, None if ready else on_start)
+    cache.publish(root, make, None if ready else on_start)
+    if developer.here():
+        developer.remove_older(root)
+    return root
 
 
 def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: bool = False) -> dict[str, object]:
@@ -276,9 +154,13 @@ def build_into(folder: Path, progress: OnStep | None = None, *, relocatable: boo
     torch, torch_npu = require()
     made = libraries(torch, torch_npu, relocatable=relocatable)
     told = stamp(torch, torch_npu)
+    developed = developer.here()
+    if developed:
+        made = developed.changed(made)
+        developer.write_commands(made)
     with ThreadPoolExecutor(1) as pool:
         vendor = pool.submit(_compile_vendor_package)  # meanwhile: it needs no library of the simulator to be linked
-        compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress)
+        compiled = toolchain.build(made, folder, include_roots=[CSRC], stamp=told, progress=progress, keep_linked=True)
         _link_vendor_package(vendor.result(), folder)
     return {
         "torch": torch.version,
@@ -314,7 +196,7 @@ def _take(ready: Prebuilt, root: Path) -> None:
     for library in (ready.folder / "sim" / "lib64").iterdir():
         (root / "lib64" / library.name).symlink_to(library)
     torch, _ = require()
-    (root / "lib64" / _TORCH_LINK).symlink_to(torch.path / "lib")
+    (root / "lib64" / TORCH_LINK).symlink_to(torch.path / "lib")
     (root / "opp" / "vendors").mkdir(parents=True)
     (root / "opp" / "vendors" / VENDOR).symlink_to(ready.folder / "sim" / "opp" / "vendors" / VENDOR)
     shutil.copytree(ready.folder / "sim" / "bin", root / "bin")

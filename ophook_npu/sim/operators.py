@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.toolchain import exported
 
 
 def operators(root: Path) -> dict[str, list[str]]:
@@ -23,28 +23,18 @@ def operators(root: Path) -> dict[str, list[str]]:
     """
     suffix = "GetWorkspaceSize"
     libraries = [root / "lib64" / "libopapi.so", *root.glob("opp/vendors/*/op_api/lib/libcust_opapi.so")]
-    symbols = [name for library in libraries for name in _exported(library)]
+    symbols = [name for library in libraries for name in exported(library)]
     aclnn = sorted(name.removesuffix(suffix) for name in symbols if name.startswith("aclnn") and name.endswith(suffix))
-    boosted = _exported(root / "lib64" / "libatb.so")
+    boosted = exported(root / "lib64" / "libatb.so")
     made = {found[1] for name in boosted if (found := re.search(r"CreateOperationINS_5infer\d+(\w+Param)E", name))}
     atb = sorted(made) + sorted(name.removesuffix(suffix) for name in boosted if name.endswith(suffix))
     return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so"), "atb": atb}
 
 
-def _exported(library: Path) -> list[str]:
-    try:
-        output = subprocess.run(
-            ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
-        )
-    except FileNotFoundError as error:
-        raise OphookError("nm", "it is not on PATH", todo="install binutils") from error
-    return [line.split()[-1] for line in output.stdout.splitlines()]
-
-
 def rows(libopapi: Path) -> dict[str, str]:
     """What each aclnn function of the library tells of its parameters, as in its row: ``(In, self, Out, out)``."""
     suffix = "GetWorkspaceSize"
-    names = [name.removesuffix(suffix) for name in _exported(libopapi) if name.endswith(suffix)]
+    names = [name.removesuffix(suffix) for name in exported(libopapi) if name.endswith(suffix)]
     told = _ask(
         libopapi,
         """
@@ -76,10 +66,8 @@ while (name := table.ophook_ge_type(index)) is not None:
 
 def _ask(libopapi: Path, code: str, given: str = "") -> str:
     # In a process of its own: libopapi brings torch's libraries with it.
-    code = f"import ctypes, sys\nimport torch\ntable = ctypes.CDLL(sys.argv[1])\n{code}"
-    environ = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    command = [sys.executable, "-c", code, str(libopapi)]
-    result = subprocess.run(command, input=given, capture_output=True, text=True, env=environ)
+    code = f"import ctypes, sys\ntable = ctypes.CDLL(sys.argv[1])\n{code}"
+    result = subprocess.run([sys.executable, "-c", code, str(libopapi)], input=given, capture_output=True, text=True)
     if result.returncode:
         raise OphookError(
             "simulator", f"{libopapi} cannot be loaded: {result.stderr.strip()[-300:]}", todo="ophook-npu doctor"

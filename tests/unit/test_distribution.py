@@ -79,7 +79,8 @@ def test_the_installed_package_works_away_from_the_checkout(environment: Environ
         "autoload.settle()\n"
         "from ophook_npu.npu.installed import require\n"
         "from ophook_npu.ops import declaration, extension\n"
-        "from ophook_npu.sim.build import CSRC, libraries\n"
+        "from ophook_npu.sim.build import CSRC\n"
+        "from ophook_npu.sim.libraries import libraries\n"
         "built = {s for l in libraries(*require()) for s in l.sources}\n"
         "missing = [str(s) for s in built if not s.is_file()]\n"
         "other = ('ascendc', 'vendor')\n"  # what kernels and custom operators are built with

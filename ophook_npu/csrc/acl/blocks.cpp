@@ -69,7 +69,7 @@ void Blocks::each(F move) const {
     const int64_t rows = sizes_[batches], columns = sizes_[batches + 1];
     const int64_t all_rows = storage_[batches + 1] * storage_[batches + 2], c0 = storage_[batches + 3];
     const int64_t matrix = storage_[batches] * all_rows * c0;
-    const int64_t count = rows * columns ? elements_ / (rows * columns) : 0;
+    const int64_t count = rows && columns ? elements_ / (rows * columns) : 0;
     for (int64_t i = 0; i < count; ++i)
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c) move(at++, i * matrix + (c / c0 * all_rows + r) * c0 + c % c0);

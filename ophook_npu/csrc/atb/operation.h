@@ -242,8 +242,9 @@ int create(const typename Rules::Param& parameters, ::atb::Operation** out) {
     return sim::atblib::function_launch(#function, workspace, size, operation, context); \
   } \
   static int function##_setup(sim::atblib::Arguments& a, \
-                              SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters))
+                              SIM_PAIRS(ATB_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters))
 #define ATB_NAME(kind, name) name
+#define ATB_PARAMETER(kind, name) [[maybe_unused]] kind name
 #define ATB_OPERATION(rules) \
   template <> SIM_API atb::Status atb::CreateOperation(const rules::Param& parameters, atb::Operation** operation) { \
     return sim::atblib::create<rules>(parameters, operation); \

@@ -176,11 +176,11 @@ bool Operator::IsEmpty() const { return !operator_impl_; }
 std::string Operator::GetName() const { return operator_impl_ ? operator_impl_->name : ""; }
 std::string Operator::GetOpType() const { return operator_impl_ ? operator_impl_->type : ""; }
 graphStatus Operator::GetName(AscendString& name) const {
-  name = AscendString(GetName().c_str());
+  name = AscendString(operator_impl_ ? operator_impl_->name.c_str() : "");
   return GRAPH_SUCCESS;
 }
 graphStatus Operator::GetOpType(AscendString& type) const {
-  type = AscendString(GetOpType().c_str());
+  type = AscendString(operator_impl_ ? operator_impl_->type.c_str() : "");
   return GRAPH_SUCCESS;
 }
 

@@ -18,15 +18,16 @@
 #include "types.h"
 
 namespace sim::hccl {
-namespace {
-
-constexpr uint32_t kFailure = 0xffffffff;  // command of a rank that says why it failed
-constexpr uint64_t kLongestReason = 1024;
 
 struct Header {
   Tag tag;
   uint64_t size;
 };
+
+namespace {
+
+constexpr uint32_t kFailure = 0xffffffff;  // command of a rank that says why it failed
+constexpr uint64_t kLongestReason = 1024;
 
 std::string reason_of(int error) { return std::strerror(error); }
 

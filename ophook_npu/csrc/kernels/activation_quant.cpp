@@ -2,6 +2,7 @@
 
 #include "kernels/mx_quant.h"
 #include "kernels/norm.h"
+#include "kernels/norm_quant.h"
 
 namespace sim::quant {
 

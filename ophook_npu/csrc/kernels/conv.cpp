@@ -53,8 +53,8 @@ at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor&
   return convolution_backward(grad, x, at::zeros(sizes), {}, how, {false, true, false}).weight;
 }
 
-void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& scale,
-                     const at::Tensor& offset, bool transposed, int64_t padded_with, const std::string& rounding) {
+void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset,
+                     bool transposed, int64_t padded_with, const std::string& rounding) {
   of_dtype("input", x, {at::kChar});
   of_dtype("weight", weight, {at::kChar});
   SIM_CHECK(!offset.defined() && !transposed && padded_with == 0, "offset, transposed and offsetx ", padded_with,

@@ -30,8 +30,8 @@ at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor&
 
 // Of int8, exact, times a scale for each channel of the result, as the device encodes it or in float. A bias of whole
 // numbers is added before, another one after.
-void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& scale,
-                     const at::Tensor& offset, bool transposed, int64_t padded_with, const std::string& rounding);
+void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset,
+                     bool transposed, int64_t padded_with, const std::string& rounding);
 at::Tensor quantized_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                  const at::Tensor& scale, const Convolution& how);
 

@@ -130,7 +130,7 @@ void grouped_product(const Tensors& x, const Tensors& weight, const Lists& lists
                      int64_t group_type, const std::string& activation, const Tensors& out) {
   const bool stacked = weight.size() == 1 && weight[0].dim() == 3;
   const bool apart = x.size() > 1 || (groups.empty() && !stacked);  // an x each
-  const bool out_apart = group_type == kInner ? out[0].dim() == 2 : out.size() > 1 || apart && x.size() == 1;
+  const bool out_apart = group_type == kInner ? out[0].dim() == 2 : out.size() > 1 || (apart && x.size() == 1);
   int64_t row = 0;
   auto one = [&](int64_t expert, const at::Tensor& rows, const at::Tensor& matrix, int64_t start,
                  const at::Tensor& place) {
@@ -184,7 +184,7 @@ static void products_like(const Tensors& x, const Tensors& weight, const at::Ten
                           bool out_apart, const Tensors& out) {
   SIM_CHECK(out.size() == (out_apart ? weight.size() : 1), "a list of ", out.size(), " outputs for ", weight.size(),
             " weights; expected: ", out_apart ? weight.size() : 1);
-  SIM_CHECK(x.size() == 1 || x.size() == weight.size() || weight.size() == 1 && weight[0].dim() == 3, "lists of ",
+  SIM_CHECK(x.size() == 1 || x.size() == weight.size() || (weight.size() == 1 && weight[0].dim() == 3), "lists of ",
             x.size(), " x and ", weight.size(), " weights");
   for (const Tensors* all : {&x, &weight, &out})
     for (const at::Tensor& each : *all) SIM_CHECK(each.dim() > 1, "matrices expected, got ", each.sizes());

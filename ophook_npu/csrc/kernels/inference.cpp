@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "kernels/mx_quant.h"
+#include "kernels/norm_quant.h"
+#include "kernels/quant.h"
 
 namespace sim::inference {
 

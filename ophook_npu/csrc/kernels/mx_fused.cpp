@@ -1,6 +1,8 @@
 #include "kernels/mx_fused.h"
 
+#include "kernels/activation.h"
 #include "kernels/norm.h"
+#include "kernels/norm_quant.h"
 
 namespace sim::mx {
 

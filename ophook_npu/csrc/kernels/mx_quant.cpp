@@ -2,6 +2,9 @@
 
 #include <array>
 
+#include "kernels/norm_quant.h"
+#include "kernels/quant.h"
+
 namespace sim::mx {
 
 static int64_t blocks(int64_t size, int64_t block) { return divided(size + block - 1, block); }

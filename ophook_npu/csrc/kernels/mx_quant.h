@@ -1,8 +1,7 @@
 // Numbers of 8 and 4 bits in blocks that share a scale of 8 bits, a power of two (FLOAT8_E8M0): Microscaling formats.
 #pragma once
 
-#include "kernels/norm_quant.h"
-#include "kernels/quant.h"
+#include "kernels/tensors.h"
 
 namespace sim::mx {
 

@@ -1,5 +1,9 @@
 #include "kernels/norm_quant.h"
 
+#include "kernels/activation.h"
+#include "kernels/gated.h"
+#include "kernels/quant.h"
+
 namespace sim::quant {
 
 // Layer norm of the last dimension, then * (1 + scale) + shift.

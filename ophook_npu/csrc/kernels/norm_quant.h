@@ -1,10 +1,7 @@
 // Normalizations that take scale and shift for each batch, and those that end in numbers of 8 bits.
 #pragma once
 
-#include "kernels/activation.h"
-#include "kernels/gated.h"
 #include "kernels/norm.h"
-#include "kernels/quant.h"
 
 namespace sim::quant {
 

@@ -1,6 +1,8 @@
 #include "kernels/scaled_product.h"
 
+#include "kernels/block_quant.h"
 #include "kernels/mx_quant.h"
+#include "kernels/quant.h"
 
 namespace sim::scaled {
 

@@ -97,8 +97,8 @@ static at::Tensor too_late(int64_t queries, int64_t keys) {
 }
 
 // ---- the choice ----------------------------------------------------------------------------------------------------
-void chosen_like(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
-                 int64_t count, bool values_asked, const at::Tensor& out) {
+void chosen_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights, int64_t count,
+                 bool values_asked, const at::Tensor& out) {
   SIM_CHECK(key.size(-2) == 1, "keys of ", key.size(-2), " heads; allowed: 1");
   SIM_CHECK(weights.sizes() == query.sizes().slice(0, size_t(query.dim() - 1)), "weights ", weights.sizes(),
             " for query ", query.sizes());
@@ -148,7 +148,7 @@ at::Tensor chosen_scaled_keys(const Layout& layout, const at::Tensor& query, con
 }
 
 // ---- attention -----------------------------------------------------------------------------------------------------
-void attention_like(const Layout& layout, const Inputs& in, int64_t block, int64_t mode, const at::Tensor& out) {
+void attention_like(const Inputs& in, int64_t block, int64_t mode, const at::Tensor& out) {
   SIM_CHECK(mode == 0 || mode == 2, "attention_mode ", mode, "; allowed: 0, 2");
   SIM_CHECK(block > 0, "sparse_block_size ", block);
   SIM_CHECK(in.query_rope.defined() == in.key_rope.defined(), "query_rope and key_rope go together");

@@ -27,8 +27,8 @@ void layout_like(const Layout& layout, const at::Tensor& query, const at::Tensor
 at::Tensor as_lengths(const Dims& lengths);
 
 // ---- the choice ----------------------------------------------------------------------------------------------------
-void chosen_like(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
-                 int64_t count, bool values_asked, const at::Tensor& out);
+void chosen_like(const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights, int64_t count,
+                 bool values_asked, const at::Tensor& out);
 // For each query the keys with the largest sum over heads of relu(query key) weight, best first; -1 after the last.
 at::Tensor chosen_keys(const Layout& layout, const at::Tensor& query, const at::Tensor& key, const at::Tensor& weights,
                        int64_t count);
@@ -47,7 +47,7 @@ struct Inputs {
   const at::Tensor &query, &key, &value, &chosen, &query_rope, &key_rope;
   at::Tensor sinks{};  // a number for each head that takes part in the softmax only
 };
-void attention_like(const Layout& layout, const Inputs& in, int64_t block, int64_t mode, const at::Tensor& out);
+void attention_like(const Inputs& in, int64_t block, int64_t mode, const at::Tensor& out);
 struct Attention {
   at::Tensor out, largest, sum;  // of the scores: (…, heads of keys, queries, heads of each)
 };

@@ -1,6 +1,7 @@
 // Quantization, and normalization with it.
 #include "atb/operation.h"
 #include "kernels/norm_quant.h"
+#include "kernels/quant.h"
 
 using namespace sim::atblib;
 

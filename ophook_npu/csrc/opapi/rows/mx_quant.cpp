@@ -1,5 +1,6 @@
 // Numbers of 8 and 4 bits in blocks that share a scale, a power of two.
 #include "kernels/mx_quant.h"
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;

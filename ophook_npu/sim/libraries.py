@@ -1,0 +1,164 @@
+"""The libraries and programs of the simulated Ascend: which sources, compiled how, linked to what.
+
+The one description of them; `ophook_npu.sim.build` compiles it for users, `ophook_npu.sim.developer` changes how for
+those who work on it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from ophook_npu import __version__
+from ophook_npu.npu.installed import Wheel
+from ophook_npu.sim.soc import CSRC
+from ophook_npu.toolchain import Library
+
+FLAGS = "OPHOOK_SIM_CXXFLAGS"
+"""The variable with more flags for the compiler and the linker; where it is set, warnings are shown."""
+
+# Bytes of source that are compiled as one file: several units even of the smaller libraries, for several cores. Over
+# ATen they are larger: each does again, for 2 s, what its precompiled header left to the end of the file.
+_UNIT, _ATEN_UNIT = 40_000, 160_000
+
+# Errors in CI. What a brace does not say has the default that stands next to the member.
+_WARNINGS = ("-Wall", "-Wextra", "-Wno-missing-field-initializers")
+
+# Messages and symbols name files as the package does, not where they lay when they were compiled. What computes is
+# ATen's own compiled kernels, and the C library's copies: -O1 costs nothing at run time and a sixth less to compile.
+_COMMON = (
+    "-std=c++20",
+    "-O1",
+    "-fPIC",
+    "-fvisibility=hidden",
+    *_WARNINGS,
+    f"-I{CSRC}",
+    f"-ffile-prefix-map={CSRC}=csrc",
+)
+
+
+TORCH_LINK = "torch"  # in lib64: the folder of torch's libraries
+
+
+def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> list[Library]:
+    """All of them. ``relocatable``: they look for torch next to the package that holds them, as its folder ``sim``."""
+    include = torch_npu.path / "include" / "third_party"
+    acl: tuple[str, ...] = ("-idirafter", str(CSRC / "older"))  # for what the wheel at hand does not carry yet
+    acl += (f"-isystem{include / 'acl' / 'inc'}", f"-isystem{include / 'hccl' / 'inc'}", f"-isystem{include.parent}")
+    aten = (
+        f"-ffile-prefix-map={torch.path}=torch",
+        f"-isystem{torch.path / 'include'}",
+        f"-isystem{torch.path / 'include' / 'torch' / 'csrc' / 'api' / 'include'}",
+    )
+    torch_lib = torch.path / "lib"
+
+    # Next to the package, and, for one that is laid out elsewhere as links, by the link that _take puts there.
+    place = f"$ORIGIN/../../../torch/lib:$ORIGIN/{TORCH_LINK}" if relocatable else torch_lib
+    torch_link = (f"-L{torch_lib}", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{place}")
+
+    here = ("-Wl,-rpath,$ORIGIN",)
+    acl_header = ("torch-npu", include / "acl" / "inc" / "acl" / "acl.h")
+    aten_header = ("torch", torch.path / "include" / "ATen" / "ATen.h")
+    core = "libophook_sim_core.so"
+
+    def sources(folder: str, *names: str) -> tuple[Path, ...]:
+        return tuple(CSRC / folder / f"{name}.cpp" for name in names)
+
+    def every(*folders: str) -> tuple[Path, ...]:
+        return tuple(path for folder in folders for path in sorted((CSRC / folder).glob("*.cpp")))
+
+    exported = (*_COMMON, "-DFUNC_VISIBILITY", *acl)  # ACL's headers then export what they declare
+    # torchair links the graph engine's C++ interface with the old string ABI, and all of it. As the rows, it is glue.
+    engine = ("-std=c++17", "-O1", "-fPIC", *_WARNINGS, "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
+    described = [
+        Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
+        Library("libmsprofiler.so", every("msprof"), exported, (core,), here, unit=_UNIT),
+        Library(
+            "libascendcl.so",
+            (
+                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "values"),
+                *sources("acl", "operator_description"),
+                *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
+            ),
+            exported,
+            (core, "libmsprofiler.so"),  # where torch_npu looks for half of the profiler's functions, too
+            here,
+            unit=_UNIT,
+            needs=(acl_header,),
+        ),
+        Library(
+            "libacl_op_compiler.so", sources("acl", "op_compiler", "blocks"), exported, (core, "libascendcl.so"), here
+        ),
+        Library(
+            "libhccl.so", every("hccl"), (*exported, f"-isystem{torch.path / 'include'}"), (core,), here, unit=_UNIT
+        ),
+        Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
+        Library("libascend_hal.so", every("hal"), exported, (core,), here),
+        Library(
+            "libopapi.so",
+            every("kernels", "opapi", "opapi/rows", "ge/rows"),
+            (*exported, *aten),
+            (core, "libascendcl.so", "libhccl.so"),
+            (*here, *torch_link),
+            prefix=CSRC / "opapi" / "prefix.h",
+            unit=_ATEN_UNIT,
+            glue=(CSRC / "opapi" / "rows", CSRC / "ge" / "rows"),
+            needs=(aten_header,),
+        ),
+        Library(
+            "libatb.so",
+            every("atb", "atb/rows"),
+            (*exported, *aten),
+            (core, "libascendcl.so", "libopapi.so"),
+            (*here, *torch_link),
+            prefix=CSRC / "opapi" / "prefix.h",
+            unit=_ATEN_UNIT,
+            glue=(CSRC / "atb", CSRC / "atb" / "rows"),
+            needs=(aten_header,),
+        ),
+        Library(
+            "libophook_kernel.so",  # for packages that run their own Ascend C kernels
+            sources("package", "kernel_package"),
+            (*exported, *aten),
+            (core, "libopapi.so"),
+            (*here, *torch_link),
+            prefix=CSRC / "opapi" / "prefix.h",  # libopapi's own: compiled once for both
+            needs=(aten_header,),
+        ),
+        Library(
+            "libgraph.so",
+            sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print", "securec"),
+            engine,
+            (core, "libascendcl.so"),
+            here,
+            unit=_UNIT,
+        ),
+        Library(
+            "libge_runner.so",
+            sources("ge", "infer", "compile", "aclnn_call", "eager_call", "execute", "gears", "session"),
+            engine,
+            (core, "libgraph.so"),
+            here,
+            unit=_UNIT,
+        ),
+        Library("libacl_tdt_channel.so", sources("ge", "tdt"), engine, (core,), here),
+        Library("libfmk_parser.so", sources("ge", "empty"), engine),
+        Library("libopp_registry.so", sources("ge", "empty"), engine),
+        Library("libascend_protobuf.so", sources("ge", "empty"), engine),
+        Library(
+            "npu-smi",
+            sources("tools", "npu_smi"),
+            (*_COMMON, f'-DOPHOOK_NPU_VERSION="{__version__}"'),
+            (core,),
+            ("-Wl,-rpath,$ORIGIN/../lib64",),
+            folder="bin",
+            program=True,
+        ),
+    ]
+    more = tuple(shlex.split(os.environ.get(FLAGS, "")))
+    if not more:
+        return described
+    linked = tuple(flag for flag in more if flag != "-Werror")
+    return [replace(one, flags=one.flags + more, link_flags=one.link_flags + linked, talks=True) for one in described]
