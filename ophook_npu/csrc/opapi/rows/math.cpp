@@ -4,6 +4,7 @@
 #include "opapi/rows/division.h"
 
 using namespace sim::aclnn;
+using sim::kernels::complex_of;
 
 namespace {
 
@@ -57,7 +58,7 @@ ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), promoted(out, {self, ot
       at::bitwise_xor_out(out, self, other))
 ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       write(out, kernels::relu_of_sum(self, other, alpha)))
-ACLNN(Complex, (In, self, In, other, Out, out), (kernels::complex_of(out, self, other), broadcast(out, {self, other})),
+ACLNN(Complex, (In, self, In, other, Out, out), (complex_of(out, self, other), broadcast(out, {self, other})),
       at::complex_out(out, self, other))
 ACLNN(Polar, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::polar_out(out, self, other))
 
