@@ -39,6 +39,7 @@ at::Tensor hard_sigmoid_backward(const at::Tensor& grad, const at::Tensor& x, do
 
 // Shaped to broadcast over x, in the weight's own type.
 static at::Tensor for_channels(const at::Tensor& weight, const at::Tensor& x) {
+  if (!x.dim()) return weight.reshape({});
   return along(weight, x, x.dim() < 2 ? 0 : 1).to(weight.scalar_type());
 }
 

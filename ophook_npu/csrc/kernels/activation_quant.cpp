@@ -228,7 +228,7 @@ static void dynamic_rows_like(const at::Tensor& out, const at::Tensor& x, const 
   SIM_CHECK(x.dim() > 1, "x1 has two dimensions at least, its shape is ", x.sizes());
   Dims sizes = x.sizes().vec();
   if (out.dim() == 2) sizes = Dims{c10::multiply_integers(outer_sizes(x)), x.size(-1)};
-  quantized_like(out, sizes), by_row(scale, x);
+  mx::stepped_like(out, sizes), by_row(scale, x);
 }
 
 void add_rms_norm_dynamic_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& smooth1,
@@ -247,8 +247,8 @@ void add_rms_norm_dynamic(const at::Tensor& a, const at::Tensor& b, const at::Te
                           const at::Tensor& scale1, const at::Tensor& scale2) {
   set_default(mask, smooth1, smooth2);
   const auto value = shifted(normalized(a, b, gamma, eps, sum), beta);
-  if (mask[0]) write_dynamic(symmetric(smooth(value, smooth1), largest(out1)), out1, scale1, {});
-  if (mask[1]) write_dynamic(symmetric(smooth(value, smooth2), largest(out2)), out2, scale2, {});
+  if (mask[0]) write_dynamic(symmetric(smooth(value, smooth1), mx::largest_of(out1)), out1, scale1, {});
+  if (mask[1]) write_dynamic(symmetric(smooth(value, smooth2), mx::largest_of(out2)), out2, scale2, {});
 }
 
 void add_rms_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& out1,

@@ -2,10 +2,19 @@
 
 namespace sim::kernels {
 
-at::Tensor remainder(const at::Tensor& self, const at::Tensor& other) {
-  if (at::isFloatingType(at::result_type(self, other))) return at::remainder(self, other);
+// compute(self, other), and where a whole number is divided by 0, `instead`.
+template <typename Compute>
+static at::Tensor by_zero(const at::Tensor& self, const at::Tensor& other, const at::Tensor& instead, Compute compute) {
+  if (!at::isIntegralType(at::result_type(self, other), true)) return compute(other);
   const at::Tensor none = at::eq(other, 0);
-  return at::where(none, self, at::remainder(self, at::where(none, 1, other)));
+  return at::where(none, instead, compute(at::where(none, 1, other)));
+}
+
+at::Tensor remainder(const at::Tensor& self, const at::Tensor& other) {
+  return by_zero(self, other, self, [&](const at::Tensor& by) { return at::remainder(self, by); });
+}
+at::Tensor fmod(const at::Tensor& self, const at::Tensor& other) {
+  return by_zero(self, other, self, [&](const at::Tensor& by) { return at::fmod(self, by); });
 }
 
 at::Tensor remainder(const at::Tensor& self, const at::Scalar& other) {
@@ -15,8 +24,28 @@ at::Tensor remainder(const at::Scalar& self, const at::Tensor& other) {
   return kernels::remainder(at::scalar_tensor(self, at::result_type(self, other)), other);
 }
 
-at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result) {
-  return at::isIntegralType(result, true) ? at::div(self, other, "trunc") : at::div(self, other);
+static at::Tensor as_tensor(const at::Scalar& number, const at::Tensor& self) {
+  return at::scalar_tensor(number, at::result_type(self, number));
+}
+at::Tensor fmod(const at::Tensor& self, const at::Scalar& other) {
+  const bool whole = at::isIntegralType(at::result_type(self, other), true);
+  return whole ? kernels::fmod(self, as_tensor(other, self)) : at::fmod(self, other);
+}
+
+static std::optional<std::string_view> rounding(int mode, at::ScalarType result) {
+  return !mode && at::isIntegralType(result, true) ? "trunc" : rounding(mode);
+}
+at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result, int mode) {
+  const auto rounded = rounding(mode, result);
+  if (!rounded) return at::div(self, other);
+  return by_zero(self, other, at::zeros({}, at::result_type(self, other)),
+                 [&](const at::Tensor& by) { return at::div(self, by, rounded); });
+}
+at::Tensor quotient(const at::Tensor& self, const at::Scalar& other, at::ScalarType result, int mode) {
+  const bool whole = at::isIntegralType(at::result_type(self, other), true);
+  if (whole) return quotient(self, as_tensor(other, self), result, mode);
+  const at::Tensor found = at::div(self, other, rounding(mode, result));
+  return at::isIntegralType(result, true) ? found.to(result) : found;
 }
 
 at::Tensor squared_difference(const at::Tensor& self, const at::Tensor& other) {
@@ -76,8 +105,18 @@ at::Tensor addcdiv(const at::Tensor& self, const at::Tensor& a, const at::Tensor
 
 static bool by_steps(const at::Tensor& x) { return x.scalar_type() == at::kHalf; }
 
-at::Tensor list_sum(const at::Tensor& x, const at::Tensor& y, const at::Scalar& alpha) { return sum_of(x, y, alpha); }
-at::Tensor list_difference(const at::Tensor& x, const at::Tensor& y, const at::Scalar& alpha) {
+// A factor of whole numbers is one, whatever type it has.
+static at::Scalar factor_of(const at::Tensor& x, const at::Scalar& alpha) {
+  if (!at::isIntegralType(x.scalar_type(), true) || !alpha.isFloatingPoint()) return alpha;
+  SIM_CHECK(alpha.toDouble() == std::trunc(alpha.toDouble()), "alpha ", alpha.toDouble(), " for ", x.scalar_type());
+  return int64_t(alpha.toDouble());
+}
+
+at::Tensor list_sum(const at::Tensor& x, const at::Tensor& y, const at::Scalar& alpha) {
+  return sum_of(x, y, factor_of(x, alpha));
+}
+at::Tensor list_difference(const at::Tensor& x, const at::Tensor& y, const at::Scalar& given) {
+  const at::Scalar alpha = factor_of(x, given);
   return by_steps(x) ? at::sub(x, at::mul(y, alpha)) : sum_of(x, y, -alpha);
 }
 at::Tensor list_addcmul(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z, const at::Scalar& scale) {
@@ -117,6 +156,15 @@ void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& o
   SIM_CHECK_DTYPE(at::canCast(alpha.type(), sum), "alpha ", alpha, " cannot be cast to the operands' data type ", sum);
   SIM_CHECK_DTYPE(at::canCast(sum, out.scalar_type()), "a sum of ", sum, " cannot be cast to the output's data type ",
                   out.scalar_type());
+}
+
+void complex_of(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imaginary) {
+  same_dtype({real, imaginary});
+  of_dtype("out", out, {at::toComplexType(real.scalar_type())});
+}
+
+at::Tensor is_among(const at::Scalar& number, const at::Tensor& all, bool invert) {
+  return at::eq(all, number).any().ne(invert);
 }
 
 }  // namespace sim::kernels

@@ -9,8 +9,12 @@ namespace sim::kernels {
 at::Tensor remainder(const at::Tensor& self, const at::Tensor& other);
 at::Tensor remainder(const at::Tensor& self, const at::Scalar& other);
 at::Tensor remainder(const at::Scalar& self, const at::Tensor& other);
-// The quotient, cut off where the result is whole.
-at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result);
+// The quotient, rounded as rounding() says, without which it is cut off where the result is whole. That of a whole
+// number by 0 is 0 here, and the rest the number itself; the documents say it of remainder() alone.
+at::Tensor quotient(const at::Tensor& self, const at::Tensor& other, at::ScalarType result, int mode = 0);
+at::Tensor quotient(const at::Tensor& self, const at::Scalar& other, at::ScalarType result, int mode = 0);
+at::Tensor fmod(const at::Tensor& self, const at::Tensor& other);
+at::Tensor fmod(const at::Tensor& self, const at::Scalar& other);
 at::Tensor squared_difference(const at::Tensor& self, const at::Tensor& other);
 // self + alpha * other and self - alpha * other for an alpha that is a tensor, or absent and 1.
 at::Tensor scaled_sum(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
@@ -41,5 +45,8 @@ at::Tensor rounded(const at::Tensor& x, int64_t mode);
 
 // alpha and the sum need a data type that holds them: no fraction in whole numbers, and none in an output of these.
 void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+// out is of the complex type that has parts of this type.
+void complex_of(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imaginary);
+at::Tensor is_among(const at::Scalar& number, const at::Tensor& all, bool invert);
 
 }  // namespace sim::kernels

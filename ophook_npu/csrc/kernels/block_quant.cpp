@@ -81,18 +81,23 @@ void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::T
                 remainder_of(self.size(1), rotation.size(0)) == 0,
             "x (rows, n * k) and a rotation (k, k) expected, got ", self.sizes(), " and ", rotation.sizes());
   SIM_CHECK(!alpha.defined(), "alpha has to be null");
+  same_dtype({self, rotation});
+  if (!mx::of_whole_numbers(out)) {  // in blocks, as of Microscaling formats
+    SIM_CHECK(!transpose, "trans is not simulated");
+    return mx::quant_like(self, axis, mx::format_of(out).code, {mode, algorithm, top}, out, scale);
+  }
   SIM_CHECK(wrap(axis, self) == 1 && algorithm == 0 && top == 0 && !transpose, "axis ", axis, ", scaleAlg ", algorithm,
             ", dstTypeMax ", top, ", trans ", transpose, "; allowed: -1 or 1, 0, 0, false");
   SIM_CHECK(mode.empty() || mode == "rint" || mode == "floor", "roundMode ", mode,
             " is not simulated; allowed: rint, floor");
-  same_dtype({self, rotation});
   quantized_like(out, self);
   shape(scale, {self.size(0)});
 }
 
-void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, const std::string& mode, const at::Tensor& out,
-                  const at::Tensor& scale) {
+void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, int64_t axis, const std::string& mode,
+                  int64_t algorithm, double top, const at::Tensor& out, const at::Tensor& scale) {
   auto rows = at::matmul(wide(self).reshape({-1, rotation.size(0)}), wide(rotation)).reshape(self.sizes());
+  if (!mx::of_whole_numbers(out)) return mx::quant(rows, axis, {mode, algorithm, top}, out, scale);
   const auto result = symmetric(rows, largest(out));
   write_tokens(out, scale, mode == "floor" ? result.value.floor() : result.value, result.scale);
 }

@@ -17,8 +17,8 @@ void flat_quant(const at::Tensor& self, const at::Tensor& left, const at::Tensor
 void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::Tensor& alpha, int64_t axis,
                  const std::string& mode, int64_t algorithm, double top, bool transpose, const at::Tensor& out,
                  const at::Tensor& scale);
-void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, const std::string& mode, const at::Tensor& out,
-                  const at::Tensor& scale);
+void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, int64_t axis, const std::string& mode,
+                  int64_t algorithm, double top, const at::Tensor& out, const at::Tensor& scale);
 void anti_quantized_like(const at::Tensor& self, const at::Tensor& out);
 at::Tensor anti_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square);
 at::Tensor with_bias_dequantized(const at::Tensor& self, const at::Tensor& weight_scale, const at::Tensor& row_scale,

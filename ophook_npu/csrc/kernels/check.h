@@ -3,6 +3,8 @@
 // that prints it.
 #pragma once
 
+#include <c10/util/Exception.h>
+
 #include <ostream>
 
 #include "core/sim.h"
@@ -23,7 +25,12 @@ class Part {
   void (*print_)(std::ostream&, const void*);
 };
 
-// Throws c10::Error with the parts as its message; wrong_dtype throws c10::TypeError, as TORCH_CHECK_TYPE.
+// What a check of ours says, told from what ATen says of itself.
+struct SIM_API Violation : c10::Error {
+  using c10::Error::Error;
+};
+
+// Throws a Violation with the parts as its message; wrong_dtype throws c10::TypeError, as TORCH_CHECK_TYPE.
 [[noreturn]] SIM_API void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts);
 [[noreturn]] SIM_API void wrong_dtype(const char* function, const char* file, int line,
                                       std::initializer_list<Part> parts);

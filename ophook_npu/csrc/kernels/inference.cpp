@@ -358,13 +358,14 @@ void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tens
   SIM_CHECK(key.dim() == 3 && cache.dim() == 4 && slots.dim() == 1 && slots.size(0) == key.size(0),
             "key (tokens, heads, depth), a cache of pages and a slot for each token expected, got ", key.sizes(), ", ",
             cache.sizes(), " and ", slots.sizes());
+  same_dtype({cache, key});
   SIM_CHECK(cache.size(2) == key.size(1) && cache.size(3) == key.size(2) && cache.is_contiguous(), "pages (rows, ",
             key.size(1), ", ", key.size(2), ") without gaps expected, got ", cache.sizes(), " with strides ",
             cache.strides());
 }
 
 void into_pages(const at::Tensor& cache, const at::Tensor& slots, const at::Tensor& rows) {
-  cache.view({-1, rows.size(1), rows.size(2)}).index_copy_(0, slots.to(at::kLong), rows);
+  bits_of(cache).view({-1, rows.size(1), rows.size(2)}).index_copy_(0, slots.to(at::kLong), bits_of(rows));
 }
 
 void check_gathering(const at::Tensor& cache, const at::Tensor& pages, const at::Tensor& lengths,
@@ -391,7 +392,8 @@ at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, cons
   const int64_t size = rows.size(1), count = rows.size(0);
   const at::Tensor table = pages.to(at::kLong);
   const at::Tensor many = running ? lengths.diff().to(at::kLong) : lengths.to(at::kLong);
-  at::Tensor out = wide(to).clone();
+  at::Tensor out = to.clone();
+  const at::Tensor bits = bits_of(out), row_bits = bits_of(rows);
   int64_t first = 0;
   for (int64_t item = 0; item < table.size(0); ++item) {
     const int64_t wanted = many[item].item<int64_t>();
@@ -402,8 +404,8 @@ at::Tensor from_all_pages(const at::Tensor& cache, const at::Tensor& pages, cons
     const at::Tensor beyond = place.ge(table.size(1)).logical_or(place.lt(0));
     const at::Tensor page = table[item].index_select(0, place.masked_fill(beyond, 0)).masked_fill(beyond, -1);
     const at::Tensor none = page.lt(0).logical_or(page.ge(count));
-    const at::Tensor found = wide(rows).index({page.masked_fill(none, 0), token.remainder(size)});
-    out.narrow(0, first, own)
+    const at::Tensor found = row_bits.index({page.masked_fill(none, 0), token.remainder(size)});
+    bits.narrow(0, first, own)
         .copy_(found.reshape({own, to.size(1), to.size(2)}).masked_fill(none.reshape({-1, 1, 1}), 0));
     first += own;
   }

@@ -172,4 +172,16 @@ at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::T
                     wide(b).expand({b.size(0) ? batches : 0, -1, -1}), beta, alpha);
 }
 
+at::Tensor crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
+  const auto type = at::result_type(self, other);
+  return at::linalg_cross(self.to(type), other.to(type), dim);
+}
+
+at::Tensor vector_sum(const at::Tensor& self, const at::Tensor& matrix, const at::Tensor& vector,
+                      const at::Scalar& beta, const at::Scalar& alpha) {
+  const auto type = c10::promoteTypes(at::result_type(self, matrix), vector.scalar_type());
+  const auto computed = type == at::kBool ? at::kLong : type;
+  return at::addmv(self.to(computed), matrix.to(computed), vector.to(computed), beta, alpha).to(type);
+}
+
 }  // namespace sim::kernels

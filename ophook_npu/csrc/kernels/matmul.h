@@ -51,5 +51,9 @@ at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, c
 // Of one batch and many, the one counts for each.
 at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
                         const at::Scalar& alpha);
+// Of operands of several types, in the type of all of them.
+at::Tensor crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim);
+at::Tensor vector_sum(const at::Tensor& self, const at::Tensor& matrix, const at::Tensor& vector,
+                      const at::Scalar& beta, const at::Scalar& alpha);
 
 }  // namespace sim::kernels

@@ -179,9 +179,9 @@ void write_stepped(const at::Tensor& out, const at::Tensor& value, const std::st
   write_numbers(out, value, mode);
 }
 
-void stepped_like(const at::Tensor& out, const at::Tensor& value) {
+void stepped_like(const at::Tensor& out, at::IntArrayRef value) {
   of_dtype("y", out, {at::kChar, at::kInt, at::kFloat, at::kFloat8_e5m2, at::kFloat8_e4m3fn});
-  of_whole_numbers(out) ? quant::quantized_like(out, value) : like(out, value);
+  of_whole_numbers(out) ? quant::quantized_like(out, value) : shape(out, value);
 }
 
 bool of_pairs(const at::Tensor& x) { return x.scalar_type() == at::ScalarType::Float4_e2m1fn_x2; }

@@ -28,7 +28,8 @@ void write_numbers(const at::Tensor& out, const at::Tensor& value, const std::st
 SIM_API at::Tensor stepped(const at::Tensor& value, const at::Tensor& out);
 // Into any of them, numbers of 4 bits among them.
 void write_stepped(const at::Tensor& out, const at::Tensor& value, const std::string& mode = "rint");
-void stepped_like(const at::Tensor& out, const at::Tensor& value);
+void stepped_like(const at::Tensor& out, at::IntArrayRef value);
+inline void stepped_like(const at::Tensor& out, const at::Tensor& value) { stepped_like(out, value.sizes()); }
 bool of_whole_numbers(const at::Tensor& tensor);  // of 8 bits, or of 4, eight in an int32
 double largest_of(const at::Tensor& out);
 double least_of(const at::Tensor& out);

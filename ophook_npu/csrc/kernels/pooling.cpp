@@ -95,7 +95,9 @@ at::Tensor maxima_padded(const at::Tensor& x, const Window& w) {
     pads.insert(pads.begin(), {before, (count - 1) * step + window - x.size(int64_t(i) - 2) - before});
     sizes.push_back(window), steps.push_back(step);
   }
-  return at::max_pool2d(at::constant_pad_nd(x, pads, -std::numeric_limits<double>::infinity()), sizes, steps);
+  const at::Tensor numbers = at::isFloatingType(x.scalar_type()) ? x : x.to(at::kDouble);
+  const at::Scalar least = -std::numeric_limits<double>::infinity();
+  return at::max_pool2d(at::constant_pad_nd(numbers, pads, least), sizes, steps).to(x.scalar_type());
 }
 
 }  // namespace sim::kernels

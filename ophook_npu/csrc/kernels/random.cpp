@@ -68,4 +68,18 @@ at::Tensor masked_scaled(const at::Tensor& x, const at::Tensor& mask, double sca
   return at::mul(at::mul(wide(x), mask.reshape(x.sizes())), scale);
 }
 
+void leaked(const at::Tensor& out, const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower,
+            const at::Scalar& upper, bool training, const at::Generator& by) {
+  const at::Tensor x = wide(self);
+  at::Tensor wide_noise = noise.to(x.scalar_type());
+  write(out, at::rrelu_with_noise(x, wide_noise, lower, upper, training, by));
+  if (!wide_noise.is_same(noise)) noise.copy_(wide_noise);
+}
+
+void drawn(const at::Tensor& self, int64_t from, int64_t to, const at::Generator& by) {
+  const at::Tensor numbers = self.is_complex() ? at::empty(self.sizes(), at::kDouble) : self;
+  numbers.random_(from, std::optional<int64_t>(to), by);
+  if (self.is_complex()) self.copy_(numbers);
+}
+
 }  // namespace sim::kernels

@@ -32,4 +32,10 @@ at::Tensor draw_bernoulli(const at::Tensor& p, at::IntArrayRef sizes, const at::
 // x * mask * scale, the gradient of dropout.
 at::Tensor masked_scaled(const at::Tensor& x, const at::Tensor& mask, double scale);
 
+// RReLU, with the slopes that it draws as `noise`.
+void leaked(const at::Tensor& out, const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower,
+            const at::Scalar& upper, bool training, const at::Generator& by);
+// Whole numbers from `from` on and below `to`; of complex numbers the real part.
+void drawn(const at::Tensor& self, int64_t from, int64_t to, const at::Generator& by);
+
 }  // namespace sim::kernels

@@ -2,6 +2,13 @@
 
 namespace sim::kernels {
 
+std::tuple<at::Tensor, at::Tensor, at::Tensor> without_repeats(const at::Tensor& self, std::optional<int64_t> dim) {
+  if (!self.is_complex()) return at::unique_consecutive(self, true, true, dim);
+  const at::Tensor parts = at::view_as_real(self), rows = dim ? parts : parts.reshape({-1, 2});
+  auto [values, inverse, counts] = at::unique_consecutive(rows, true, true, dim ? wrap(*dim, self) : 0);
+  return {at::view_as_complex(values.contiguous()), dim ? inverse : inverse.reshape(self.sizes()), counts};
+}
+
 static at::ScalarType widened(at::ScalarType type) {
   return type == at::kHalf || type == at::kBFloat16 ? at::kFloat : type;
 }

@@ -32,4 +32,7 @@ at::Tensor spread_distances_backward(const at::Tensor& grad, const at::Tensor& x
 at::Tensor distances_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2,
                               const at::Tensor& distances, double p);
 
+// As at::unique_consecutive, also of complex numbers.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> without_repeats(const at::Tensor& self, std::optional<int64_t> dim);
+
 }  // namespace sim::kernels

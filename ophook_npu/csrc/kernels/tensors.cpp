@@ -17,7 +17,7 @@ template <typename Error>
   throw Error({function, file, static_cast<uint32_t>(line)}, message.str());
 }
 void violated(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
-  thrown<c10::Error>(function, file, line, parts);
+  thrown<Violation>(function, file, line, parts);
 }
 void wrong_dtype(const char* function, const char* file, int line, std::initializer_list<Part> parts) {
   thrown<c10::TypeError>(function, file, line, parts);
@@ -85,8 +85,8 @@ void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
 
 static void castable(at::ScalarType result, const at::Tensor& self, bool division) {
   if (division && at::isIntegralType(result, true)) result = at::kFloat;
-  SIM_CHECK(at::canCast(result, self.scalar_type()), "result type ", result,
-            " can't be cast to the desired output type ", self.scalar_type());
+  SIM_CHECK_DTYPE(at::canCast(result, self.scalar_type()), "result type ", result,
+                  " can't be cast to the desired output type ", self.scalar_type());
 }
 void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) {
   into(needed(self), {needed(other)});
@@ -94,6 +94,30 @@ void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division) 
 }
 void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division) {
   if (!at::isFloatingType(needed(self).scalar_type())) castable(at::result_type(self, other), self, division);
+}
+
+// CANN counts a tensor without dimensions as any other.
+static at::ScalarType type_of_all(std::initializer_list<at::Tensor> in) {
+  std::optional<at::ScalarType> result;
+  for (const at::Tensor& each : in)
+    if (each.defined()) result = result ? c10::promoteTypes(*result, each.scalar_type()) : each.scalar_type();
+  return result.value_or(at::kFloat);
+}
+void promoted(const at::Tensor& out, std::initializer_list<at::Tensor> in, bool division) {
+  broadcast(out, in);
+  castable(type_of_all(in), out, division);
+}
+void kept(const at::Tensor& out, const at::Tensor& self) {
+  if (out.defined() && self.defined()) castable(self.scalar_type(), out, false);
+}
+void factor(const at::Scalar& alpha, std::initializer_list<at::Tensor> in) {
+  const at::ScalarType type = type_of_all(in);
+  SIM_CHECK_DTYPE(at::canCast(alpha.type(), type) || type == at::kBool, "alpha of ", alpha.type(), " for numbers of ",
+                  type);
+}
+void promoted(const at::Tensor& out, const at::Tensor& self, const at::Scalar& other, bool division) {
+  like(out, self);
+  castable(at::result_type(self, other), out, division);
 }
 
 void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b) {
@@ -187,9 +211,18 @@ void write_each(std::initializer_list<at::Tensor> outs, const Tensors& values) {
 }
 
 at::Tensor wide(const at::Tensor& tensor) {
-  return tensor.defined() && (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16)
-             ? tensor.to(at::kFloat)
-             : tensor;
+  if (!tensor.defined()) return tensor;
+  const at::ScalarType type = tensor.scalar_type();
+  return type == at::kHalf || type == at::kBFloat16 || c10::isFloat8Type(type) ? tensor.to(at::kFloat) : tensor;
+}
+
+at::Tensor bits_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kUInt16: return tensor.view(at::kShort);
+    case at::kUInt32: return tensor.view(at::kInt);
+    case at::kUInt64: return tensor.view(at::kLong);
+    default: return tensor.element_size() == 1 ? tensor.view(at::kByte) : tensor;
+  }
 }
 
 at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha) {

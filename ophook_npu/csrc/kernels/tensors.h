@@ -28,6 +28,14 @@ SIM_API void into(const at::Tensor& self, std::initializer_list<at::Tensor> othe
 // self's. A division of integers has a float result.
 SIM_API void arithmetic(const at::Tensor& self, const at::Tensor& other, bool division = false);
 SIM_API void arithmetic(const at::Tensor& self, const at::Scalar& other, bool division = false);
+// The same for a result that has a place of its own: its shape as broadcast() and like() say, and the type in which it
+// is computed, that of all operands together, can be cast to its own.
+SIM_API void promoted(const at::Tensor& out, std::initializer_list<at::Tensor> in, bool division = false);
+SIM_API void promoted(const at::Tensor& out, const at::Tensor& self, const at::Scalar& other, bool division = false);
+// Numbers of self go into out as they are, or in a type that holds them.
+SIM_API void kept(const at::Tensor& out, const at::Tensor& self);
+// A factor of one operand, which is computed in the type of all of them.
+SIM_API void factor(const at::Scalar& alpha, std::initializer_list<at::Tensor> in);
 SIM_API void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);  // (…, m, k) x (…, k, n)
 SIM_API void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b);      // of tensors of these shapes
 SIM_API void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims);
@@ -62,10 +70,12 @@ void write(std::initializer_list<at::Tensor> outs, const std::tuple<T...>& value
 }
 // The dimension that `dim` names; refuses one that is not there. A tensor without dimensions counts as one of rank 1.
 SIM_API int64_t wrap(int64_t dim, const at::Tensor& of);
-// Half types as float, for arithmetic that ATen's CPU kernels have for full types only.
+// Types of 16 and 8 bits as float, for arithmetic that ATen's CPU kernels have for full types only.
 SIM_API at::Tensor wide(const at::Tensor& tensor);
 // a + alpha * b. ATen's CPU kernel first rounds alpha to the tensors' dtype; the device keeps it for bfloat16.
 SIM_API at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b, const at::Scalar& alpha);
+// The same memory as whole numbers of its width, where ATen has no kernels that move the type's own numbers.
+SIM_API at::Tensor bits_of(const at::Tensor& tensor);
 inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include "opapi/objects.h"
 #include "opapi/rules.h"
 #include "opapi/watch.h"
+#include "opapi/wider.h"
 
 namespace sim::aclnn {
 
@@ -257,21 +258,32 @@ static std::string parameter_name(const Row& row, size_t position) {
   return std::string(rest);
 }
 
+static const FunctionRules* rules_of(Row& row, std::initializer_list<Given> parameters);
+
 // A tensor of HIFLOAT8 among the parameters. It is held as bytes; rows see its values.
 struct HiFloat8 {
   Place place;
   bool written;
 };
 
+// An image, as its format says, of sizes (N, …, C).
+static bool has_channels_last(const aclTensor& tensor) {
+  return (tensor.format == ACL_FORMAT_NHWC && tensor.sizes.size() == 4) ||
+         (tensor.format == ACL_FORMAT_NDHWC && tensor.sizes.size() == 5);
+}
+static at::Tensor channels_first(const at::Tensor& image) { return image.movedim(-1, 1); }
+
 // A row's call: its parameters between the phases.
 struct RowCall final : PendingCall {
-  RowCall(const Row& of, std::initializer_list<Given> parameters) : PendingCall(of.name), row(of) {
+  RowCall(Row& of, std::initializer_list<Given> parameters) : PendingCall(of.name), row(of) {
     held.reserve(parameters.size());
     for (const Given& given : parameters)
       std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
                  given);
     each_tensor(parameters,
                 [this](const Place& place, const aclTensor& tensor, Use use) { look_at(place, tensor, use); });
+    if (channels_last) [[unlikely]]
+      turn_images(of, parameters);
     first_phase();
     apart = inputs_apart(parameters);
     workspace_size = workspace_of(parameters);
@@ -283,6 +295,7 @@ struct RowCall final : PendingCall {
         held(other.held),
         apart(other.apart),
         fractals(other.fractals),
+        images(other.images),
         small(other.small),
         given(other.given) {
     workspace_size = other.workspace_size;
@@ -291,15 +304,47 @@ struct RowCall final : PendingCall {
     for (const Held& parameter : held)
       if (!in_reach(parameter)) [[unlikely]]
         tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
-    if (apart.empty() && fractals.empty() && small.empty()) return row.body(held.data(), Phase::second);
+    if (apart.empty() && fractals.empty() && small.empty()) return compute(held);
     auto copied = held;
     for (const Fractal& each : fractals) each.unpack(copied);
     for (size_t input : apart)
       if (auto& tensor = std::get<at::Tensor>(copied[input]); tensor.defined()) tensor = tensor.clone();
     for (const auto& [place, written] : small) place.in(copied) = kernels::from_hifloat8(place.in(copied));
-    row.body(copied.data(), Phase::second);
+    compute(copied);
     for (const auto& [place, written] : small)
       if (written) place.in(held).copy_(kernels::to_hifloat8(place.in(copied)));
+  }
+  void compute(HeldList& parameters) {
+    try {
+      row.body(parameters.data(), Phase::second);
+    } catch (const Violation&) {
+      throw;  // what the row itself does not take
+    } catch (const c10::IndexError&) {
+      throw;
+    } catch (const c10::Error&) {
+      if (!compute_wider(row, given, parameters)) throw;
+    }
+  }
+  // Where the page lists both orders for all images of the call, and all have their channels last, rows see them first.
+  void turn_images(Row& of, std::initializer_list<Given> parameters) {
+    const FunctionRules* rules = rules_of(of, parameters);
+    if (!rules) return;
+    std::vector<Place> turned;
+    bool all = true;
+    each_tensor(parameters, [&](const Place& place, const aclTensor& tensor, Use) {
+      if (!takes_both_orders(*rules, place.parameter)) return;
+      all = all && has_channels_last(tensor);
+      turned.push_back(place);
+    });
+    if (!all) return;
+    images = std::move(turned);
+    for (const Place& place : images) {
+      at::Tensor& image = place.in(held);
+      const at::Tensor seen = channels_first(image);
+      for (Held& each : held)  // the sizes of an image are listed in its own order, or in the other
+        if (Dims* sizes = std::get_if<Dims>(&each); sizes && *sizes == image.sizes()) *sizes = seen.sizes().vec();
+      image = seen;
+    }
   }
   void first_phase() {
     try {
@@ -317,6 +362,7 @@ struct RowCall final : PendingCall {
     throw Coded(error, rules ? code_of(*rules, dtype) : kInvalid);
   }
   void look_at(const Place& place, const aclTensor& tensor, Use use) {
+    channels_last = channels_last || has_channels_last(tensor);
     if (is_fractal(tensor.format)) [[unlikely]] {
       SIM_CHECK(use == Use::in || use == Use::list, "parameter ", place.parameter,
                 ": an output in FRACTAL_NZ is not simulated");
@@ -367,6 +413,8 @@ struct RowCall final : PendingCall {
             else if constexpr (tensors) passed = value;
             if (!passed || passed != object) return;
             held[i].template emplace<Value<Kind>>(convert(value));
+            for (const Place& place : images)
+              if (place.parameter == i) place.in(held) = channels_first(place.in(held));
             found = true;
           },
           given[i]);
@@ -374,11 +422,13 @@ struct RowCall final : PendingCall {
   }
 
   const Row& row;
-  c10::SmallVector<Held, 8> held;
+  HeldList held;
   std::vector<size_t> apart;
   std::vector<Fractal> fractals;
+  bool channels_last = false;
+  std::vector<Place> images;
   std::vector<HiFloat8> small;
-  c10::SmallVector<Given, 8> given;  // looked at again by a repeatable executor whose tensors move
+  GivenList given;  // looked at again by a repeatable executor whose tensors move
 };
 
 std::unique_ptr<PendingCall> moved(const PendingCall& call, const void* object) {
@@ -405,21 +455,29 @@ static Argument argument(const Given& given) {
       given);
 }
 
-// 0, or the code of what CANN's page says about these arguments.
-static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
-  if (!rules_wanted()) return 0;
-  c10::SmallVector<Argument, 16> arguments;
-  const auto see = [&] {
-    for (const Given& given : parameters) arguments.push_back(argument(given));
-  };
+using Arguments = c10::SmallVector<Argument, 16>;
+
+static Arguments arguments_of(std::initializer_list<Given> parameters) {
+  Arguments arguments;
+  for (const Given& given : parameters) arguments.push_back(argument(given));
+  return arguments;
+}
+
+static const FunctionRules* rules_of(Row& row, std::initializer_list<Given> parameters) {
   if (!row.looked_up.load(std::memory_order_acquire)) {
-    see();
+    const Arguments arguments = arguments_of(parameters);
     row.rules = find_rules(row.name, arguments.data(), arguments.size());
     row.looked_up.store(true, std::memory_order_release);
   }
-  const FunctionRules* rules = row.rules.load(std::memory_order_relaxed);
+  return row.rules.load(std::memory_order_relaxed);
+}
+
+// 0, or the code of what CANN's page says about these arguments.
+static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
+  if (!rules_wanted()) return 0;
+  const FunctionRules* rules = rules_of(row, parameters);
   if (!rules) return 0;
-  if (arguments.empty()) see();
+  const Arguments arguments = arguments_of(parameters);
   return apply_rules(*rules, arguments.data(), arguments.size());
 }
 

@@ -5,6 +5,9 @@
 
 namespace sim::aclnn {
 
+using HeldList = c10::SmallVector<Held, 8>;
+using GivenList = c10::SmallVector<Given, 8>;
+
 struct Place {
   size_t parameter;
   int64_t member;  // of a list; -1: no list

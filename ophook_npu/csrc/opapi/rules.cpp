@@ -248,6 +248,8 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
   return nullptr;
 }
 
+bool takes_both_orders(const FunctionRules& rules, size_t parameter) { return rules.parameters[parameter].both_orders; }
+
 int code_of(const FunctionRules& rules, bool dtype) { return dtype ? rules.invalid_code : rules.shape_code; }
 
 int apply_rules(const FunctionRules& rules, const Argument* arguments, size_t count) {

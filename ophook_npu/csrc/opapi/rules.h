@@ -24,6 +24,9 @@ bool rules_wanted();
 bool product_is(std::string_view family);
 // The rules of a function for the parameters that its row has, or null where there are none to apply.
 const FunctionRules* find_rules(const char* function, const Argument* parameters, size_t count);
+// Whether the page lists a format with the channels last next to that with the channels first: then the order of a
+// tensor's sizes is that of its format. Where any format will do, it says nothing.
+bool takes_both_orders(const FunctionRules& rules, size_t parameter);
 // What the first phase answers to what a row refuses: to a data type, or otherwise.
 int code_of(const FunctionRules& rules, bool dtype);
 // 0, or the error code of the first rule that an argument breaks, with the message set.

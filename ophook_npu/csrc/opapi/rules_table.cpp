@@ -93,10 +93,13 @@ void read_parameter(const std::vector<std::string_view>& columns, ParameterRules
   if (rules.kind != Argument::kTensor && rules.kind != Argument::kList) return;
   if (says(5))
     by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
-  if (says(6))
+  if (says(6)) {
     by_family(columns[6], [&](size_t family, std::string_view words) {
       rules.private_formats[family] = words.find("FRACTAL") != words.npos || words.find("C1HWC0") != words.npos;
     });
+    const auto lists = [&](std::string_view format) { return columns[6].find(format) != columns[6].npos; };
+    rules.both_orders = !lists("HWCN") && ((lists("NCHW") && lists("NHWC")) || (lists("NCDHW") && lists("NDHWC")));
+  }
   if (says(7)) rules.ranks = rank_bits(columns[7]);
 }
 

@@ -30,6 +30,7 @@ struct ParameterRules {
   bool contiguous = false;                               // no view with other strides
   std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
+  bool both_orders = false;                              // NCHW and NHWC are, but not all formats
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
   std::string related;                                   // the column, until all parameters of the function are known
   std::vector<Relation> relations;

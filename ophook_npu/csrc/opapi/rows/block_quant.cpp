@@ -24,7 +24,7 @@ ACLNN(RotateQuant,
       (In, self, In, rotation, In, alpha, int64_t, axis, Text, mode, int64_t, algorithm, double, top, bool, transpose,
        Out, out, Out, scale),
       rotate_like(self, rotation, alpha, axis, mode, algorithm, top, transpose, out, scale),
-      rotate_quant(self, rotation, mode, out, scale))
+      rotate_quant(self, rotation, axis, mode, algorithm, top, out, scale))
 ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out),
       anti_quantized_like(self, out), write(out, anti_quantized(self, scale, offset, square)))
 ACLNN(DequantBias, (In, self, In, weight_scale, In, row_scale, In, bias, int64_t, dtype, Out, out),

@@ -235,7 +235,8 @@ ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(
       write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
 ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
       write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
-ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out), (like(found, self), resized(out, self, size, 2)),
+ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out),
+      (kept(out, self), like(found, self), resized(out, self, size, 2)),
       write(out, at::max_unpool2d(wide(self), indices(found), size)))
 ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
       (like(found, self), resized(out, self, size, 3)),

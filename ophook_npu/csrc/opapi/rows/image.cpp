@@ -99,16 +99,18 @@ ACLNN(UpsampleNearest1d, (In, self, Ints, size, Out, out), resampled(out, self.s
       write(out, at::upsample_nearest1d(wide(self), size)))
 ACLNN(UpsampleNearest1dV2, (In, self, Ints, size, float, s, Out, out), resampled(out, self.sizes(), size, 1),
       write(out, at::upsample_nearest1d(wide(self), size, scale(s, self.sizes(), size, 0))))
-ACLNN(UpsampleNearest2d, (In, self, Ints, size, Out, out), resampled(out, self.sizes(), size, 2),
+ACLNN(UpsampleNearest2d, (In, self, Ints, size, Out, out), (kept(out, self), resampled(out, self.sizes(), size, 2)),
       write(out, at::upsample_nearest2d(wide(self), size)))
-ACLNN(UpsampleNearest2dV2, (In, self, Ints, size, float, h, float, w, Out, out), resampled(out, self.sizes(), size, 2),
+ACLNN(UpsampleNearest2dV2, (In, self, Ints, size, float, h, float, w, Out, out),
+      (kept(out, self), resampled(out, self.sizes(), size, 2)),
       write(out,
             at::upsample_nearest2d(wide(self), size, scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
 ACLNN(UpsampleNearest3d, (In, self, Ints, size, double, d, double, h, double, w, Out, out),
-      resampled(out, self.sizes(), size, 3),
+      (kept(out, self), resampled(out, self.sizes(), size, 3)),
       write(out, at::upsample_nearest3d(wide(self), size, scale(d, self.sizes(), size, 2),
                                         scale(h, self.sizes(), size, 1), scale(w, self.sizes(), size, 0))))
-ACLNN(UpsampleNearestExact1d, (In, self, Ints, size, double, s, Out, out), resampled(out, self.sizes(), size, 1),
+ACLNN(UpsampleNearestExact1d, (In, self, Ints, size, double, s, Out, out),
+      (kept(out, self), resampled(out, self.sizes(), size, 1)),
       write(out, at::_upsample_nearest_exact1d(wide(self), size, scale(s, self.sizes(), size, 0))))
 ACLNN(UpsampleNearestExact2d, (In, self, Ints, size, double, h, double, w, Out, out),
       resampled(out, self.sizes(), size, 2),
@@ -213,10 +215,10 @@ ACLNN(GridSampler3DBackward,
       grid_sampled_from(grad, self, grid, out, out_grid),
       write({out, out_grid}, at::grid_sampler_3d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
-ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), like(out, self),
+ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), (kept(out, self), like(out, self)),
       write(out, at::channel_shuffle(self.contiguous(), groups)))
 ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
-      unfolded(out, self, kernel, dilation, padding, stride),
+      (kept(out, self), unfolded(out, self, kernel, dilation, padding, stride)),
       write(out, at::im2col(self, kernel, dilation, padding, stride)))
 ACLNN(Im2colBackward, (In, self, Ints, size, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
       folded(out, self, size, kernel, dilation, padding, stride),
@@ -225,20 +227,20 @@ ACLNN(Im2colBackward, (In, self, Ints, size, Ints, kernel, Ints, dilation, Ints,
 ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
       (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
       sim::mx::pad(out, self, pad, value))
-ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 1),
+ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
       write(out, at::reflection_pad1d(self, pad)))
-ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 2),
+ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
       write(out, at::reflection_pad2d(self, pad)))
-ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
+ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
       write(out, at::reflection_pad3d(self, pad)))
-ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 1),
+ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
       write(out, at::replication_pad1d(self, pad)))
-ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 2),
+ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
       write(out, at::replication_pad2d(self, pad)))
-ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
+ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
       write(out, at::replication_pad3d(self, pad)))
 ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 1)),
+      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
       write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
       (like(out, self), padded_like(grad, self, pad, 2)),
@@ -247,11 +249,11 @@ ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
       (like(out, self), padded_like(grad, self, pad, 3)),
       write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReplicationPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 1)),
+      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
       write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReplicationPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
       (like(out, self), padded_like(grad, self, pad, 2)),
       write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReplicationPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 3)),
+      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 3)),
       write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))

@@ -245,7 +245,8 @@ ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64
       holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
 ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices),
       write(out, at::gather(self, dim, indices.to(at::kLong))))
-ACLNN(Take, (In, self, In, indices, Out, out), like(out, indices), write(out, at::take(self, indices.to(at::kLong))))
+ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), like(out, indices)),
+      write(out, at::take(self, indices.to(at::kLong))))
 ACLNN(MaskedSelect, (In, self, In, mask, Resized, out), room_for_all(out.memory, self, mask),
       fit(out, at::masked_select(self, mask.to(at::kBool))))
 ACLNN(Nonzero, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self)))
@@ -253,15 +254,16 @@ ACLNN(NonzeroV2, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self
 
 // scatter
 ACLNN(IndexAdd, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, Out, out),
-      (added_rows(self, dim, indices, source), like(out, self)),
+      (same_dtype({self, source, out}), added_rows(self, dim, indices, source), like(out, self)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
 ACLNN(IndexAddV2, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, int64_t, mode, Out, out),
-      (added_rows(self, dim, indices, source), like(out, self)),
+      (same_dtype({self, source, out}), added_rows(self, dim, indices, source), like(out, self)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
-ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), like(out, self),
-      write(out, at::index_copy(self, dim, indices, source)))
-ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), when_run(),
-      self.index_copy_(dim, indices, source))
+ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out),
+      (same_dtype({self, source, out}), like(out, self)),
+      write(out, at::index_copy(self, dim, indices.to(at::kLong), source)))
+ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), same_dtype({self, source}),
+      self.index_copy_(dim, indices.to(at::kLong), source))
 ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), like(out, self),
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
 ACLNN(InplaceIndexFill, (Ref, self, int64_t, dim, In, indices, Num, value), when_run(),
@@ -270,16 +272,16 @@ ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, 
       (filled_at(self, dim, indices), like(out, self)), write(out, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), filled_at(self, dim, indices),
       write(self, kernels::index_filled(self, dim, indices, value)))
-ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate), when_run(),
+ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate), same_dtype({self, source}),
       self.put_(indices.to(at::kLong), source, accumulate))
 ACLNN(Scatter, (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, Out, out),
       (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(ScatterValue, (In, self, int64_t, dim, In, indices, Num, value, int64_t, reduction, Out, out),
-      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices), like(out, self)),
+      (kept(out, self), kernels::scatter_reduction(reduction), scattered_like(self, dim, indices), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, value, reduction)))
 ACLNN(InplaceScatter, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction),
-      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source)),
+      (same_dtype({self, source}), kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source)),
       write(self, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(InplaceScatterValue, (Ref, self, int64_t, dim, In, indices, Num, value, int64_t, reduction),
       (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices)),
@@ -291,8 +293,10 @@ ACLNN(ScatterReduce,
       (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self, Out, out),
       like(out, self), write(out, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
 ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self),
-      when_run(), write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
-ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), when_run(), kernels::put_slices(self, indices, updates))
+      same_dtype({self, source}),
+      write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
+ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), same_dtype({self, updates}),
+      kernels::put_slices(self, indices, updates))
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),
@@ -308,15 +312,16 @@ ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis)
       kernels::put_rows(self, indices, updates, axis))
 
 // embedding
-ACLNN(Embedding, (In, weight, In, indices, Out, out), embedded(out, weight, indices),
+ACLNN(Embedding, (In, weight, In, indices, Out, out), (kept(out, weight), embedded(out, weight, indices)),
       write(out, at::embedding(weight, indices)))
 ACLNN(EmbeddingDenseBackward, (In, grad, In, indices, uint64_t, weights, uint64_t, padding, bool, scaled, Out, out),
-      shape(out, {int64_t(weights), grad.size(-1)}),
+      (kept(out, grad), shape(out, {int64_t(weights), grad.size(-1)})),
       write(out, kernels::embedding_backward(grad, indices, int64_t(weights), int64_t(padding), scaled)))
 ACLNN(EmbeddingBag,
       (In, weight, In, indices, In, offsets, bool, scaled, int64_t, mode, bool, sparse, In, factors, bool, include_last,
        int64_t, padding, Out, out, Out, bags, Out, sizes, Out, winners),
-      in_bags(weight, indices, offsets, include_last, mode != 0 && mode != 1, out, bags, sizes, winners),
+      (kept(out, weight),
+       in_bags(weight, indices, offsets, include_last, mode != 0 && mode != 1, out, bags, sizes, winners)),
       write_bags(out, bags, sizes, winners,
                  kernels::embedding_bag(weight, indices, offsets, scaled, mode, factors, include_last, padding)))
 ACLNN(EmbeddingRenorm, (Ref, self, In, indices, double, max, double, p), when_run(),
@@ -325,18 +330,19 @@ ACLNN(OneHot, (In, self, int64_t, classes, In, on, In, off, int64_t, axis, Out, 
       one_hot_like(out, self, classes, axis), write(out, kernels::one_hot(self, classes, on, off, axis)))
 
 // joining, repeating, reordering
-ACLNN(Cat, (List, tensors, int64_t, dim, Out, out), joined_like(out, tensors, dim),
+ACLNN(Cat, (List, tensors, int64_t, dim, Out, out), (kept(out, tensors.front()), joined_like(out, tensors, dim)),
       write(out, kernels::joined(tensors, dim)))
-ACLNN(Stack, (List, tensors, int64_t, dim, Out, out), stacked_like(out, tensors, dim),
+ACLNN(Stack, (List, tensors, int64_t, dim, Out, out), (kept(out, tensors.front()), stacked_like(out, tensors, dim)),
       write(out, at::stack(tensors, dim)))
 ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), chunks_like(out, tensors, dim, chunks),
       write(out, kernels::chunks_joined(tensors, dim, chunks).to(out.scalar_type())))
-ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out), parts_like(self, sizes, dim, out),
-      write_parts(out, kernels::split(self, sizes, dim)))
-ACLNN(Permute, (In, self, Ints, dims, Out, out), like(out, self.permute(dims)), write(out, self.permute(dims)))
+ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
+      (kept(out.front(), self), parts_like(self, sizes, dim, out)), write_parts(out, kernels::split(self, sizes, dim)))
+ACLNN(Permute, (In, self, Ints, dims, Out, out), (kept(out, self), like(out, self.permute(dims))),
+      write(out, self.permute(dims)))
 ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))
-ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out), (rolled(self, shifts, dims), like(out, self)),
-      write(out, at::roll(self, shifts, dims)))
+ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out),
+      (kept(out, self), rolled(self, shifts, dims), like(out, self)), write(out, at::roll(self, shifts, dims)))
 ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
@@ -348,10 +354,13 @@ ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int
       repeated_each(out, self, repeats, dim), write(out, at::repeat_interleave(self, repeats, dim)))
 ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(repeats)))
-ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out), gathered_ranges(out, grad, repeats, dim),
+ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out),
+      (kept(out, grad), gathered_ranges(out, grad, repeats, dim)),
       write(out, kernels::repeat_interleave_backward(grad, repeats, dim).reshape(out.sizes())))
-ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), like(out, self), at::tril_out(out, self, diagonal))
-ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), like(out, self), at::triu_out(out, self, diagonal))
+ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), (kept(out, self), like(out, self)),
+      at::tril_out(out, self, diagonal))
+ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), (kept(out, self), like(out, self)),
+      at::triu_out(out, self, diagonal))
 ACLNN(InplaceTril, (Ref, self, int64_t, diagonal), when_run(), self.tril_(diagonal))
 ACLNN(InplaceTriu, (Ref, self, int64_t, diagonal), when_run(), self.triu_(diagonal))
 ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_first, Out, out),
@@ -364,5 +373,6 @@ ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, 
 ACLNN(StridedSlice,
       (In, self, Ints, begin, Ints, end, Ints, strides, int64_t, begin_mask, int64_t, end_mask, int64_t, ellipsis_mask,
        int64_t, new_axis_mask, int64_t, shrink_axis_mask, Out, out),
+      kept(out, self);
       shape(out, kernels::sizes_of(kernels::cuts_of(STRIDED_SLICE, self.sizes()))),
       write(out, kernels::cut(self, kernels::cuts_of(STRIDED_SLICE, self.sizes()))))

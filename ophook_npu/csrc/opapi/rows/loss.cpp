@@ -107,7 +107,8 @@ void gradient_like(const at::Tensor& out, const at::Tensor& grad, const at::Tens
 
 ACLNN(MseLoss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
       write(out, kernels::mse(self, target, reduction)))
-ACLNN(L1Loss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
+ACLNN(L1Loss, (In, self, In, target, int64_t, reduction, Out, out),
+      (kept(out, self), kept(out, target), known_loss(out, self, target, reduction)),
       write(out, at::l1_loss(wide(self), wide(target), reduction)))
 ACLNN(SmoothL1Loss, (In, self, In, target, int64_t, reduction, float, beta, Out, out),
       known_loss(out, self, target, reduction),
@@ -132,7 +133,7 @@ ACLNN(NLLLoss2d, (In, self, In, target, In, weight, int64_t, reduction, int64_t,
 ACLNN(CrossEntropyLoss,
       (In, self, In, target, In, weight, Text, reduction, int64_t, ignored, double, smoothing, double, z_scale, bool,
        return_z, Out, loss, Out, log_prob, Out, z_loss, Out, lse),
-      (no_z_loss(z_scale, return_z), cross_entropy_like(self, target, reduction, loss, log_prob)),
+      (kept(loss, self), no_z_loss(z_scale, return_z), cross_entropy_like(self, target, reduction, loss, log_prob)),
       write_cross_entropy(loss, log_prob,
                           kernels::cross_entropy(self, target, weight, reduction_of(reduction), ignored, smoothing)))
 ACLNN(CtcLoss,

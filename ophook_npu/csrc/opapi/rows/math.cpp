@@ -1,8 +1,21 @@
 // Elementwise operators of two and more operands: arithmetic, comparison, logic, selection.
 #include "kernels/arithmetic.h"
 #include "opapi/aclnn.h"
+#include "opapi/rows/division.h"
 
 using namespace sim::aclnn;
+using sim::kernels::complex_of;
+
+namespace {
+
+void clamped(const at::Tensor& out, const at::Tensor& self, const std::optional<at::Scalar>& min,
+             const std::optional<at::Scalar>& max) {
+  like(out, self);
+  if (min) promoted(out, self, *min);
+  if (max) promoted(out, self, *max);
+}
+
+}  // namespace
 
 // arithmetic
 ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
@@ -11,60 +24,69 @@ ACLNN(Sub, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, s
       alpha.equal(1) ? (void)at::sub_out(out, self, other) : write(out, sum_of(self, other, -alpha)))
 ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
-ACLNN(Mul, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::mul_out(out, self, other))
-ACLNN(Div, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::div_out(out, self, other))
-ACLNN(DivMod, (In, self, In, other, int, mode, Out, out), (kernels::rounding(mode), broadcast(out, {self, other})),
-      write(out, at::div(self, other, kernels::rounding(mode))))
-ACLNN(FloorDivide, (In, self, In, other, Out, out), broadcast(out, {self, other}),
-      at::floor_divide_out(out, self, other))
-ACLNN(RemainderTensorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+ACLNN(Mul, (In, self, In, other, Out, out), promoted(out, {self, other}), at::mul_out(out, self, other))
+ACLNN(Div, (In, self, In, other, Out, out), divided(out, {self, other}),
+      write(out, kernels::quotient(self, other, out.scalar_type())))
+ACLNN(DivMod, (In, self, In, other, int, mode, Out, out), divided(out, {self, other}, mode),
+      write(out, kernels::quotient(self, other, out.scalar_type(), mode)))
+ACLNN(FloorDivide, (In, self, In, other, Out, out), promoted(out, {self, other}),
+      write(out, kernels::quotient(self, other, out.scalar_type(), 2)))
+ACLNN(RemainderTensorTensor, (In, self, In, other, Out, out), (not_complex(self), promoted(out, {self, other})),
       write(out, kernels::remainder(self, other)))
 ACLNN(InplaceRemainderTensorTensor, (Ref, self, In, other), arithmetic(self, other),
       self.copy_(kernels::remainder(self, other)))
 ACLNN(InplaceRemainderTensorScalar, (Ref, self, Num, other), arithmetic(self, other),
       self.copy_(kernels::remainder(self, other)))
-ACLNN(FmodTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), write(out, at::fmod(self, other)))
-ACLNN(PowTensorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::pow_out(out, self, other))
-ACLNN(Maximum, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::maximum_out(out, self, other))
-ACLNN(Minimum, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::minimum_out(out, self, other))
-ACLNN(Atan2, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::atan2_out(out, self, other))
-ACLNN(Gcd, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::gcd_out(out, self, other))
-ACLNN(LogAddExp, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logaddexp_out(out, self, other))
-ACLNN(LogAddExp2, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::logaddexp2_out(out, self, other))
-ACLNN(XLogYTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::xlogy_out(out, self, other))
-ACLNN(LeftShift, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+ACLNN(FmodTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), write(out, kernels::fmod(self, other)))
+ACLNN(PowTensorTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), at::pow_out(out, self, other))
+ACLNN(Maximum, (In, self, In, other, Out, out), promoted(out, {self, other}), at::maximum_out(out, self, other))
+ACLNN(Minimum, (In, self, In, other, Out, out), promoted(out, {self, other}), at::minimum_out(out, self, other))
+ACLNN(Atan2, (In, self, In, other, Out, out), promoted(out, {self, other}), at::atan2_out(out, self, other))
+ACLNN(Gcd, (In, self, In, other, Out, out), promoted(out, {self, other}), at::gcd_out(out, self, other))
+ACLNN(LogAddExp, (In, self, In, other, Out, out), promoted(out, {self, other}), at::logaddexp_out(out, self, other))
+ACLNN(LogAddExp2, (In, self, In, other, Out, out), promoted(out, {self, other}), at::logaddexp2_out(out, self, other))
+ACLNN(XLogYTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), at::xlogy_out(out, self, other))
+ACLNN(LeftShift, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_left_shift_out(out, self, other))
-ACLNN(RightShift, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+ACLNN(RightShift, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_right_shift_out(out, self, other))
-ACLNN(BitwiseAndTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+ACLNN(BitwiseAndTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_and_out(out, self, other))
-ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_or_out(out, self, other))
-ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}),
+ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_xor_out(out, self, other))
 ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
       write(out, kernels::relu_of_sum(self, other, alpha)))
-ACLNN(Complex, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::complex_out(out, self, other))
+ACLNN(Complex, (In, self, In, other, Out, out), (complex_of(out, self, other), broadcast(out, {self, other})),
+      at::complex_out(out, self, other))
 ACLNN(Polar, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::polar_out(out, self, other))
 
 // the same with a scalar
-ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::add(self, other, alpha)))
-ACLNN(Subs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::sub(self, other, alpha)))
-ACLNN(Rsubs, (In, self, Num, other, Num, alpha, Out, out), like(out, self), write(out, at::rsub(self, other, alpha)))
-ACLNN(AddV3, (Num, self, In, other, Num, alpha, Out, out), like(out, other),
+ACLNN(Adds, (In, self, Num, other, Num, alpha, Out, out), promoted(out, self, other),
+      write(out, at::add(self, other, alpha)))
+ACLNN(Subs, (In, self, Num, other, Num, alpha, Out, out), promoted(out, self, other),
+      write(out, at::sub(self, other, alpha)))
+ACLNN(Rsubs, (In, self, Num, other, Num, alpha, Out, out), promoted(out, self, other),
+      write(out, at::rsub(self, other, alpha)))
+ACLNN(AddV3, (Num, self, In, other, Num, alpha, Out, out), promoted(out, other, self),
       write(out, kernels::scaled_sum(self, other, alpha)))
-ACLNN(Muls, (In, self, Num, other, Out, out), like(out, self), write(out, at::mul(self, other)))
-ACLNN(Divs, (In, self, Num, other, Out, out), like(out, self), write(out, at::div(self, other)))
-ACLNN(DivMods, (In, self, Num, other, int, mode, Out, out), (kernels::rounding(mode), like(out, self)),
-      write(out, at::div(self, other, kernels::rounding(mode))))
-ACLNN(FloorDivides, (In, self, Num, other, Out, out), like(out, self), write(out, at::floor_divide(self, other)))
-ACLNN(RemainderTensorScalar, (In, self, Num, other, Out, out), like(out, self),
+ACLNN(Muls, (In, self, Num, other, Out, out), promoted(out, self, other), write(out, at::mul(self, other)))
+ACLNN(Divs, (In, self, Num, other, Out, out), divided(out, {self}),
+      write(out, kernels::quotient(self, other, out.scalar_type())))
+ACLNN(DivMods, (In, self, Num, other, int, mode, Out, out), divided(out, {self}, mode),
+      write(out, kernels::quotient(self, other, out.scalar_type(), mode)))
+ACLNN(FloorDivides, (In, self, Num, other, Out, out), promoted(out, self, other),
+      write(out, kernels::quotient(self, other, out.scalar_type(), 2)))
+ACLNN(RemainderTensorScalar, (In, self, Num, other, Out, out), (not_complex(self), promoted(out, self, other)),
       write(out, kernels::remainder(self, other)))
-ACLNN(RemainderScalarTensor, (Num, self, In, other, Out, out), like(out, other),
+ACLNN(RemainderScalarTensor, (Num, self, In, other, Out, out), promoted(out, other, self),
       write(out, kernels::remainder(self, other)))
-ACLNN(FmodScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::fmod(self, other)))
-ACLNN(PowTensorScalar, (In, self, Num, exponent, Out, out), like(out, self), at::pow_out(out, self, exponent))
-ACLNN(PowScalarTensor, (Num, self, In, exponent, Out, out), like(out, exponent), at::pow_out(out, self, exponent))
+ACLNN(FmodScalar, (In, self, Num, other, Out, out), promoted(out, self, other), write(out, kernels::fmod(self, other)))
+ACLNN(PowTensorScalar, (In, self, Num, exponent, Out, out), promoted(out, self, exponent),
+      at::pow_out(out, self, exponent))
+ACLNN(PowScalarTensor, (Num, self, In, exponent, Out, out), promoted(out, exponent, self),
+      at::pow_out(out, self, exponent))
 ACLNN(XLogYScalarOther, (In, self, Num, other, Out, out), like(out, self), at::xlogy_out(out, self, other))
 ACLNN(XLogYScalarSelf, (Num, self, In, other, Out, out), like(out, other), at::xlogy_out(out, self, other))
 ACLNN(LeftShifts, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_left_shift(self, other)))
@@ -93,29 +115,31 @@ ACLNN(IsClose, (In, self, In, other, double, rtol, double, atol, bool, equal_nan
       broadcast(out, {self, other}), write(out, at::isclose(self, other, rtol, atol, equal_nan)))
 ACLNN(Equal, (In, self, In, other, Out, out), one_element(out), out.fill_(at::equal(self, other)))
 ACLNN(IsInTensorScalar, (In, elements, Num, test, bool, unique, bool, invert, Out, out), like(out, elements),
-      at::isin_out(out, elements, test, unique, invert))
+      write(out, invert ? at::ne(elements, test) : at::eq(elements, test)))
 ACLNN(IsInScalarTensor, (Num, element, In, tests, bool, unique, bool, invert, Out, out), shape(out, {}),
-      at::isin_out(out, element, tests, unique, invert))
+      write(out, kernels::is_among(element, tests, invert)))
 
 // selection and clamping
-ACLNN(SWhere, (In, condition, In, self, In, other, Out, out), broadcast(out, {condition, self, other}),
-      at::where_out(out, condition, self, other))
-ACLNN(Clamp, (In, self, MaybeNum, min, MaybeNum, max, Out, out), like(out, self), write(out, at::clamp(self, min, max)))
-ACLNN(ClampMin, (In, self, Num, min, Out, out), like(out, self), write(out, at::clamp_min(self, min)))
-ACLNN(ClampMax, (In, self, Num, max, Out, out), like(out, self), write(out, at::clamp_max(self, max)))
-ACLNN(ClampTensor, (In, self, In, min, In, max, Out, out), broadcast(out, {self, min, max}),
+ACLNN(SWhere, (In, condition, In, self, In, other, Out, out),
+      (kept(out, self), kept(out, other), broadcast(out, {condition, self, other})),
+      write(out, at::where(condition.to(at::kBool), self, other)))
+ACLNN(Clamp, (In, self, MaybeNum, min, MaybeNum, max, Out, out), clamped(out, self, min, max),
+      write(out, at::clamp(self, min, max)))
+ACLNN(ClampMin, (In, self, Num, min, Out, out), promoted(out, self, min), write(out, at::clamp_min(self, min)))
+ACLNN(ClampMax, (In, self, Num, max, Out, out), promoted(out, self, max), write(out, at::clamp_max(self, max)))
+ACLNN(ClampTensor, (In, self, In, min, In, max, Out, out), promoted(out, {self, min, max}),
       write(out, at::clamp(self, optional(min), optional(max))))
-ACLNN(ClampMinTensor, (In, self, In, min, Out, out), broadcast(out, {self, min}), write(out, at::clamp_min(self, min)))
-ACLNN(ClampMaxTensor, (In, self, In, max, Out, out), broadcast(out, {self, max}), write(out, at::clamp_max(self, max)))
-ACLNN(NanToNum, (In, self, float, nan, float, posinf, float, neginf, Out, out), like(out, self),
-      at::nan_to_num_out(out, self, nan, posinf, neginf))
+ACLNN(ClampMinTensor, (In, self, In, min, Out, out), promoted(out, {self, min}), write(out, at::clamp_min(self, min)))
+ACLNN(ClampMaxTensor, (In, self, In, max, Out, out), promoted(out, {self, max}), write(out, at::clamp_max(self, max)))
+ACLNN(NanToNum, (In, self, float, nan, float, posinf, float, neginf, Out, out), (kept(out, self), like(out, self)),
+      write(out, at::nan_to_num(self, nan, posinf, neginf)))
 
 // three operands
-ACLNN(Addcmul, (In, self, In, a, In, b, Num, value, Out, out), broadcast(out, {self, a, b}),
+ACLNN(Addcmul, (In, self, In, a, In, b, Num, value, Out, out), promoted(out, {self, a, b}),
       at::addcmul_out(out, self, a, b, value))
-ACLNN(Addcdiv, (In, self, In, a, In, b, Num, value, Out, out), broadcast(out, {self, a, b}),
+ACLNN(Addcdiv, (In, self, In, a, In, b, Num, value, Out, out), promoted(out, {self, a, b}),
       at::addcdiv_out(out, self, a, b, value))
-ACLNN(Lerp, (In, self, In, end, In, weight, Out, out), broadcast(out, {self, end, weight}),
+ACLNN(Lerp, (In, self, In, end, In, weight, Out, out), promoted(out, {self, end, weight}),
       at::lerp_out(out, self, end, weight))
-ACLNN(Lerps, (In, self, In, end, Num, weight, Out, out), broadcast(out, {self, end}),
+ACLNN(Lerps, (In, self, In, end, Num, weight, Out, out), promoted(out, {self, end}),
       at::lerp_out(out, self, end, weight))

@@ -133,7 +133,8 @@ ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, se
 ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), vector_product(out, self, vec), at::mv_out(out, self, vec))
-ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), scalar_product(out, self, other)),
+ACLNN(Dot, (In, self, In, other, Out, out),
+      (not_complex(self), same_dtype({self, other, out}), scalar_product(out, self, other)),
       write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
@@ -148,17 +149,19 @@ ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cub
 ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), batch_sum(self, mat1, mat2),
       write(self, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube, mode),
-      (vector_product(out, mat, vec), into(out, {self})), write(out, at::addmv(self, mat, vec, beta, alpha)))
-ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out), (outer(out, a, b), into(out, {self})),
+      (kept(out, self), vector_product(out, mat, vec), into(out, {self})),
+      write(out, kernels::vector_sum(self, mat, vec, beta, alpha)))
+ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out),
+      (kept(out, self), outer(out, a, b), into(out, {self})),
       write(out, at::addr(self, a, b, beta.value_or(1), alpha.value_or(1))))
-ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha), outer(self, a, b),
+ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha), (kept(self, a), outer(self, a, b)),
       self.addr_(a, b, beta.value_or(1), alpha.value_or(1)))
 ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
 ACLNN(TransposeBatchMatMul,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int64_t, split, Out,
        out),
-      permuted_like(x, y, scale, perm_x, perm_y, perm_out, split, out),
+      (kept(out, x), permuted_like(x, y, scale, perm_x, perm_y, perm_out, split, out)),
       write(out, kernels::permuted_product(x, y, bias, perm_x, perm_y, perm_out)))
 ACLNN(TransposeBatchMatMulWeightNz,
       (In, x, In, y, In, bias, In, scale, Ints, perm_x, Ints, perm_y, Ints, perm_out, Cube, mode, int32_t, split, Out,
@@ -173,22 +176,23 @@ ACLNN(AddLora,
        size, Out, out),
       kernels::lora_like(y, x, weight_b, indices, weight_a, layer, offset, size, out),
       write(out, kernels::with_lora(y, x, weight_b, indices, weight_a, layer, scale, offset, size)))
-ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out), crossed(out, self, other, dim),
-      at::linalg_cross_out(out, self, other, dim))
+ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out),
+      (crossed(out, self, other, dim), promoted(out, {self, other})), write(out, kernels::crossed(self, other, dim)))
 
 // factorizations and solvers
 ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (must_be_square(self), like(out, self)),
       write(out, at::linalg_cholesky(self, upper)))
-ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), qr_like(self, mode, q, r),
+ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), (kept(r, self), qr_like(self, mode, q, r)),
       write_qr(q, r, kernels::qr(self, mode)))
 ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), svd_like(self, full, vectors, s, u, v),
       write_svd(s, u, v, kernels::svd(self, full, vectors)))
-ACLNN(Inverse, (In, self, Out, out), (must_be_square(self), like(out, self)), write(out, at::inverse(wide(self))))
-ACLNN(Slogdet, (In, self, Out, sign, Out, log), slogdet_like(self, sign, log),
+ACLNN(Inverse, (In, self, Out, out), (kept(out, self), must_be_square(self), like(out, self)),
+      write(out, at::inverse(wide(self))))
+ACLNN(Slogdet, (In, self, Out, sign, Out, log), (kept(sign, self), slogdet_like(self, sign, log)),
       write({sign, log}, at::linalg_slogdet(self)))
 ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, unitriangular, Out, x, Out, m),
       solve_like(self, a, x, m), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
-ACLNN(Trace, (In, self, Out, out), shape(out, {}), write(out, at::trace(self)))
+ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))
 
 // norms and distances
 ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out),

@@ -37,26 +37,26 @@ void write_prelu(const at::Tensor& out, const at::Tensor& out_weight, const kern
 }  // namespace
 
 // An activation and its in-place form.
-#define ACTIVATION(Op, fn)                                                  \
-  ACLNN(Op, (In, self, Out, out), like(out, self), at::fn##_out(out, self)) \
+#define ACTIVATION(Op, fn)                                                         \
+  ACLNN(Op, (In, self, Out, out), function_of(out, self), at::fn##_out(out, self)) \
   ACLNN(Inplace##Op, (Ref, self), when_run(), at::fn##_(self))
 
 // The device takes integers as well: 0, or 1 from 3 on.
-ACLNN(Hardsigmoid, (In, self, Out, out), like(out, self), write(out, kernels::hard_sigmoid(self)))
+ACLNN(Hardsigmoid, (In, self, Out, out), promoted(out, {self}), write(out, kernels::hard_sigmoid(self)))
 ACLNN(InplaceHardsigmoid, (Ref, self), when_run(), write(self, kernels::hard_sigmoid(self)))
 ACTIVATION(Hardswish, hardswish)
 ACTIVATION(Mish, mish)
 ACTIVATION(Sigmoid, sigmoid)
 ACTIVATION(Tanh, tanh)
 
-ACLNN(Relu, (In, self, Out, out), like(out, self), at::relu_out(out, self))
+ACLNN(Relu, (In, self, Out, out), (kept(out, self), like(out, self)), at::relu_out(out, self))
 ACLNN(Silu, (In, self, Out, out), like(out, self), write(out, kernels::swish(self, 1)))
 // The page gives the form by tanh; GeluV2 is the one that is asked for either.
 ACLNN(Gelu, (In, self, Out, out), like(out, self), at::gelu_out(out, self, "tanh"))
 ACLNN(GeluV2, (In, self, int64_t, approximate, Out, out), like(out, self),
       at::gelu_out(out, self, approximation(approximate)))
 ACLNN(FastGelu, (In, self, Out, out), like(out, self), write(out, kernels::fast_gelu(self)))
-ACLNN(Threshold, (In, self, Num, threshold, Num, value, Out, out), like(out, self),
+ACLNN(Threshold, (In, self, Num, threshold, Num, value, Out, out), promoted(out, {self}),
       at::threshold_out(out, self, threshold, value))
 ACLNN(LeakyRelu, (In, self, Num, slope, Out, out), like(out, self), at::leaky_relu_out(out, self, slope))
 // Without beta it is 1.
@@ -64,9 +64,9 @@ ACLNN(Swish, (In, self, MaybeNum, beta, Out, out), like(out, self),
       write(out, kernels::swish(self, beta ? beta->toDouble() : 1)))
 ACLNN(SwishBackward, (In, grad, In, self, MaybeNum, beta, Out, out), (like(out, self), like(grad, self)),
       write(out, kernels::swish_backward(grad, self, beta ? beta->toDouble() : 1)))
-ACLNN(Selu, (In, self, Out, out), like(out, self), write(out, at::selu(self)))
+ACLNN(Selu, (In, self, Out, out), promoted(out, {self}), write(out, at::selu(self)))
 ACLNN(InplaceSelu, (Ref, self), when_run(), at::selu_(self))
-ACLNN(SeluBackward, (In, grad, In, result, Out, out), (like(out, result), like(grad, result)),
+ACLNN(SeluBackward, (In, grad, In, result, Out, out), (promoted(out, {grad, result}), like(grad, result)),
       write(out, kernels::selu_backward(grad, result)))
 ACLNN(Shrink, (In, self, Num, lambda, Num, bias, Out, out), like(out, self),
       write(out, kernels::shrunk(self, lambda, bias)))
@@ -108,11 +108,11 @@ ACLNN(InplaceHardtanh, (Ref, self, Num, min, Num, max), when_run(), at::hardtanh
 ACLNN(InplaceThreshold, (Ref, self, Num, threshold, Num, value), when_run(), at::threshold_(self, threshold, value))
 
 // backward
-ACLNN(ThresholdBackward, (In, grad, In, self, Num, threshold, Out, out), broadcast(out, {grad, self}),
+ACLNN(ThresholdBackward, (In, grad, In, self, Num, threshold, Out, out), promoted(out, {grad, self}),
       at::threshold_backward_out(out, grad, self, threshold))
-ACLNN(TanhBackward, (In, grad, In, output, Out, out), broadcast(out, {grad, output}),
+ACLNN(TanhBackward, (In, grad, In, output, Out, out), promoted(out, {grad, output}),
       at::tanh_backward_out(out, grad, output))
-ACLNN(SigmoidBackward, (In, grad, In, output, Out, out), broadcast(out, {grad, output}),
+ACLNN(SigmoidBackward, (In, grad, In, output, Out, out), promoted(out, {grad, output}),
       at::sigmoid_backward_out(out, grad, output))
 ACLNN(SiluBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self}),
       write(out, kernels::swish_backward(grad, self, 1)))

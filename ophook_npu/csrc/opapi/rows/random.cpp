@@ -67,10 +67,10 @@ ACLNN(InplaceUniformTensor, (Ref, self, double, from, double, to, In, seed, In, 
       self.uniform_(from, to, captured(seed, offset, shift)))
 ACLNN(InplaceRandom, (Ref, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
-      self.random_(from, std::optional<int64_t>(to), generator(seed, offset)))
+      kernels::drawn(self, from, to, generator(seed, offset)))
 ACLNN(InplaceRandomTensor, (Ref, self, int64_t, from, int64_t, to, In, seed, In, offset, uint64_t, shift),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
-      self.random_(from, std::optional<int64_t>(to), captured(seed, offset, shift)))
+      kernels::drawn(self, from, to, captured(seed, offset, shift)))
 ACLNN(InplaceRandomWithoutFromTo, (Ref, self, int64_t, seed, int64_t, offset), when_run(),
       self.random_(generator(seed, offset)))
 ACLNN(InplaceRandomWithoutFromToTensor, (Ref, self, In, seed, In, offset, uint64_t, shift), when_run(),
@@ -92,11 +92,10 @@ ACLNN(Randperm, (int64_t, n, int64_t, seed, int64_t, offset, Out, out), shape(ou
       write(out, at::randperm(n, generator(seed, offset))))
 ACLNN(RReluWithNoise,
       (In, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset, Out, out),
-      like(out, self), write(out, at::rrelu_with_noise(self, noise, lower, upper, training, generator(seed, offset))))
+      like(out, self), kernels::leaked(out, self, noise, lower, upper, training, generator(seed, offset)))
 ACLNN(InplaceRReluWithNoise,
       (Ref, self, Ref, noise, Num, lower, Num, upper, bool, training, int64_t, seed, int64_t, offset),
-      like(noise, self),
-      write(self, at::rrelu_with_noise(self, noise, lower, upper, training, generator(seed, offset))))
+      like(noise, self), kernels::leaked(self, self, noise, lower, upper, training, generator(seed, offset)))
 
 // dropout; p is the probability to drop
 ACLNN(DropoutGenMask, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Out, mask),

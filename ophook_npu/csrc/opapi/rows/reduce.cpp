@@ -69,14 +69,15 @@ ACLNN(ReduceSum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out)
 ACLNN(ReduceNansum, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
       reduced(out, self, dims, keep_dims),
       write(out, at::nansum(self, dims_or_all(dims), keep_dims, out.scalar_type())))
-ACLNN(Mean, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out), reduced(out, self, dims, keep_dims),
+ACLNN(Mean, (In, self, Ints, dims, bool, keep_dims, Dtype, dtype, Out, out),
+      (kept(out, self), reduced(out, self, dims, keep_dims)),
       write(out, at::mean(self, dims, keep_dims, out.scalar_type())))
 ACLNN(Prod, (In, self, Dtype, dtype, Out, out), one_element(out), write(out, kernels::product(self, out.scalar_type())))
 ACLNN(ProdDim, (In, self, int64_t, dim, bool, keep_dim, Dtype, dtype, Out, out), reduced_to({out}, self, dim, keep_dim),
       write(out, kernels::product(self, dim, keep_dim, out.scalar_type())))
-ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+ACLNN(Amax, (In, self, Ints, dims, bool, keep_dims, Out, out), (kept(out, self), reduced(out, self, dims, keep_dims)),
       write(out, at::amax(self, dims, keep_dims)))
-ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+ACLNN(Amin, (In, self, Ints, dims, bool, keep_dims, Out, out), (kept(out, self), reduced(out, self, dims, keep_dims)),
       write(out, at::amin(self, dims, keep_dims)))
 ACLNN(Aminmax, (In, self, Ints, dims, bool, keep_dims, Out, min, Out, max),
       (reduced(min, self, dims, keep_dims), reduced(max, self, dims, keep_dims)),
@@ -85,12 +86,14 @@ ACLNN(AminmaxAll, (In, self, Out, min, Out, max), (one_element(min), one_element
       write_extremes(min, max, kernels::extremes(self, {}, false)))
 ACLNN(AminmaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, min, Out, max),
       reduced_to({min, max}, self, dim, keep_dim), write_extremes(min, max, kernels::extremes(self, {dim}, keep_dim)))
-ACLNN(Max, (In, self, Out, out), one_element(out), write(out, at::max(self)))
-ACLNN(Min, (In, self, Out, out), one_element(out), write(out, at::min(self)))
+ACLNN(Max, (In, self, Out, out), (kept(out, self), one_element(out)), write(out, at::max(self)))
+ACLNN(Min, (In, self, Out, out), (kept(out, self), one_element(out)), write(out, at::min(self)))
 ACLNN(MaxDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::max(self, dim, keep_dim)))
+      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
+      write({out, indices}, at::max(self, dim, keep_dim)))
 ACLNN(MinDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::min(self, dim, keep_dim)))
+      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
+      write({out, indices}, at::min(self, dim, keep_dim)))
 ACLNN(ArgMax, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
       write(out, at::argmax(self, dim, keep_dim)))
 ACLNN(ArgMin, (In, self, int64_t, dim, bool, keep_dim, Out, out), reduced_to({out}, self, dim, keep_dim),
@@ -122,9 +125,11 @@ ACLNN(Norm, (In, self, Num, p, Ints, dims, bool, keep_dims, Out, out),
 ACLNN(Median, (In, self, Out, out), one_element(out), write(out, at::median(self)))
 ACLNN(NanMedian, (In, self, Out, out), one_element(out), write(out, at::nanmedian(self)))
 ACLNN(MedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::median(self, dim, keep_dim)))
+      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
+      write({out, indices}, at::median(self, dim, keep_dim)))
 ACLNN(NanMedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
-      reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::nanmedian(self, dim, keep_dim)))
+      (kept(out, self), reduced_to({out, indices}, self, dim, keep_dim)),
+      write({out, indices}, at::nanmedian(self, dim, keep_dim)))
 ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
       reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
@@ -133,17 +138,19 @@ ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), (wrap(dim, self)
       write(out, at::cumsum(self, dim, out.scalar_type())))
 ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), like(out, self),
       write(out, kernels::running_product(self, dim.toLong(), out.scalar_type())))
-ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices), (wrap(dim, self), like(out, self), like(indices, self)),
+ACLNN(Cummax, (In, self, int64_t, dim, Out, out, Out, indices),
+      (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
       write({out, indices}, at::cummax(self, dim)))
-ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices), (wrap(dim, self), like(out, self), like(indices, self)),
+ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices),
+      (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
       write({out, indices}, at::cummin(self, dim)))
 
 // sorting
 ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices),
-      (wrap(dim, self), like(out, self), like(indices, self)),
+      (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
       write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))
 ACLNN(Topk, (In, self, int64_t, k, int64_t, dim, bool, largest, bool, sorted, Out, out, Out, indices),
-      (largest_of(out, self, k, dim), largest_of(indices, self, k, dim)),
+      (kept(out, self), largest_of(out, self, k, dim), largest_of(indices, self, k, dim)),
       write({out, indices}, at::topk(self, k, dim, largest, sorted)))
 
 // counting and searching
@@ -163,7 +170,7 @@ ACLNN(UniqueDim, (In, self, bool, sorted, bool, inverted, int64_t, dim, Resized,
 ACLNN(UniqueConsecutive,
       (In, self, bool, inverted, bool, counted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
       inverted ? inverse_of(inverse, self, dim) : void(),
-      unique(at::unique_consecutive(self, true, true, named(dim)), values, inverted ? inverse : at::Tensor(), counts))
+      unique(kernels::without_repeats(self, named(dim)), values, inverted ? inverse : at::Tensor(), counts))
 ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
       write(out,
             at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))

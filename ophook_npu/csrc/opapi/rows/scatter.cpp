@@ -71,10 +71,12 @@ ACLNN(ExpandIntoJaggedPermute, (In, permute, In, input_offset, In, output_offset
       (shape(out, {size}), shape(output_offset, {permute.numel() + 1})),
       write(out, kernels::expanded_ranges(permute, input_offset, output_offset, size)))
 ACLNN(MaxUnpool2dBackward, (In, grad, In, self, In, found, Ints, size, Out, out),
-      unpool_like(grad, self, found, size, out), write(out, kernels::max_unpool_backward(grad, found, 2)))
+      (kept(out, grad), unpool_like(grad, self, found, size, out)),
+      write(out, kernels::max_unpool_backward(grad, found, 2)))
 ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
-      unpool_like(grad, self, found, size, out), write(out, kernels::max_unpool_backward(grad, found, 3)))
-ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), like(out, self),
+      (kept(out, grad), unpool_like(grad, self, found, size, out)),
+      write(out, kernels::max_unpool_backward(grad, found, 3)))
+ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), (same_dtype({self, updates, out}), like(out, self)),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
       scatter_list_like(list, indices, updates, reduction, axis), kernels::put_rows(list, indices, updates, mask, axis))
@@ -82,15 +84,16 @@ ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduct
 ACLNN(CoalesceSparse, (In, unique, In, places, In, indices, In, values, Ref, new_indices, Ref, new_values),
       kernels::coalesced_like(places, indices, values, new_indices, new_values),
       kernels::coalesced(places, indices, values, new_indices, new_values))
-ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), when_run(), kernels::add_slices(self, indices, updates))
+ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), same_dtype({self, updates}),
+      kernels::add_slices(self, indices, updates))
 ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
        Out, out_second),
       (like(out_first, first), like(out_second, second)),
       write_two(out_first, out_second,
                 kernels::chamfer_backward(first, second, nearest_second, nearest_first, grad_first, grad_second)))
-ACLNN(Einsum, (List, tensors, Text, equation, Out, out), summed_like(out, tensors, equation),
-      write(out, at::einsum(equation, tensors)))
+ACLNN(Einsum, (List, tensors, Text, equation, Out, out),
+      (kept(out, tensors.front()), summed_like(out, tensors, equation)), write(out, at::einsum(equation, tensors)))
 ACLNN(Gemm, (In, a, In, b, In, c, float, alpha, float, beta, int64_t, turn_a, int64_t, turn_b, Out, out, Cube, mode),
       (matrix(out, turn_a ? a.t() : a, turn_b ? b.t() : b), into(out, {c})),
       write(out, kernels::general_product(a, b, c, alpha, beta, turn_a, turn_b)))

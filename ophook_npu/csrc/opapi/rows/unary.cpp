@@ -47,6 +47,10 @@ void has_diagonal(const at::Tensor& self) {
 #define UNARY(Op, fn)                                                       \
   ACLNN(Op, (In, self, Out, out), like(out, self), at::fn##_out(out, self)) \
   ACLNN(Inplace##Op, (Ref, self), when_run(), self.fn##_())
+// One that whole numbers pass unchanged, and whose result has another type where the output has one.
+#define WHOLE(Op, fn)                                                              \
+  ACLNN(Op, (In, self, Out, out), promoted(out, {self}), write(out, at::fn(self))) \
+  ACLNN(Inplace##Op, (Ref, self), when_run(), self.fn##_())
 // One whose result is a floating-point number.
 #define FUNCTION(Op, fn)                                                           \
   ACLNN(Op, (In, self, Out, out), function_of(out, self), at::fn##_out(out, self)) \
@@ -58,7 +62,7 @@ FUNCTION(Asin, asin)
 FUNCTION(Asinh, asinh)
 FUNCTION(Atan, atan)
 FUNCTION(Atanh, atanh)
-UNARY(Ceil, ceil)
+WHOLE(Ceil, ceil)
 FUNCTION(Cos, cos)
 FUNCTION(Cosh, cosh)
 FUNCTION(Erf, erf)
@@ -67,8 +71,8 @@ FUNCTION(Erfinv, erfinv)
 FUNCTION(Exp, exp)
 FUNCTION(Exp2, exp2)
 FUNCTION(Expm1, expm1)
-UNARY(Floor, floor)
-UNARY(Frac, frac)
+WHOLE(Floor, floor)
+WHOLE(Frac, frac)
 FUNCTION(Log, log)
 FUNCTION(Log10, log10)
 FUNCTION(Log1p, log1p)
@@ -82,18 +86,20 @@ FUNCTION(Sinh, sinh)
 FUNCTION(Sqrt, sqrt)
 FUNCTION(Tan, tan)
 
-ACLNN(Abs, (In, self, Out, out), like(out, self), at::abs_out(out, self))
-ACLNN(AngleV2, (In, self, Out, out), like(out, self), at::angle_out(out, self))
-ACLNN(BitwiseNot, (In, self, Out, out), like(out, self), at::bitwise_not_out(out, self))
+ACLNN(Abs, (In, self, Out, out), (kept(out, self.is_complex() ? at::Tensor() : self), like(out, self)),
+      write(out, self.scalar_type() == at::kBool ? self : at::abs(self)))
+ACLNN(AngleV2, (In, self, Out, out), like(out, self), write(out, at::angle(self)))
+ACLNN(BitwiseNot, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::bitwise_not(self)))
 ACLNN(IsFinite, (In, self, Out, out), like(out, self), write(out, at::isfinite(self)))
 ACLNN(IsNegInf, (In, self, Out, out), like(out, self), at::isneginf_out(out, self))
 ACLNN(IsPosInf, (In, self, Out, out), like(out, self), at::isposinf_out(out, self))
-UNARY(Neg, neg)
-UNARY(Round, round)
-ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), like(out, self), at::round_out(out, self, decimals))
-ACLNN(Sign, (In, self, Out, out), like(out, self), at::sgn_out(out, self))
+WHOLE(Neg, neg)
+WHOLE(Round, round)
+ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), (kept(out, self), like(out, self)),
+      at::round_out(out, self, decimals))
+ACLNN(Sign, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::sgn(self)))
 ACLNN(Signbit, (In, self, Out, out), like(out, self), at::signbit_out(out, self))
-UNARY(Trunc, trunc)
+WHOLE(Trunc, trunc)
 ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self), write(out, at::logit(self, bound(eps))))
 ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
       write(out, at::logit_backward(grad, self, bound(eps))))
