@@ -267,7 +267,8 @@ def with_checks(tree: Path, function: Function, only_add: bool = False) -> Funct
     for one in function.parameters:
         told: set[str] = set()
         new = one
-        if one.kind.endswith("*") and not one.required and followed.must_be_given(one):
+        # What is optional by its name may be null in calls that a check refuses for another reason.
+        if one.kind.endswith("*") and not one.required and "ptional" not in one.name and followed.must_be_given(one):
             new = replace(new, required=True)
             told |= {"null"}
         relations = dict(one.relations)
@@ -280,7 +281,8 @@ def with_checks(tree: Path, function: Function, only_add: bool = False) -> Funct
                 new = replace(new, dtypes=dtypes)
                 told |= {"dtypes"}
             ranks = frozenset().union(*(taken.ranks[followed.own_name[one.name]] for taken in followed.taken.values()))
-            if followed.everywhere() and ranks and not ranks - _MOST:
+            # Of a list the check looks at one tensor, and others may have other ranks.
+            if one.kind != "aclTensorList*" and followed.everywhere() and ranks and not ranks - _MOST:
                 both = ranks & frozenset(one.ranks or _MOST) or ranks
                 if tuple(sorted(both)) != one.ranks:
                     new = replace(new, ranks=tuple(sorted(both)))
