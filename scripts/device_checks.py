@@ -1,16 +1,23 @@
-"""What the first phase of CANN itself looks at, as far as the names in its checks say: which numbers of dimensions,
+"""What the first phase of CANN itself looks at. As far as the names in its checks say: which numbers of dimensions,
 which shapes and data types of two; and which tensors it makes contiguous. `device_rules.py` keeps what a page says of
 shapes and lower ranks only where a check says so too, and of strides where CANN does not see to it itself: pages also
 say what a kernel is meant for, and such a statement refuses nothing on a device.
+
+And what it takes, by product, as `check_reader.py` follows it: data types, more than eight dimensions, null pointers,
+which data types must be the same and which can be converted. There the check decides, whatever the page says.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from check_reader import EVERY, Sources, Taken, follow
+
+from ophook_npu.sim.rules import DATA_TYPES, Function, Parameter, can_cast
 
 _WORD = r"\s*(?:params\.)?(\w+)\s*"
 _SHAPES = re.compile(rf"\b(?:OP_CHECK_SHAPE_NOT_EQUAL|CheckSameShape1In1Out)\s*\({_WORD},{_WORD}[,)]")
@@ -119,3 +126,172 @@ def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
     for operator in operators:
         ports |= _definitions(tree).get(operator, {})
     return not ports.get(_plain(parameter), bool(ports))
+
+
+TENSORS = ("aclTensor*", "aclTensorList*")
+_NEWER = ("FLOAT8", "FLOAT6", "FLOAT4", "HIFLOAT8")  # which Ascend950 has first
+_MOST = frozenset(range(9))
+
+
+@functools.cache
+def _sources(tree: Path) -> Sources:
+    return Sources(tree)
+
+
+def _settled(sources: Sources, function: str, family: str) -> Taken | None:
+    """What a first phase takes; followed again with what is left, because a comparison may come before the list."""
+    taken = follow(sources, function, family)
+    again = taken and taken.types and follow(sources, function, family, types=taken.types)
+    return again if again and again.types else None
+
+
+class Followed:
+    """One function's first phase on each product that has it and where it can be followed."""
+
+    def __init__(self, tree: Path, function: Function) -> None:
+        self.sources, self.function = _sources(tree), function
+        callee = self.sources.find(f"{function.name}GetWorkspaceSize", None)
+        same = callee and [name for name, _ in callee.parameters][:-2] == [one.name for one in function.parameters]
+        self.own_name = dict(
+            zip([one.name for one in function.parameters], [name for name, _ in callee.parameters][:-2], strict=False)
+            if callee and len(callee.parameters) == len(function.parameters) + 2
+            else ()
+        )
+        self.same_names = bool(same)
+        families = function.families if self.own_name else ()
+        found = {family: _settled(self.sources, function.name, family) for family in families}
+        self.taken = {family: taken for family, taken in found.items() if taken}
+
+    def everywhere(self) -> bool:
+        return bool(self.taken) and len(self.taken) == len(self.function.families)
+
+    def types(self, one: Parameter, family: str) -> frozenset[str]:
+        """Data types that the check may take: of an unclear one what the page has of them."""
+        taken = self.taken[family]
+        return taken.types.get(self.own_name[one.name], EVERY)
+
+    def refuses(
+        self,
+        family: str,
+        types: Mapping[str, frozenset[str]] | None = None,
+        nulls: Mapping[str, frozenset[bool]] | None = None,
+    ) -> Taken | None:
+        """The result where no way succeeds under these limits, else None."""
+        every = {**self.taken[family].types, **(types or {})}
+        taken = follow(self.sources, self.function.name, family, types=every, nulls=nulls)
+        return taken if taken and not taken.types else None
+
+    def must_be_given(self, one: Parameter) -> bool:
+        """161001 on every product where it is null."""
+        null = {self.own_name[one.name]: frozenset((True,))}
+        results = [self.refuses(family, nulls=null) for family in self.taken]
+        return self.everywhere() and all(result and "ACLNN_ERR_PARAM_NULLPTR" in result.codes for result in results)
+
+    def always(self, one: Parameter, other: Parameter, agree: Callable[[str, str], bool]) -> bool:
+        """Whether the second's data types that do not agree with the first's are refused, and there are such."""
+        if not self.everywhere():
+            return False
+        first, second = self.own_name[one.name], self.own_name[other.name]
+        tried = 0
+        for family in self.taken:
+            for name in sorted(_usual(one, family, self.types(one, family))):
+                others = {kind for kind in _usual(other, family, self.types(other, family)) if not agree(name, kind)}
+                if not others:
+                    continue
+                tried += 1
+                if not self.refuses(family, types={first: frozenset((name,)), second: frozenset(others)}):
+                    return False
+        return tried > 0
+
+
+def _usual(one: Parameter, family: str, types: frozenset[str]) -> frozenset[str]:
+    """The types of a list; of one that lists none those that the page has, or that can be converted."""
+    if "STRING" not in types:
+        return types
+    return types & frozenset(one.dtypes.get(family) or (kind for kind in EVERY if can_cast("BOOL", kind)))
+
+
+def _same_types(followed: Followed) -> dict[str, str]:
+    """By parameter: one before it whose data type it must have."""
+    typed = [one for one in followed.function.parameters if one.kind in TENSORS]
+    first = sorted(typed, key=lambda one: (not one.required, one.direction == "out"))
+    found: dict[str, str] = {}
+    for place, one in enumerate(first):
+        for other in first[:place]:
+            if other.name not in found and followed.always(other, one, lambda a, b: a == b):
+                found[one.name] = other.name
+                break
+    return found
+
+
+def _casts(followed: Followed, one: Parameter, same: Mapping[str, str]) -> tuple[str, ...]:
+    """The parameters whose data type must be one that converts to this output's."""
+    if one.kind != "aclTensor*" or one.direction == "in" or one.name in same:
+        return ()
+    return tuple(
+        other.name
+        for other in followed.function.parameters
+        if other is not one
+        and other.kind in ("aclTensor*", "aclScalar*")
+        and other.direction != "out"
+        and followed.always(other, one, can_cast)
+    )
+
+
+def _listed(followed: Followed, one: Parameter, family: str) -> tuple[str, ...] | None:
+    """The data types of one parameter on one product; None: as the page has them."""
+    page = one.dtypes.get(family)
+    if family not in followed.taken:
+        return page
+    check = followed.types(one, family)
+    if check == EVERY:
+        return page
+    if "STRING" in check or followed.own_name[one.name] in followed.taken[family].unclear:
+        return tuple(name for name in page if name in check) or page if page else None
+    if family != "Ascend950":
+        check = frozenset(name for name in check if name in (page or ()) or not name.startswith(_NEWER))
+    order = [*(page or ()), *DATA_TYPES]
+    return tuple(sorted(check, key=order.index)) or page
+
+
+def with_checks(tree: Path, function: Function, only_add: bool = False) -> Function:
+    """The function as its check has it, where that can be followed.
+
+    ``only_add``: the check is of an older commit than the page; it adds what the page leaves out and corrects nothing.
+    """
+    followed = Followed(tree, function)
+    if not followed.taken or (only_add and not followed.same_names):
+        return function
+    same = _same_types(followed)
+    parameters = []
+    for one in function.parameters:
+        told: set[str] = set()
+        new = one
+        # What is optional by its name may be null in calls that a check refuses for another reason.
+        if one.kind.endswith("*") and not one.required and "ptional" not in one.name and followed.must_be_given(one):
+            new = replace(new, required=True)
+            told |= {"null"}
+        relations = dict(one.relations)
+        if one.kind in TENSORS:
+            lists = {family: _listed(followed, one, family) for family in function.families}
+            dtypes = {family: names for family, names in lists.items() if names}
+            if not only_add and {key: set(value) for key, value in dtypes.items()} != {
+                key: set(value) for key, value in one.dtypes.items() if key in function.families
+            }:
+                new = replace(new, dtypes=dtypes)
+                told |= {"dtypes"}
+            ranks = frozenset().union(*(taken.ranks[followed.own_name[one.name]] for taken in followed.taken.values()))
+            # Of a list the check looks at one tensor, and others may have other ranks.
+            if one.kind != "aclTensorList*" and followed.everywhere() and ranks and not ranks - _MOST:
+                both = ranks & frozenset(one.ranks or _MOST) or ranks
+                if tuple(sorted(both)) != one.ranks:
+                    new = replace(new, ranks=tuple(sorted(both)))
+                    told |= {"ranks"}
+            names = dict.fromkeys((*relations.pop("dtype", ()), *([same[one.name]] if one.name in same else [])))
+            relations |= {"dtype": tuple(names)} if names else {}
+            if casts := _casts(followed, one, same):
+                relations["cast"] = casts
+        if told:
+            relations["checked"] = tuple(sorted(told))
+        parameters.append(replace(new, relations=relations))
+    return replace(function, parameters=tuple(parameters))

@@ -24,9 +24,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies
+from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks
 
-from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, INVALID, TILING, Function, Parameter, write
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, INVALID, TILING, Function, Parameter, read, write
 
 PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
 assert set(PRODUCTS.values()) == set(FAMILIES)
@@ -355,7 +355,7 @@ def code_of(mistakes: re.Pattern[str], section: str) -> int:
 def prototypes(page: str) -> list[tuple[str, list[tuple[str, str]]]]:
     """(function, its parameters as (C type, name)) for each first phase on the page."""
     found = []
-    for match in re.finditer(r"aclnnStatus\s+(aclnn\w+)GetWorkspaceSize\s*\(([^;`]*?)\)\s*;?\s*(?:`|\n)", page):
+    for match in re.finditer(r"aclnnStatus\s+(acl\w+)GetWorkspaceSize\s*\(([^;`]*?)\)\s*;?\s*(?:`|\n)", page):
         parameters = []
         for piece in match[2].split(","):
             words = re.sub(r"\s+", " ", re.sub(r"//.*", "", piece)).strip()
@@ -510,25 +510,39 @@ def says_more(one: Function, other: Function) -> Function:
     return max(one, other, key=lambda function: sum(parameter.required for parameter in function.parameters))
 
 
+def from_pages(tree: Path, repository: str) -> dict[str, Function]:
+    functions: dict[str, Function] = {}
+    for path in sorted(tree.rglob("docs/acl*.md")):
+        if "experimental" not in path.parts:
+            for function in functions_of(tree, path, repository):
+                functions[function.name] = says_more(functions.get(function.name, function), function)
+    return {name: with_checks(tree, function) for name, function in functions.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
     here = Path(__file__).resolve().parent.parent
     parser.add_argument("--out", type=Path, default=here / "ophook_npu" / "csrc" / "rules")
+    parser.add_argument(
+        "--older", action="store_true", help="the trees are older than the tables: add what only checks say to these"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    sys.setrecursionlimit(10000)
     for tree in options.trees:
         commit = subprocess.run(
             ["git", "-C", str(tree), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
         ).stdout.strip()
         repository = tree.resolve().name
-        functions: dict[str, Function] = {}
-        for path in sorted(tree.rglob("docs/aclnn*.md")):
-            if "experimental" not in path.parts:
-                for function in functions_of(tree, path, repository):
-                    functions[function.name] = says_more(functions.get(function.name, function), function)
         target = options.out / f"{repository}.rules"
-        target.write_text(write(functions.values(), source=f"{repository} at {commit}"))
+        source = f"{repository} at {commit}"
+        if options.older:
+            source = target.open().readline().strip().removeprefix("# ").split("; ")[0] + f"; checks at {commit}"
+            functions = {one.name: with_checks(tree, one, only_add=True) for one in read(target)}
+        else:
+            functions = from_pages(tree, repository)
+        target.write_text(write(functions.values(), source=source))
         parameters = sum(len(function.parameters) for function in functions.values())
         print(f"{target.name}: {len(functions)} functions, {parameters} parameters")
 

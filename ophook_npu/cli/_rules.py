@@ -94,6 +94,9 @@ def _relation(key: str, names: tuple[str, ...]) -> str:
         "shape_of_broadcast": "shape of the broadcast of",
         "any_if_empty": "any type if empty",
         "contiguous": "contiguous",
+        "dtype": "data type of",
+        "cast": "data type that can be converted from that of",
+        "checked": "by CANN's own check, not the page:",
     }
     return " ".join([words.get(key, f"{key} of"), " and ".join(names)]).strip()
 

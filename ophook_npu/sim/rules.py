@@ -32,6 +32,21 @@ DATA_TYPES = (
 )  # fmt: skip
 """The names of ``aclDataType`` without their prefix, with CANN's BFLOAT16 for ACL_BF16."""
 
+KINDS = (
+    ("BOOL",),
+    ("INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64"),
+    ("FLOAT16", "FLOAT", "DOUBLE", "BFLOAT16"),
+    ("COMPLEX32", "COMPLEX64", "COMPLEX128"),
+)
+"""The data types that CANN converts by itself: each kind to itself and to those behind it."""
+
+
+def can_cast(one: str, other: str) -> bool:
+    """Whether CANN converts a result of one data type into an output of another, by its page on conversion."""
+    level = [next((place for place, kind in enumerate(KINDS) if name in kind), -1) for name in (one, other)]
+    return one == other or (-1 not in level and level[0] <= level[1])
+
+
 INVALID, TILING = 161002, 561002
 """The code of wrong arguments, and of those that only the operator's tiling function finds, in the first phase too."""
 
@@ -47,7 +62,9 @@ class Parameter:
     ``required``: a null pointer is refused with 161001. ``dtypes`` and ``formats`` are by family, in CANN's names; a
     family that is missing is not limited. ``ranks`` are the numbers of dimensions that are allowed, None for any.
     ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
-    the broadcast shape of the two), ``either`` (one of the two must be given: 161001). Two name nobody:
+    the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``cast`` (what is computed in
+    the data type of these can be converted to this one's, `can_cast`). ``checked`` names the columns (``dtypes``,
+    ``null``, ``ranks``) in which CANN's own check says otherwise than the page, and decides. Two name nobody:
     ``any_if_empty`` (the data type of a tensor without elements is not looked at) and ``contiguous`` (no view with
     other strides). Of a whole number or a text they say ``values``, all that it may be, or ``least`` and ``most``.
     """

@@ -23,6 +23,7 @@ DTYPES = {
     "FLOAT6_E3M2": 38, "FLOAT6_E2M3": 39, "FLOAT4_E2M1": 40, "FLOAT4_E1M2": 41,
 }  # fmt: skip
 NULL, INVALID = 161001, rules.INVALID
+TENSORS = ("aclTensor*", "aclTensorList*")
 FAMILY = rules.family(os.environ.get("OPHOOK_SIM_SOC", "Ascend910B4"))
 
 
@@ -87,7 +88,8 @@ class Caller:
             return ctypes.c_void_p(getattr(self.library, function)((item * 1)(1), ctypes.c_uint64(1)))
         scalar = ctypes.c_float(1)
         if one.kind == "aclScalar*":
-            return ctypes.c_void_p(self.library.aclCreateScalar(ctypes.byref(scalar), 0))
+            item = {"FLOAT": scalar, "BOOL": ctypes.c_bool(True)}.get(dtype, ctypes.c_int64(1))
+            return ctypes.c_void_p(self.library.aclCreateScalar(ctypes.byref(item), DTYPES[dtype]))
         if one.kind == "aclScalarList*":
             members = (ctypes.c_void_p * 1)(self.library.aclCreateScalar(ctypes.byref(scalar), 0))
             return ctypes.c_void_p(self.library.aclCreateScalarList(members, ctypes.c_uint64(1)))
@@ -159,7 +161,11 @@ def accepted(function: rules.Function, family: str) -> list[Given]:
                     both = tuple(value for value in allowed[one.name] if value in allowed[other])
                     allowed[one.name] = both or allowed[one.name]
                     allowed[other] = both or allowed[other]
-    return [(dtypes[one.name][0], (1,) * ranks[one.name][len(ranks[one.name]) // 2]) for one in function.parameters]
+            for other in one.relations.get("cast", ()):
+                fits = tuple(name for name in dtypes[other] if rules.can_cast(name, dtypes[one.name][0]))
+                dtypes[other] = fits or dtypes[other]
+    middle = {name: 4 if 4 in allowed else allowed[len(allowed) // 2] for name, allowed in ranks.items()}
+    return [(dtypes[one.name][0], (1,) * middle[one.name]) for one in function.parameters]
 
 
 def outside(relations: Mapping[str, tuple[str, ...]], kind: str) -> Iterator[int | str]:
@@ -181,7 +187,7 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
             yield place, None, NULL
         for value in outside(one.relations, one.kind):
             yield place, value, function.invalid_code
-        if one.kind not in ("aclTensor*", "aclTensorList*"):
+        if one.kind not in TENSORS:
             continue
         wrong = [name for name in DTYPES if name not in one.dtypes.get(family, DTYPES)]
         if family != FAMILY:  # of the other products one, and where they differ
@@ -200,8 +206,13 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
         for name in one.relations.get("dtype", ()):
             other = names.index(name)
             others_type = [kind for kind in one.dtypes.get(family, DTYPES) if kind != given[other][0]]
-            if others_type and one.kind == function.parameters[other].kind == "aclTensor*":
+            if others_type and one.kind == function.parameters[other].kind and one.kind in TENSORS:
                 yield place, (others_type[0], sizes), function.invalid_code
+        for name in one.relations.get("cast", ()):
+            came = given[names.index(name)][0]
+            narrow = [kind for kind in one.dtypes.get(family, ()) if not rules.can_cast(came, kind)]
+            if narrow:
+                yield place, (narrow[0], sizes), function.invalid_code
 
 
 # Functions whose page in the snapshot has other parameters than the torch_npu that is tested here passes.

@@ -112,18 +112,78 @@ bool broadcast_of(at::IntArrayRef a, at::IntArrayRef b, at::DimVector& both) {
   return true;
 }
 
+const aclTensor* tensor_of(const Argument& argument) {
+  return argument.kind == Argument::kTensor ? static_cast<const aclTensor*>(argument.pointer) : nullptr;
+}
+
+// Data types that CANN converts by itself: each kind to itself and to those behind it (ophook_npu/sim/rules.py: KINDS).
+enum class Kind : unsigned char { kTruth, kWhole, kReal, kComplex, kOther };
+
+Kind kind_of(at::ScalarType type) {
+  if (type == at::kBool) return Kind::kTruth;
+  if (at::isIntegralType(type, false)) return Kind::kWhole;
+  return at::isComplexType(type) ? Kind::kComplex : Kind::kReal;
+}
+
+Kind kind_of(aclDataType dtype) {
+  switch (int(dtype)) {
+    case 12: return Kind::kTruth;
+    case 2:
+    case 3:
+    case 4:
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+    case 10: return Kind::kWhole;  // INT8 to UINT64
+    case 0:
+    case 1:
+    case 11:
+    case 27: return Kind::kReal;  // FLOAT, FLOAT16, DOUBLE, BFLOAT16
+    case 16:
+    case 17:
+    case 33: return Kind::kComplex;
+    default: return Kind::kOther;
+  }
+}
+
+Verdict cast_verdict(const FunctionRules& rules, size_t own, size_t from, const Argument* arguments, size_t family) {
+  const aclTensor *one = tensor_of(arguments[own]), *other = tensor_of(arguments[from]);
+  const bool scalar = rules.parameters[from].scalar && arguments[from].pointer;
+  if (!one || !(other || scalar)) return {};
+  const at::ScalarType number =
+      scalar ? static_cast<const aclScalar*>(arguments[from].pointer)->value.type() : at::kFloat;
+  const Kind to = kind_of(one->dtype), kind = scalar ? kind_of(number) : kind_of(other->dtype);
+  if (kind <= to || to == Kind::kOther || kind == Kind::kOther || (other && one->dtype == other->dtype)) return {};
+  return refused(rules, rules.parameters[own], family, "has data type " + dtype_name(one->dtype),
+                 "one to which " + (scalar ? std::string(at::toString(number)) : dtype_name(other->dtype)) + " of " +
+                     rules.parameters[from].name + " can be converted");
+}
+
+// Two lists have the same data types member by member.
+Verdict lists_verdict(const FunctionRules& rules, size_t own, size_t other, const Argument* arguments, size_t family) {
+  if (arguments[other].kind != Argument::kList || !arguments[own].pointer || !arguments[other].pointer) return {};
+  const auto& left = static_cast<const aclTensorList*>(arguments[own].pointer)->tensors;
+  const auto& right = static_cast<const aclTensorList*>(arguments[other].pointer)->tensors;
+  for (size_t i = 0; i < std::min(left.size(), right.size()); ++i)
+    if (left[i] && right[i] && left[i]->dtype != right[i]->dtype)
+      return refused(rules, rules.parameters[own], family, "has data type " + dtype_name(left[i]->dtype),
+                     "that of " + rules.parameters[other].name + ", " + dtype_name(right[i]->dtype));
+  return {};
+}
+
 Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments,
                          size_t family) {
-  const auto tensor = [&](size_t at) {
-    return arguments[at].kind == Argument::kTensor ? static_cast<const aclTensor*>(arguments[at].pointer) : nullptr;
-  };
-  const aclTensor *one = tensor(own), *first = tensor(relation.first);
+  if (relation.kind == Relation::kCast) return cast_verdict(rules, own, relation.first, arguments, family);
+  if (relation.kind == Relation::kDtype && arguments[own].kind == Argument::kList)
+    return lists_verdict(rules, own, relation.first, arguments, family);
+  const aclTensor *one = tensor_of(arguments[own]), *first = tensor_of(arguments[relation.first]);
   if (!one || !first) return {};
   const ParameterRules& rule = rules.parameters[own];
   const std::string& other = rules.parameters[relation.first].name;
   switch (relation.kind) {
     case Relation::kDtype:
-      if (one->dtype == first->dtype) return {};
+      if (one->dtype == first->dtype || (rule.any_if_empty && is_empty(*one))) return {};
       return refused(rules, rule, family, "has data type " + dtype_name(one->dtype),
                      "that of " + other + ", " + dtype_name(first->dtype));
     case Relation::kShape:
@@ -131,14 +191,16 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
                      "that of " + other + ", " + shape_text(first->sizes), rules.shape_code);
     case Relation::kShapeOfBroadcast: {
-      const aclTensor* second = tensor(relation.second);
+      const aclTensor* second = tensor_of(arguments[relation.second]);
       at::DimVector both;
       if (!second || (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both)) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
                      "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes),
                      rules.shape_code);
     }
-    case Relation::kEither: return {};  // looked at with the null pointers
+    case Relation::kCast:    // above
+    case Relation::kEither:  // looked at with the null pointers
+      return {};
   }
   return {};
 }

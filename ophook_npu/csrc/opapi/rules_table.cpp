@@ -87,7 +87,7 @@ Argument::Kind kind_of(std::string_view type) {
 void read_parameter(const std::vector<std::string_view>& columns, ParameterRules& rules) {
   const auto says = [&](size_t column) { return columns[column] != "="; };
   rules.name = columns[1];
-  if (says(2)) rules.kind = kind_of(columns[2]);
+  if (says(2)) rules.kind = kind_of(columns[2]), rules.scalar = columns[2] == "aclScalar*";
   if (says(4)) rules.required = columns[4] == "required";
   if (says(8)) rules.related = columns[8] == "-" ? "" : columns[8];
   if (rules.kind != Argument::kTensor && rules.kind != Argument::kList) return;
@@ -111,6 +111,7 @@ size_t position(const FunctionRules& function, std::string_view name) {
 
 void relate(const FunctionRules& function, ParameterRules& one) {
   constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {{"dtype", Relation::kDtype},
+                                                                    {"cast", Relation::kCast},
                                                                     {"shape", Relation::kShape},
                                                                     {"shape_of_broadcast", Relation::kShapeOfBroadcast},
                                                                     {"either", Relation::kEither}};

@@ -18,13 +18,14 @@ constexpr int kNoFamily = -1;
 
 // How a parameter hangs on one or two others, by their positions.
 struct Relation {
-  enum Kind : unsigned char { kDtype, kShape, kShapeOfBroadcast, kEither } kind;
+  enum Kind : unsigned char { kDtype, kCast, kShape, kShapeOfBroadcast, kEither } kind;
   size_t first, second;  // the second of kShapeOfBroadcast only
 };
 
 struct ParameterRules {
   std::string name;
   Argument::Kind kind = Argument::kValue;
+  bool scalar = false;  // an aclScalar
   bool required = false;
   bool any_if_empty = false;                             // the data type of a tensor without elements is not looked at
   bool contiguous = false;                               // no view with other strides

@@ -36,9 +36,12 @@ def test_the_tables_are_sound() -> None:
             assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
             assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
             for relation, others in said.items():
-                assert relation in ("dtype", "shape", "shape_of_broadcast", "either", "any_if_empty", "contiguous"), (
-                    relation
-                )
+                if relation == "checked":
+                    assert others and set(others) <= {"dtypes", "null", "ranks"}, (function.name, parameter)
+                    continue
+                assert relation in (
+                    "dtype", "cast", "shape", "shape_of_broadcast", "either", "any_if_empty", "contiguous"
+                ), relation  # fmt: skip
                 assert set(others) <= set(names) - {parameter.name}, (function.name, parameter)
 
 
@@ -210,6 +213,56 @@ def test_what_cann_makes_contiguous_may_have_any_strides(tmp_path: Path, file: s
     finally:
         sys.path.pop(0)
     assert device_checks.taken_as_it_lies(tmp_path / "ops-own", "aclnnFold", "weightOptional") == want
+
+
+# A check of our own in the form of CANN's: lists by product, the same type, what can be converted, null, dimensions.
+FOLLOWED = """
+static const std::initializer_list<op::DataType> OLD_LIST = {op::DataType::DT_FLOAT, op::DataType::DT_UINT8};
+static const std::initializer_list<op::DataType> NEW_LIST = {op::DataType::DT_FLOAT, op::DataType::DT_BF16};
+static bool Newer() { return GetCurrentPlatformInfo().GetCurNpuArch() == NpuArch::DAV_3510; }
+static bool CheckTypes(const aclTensor* x, const aclTensor* y, const aclTensor* out) {
+  const auto& list = Newer() ? NEW_LIST : OLD_LIST;
+  if (!CheckType(x->GetDataType(), list)) { return false; }
+  OP_CHECK_DTYPE_NOT_MATCH(y, x->GetDataType(), return false);
+  auto both = op::PromoteType(x->GetDataType(), y->GetDataType());
+  OP_CHECK_RESULT_DTYPE_CAST_FAILED(both, out->GetDataType(), return false);
+  return true;
+}
+aclnnStatus aclnnFoldGetWorkspaceSize(const aclTensor* first, const aclTensor* second, const aclTensor* biasOptional,
+                                      aclTensor* result, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  OP_CHECK_NULL(first, return ACLNN_ERR_PARAM_NULLPTR);
+  OP_CHECK_MAX_DIM(first, 8, return ACLNN_ERR_PARAM_INVALID);
+  CHECK_RET(CheckTypes(first, second, result), ACLNN_ERR_PARAM_INVALID);
+  if (biasOptional != nullptr) { CHECK_RET(Unknown(biasOptional), ACLNN_ERR_PARAM_INVALID); }
+  return ACLNN_SUCCESS;
+}
+"""
+
+
+def test_a_check_is_followed_by_product(tmp_path: Path) -> None:
+    """It decides over the page: data types, null, dimensions, the same type, what can be converted."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import device_checks
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "op_api").mkdir()
+    (tmp_path / "op_api" / "aclnn_fold.cpp").write_text(FOLLOWED)
+    families = ("Ascend910B", "Ascend950")
+
+    def tensor(name: str, direction: str = "in") -> rules.Parameter:
+        return rules.Parameter(name, "aclTensor*", direction, dtypes=dict.fromkeys(families, ("FLOAT", "FLOAT16")))
+
+    page = (tensor("first"), tensor("second"), tensor("biasOptional"), tensor("result", "out"))
+    fold = device_checks.with_checks(tmp_path, rules.Function("aclnnFold", "own", families, page))
+    first, second, bias, result = fold.parameters
+    assert first.dtypes == second.dtypes == {"Ascend910B": ("FLOAT", "UINT8"), "Ascend950": ("FLOAT", "BFLOAT16")}
+    assert (first.required, second.required, bias.required) == (True, False, False)
+    assert first.ranks == tuple(range(9)) and second.ranks is None
+    assert first.relations["checked"] == ("dtypes", "null", "ranks") and second.relations["dtype"] == ("first",)
+    assert bias == page[2], "what an unknown function asks of it is not known"
+    assert result.relations["cast"] == ("first", "second") and "INT8" in result.dtypes["Ascend910B"]
+    assert "INT8" not in result.dtypes["Ascend950"] and "BOOL" not in result.dtypes["Ascend910B"]
 
 
 def test_a_page_that_says_only_what_must_be_given(tmp_path: Path) -> None:
