@@ -263,12 +263,15 @@ def with_checks(tree: Path, function: Function, only_add: bool = False) -> Funct
     if not followed.taken or (only_add and not followed.same_names):
         return function
     same = _same_types(followed)
+    masked = any(one.kind == "aclBoolArray*" for one in function.parameters)
     parameters = []
     for one in function.parameters:
         told: set[str] = set()
         new = one
-        # What is optional by its name may be null in calls that a check refuses for another reason.
-        if one.kind.endswith("*") and not one.required and "ptional" not in one.name and followed.must_be_given(one):
+        # What is optional by its name may be null in calls that a check refuses for another reason, and an output that
+        # a mask leaves out is asked for by no check.
+        may_be_null = "ptional" in one.name or (one.direction == "out" and masked)
+        if one.kind.endswith("*") and not one.required and not may_be_null and followed.must_be_given(one):
             new = replace(new, required=True)
             told |= {"null"}
         relations = dict(one.relations)

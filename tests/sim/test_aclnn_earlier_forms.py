@@ -149,5 +149,3 @@ def test_tensors_without_dimensions() -> None:
     scale, got = torch.tensor([3.0]).half().npu(), torch.empty((), dtype=torch.int8).npu()
     run("AscendQuant", number.half(), scale, None, False, b"round", 2, got)
     assert got.item() == 6
-    run("AscendQuantV3", number.half(), scale, None, False, b"round", 2, ctypes.c_int32(-1), got)
-    assert got.item() == 6

@@ -148,7 +148,7 @@ def test_static_quantization_and_norms_end_in_it() -> None:
     with pytest.raises(Refused, match="round mode floor; allowed for y of floating point: round"):
         aclnn("aclnnAscendQuantV3", x, scale, None, False, "floor", 34, -1, HiFloat8(y))
     half, gamma, one = x.half(), torch.linspace(1, 2, 6).half(), torch.tensor([0.25]).half()
-    aclnn("aclnnRmsNormQuant", half, gamma, None, one, None, 1e-6, HiFloat8(y))
+    aclnn("aclnnRmsNormQuant", half, gamma, torch.zeros_like(gamma), one, torch.zeros_like(one), 1e-6, HiFloat8(y))
     normal = half.double() * (half.double().square().mean(-1, keepdim=True) + 1e-6).rsqrt() * gamma.double()
     wanted = normal / 0.25
     # A value next to the middle between two numbers may come out as either.

@@ -423,7 +423,7 @@ def test_queries_keys_and_values_of_float8_with_scales_by_token() -> None:
     for wrong, message in (
         ({"layout": "TND"}, "in layout TND"),
         ({"key_mode": 1}, "keyAntiquantMode 1"),
-        ({"of_weights": None}, "quantScale1 has dtype"),
+        ({"of_weights": None}, "161001"),
         ({"query_scale": query_scale.T.contiguous()}, "dequantScaleQuery has shape"),
         ({"query_rope": given["query"].half()}, "dequantScaleQuery with queryRope"),
         ({"of_product": torch.ones(1)}, "another scale or an offset with dequantScaleQuery"),

@@ -35,8 +35,12 @@ def test_reduction(same, name: str, dims: tuple[int, ...], keep: bool) -> None:
     same(lambda x: REDUCTIONS[name](x, dims, keep), normal(2, 3, 4))
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("name", REDUCTIONS)
+# CANN's own check of aclnnVarMean has no bfloat16 on an Atlas A2: codes_of_calls.txt has the call.
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, dtype) for name in REDUCTIONS for dtype in FLOATS if (name, dtype) != ("var_mean", torch.bfloat16)],
+    ids=str,
+)
 def test_reduction_dtypes(same, name: str, dtype: torch.dtype) -> None:
     same(
         lambda x: REDUCTIONS[name](x, (1,), False),

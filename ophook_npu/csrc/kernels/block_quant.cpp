@@ -160,7 +160,7 @@ void situ_quant(const at::Tensor& self, const at::Tensor& weight_scale, const at
 void fake_quant(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero, int64_t least, int64_t most,
                 const at::Tensor& out, const at::Tensor& mask) {
   auto steps = wide(self).div(scale).round().add(zero);
-  write(out, steps.clamp(double(least), double(most)).sub(zero).mul(scale));
+  out.copy_(steps.clamp(double(least), double(most)).sub(zero).mul(scale));  // of any type, whole numbers too
   write(mask, steps.ge(double(least)).logical_and(steps.le(double(most))));
 }
 
@@ -168,7 +168,7 @@ void fake_quant_all(const at::Tensor& self, const at::Tensor& scale, const at::T
                     int64_t least, int64_t most, const at::Tensor& out, const at::Tensor& mask) {
   if (enabled)
     return fake_quant(self, wide(scale).reshape({}), zero.to(at::kFloat).reshape({}), least, most, out, mask);
-  write(out, self);
+  out.copy_(self);
   mask.fill_(true);
 }
 

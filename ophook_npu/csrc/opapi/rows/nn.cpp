@@ -58,7 +58,7 @@ ACLNN(GeluV2, (In, self, int64_t, approximate, Out, out), like(out, self),
 ACLNN(FastGelu, (In, self, Out, out), like(out, self), write(out, kernels::fast_gelu(self)))
 ACLNN(Threshold, (In, self, Num, threshold, Num, value, Out, out), promoted(out, {self}),
       at::threshold_out(out, self, threshold, value))
-ACLNN(LeakyRelu, (In, self, Num, slope, Out, out), like(out, self), at::leaky_relu_out(out, self, slope))
+ACLNN(LeakyRelu, (In, self, Num, slope, Out, out), like(out, self), write(out, at::leaky_relu(self, slope)))
 // Without beta it is 1.
 ACLNN(Swish, (In, self, MaybeNum, beta, Out, out), like(out, self),
       write(out, kernels::swish(self, beta ? beta->toDouble() : 1)))
@@ -74,13 +74,13 @@ ACLNN(SquaredRelu, (In, self, Out, out), like(out, self), write(out, kernels::sq
 ACLNN(Heaviside, (In, self, In, values, Out, out), broadcast(out, {self, values}),
       write(out, at::heaviside(self, values)))
 ACLNN(Elu, (In, self, Num, alpha, Num, scale, Num, input_scale, Out, out), like(out, self),
-      at::elu_out(out, self, alpha, scale, input_scale))
+      write(out, at::elu(self, alpha, scale, input_scale)))
 ACLNN(Celu, (In, self, Num, alpha, Out, out), (not_zero(alpha), like(out, self)), write(out, at::celu(self, alpha)))
 ACLNN(Hardtanh, (In, self, Num, min, Num, max, Out, out), like(out, self), at::hardtanh_out(out, self, min, max))
 ACLNN(Hardshrink, (In, self, Num, lambda, Out, out), like(out, self), at::hardshrink_out(out, self, lambda))
 ACLNN(Softshrink, (In, self, Num, lambda, Out, out), like(out, self), at::softshrink_out(out, self, lambda))
 ACLNN(Softplus, (In, self, Num, beta, Num, threshold, Out, out), like(out, self),
-      at::softplus_out(out, self, beta, threshold))
+      write(out, at::softplus(self, beta, threshold)))
 ACLNN(LogSigmoid, (In, self, Out, out), like(out, self), write(out, at::log_sigmoid(self)))
 ACLNN(LogSigmoidForward, (In, self, Out, out, Out, buffer), like(out, self), write(out, at::log_sigmoid(self)))
 ACLNN(Prelu, (In, self, In, weight, Out, out), like(out, self), write(out, kernels::prelu(self, weight)))

@@ -98,7 +98,7 @@ WHOLE(Round, round)
 ACLNN(RoundDecimals, (In, self, int64_t, decimals, Out, out), (kept(out, self), like(out, self)),
       at::round_out(out, self, decimals))
 ACLNN(Sign, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::sgn(self)))
-ACLNN(Signbit, (In, self, Out, out), like(out, self), at::signbit_out(out, self))
+ACLNN(Signbit, (In, self, Out, out), like(out, self), write(out, at::signbit(self)))
 WHOLE(Trunc, trunc)
 ACLNN(Logit, (In, self, double, eps, Out, out), function_of(out, self), write(out, at::logit(self, bound(eps))))
 ACLNN(LogitGrad, (In, self, In, grad, double, eps, Out, out), like(out, self),
