@@ -1,6 +1,8 @@
 // What every file over ATen includes first: all of ATen and the rows' header. The builder compiles it once and hands it
 // to all of them: parsing it is most of what such a file costs.
-#pragma once
+// A guard: g++ warns of #pragma once in a header that it precompiles, and CI has -Werror.
+#ifndef OPHOOK_OPAPI_PREFIX_H
+#define OPHOOK_OPAPI_PREFIX_H
 
 #include <ATen/ATen.h>
 
@@ -14,3 +16,5 @@
 #include <vector>
 
 #include "opapi/aclnn.h"
+
+#endif
