@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import pip
 import pytest
 
 from ophook_npu.npu import installed
@@ -69,7 +69,9 @@ def _wheel(path: Path, version: str, needs: str) -> None:
 def set_up(folder: Path, own: str, index: str) -> subprocess.CompletedProcess[str]:
     python = folder / "base" / "python3"
     python.parent.mkdir()
-    (python.parent / "pip").symlink_to(Path(pip.__file__).parent)
+    # Not by importing pip: that takes setuptools' distutils away from all that runs in this process later.
+    pip = importlib.metadata.distribution("pip").locate_file("pip")
+    (python.parent / "pip").symlink_to(Path(str(pip)))
     python.write_text(PYTHON.format(python=sys.executable, pip=python.parent))
     python.chmod(0o755)
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "OPHOOK_"))}

@@ -20,6 +20,11 @@ from ophook_npu.sim.developer import Developer
 from ophook_npu.toolchain import Library
 
 
+@pytest.fixture(autouse=True)
+def without_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(libraries.FLAGS, raising=False)  # CI has -Werror there
+
+
 @pytest.fixture
 def csrc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout of two libraries: the second, of two folders over a common header, uses the first."""
