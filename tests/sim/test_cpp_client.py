@@ -18,7 +18,7 @@ from ophook_npu import sim, toolchain
 from ophook_npu.npu.installed import torch_npu_wheel
 from ophook_npu.sim import headers
 from ophook_npu.sim.build import CSRC
-from ophook_npu.sim.operators import _exported
+from ophook_npu.toolchain import exported
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "aclnn_client"
@@ -90,7 +90,7 @@ def test_every_header_is_c_and_declares_what_the_library_has(root: Path, tmp_pat
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr[-3000:]
     declared = {name for path in written for name in re.findall(r"(\w+)GetWorkspaceSize\(", path.read_text())}
-    there = {name.removesuffix("GetWorkspaceSize") for name in _exported(root / "lib64" / "libopapi.so")
+    there = {name.removesuffix("GetWorkspaceSize") for name in exported(root / "lib64" / "libopapi.so")
              if name.endswith("GetWorkspaceSize")}  # fmt: skip
     assert len(there) > 600 and there <= declared
 
@@ -139,14 +139,14 @@ def test_every_function_of_acls_headers_is_there_or_torch_npu_asks_whether_it_is
     wheel = torch_npu_wheel()
     assert wheel is not None
     declared = _declared(wheel.path / "include" / "third_party" / "acl" / "inc" / "acl")
-    exported = {name for path in (root / "lib64").glob("*.so") for name in _exported(path)}
+    names = {name for path in (root / "lib64").glob("*.so") for name in exported(path)}
     refusals = (CSRC / "acl" / "refused" / "refused.inc").read_text()
     refused = set(re.findall(r"^REFUSED\w*\((\w+)\)", refusals, re.MULTILINE))
     asked: set[bytes] = set()
     for library in wheel.path.rglob("*.so"):
         asked |= set(re.findall(rb"(?<=\0)acl\w+(?=\0)", library.read_bytes()))
     assert len(declared) > 500
-    assert {name for name in declared - exported if name.encode() not in asked} == set()
+    assert {name for name in declared - names if name.encode() not in asked} == set()
     assert not refused & {name.decode() for name in asked}
 
 
