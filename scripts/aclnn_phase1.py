@@ -35,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from aclnn_examples import SOCS
 
 from ophook_npu import sim, toolchain
+from ophook_npu.sim import variables
 
 STAND_INS = Path(__file__).resolve().parent / "aclnn_phase1"
 _FLAGS = ("-std=c++17", "-O0", "-w", "-fpermissive")
@@ -140,15 +141,7 @@ def program(tree: Path, path: Path, root: Path, folder: Path, kept: Path) -> tup
     if not target.exists():
         source = folder / f"{target.name}.cpp"
         source.write_text(text)
-        command = [
-            *toolchain.compiler(),
-            "-std=c++17",
-            "-O0",
-            "-w",
-            "-fpermissive",
-            "-include",
-            str(folder / "phase1.h"),
-        ]
+        command = [*toolchain.compiler(), *_FLAGS, "-include", str(folder / "phase1.h")]
         command += [f"-I{root / 'include'}", f"-I{folder / 'empty'}", f"-I{tree}", f"-iquote{path.parent}"]
         command += [str(source), str(folder / "phase1.o"), f"-L{root / 'lib64'}", *_LIBRARIES]
         command += [f"-Wl,-rpath-link,{root / 'lib64'}", "-o", f"{target}.new"]
@@ -246,7 +239,7 @@ def main() -> None:
     environments = {}
     for product, soc in SOCS.items():
         environments[product] = dict(os.environ)
-        sim.apply(environments[product], sim.environment(root, soc=soc))
+        variables.apply(environments[product], variables.environment(root, soc=soc))
         environments[product] |= {"OMP_NUM_THREADS": "1"}
     not_compiled: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:

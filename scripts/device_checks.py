@@ -3,7 +3,7 @@ which shapes and data types of two; and which tensors it makes contiguous. `devi
 shapes and lower ranks only where a check says so too, and of strides where CANN does not see to it itself: pages also
 say what a kernel is meant for, and such a statement refuses nothing on a device.
 
-And what it takes, by product, as `check_reader.py` follows it: data types, more than eight dimensions, null pointers,
+And what it takes, by product, as `first_phase` follows it: data types, more than eight dimensions, null pointers,
 which data types must be the same and which can be converted. There the check decides, whatever the page says.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from check_reader import EVERY, Sources, Taken, follow
+from first_phase import EVERY, Sources, Taken, follow
 
 from ophook_npu.sim.rules import DATA_TYPES, Function, Parameter, can_cast
 
@@ -151,13 +151,11 @@ class Followed:
     def __init__(self, tree: Path, function: Function) -> None:
         self.sources, self.function = _sources(tree), function
         callee = self.sources.find(f"{function.name}GetWorkspaceSize", None)
-        same = callee and [name for name, _ in callee.parameters][:-2] == [one.name for one in function.parameters]
         self.own_name = dict(
             zip([one.name for one in function.parameters], [name for name, _ in callee.parameters][:-2], strict=False)
             if callee and len(callee.parameters) == len(function.parameters) + 2
             else ()
         )
-        self.same_names = bool(same)
         families = function.families if self.own_name else ()
         found = {family: _settled(self.sources, function.name, family) for family in families}
         self.taken = {family: taken for family, taken in found.items() if taken}
@@ -254,13 +252,10 @@ def _listed(followed: Followed, one: Parameter, family: str) -> tuple[str, ...] 
     return tuple(sorted(check, key=order.index)) or page
 
 
-def with_checks(tree: Path, function: Function, only_add: bool = False) -> Function:
-    """The function as its check has it, where that can be followed.
-
-    ``only_add``: the check is of an older commit than the page; it adds what the page leaves out and corrects nothing.
-    """
+def with_checks(tree: Path, function: Function) -> Function:
+    """The function as its check has it, where that can be followed."""
     followed = Followed(tree, function)
-    if not followed.taken or (only_add and not followed.same_names):
+    if not followed.taken:
         return function
     same = _same_types(followed)
     masked = any(one.kind == "aclBoolArray*" for one in function.parameters)
@@ -278,7 +273,7 @@ def with_checks(tree: Path, function: Function, only_add: bool = False) -> Funct
         if one.kind in TENSORS:
             lists = {family: _listed(followed, one, family) for family in function.families}
             dtypes = {family: names for family, names in lists.items() if names}
-            if not only_add and {key: set(value) for key, value in dtypes.items()} != {
+            if {key: set(value) for key, value in dtypes.items()} != {
                 key: set(value) for key, value in one.dtypes.items() if key in function.families
             }:
                 new = replace(new, dtypes=dtypes)

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks
 
-from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, INVALID, TILING, Function, Parameter, read, write
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, INVALID, TILING, Function, Parameter, write
 
 PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
 assert set(PRODUCTS.values()) == set(FAMILIES)
@@ -524,9 +524,6 @@ def main() -> None:
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
     here = Path(__file__).resolve().parent.parent
     parser.add_argument("--out", type=Path, default=here / "ophook_npu" / "csrc" / "rules")
-    parser.add_argument(
-        "--older", action="store_true", help="the trees are older than the tables: add what only checks say to these"
-    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     sys.setrecursionlimit(10000)
@@ -536,13 +533,8 @@ def main() -> None:
         ).stdout.strip()
         repository = tree.resolve().name
         target = options.out / f"{repository}.rules"
-        source = f"{repository} at {commit}"
-        if options.older:
-            source = target.open().readline().strip().removeprefix("# ").split("; ")[0] + f"; checks at {commit}"
-            functions = {one.name: with_checks(tree, one, only_add=True) for one in read(target)}
-        else:
-            functions = from_pages(tree, repository)
-        target.write_text(write(functions.values(), source=source))
+        functions = from_pages(tree, repository)
+        target.write_text(write(functions.values(), source=f"{repository} at {commit}"))
         parameters = sum(len(function.parameters) for function in functions.values())
         print(f"{target.name}: {len(functions)} functions, {parameters} parameters")
 

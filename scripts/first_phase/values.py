@@ -1,0 +1,213 @@
+"""What a first phase knows on its way: values that may be several, and what is still possible of each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ophook_npu.sim.rules import DATA_TYPES, KINDS
+
+_, INTEGERS, FLOATS, COMPLEX = KINDS
+EVERY = frozenset(DATA_TYPES)
+RANKS = frozenset(range(12))
+VERSIONS = ("ASCEND910", "ASCEND910B", "ASCEND910_93", "ASCEND950", "ASCEND910E", "ASCEND310", "ASCEND310P")
+
+
+def promote(one: str, other: str) -> str | None:
+    """The published table of promotion of two tensors' types."""
+    if one == other:
+        return one
+    order = [name for name in (one, other) if name in (*FLOATS, *COMPLEX, "BOOL") or name in INTEGERS]
+    if len(order) < 2 or {"UINT16", "UINT32", "UINT64"} & {one, other}:
+        return None
+    pair = {one, other}
+    if pair & set(COMPLEX):
+        if "COMPLEX128" in pair or "DOUBLE" in pair:
+            return "COMPLEX128"
+        return "COMPLEX64" if "COMPLEX64" in pair or "FLOAT" in pair else "COMPLEX32"
+    if floats := pair & set(FLOATS):
+        if len(floats) == 1:
+            return next(iter(floats))
+        return "DOUBLE" if "DOUBLE" in pair else "FLOAT"
+    if "BOOL" in pair:
+        return next(iter(pair - {"BOOL"}))
+    if pair == {"INT8", "UINT8"}:
+        return "INT16"
+    return max(pair, key=("INT8", "UINT8", "INT16", "INT32", "INT64").index)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A value that nothing is known of; ``about``: the parameters whose data types decide it in a way not read here."""
+
+    about: frozenset[str] = frozenset()
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A parameter of the first phase that is a pointer, or a part of it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Types:
+    """A data type that is one of these; ``of``: it is that of this parameter."""
+
+    names: frozenset[str]
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Shape:
+    of: str
+
+
+@dataclass(frozen=True)
+class Rank:
+    of: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A name of an enumeration."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A parameter of the first phase that is a number: what it is told may be anything."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """The place of a data type in a list; ``within`` are the members."""
+
+    within: tuple[Any, ...]
+    what: Any
+
+
+END = Constant("end()")
+NULLPTR = Constant("nullptr")
+
+
+class Record(dict[str, Any]):
+    """A structure."""
+
+
+@dataclass
+class Closure:
+    names: tuple[str, ...]
+    body: list[Any]
+    scope: dict[str, Any]
+
+
+@dataclass
+class State:
+    """What is so far possible, by parameter."""
+
+    types: dict[str, frozenset[str]]
+    ranks: dict[str, frozenset[int]]
+    nulls: dict[str, frozenset[bool]]
+    scope: dict[str, Any] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        return State(dict(self.types), dict(self.ranks), dict(self.nulls), dict(self.scope))
+
+    def within(self, scope: dict[str, Any]) -> State:
+        return State(self.types, self.ranks, self.nulls, scope)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Several results of one call, each with what is so where it comes."""
+
+    ways: tuple[tuple[Any, State], ...]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def join(states: Iterable[State | None]) -> State | None:
+    alive = [state for state in states if state]
+    if not alive:
+        return None
+    first = alive[0]
+    for other in alive[1:]:
+        first = State(
+            {name: first.types[name] | other.types[name] for name in first.types},
+            {name: first.ranks[name] | other.ranks[name] for name in first.ranks},
+            {name: first.nulls[name] | other.nulls[name] for name in first.nulls},
+            {
+                name: value if alike(value, other.scope[name]) else either(value, other.scope[name])
+                for name, value in first.scope.items()
+                if name in other.scope
+            },
+        )
+    return first
+
+
+def alike(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and not isinstance(one, Split) and one == other)
+
+
+def parameters_in(*values: Any) -> frozenset[str]:
+    """The parameters whose data types such values may tell."""
+    found: set[str] = set()
+    for value in values:
+        if isinstance(value, Unknown):
+            found |= value.about
+        elif isinstance(value, Pointer):
+            found.add(value.name)
+        elif isinstance(value, Types):
+            found |= {value.of} if value.of else set()
+        elif isinstance(value, (tuple, list)):
+            found |= parameters_in(*value)
+        elif isinstance(value, Record):
+            found |= parameters_in(*value.values())
+        elif isinstance(value, Split):
+            found |= parameters_in(*(one for one, _ in value.ways))
+    return frozenset(found)
+
+
+def either(one: Any, other: Any) -> Any:
+    if isinstance(one, Types) and isinstance(other, Types):
+        return Types(one.names | other.names)
+    return Unknown(parameters_in(*(value for value in (one, other) if isinstance(value, (Unknown, Types, Split)))))
+
+
+class TooDeep(Exception):
+    """The walk takes too many steps."""
+
+
+# Members and functions that tell nothing of a data type, whatever they are asked.
+
+
+@dataclass(frozen=True)
+class Leave:
+    kind: str
+
+
+@dataclass(frozen=True)
+class Unset:
+    kind: str | None
+
+
+def by_value(ended: list[tuple[Any, State]]) -> list[tuple[Any, State | None]]:
+    """Ways that end with one value as one way."""
+    groups: list[tuple[Any, list[State]]] = []
+    for value, where in ended:
+        for known, wheres in groups:
+            if alike(known, value):
+                wheres.append(where)
+                break
+        else:
+            groups.append((value, [where]))
+    return [(value, join(wheres)) for value, wheres in groups]
