@@ -150,14 +150,6 @@ at::Tensor rounded(const at::Tensor& x, int64_t mode) {
   }
 }
 
-void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
-  broadcast(out, {self, other});
-  const auto sum = at::result_type(self, other);
-  SIM_CHECK_DTYPE(at::canCast(alpha.type(), sum), "alpha ", alpha, " cannot be cast to the operands' data type ", sum);
-  SIM_CHECK_DTYPE(at::canCast(sum, out.scalar_type()), "a sum of ", sum, " cannot be cast to the output's data type ",
-                  out.scalar_type());
-}
-
 void complex_of(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imaginary) {
   same_dtype({real, imaginary});
   of_dtype("out", out, {at::toComplexType(real.scalar_type())});

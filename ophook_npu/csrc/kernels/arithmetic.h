@@ -43,8 +43,6 @@ at::Tensor list_addcdiv(const at::Tensor& x, const at::Tensor& y, const at::Tens
 std::optional<std::string_view> rounding(int mode);
 at::Tensor rounded(const at::Tensor& x, int64_t mode);
 
-// alpha and the sum need a data type that holds them: no fraction in whole numbers, and none in an output of these.
-void sum_like(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 // out is of the complex type that has parts of this type.
 void complex_of(const at::Tensor& out, const at::Tensor& real, const at::Tensor& imaginary);
 at::Tensor is_among(const at::Scalar& number, const at::Tensor& all, bool invert);

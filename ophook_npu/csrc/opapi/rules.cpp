@@ -126,23 +126,23 @@ Kind kind_of(at::ScalarType type) {
 }
 
 Kind kind_of(aclDataType dtype) {
-  switch (int(dtype)) {
-    case 12: return Kind::kTruth;
-    case 2:
-    case 3:
-    case 4:
-    case 6:
-    case 7:
-    case 8:
-    case 9:
-    case 10: return Kind::kWhole;  // INT8 to UINT64
-    case 0:
-    case 1:
-    case 11:
-    case 27: return Kind::kReal;  // FLOAT, FLOAT16, DOUBLE, BFLOAT16
-    case 16:
-    case 17:
-    case 33: return Kind::kComplex;
+  switch (dtype) {
+    case ACL_BOOL: return Kind::kTruth;
+    case ACL_INT8:
+    case ACL_INT16:
+    case ACL_INT32:
+    case ACL_INT64:
+    case ACL_UINT8:
+    case ACL_UINT16:
+    case ACL_UINT32:
+    case ACL_UINT64: return Kind::kWhole;
+    case ACL_FLOAT:
+    case ACL_FLOAT16:
+    case ACL_DOUBLE:
+    case ACL_BF16: return Kind::kReal;
+    case ACL_COMPLEX32:
+    case ACL_COMPLEX64:
+    case ACL_COMPLEX128: return Kind::kComplex;
     default: return Kind::kOther;
   }
 }

@@ -18,11 +18,11 @@ void clamped(const at::Tensor& out, const at::Tensor& self, const std::optional<
 }  // namespace
 
 // arithmetic
-ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
+ACLNN(Add, (In, self, In, other, Num, alpha, Out, out), (promoted(out, {self, other}), factor(alpha, {self, other})),
       alpha.equal(1) ? (void)at::add_out(out, self, other) : write(out, sum_of(self, other, alpha)))
-ACLNN(Sub, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
+ACLNN(Sub, (In, self, In, other, Num, alpha, Out, out), (promoted(out, {self, other}), factor(alpha, {self, other})),
       alpha.equal(1) ? (void)at::sub_out(out, self, other) : write(out, sum_of(self, other, -alpha)))
-ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
+ACLNN(Rsub, (In, self, In, other, Num, alpha, Out, out), (promoted(out, {self, other}), factor(alpha, {self, other})),
       alpha.equal(1) ? (void)at::sub_out(out, other, self) : write(out, sum_of(other, self, -alpha)))
 ACLNN(Mul, (In, self, In, other, Out, out), promoted(out, {self, other}), at::mul_out(out, self, other))
 ACLNN(Div, (In, self, In, other, Out, out), divided(out, {self, other}),
@@ -56,7 +56,8 @@ ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), promoted(out, {self, oth
       at::bitwise_or_out(out, self, other))
 ACLNN(BitwiseXorTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_xor_out(out, self, other))
-ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out), kernels::sum_like(out, self, other, alpha),
+ACLNN(AddRelu, (In, self, In, other, Num, alpha, Out, out),
+      (promoted(out, {self, other}), factor(alpha, {self, other})),
       write(out, kernels::relu_of_sum(self, other, alpha)))
 ACLNN(Complex, (In, self, In, other, Out, out), (complex_of(out, self, other), broadcast(out, {self, other})),
       at::complex_out(out, self, other))
