@@ -63,7 +63,8 @@ def _run(folder: str, name: str, keys: Sequence[str], flags: Sequence[str], sour
         result = toolchain.run(command)
         if result.returncode:
             names = ", ".join(source.name for source in sources if source.suffix != ".so")  # not what it is linked with
-            raise OphookError("kernel", explained(result.stderr, names, command, sources), todo=hint(result.stderr))
+            told = explained(result.stderr, f"{names} does not compile", command, sources)
+            raise OphookError("kernel", told, todo=hint(result.stderr))
 
     return cache.publish(root, make) / name
 
@@ -110,7 +111,7 @@ def _as_one(sources: Sequence[Path]) -> Path:
 
 
 def explained(output: str, what: str, command: Sequence[str], sources: Sequence[Path] = ()) -> str:
-    """The compiler's own words on ``what``, from the first error on; notes about our headers are left out."""
+    """``what`` happened and the compiler's words, from the first error on; notes about our headers are left out."""
     lines = output.splitlines()
     errors = [i for i, line in enumerate(lines) if " error: " in line or "undefined reference" in line]
     kept: list[str] = []
@@ -121,9 +122,10 @@ def explained(output: str, what: str, command: Sequence[str], sources: Sequence[
                 kept.append(line)
         # An error inside our headers: the kernel's own line is in the notes after it.
         if str(ROOT) in lines[i]:
-            kept += [line for line in lines[i + 1 : i + 12] if any(str(s) in line for s in sources or (what,))][:1]
+            own = [str(one) for one in sources] or [what.split()[0]]
+            kept += [line for line in lines[i + 1 : i + 12] if any(name in line for name in own)][:1]
     text = "\n    ".join(kept or lines[-3:]) or "the compiler said nothing (killed for lack of memory?)"
-    return f"{what} does not compile:\n    {text}\n  command: {shlex.join(command)}"
+    return f"{what}:\n    {text}\n  command: {shlex.join(command)}"
 
 
 def object(source: Path, flags: Sequence[str], roots: Sequence[Path]) -> Path:

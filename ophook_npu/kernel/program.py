@@ -26,23 +26,14 @@ from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
 from ophook_npu.sim.variables import apply, environment
 
-_WHERE = "kernel compile"
+_WHERE = "bisheng"
 _SOURCES = (".asc", ".cpp", ".cc", ".cxx", ".c")
 _ARCHITECTURES = {"dav-2201": "220"}  # --npu-arch: Atlas A2 and A3
 _OTHERS = {"dav-3510": "Ascend950 has other local memories and instructions"}
 # Libraries of the toolkit whose functions stand in our headers, or that our simulator has under no name of their own.
-_IN_HEADERS = {
-    "tiling_api",
-    "register",
-    "platform",
-    "graph_base",
-    "unified_dlog",
-    "ascendalog",
-    "c_sec",
-    "ascendc_runtime",
-}
+_IN_HEADERS = {"tiling_api", "register", "platform", "graph_base", "unified_dlog", "ascendalog", "ascendc_runtime"}
 # Options of the device's compiler that say nothing to g++.
-_DEVICE_ONLY = re.compile(r"--cce-.*|-mllvm.*|--cce|-xasc|--enable-simt")
+_DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*")
 
 
 @dataclass
@@ -52,7 +43,7 @@ class _Job:
     flags: list[str] = field(default_factory=list)  # of the compiler
     inputs: list[str] = field(default_factory=list)  # objects, libraries and options of the linker, in their order
     out: Path | None = None
-    only: str = ""  # -c, -E or -S
+    objects: bool = False  # -c
     shared: bool = False
     asc: bool = False  # -x asc
 
@@ -74,8 +65,10 @@ def _job(arguments: Sequence[str]) -> _Job:
             raise OphookError(_WHERE, f"{one}: threads of SIMT are Ascend950's, and not simulated")
         elif one == "-x":
             job.asc = value(one) == "asc"
-        elif one in ("-c", "-E", "-S"):
-            job.only = one
+        elif one == "-c":
+            job.objects = True
+        elif one in ("-E", "-S"):
+            raise OphookError(_WHERE, f"{one} is not simulated", allowed="-c, -shared, or a program")
         elif one == "-o":
             job.out = Path(value(one))
         elif one in ("-I", "-D", "-U", "-include", "-isystem", "-MF", "-MT", "-MQ"):
@@ -127,7 +120,7 @@ def compile(arguments: Sequence[str]) -> Path:
     root = sim.active() or sim.build()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if job.only:
+        if job.objects:
             if job.out is not None and len(job.sources) > 1:
                 raise OphookError(
                     _WHERE, f"-o {job.out} for {counted(len(job.sources), 'source')}", allowed="one with -c"
@@ -148,7 +141,7 @@ def compile(arguments: Sequence[str]) -> Path:
         made = [*map(str, objects), str(_launcher()), *job.inputs, f"-L{lib}", *ours, "-ldl", "-lpthread"]
         how = ["-shared"] if job.shared else []
         places = f"-Wl,-rpath,{runtime.parent}:{lib}"
-        _run([*toolchain.compiler(), *how, *made, places, "-o", str(out)], "link")
+        _run([*toolchain.compiler(), *how, *made, places, "-o", str(out)], f"{out} cannot be linked")
         return out
 
 
@@ -160,20 +153,21 @@ def _launcher() -> Path:
 
 
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:
+    failed = f"{source.name} does not compile"
     folders = [build.ROOT / "include", build.ROOT / "host", build.ROOT.parent]
     seen = [*job.seen, *(f"-I{one}" for one in folders), f"-isystem{root / 'include'}"]
     # C++20 whatever version is asked for, as for other kernels (see build.kernel).
     how = ["-std=c++20", "-fPIC", *(flag for flag in job.flags if not flag.startswith("-std="))]
     if source.suffix != ".asc" and not job.asc:
-        _run([*toolchain.compiler(), *how, *seen, "-c", str(source), "-o", str(out)], source.name)
+        _run([*toolchain.compiler(), *how, *seen, "-c", str(source), "-o", str(out)], failed)
         return
     text = folder / f"{source.stem}.ii"
     prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM"]
-    _run([*toolchain.compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], source.name)
+    _run([*toolchain.compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
     text.write_text(translated(text.read_text(errors="replace"), source.name))
     optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
     how += [*optimize, "-g", "-w", "-x", "c++-cpp-output", "-fpreprocessed"]
-    _run([*toolchain.compiler(), *how, "-c", str(text), "-o", str(out)], source.name)
+    _run([*toolchain.compiler(), *how, "-c", str(text), "-o", str(out)], failed)
 
 
 def _run(command: Sequence[str], what: str) -> None:
@@ -196,7 +190,7 @@ class Launches:
 def run(
     source: Path, arguments: Sequence[str] = (), *, flags: Sequence[str] = (), settings: Settings | None = None
 ) -> Launches:
-    """Compile ``source`` if needed and run it on the simulated Ascend, with standard input and output as they are.
+    """Compile ``source`` and run it on the simulated Ascend, with standard input and output as they are.
 
     Args:
         source: a file with ``main`` and its kernels.
@@ -258,6 +252,9 @@ def translated(text: str, name: str) -> str:
         begin, replacement, end = _launch(text, token.start(), name)
         pieces += [text[at:begin], replacement]
         at = end
+    if any(kind < 0 for kind in kinds.values()) and "/ascendc/matmul.h" in text:  # as source.Entry.kind decides
+        usual = KINDS["AIC_ONLY" if "matmul_details::Register(true" in text else "MIX_AIC_1_2"]
+        kinds = {kernel: usual if kind < 0 else kind for kernel, kind in kinds.items()}
     code = "".join([*pieces, text[at:]])
     code = _QUALIFIERS.sub("", code)
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())

@@ -14,7 +14,7 @@ from ophook_npu.kernel import program
 from ophook_npu.sim.variables import apply, environment
 
 SOURCE = Path(__file__).parent / "programs" / "asc" / "scale.asc"
-RIGHT = "status 0, wrong 0, cube cores 2, vector cores 4"
+RIGHT = "status 0, wrong 0, cube cores 4, vector cores 8"  # what the second kernel counted, doubled
 
 
 def kernel_run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -69,6 +69,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
         (["--npu-arch=dav-3510", str(SOURCE)], r"--npu-arch=dav-3510: Ascend950 .* not simulated"),
         (["--npu-arch=dav-1", str(SOURCE)], "--npu-arch=dav-1.*dav-2201"),
         (["--enable-simt", str(SOURCE)], "SIMT"),
+        (["-E", str(SOURCE)], "-E is not simulated"),
         (["-o"], "-o needs a value"),
         (["-O2"], "no input file"),
         (["missing.asc"], "no such file: missing.asc"),

@@ -7,15 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "ascendc/host/host.h"
-#include "ascendc/runtime/launch.h"
+#include "ascendc/runtime/options.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -78,20 +75,6 @@ const Loaded& loaded(const ophook_operator* op) {
   return it->second;
 }
 
-struct LocalSizes {
-  int architecture;
-  const char* prefixes;
-  uint64_t ub, l1, l0a, l0b, l0c, bt, fb;
-};
-const LocalSizes& sizes_of(const char* soc) {
-  static const LocalSizes all[] = {
-#define ARCHITECTURE(number, prefixes, ...) {number, prefixes, __VA_ARGS__},
-#include "ascendc/architectures.inc"
-#undef ARCHITECTURE
-  };
-  return std::string(soc).rfind("Ascend950", 0) == 0 ? all[1] : all[0];
-}
-
 ascendc_tensor describe(const at::Tensor& tensor) {
   ascendc_tensor out{};
   out.dtype = int32_t(to_acl_dtype(tensor.scalar_type()));
@@ -139,9 +122,7 @@ struct KernelCall final : PendingCall {
     }
     for (const at::Tensor& tensor : outputs) results.push_back(describe(tensor));
     const sim_soc* soc = sim_current_soc();
-    const LocalSizes& sizes = sizes_of(soc->name);
-    const ascendc_soc platform{soc->name, uint32_t(soc->cube_cores), uint32_t(soc->vector_cores), sizes.ub, sizes.l1, sizes.l0a,
-                               sizes.l0b, sizes.l0c, soc->l2, soc->memory};
+    const ascendc_soc platform = ophook::rt::platform_of(*soc);
     std::vector<ascendc_tensor> inferred = results;
     ascendc_call call{op->type, given.data(), counts.data(), counts.size(), inferred.data(), ones.data(), ones.size(), attrs.data(),
                       attrs.size(), platform};
@@ -207,13 +188,9 @@ struct KernelCall final : PendingCall {
     ascendc_memory space{"workspace", workspace, tiling->workspace, tiling->workspace, 3, 1};
     memory.push_back(space);
     memory.push_back({"tiling", tiling->data, tiling->size, tiling->size, 4, 1});
-    const char* checks = std::getenv("OPHOOK_KERNEL_CHECKS");
-    const LocalSizes& s = sizes_of(sim_current_soc()->name);
     char summary[1024] = "";
     const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(tiling->block_dim), tiling->tiling_key,
-                                {!(checks && std::strcmp(checks, "0") == 0), 0, 0, s.architecture, op->kind, s.ub, s.l1, s.l0a, s.l0b,
-                                 s.l0c, s.bt, s.fb},
-                                summary, sizeof summary, cube_entry};
+                                ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     for (size_t i = 0; i < outputs.size(); ++i)

@@ -21,6 +21,12 @@ def test_launches(launch: str, call: str) -> None:
     assert f"::ophook::program::launch({call}" in made
 
 
+@pytest.mark.parametrize(("only", "kind"), [("true", 3), ("false", 1)])
+def test_a_kernel_with_matmul_objects_has_cube_cores(only: str, kind: int) -> None:
+    text = f'# 1 "x/ascendc/matmul.h"\n# 1 "f.asc"\n__global__ void f(int* x) {{ matmul_details::Register({only}); }}\n'
+    assert f'ophook_f("f", {kind});' in translated(text, "f.asc")
+
+
 def test_text_is_left_alone() -> None:
     text = 'auto a = "x<<<1>>>(y)"; auto b = R"(k<<<1>>>(y))"; int c = 8 << 1, d = c >> 1; B<C<D<int>>> e;\n'
     assert translated(text, "f.asc").startswith(text)

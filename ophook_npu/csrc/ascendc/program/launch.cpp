@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,8 +9,7 @@
 #include <vector>
 
 #include "ascendc/program/soc.h"
-#include "ascendc/runtime/launch.h"
-#include "core/sim.h"
+#include "ascendc/runtime/options.h"
 
 namespace ophook::program {
 namespace {
@@ -32,31 +30,6 @@ struct Task {
 };
 
 void entry(Task* task) { task->run(); }
-
-bool is_set(const char* variable, const char* value) {
-  const char* found = std::getenv(variable);
-  return found && !std::strcmp(found, value);
-}
-
-struct Sizes {
-  int architecture;
-  const char* prefixes;
-  uint64_t ub, l1, l0a, l0b, l0c, bt, fb;
-};
-const Sizes& sizes_of(const std::string& soc) {
-  static const Sizes all[] = {
-#define ARCHITECTURE(number, prefixes, ...) {number, prefixes, __VA_ARGS__},
-#include "ascendc/architectures.inc"
-#undef ARCHITECTURE
-  };
-  return soc.rfind("Ascend950", 0) == 0 ? all[1] : all[0];
-}
-
-ascendc_options options(int kind) {
-  const Sizes& s = sizes_of(sim_current_soc()->name);
-  return {!is_set("OPHOOK_KERNEL_CHECKS", "0"), is_set("OPHOOK_KERNEL_STRICT", "1"), is_set("OPHOOK_KERNEL_DMA", "on-wait"),
-          s.architecture, kind, s.ub, s.l1, s.l0a, s.l0b, s.l0c, s.bt, s.fb, 0};
-}
 
 // One line of JSON a launch, for `ophook-npu kernel run`; without it what is wrong goes to standard error.
 void tell(const Task& task, const char* report, const char* summary) {
@@ -89,7 +62,8 @@ int run(void* argument) {
   char summary[2048] = "";
   char* report = nullptr;
   const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), 0,
-                              options(found == kinds().end() ? 0 : found->second), summary, sizeof summary, nullptr, allocation};
+                              rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second), summary,
+                              sizeof summary, nullptr, allocation};
   const int failed = ascendc_run(&launch, &report);
   tell(*task, report, summary);
   ascendc_release(report);
@@ -99,8 +73,7 @@ int run(void* argument) {
 }  // namespace
 
 Declared::Declared(const char* kernel, int kind) {
-  int& known = kinds().try_emplace(kernel, kind).first->second;
-  if (kind >= 0) known = kind;
+  if (kind >= 0) kinds()[kernel] = kind;  // else its text does not say, here: vector cores, if it does nowhere
 }
 
 void enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> work, const Pointer* pointers, size_t pointer_count) {
@@ -119,8 +92,5 @@ void enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<vo
 
 void ophook_program_soc(ascendc_soc* out) {
   sim_init();
-  const sim_soc* soc = sim_current_soc();
-  if (!soc) return;
-  const auto& s = ophook::program::sizes_of(soc->name);
-  *out = {soc->name, uint32_t(soc->cube_cores), uint32_t(soc->vector_cores), s.ub, s.l1, s.l0a, s.l0b, s.l0c, soc->l2, soc->memory};
+  if (const sim_soc* soc = sim_current_soc()) *out = ophook::rt::platform_of(*soc);
 }

@@ -1,0 +1,57 @@
+// How a kernel is run on a simulated device: the local memories of its processor, and what the environment asks for.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "ascendc/host/host.h"
+#include "core/sim.h"
+#include "launch.h"
+
+namespace ophook::rt {
+
+struct LocalMemorySizes {
+  int architecture;
+  const char* prefixes;
+  uint64_t ub, l1, l0a, l0b, l0c, bt, fb;
+};
+inline const LocalMemorySizes& local_memories_of(const sim_soc& soc) {
+  static const LocalMemorySizes all[] = {
+#define ARCHITECTURE(number, prefixes, ...) {number, prefixes, __VA_ARGS__},
+#include "ascendc/architectures.inc"
+#undef ARCHITECTURE
+  };
+  return std::string(soc.name).rfind("Ascend950", 0) == 0 ? all[1] : all[0];
+}
+
+// OPHOOK_KERNEL_CHECKS=0 leaves the checks out, OPHOOK_KERNEL_STRICT=1 adds findings of the level `strict`, and with
+// OPHOOK_KERNEL_DMA=on-wait a copy takes effect when something waits for it.
+inline ascendc_options options_of(const sim_soc& soc, int kind) {
+  const auto is = [](const char* variable, const char* value) {
+    const char* found = std::getenv(variable);
+    return found && !std::strcmp(found, value);
+  };
+  const LocalMemorySizes& s = local_memories_of(soc);
+  return {!is("OPHOOK_KERNEL_CHECKS", "0"),
+          is("OPHOOK_KERNEL_STRICT", "1"),
+          is("OPHOOK_KERNEL_DMA", "on-wait"),
+          s.architecture,
+          kind,
+          s.ub,
+          s.l1,
+          s.l0a,
+          s.l0b,
+          s.l0c,
+          s.bt,
+          s.fb,
+          0};
+}
+
+// What host code asks of the processor.
+inline ascendc_soc platform_of(const sim_soc& soc) {
+  const LocalMemorySizes& s = local_memories_of(soc);
+  return {soc.name, uint32_t(soc.cube_cores), uint32_t(soc.vector_cores), s.ub, s.l1, s.l0a, s.l0b, s.l0c, soc.l2, soc.memory};
+}
+
+}  // namespace ophook::rt
