@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
+from ophook_npu.kernel import pages
 from ophook_npu.sim.build import CSRC
 
 ROOT = CSRC / "ascendc"
@@ -33,11 +34,16 @@ _HINTS = (
     (re.compile(r"DTYPE_(\w+). was not declared"), "DTYPE_{0} is the type of the OpDef's parameter {0}"),
     (re.compile(r"OphookDefaultTiling"), "GET_TILING_DATA needs REGISTER_TILING_DATA_CLASS on the host side or "
      "REGISTER_TILING_DEFAULT in the kernel"),
-    (re.compile(r".(\w+). is not a member of .AscendC"), "AscendC::{0} is not implemented here: see docs/ascend-c.md"),
     (re.compile(r"no match for .operator.*bfloat16_t"), "bfloat16_t has no arithmetic: Cast to float and back"),
     (re.compile(r"no matching function for call to .(?:Adds|Muls|Maxs|Mins|Duplicate)"),
      "the scalar must have the tensor's type: static_cast<T>(…)"),
 )  # fmt: skip
+_MEMBER = re.compile(r"[‘'](\w+)[’'] is not a member of [‘']AscendC[’']")
+# Words around a name that the compiler does not know.
+_UNKNOWN = re.compile(
+    r"[‘'](?:AscendC::)?(\w+)[’'] (?:is not a member of|was not declared|has not been declared|does not name)"
+    r"|has no member named [‘'](\w+)[’']|no arguments to [‘'](\w+)[’']|fatal error: (\S+): No such file"
+)
 
 
 def hint(message: str) -> str | None:
@@ -46,6 +52,11 @@ def hint(message: str) -> str | None:
         found = pattern.search(message)
         if found:
             return text.format(*found.groups())
+    for unknown in _UNKNOWN.finditer(message):
+        if told := pages.absent(next(filter(None, unknown.groups()))):
+            return told
+    if member := _MEMBER.search(message):
+        return f"AscendC::{member[1]} is not implemented here: docs/ascend-c-api.md lists what is"
     return None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,9 @@ from ophook_npu.errors import OphookError
 from ophook_npu.kernel import isolated
 from ophook_npu.kernel.build import hint
 from ophook_npu.kernel.check import compare
+from ophook_npu.kernel.pages import declared
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_value_comes_back() -> None:
@@ -60,8 +65,21 @@ def test_compare_names_the_first_difference() -> None:
 
 def test_hints() -> None:
     assert "not implemented here" in (hint("error: ‘Mmad’ is not a member of ‘AscendC’") or "")
+    assert "documented (SIMD-API/基础API/Memory" in (hint("error: ‘SetPadValue’ is not a member of ‘AscendC’") or "")
+    assert "for Ascend950 alone" in (hint("error: ‘asc_mmad_mx’ was not declared in this scope") or "")
+    assert "asc_simd.h" in (hint("fatal error: c_api/asc_simd.h: No such file or directory") or "")
     assert "DTYPE_X" in (hint("error: ‘DTYPE_X’ was not declared in this scope") or "")
     assert hint("error: expected ‘;’") is None
+    assert hint("error: ‘helper’ was not declared in this scope") is None
+
+
+def test_every_page_is_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/ascend-c-api.md is what the headers are now: scripts/ascend_c_pages.py writes it anew."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    assert (ROOT / "docs" / "ascend-c-api.md").read_text() == importlib.import_module("ascend_c_pages").document()
+    ours = declared()
+    assert {"DataCopyPad", "GetAcosTmpBufferFactorSize", "GET_TILING_DATA", "SetGlobalBuffer"} <= ours
+    assert not {"is_same", "SetPadValue"} & ours
 
 
 def test_work_for_several_threads_ends_in_the_child() -> None:

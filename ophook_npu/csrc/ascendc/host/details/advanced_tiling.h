@@ -47,6 +47,11 @@ namespace optiling {
 
 namespace AscendC {
 using TensorShape = ge::Shape;
+using TensorDataType = ge::DataType;
+// Which dimensions a reduction leaves (A) and which it reduces (R), from the first on.
+enum class ReducePattern : uint32_t {
+  AR = 0, RA = 1, R, ARA, ARAR, ARARA, ARARAR, ARARARA, ARARARAR, ARARARARA, RAR, RARA, RARAR, RARARA, RARARAR, RARARARA,
+};
 
 namespace host_details {
 inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
@@ -111,9 +116,82 @@ inline void GetSumMaxMinTmpSize(uint32_t n, uint32_t type_size, bool, uint32_t& 
 inline void GetMeanMaxMinTmpSize(uint32_t n, uint32_t type_size, uint32_t, bool, uint32_t& most, uint32_t& least) {
   most = least = host_details::up32(uint64_t(n) * std::max<uint32_t>(type_size, 4));
 }
-inline void GetReduceSumMaxMinTmpSize(const ge::Shape& shape, ge::DataType, bool, bool, bool, uint32_t& most, uint32_t& least) {
-  most = host_details::whole(shape), least = host_details::line(shape);
+#define OPHOOK_REDUCE(name)                                                                                                            \
+  inline void Get##name##MaxMinTmpSize(const TensorShape& shape, const TensorDataType, ReducePattern, bool, bool, uint32_t& most,       \
+                                       uint32_t& least) {                                                                              \
+    most = host_details::whole(shape), least = host_details::line(shape);                                                              \
+  }
+OPHOOK_REDUCE(ReduceSum)
+OPHOOK_REDUCE(ReduceMean)
+OPHOOK_REDUCE(ReduceMax)
+OPHOOK_REDUCE(ReduceMin)
+#undef OPHOOK_REDUCE
+
+namespace host_details {
+// What an elementwise function holds at a time: two tensors of floats, of whatever type its own are; 256 bytes are one step.
+inline void factor(uint32_t type_size, uint32_t& nodes, uint32_t& extra) { nodes = 8 / std::clamp(type_size, 1u, 8u), extra = 0; }
+inline void elementwise(const ge::Shape& shape, uint32_t type_size, uint32_t& most, uint32_t& least) {
+  uint32_t nodes, extra;
+  factor(type_size, nodes, extra);
+  least = nodes * 256 + extra;
+  most = std::max(least, nodes * up32(uint64_t(shape.GetShapeSize()) * type_size) + extra);
 }
+}  // namespace host_details
+
+#define OPHOOK_SPACE(type, name, ...)                                                                                                   \
+  inline type Get##name(__VA_ARGS__ __VA_OPT__(, ) const TensorShape& shape, const uint32_t type_size, const bool, uint32_t& most,      \
+                        uint32_t& least) {                                                                                             \
+    host_details::elementwise(shape, type_size, most, least);                                                                          \
+    return type(1);                                                                                                                    \
+  }
+#define OPHOOK_FACTOR(name, ...)                                                                                                        \
+  inline void Get##name##TmpBufferFactorSize(__VA_ARGS__ __VA_OPT__(, ) const uint32_t type_size, uint32_t& nodes, uint32_t& extra) {   \
+    host_details::factor(type_size, nodes, extra);                                                                                     \
+  }
+#define OPHOOK_ELEMENTWISE(name)       \
+  OPHOOK_SPACE(void, name##MaxMinTmpSize) \
+  OPHOOK_FACTOR(name)
+OPHOOK_ELEMENTWISE(Acos)
+OPHOOK_ELEMENTWISE(Acosh)
+OPHOOK_ELEMENTWISE(Asin)
+OPHOOK_ELEMENTWISE(Asinh)
+OPHOOK_ELEMENTWISE(Atan)
+OPHOOK_ELEMENTWISE(Atanh)
+OPHOOK_ELEMENTWISE(Axpy)
+OPHOOK_ELEMENTWISE(Ceil)
+OPHOOK_ELEMENTWISE(Clamp)
+OPHOOK_ELEMENTWISE(Cos)
+OPHOOK_ELEMENTWISE(Cosh)
+OPHOOK_ELEMENTWISE(Erf)
+OPHOOK_ELEMENTWISE(Erfc)
+OPHOOK_ELEMENTWISE(Floor)
+OPHOOK_ELEMENTWISE(Fmod)
+OPHOOK_ELEMENTWISE(Frac)
+OPHOOK_ELEMENTWISE(Lgamma)
+OPHOOK_ELEMENTWISE(Log)
+OPHOOK_ELEMENTWISE(Log10)
+OPHOOK_ELEMENTWISE(Log2)
+OPHOOK_ELEMENTWISE(Sign)
+OPHOOK_ELEMENTWISE(Sin)
+OPHOOK_ELEMENTWISE(Sinh)
+OPHOOK_ELEMENTWISE(Tan)
+OPHOOK_ELEMENTWISE(Tanh)
+OPHOOK_ELEMENTWISE(Trunc)
+OPHOOK_ELEMENTWISE(Xor)
+OPHOOK_SPACE(bool, ExpMaxMinTmpSize)
+OPHOOK_FACTOR(Exp)
+OPHOOK_SPACE(void, RoundMaxMinTmpSize, const platform_ascendc::PlatformAscendC&)
+OPHOOK_FACTOR(Round, const platform_ascendc::PlatformAscendC&)
+OPHOOK_SPACE(void, SigmoidMaxMinTmpSize)
+OPHOOK_SPACE(void, SiluTmpSize)
+#undef OPHOOK_ELEMENTWISE
+#undef OPHOOK_SPACE
+inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, const bool, const uint32_t type_size, const bool, uint32_t& most,
+                                  uint32_t& least) {
+  host_details::elementwise(base, type_size, most, least);
+}
+OPHOOK_FACTOR(Power, const bool, const bool, const bool)
+#undef OPHOOK_FACTOR
 
 inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool, TopKMode, bool, uint32_t,
                                  uint32_t& most, uint32_t& least) {

@@ -37,6 +37,15 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
   if (function == 5 && !AscendC::GetTopKMaxMinTmpSize(platform, int32_t(width), int32_t(rows), false, false, AscendC::TopKMode::TOPK_NORMAL,
                                                       true, size, pairs, pairs))
     return ge::GRAPH_FAILED;
+  // What an elementwise function wants, by its space and by its factor, which are to agree.
+  uint32_t nodes = 0, extra = 0, whole = 0, step = 0;
+  AscendC::GetTanhMaxMinTmpSize(two, size, false, whole, step);
+  AscendC::GetTanhTmpBufferFactorSize(size, nodes, extra);
+  if (!step || step > whole || whole < nodes * uint32_t(two.GetShapeSize()) * size + extra) return ge::GRAPH_FAILED;
+  AscendC::GetRoundMaxMinTmpSize(platform, two, size, false, whole, step);
+  AscendC::GetPowerMaxMinTmpSize(two, two, false, size, false, whole, step);
+  AscendC::GetReduceSumMaxMinTmpSize(two, AscendC::TensorDataType(ge::DT_FLOAT), AscendC::ReducePattern::AR, true, false, whole, step);
+  if (!AscendC::GetExpMaxMinTmpSize(two, size, false, whole, step)) return ge::GRAPH_FAILED;
   data.set_temporary(std::max({least, sums, pairs, transposed, AscendC::GetSoftMaxMinTmpSize(two, size, false),
                                AscendC::GetSoftMaxFlashV2MinTmpSize(two, size, size, true)}));
   AscendC::SoftMaxTilingFunc(two, size, data.get_temporary(), data.softmax);
