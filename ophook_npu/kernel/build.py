@@ -169,8 +169,9 @@ def host(sources: Sequence[Path], roots: Sequence[Path]) -> Path:
         OphookError: it does not compile; with the compiler's lines.
     """
     flags = ("-std=c++17", "-O1", "-g", *_COMMON, f"-I{ROOT / 'host'}", *(f"-I{root}" for root in roots))
-    ours = [ROOT / "host", ROOT / "include"]  # what kernels see of a tiling is in the latter
-    return _library("host", HOST, [*sorted((ROOT / "host").glob("*.cpp")), *sources], flags, [*ours, *roots])
+    ours = [ROOT / "host", ROOT / "include", CSRC / "include"]  # what kernels see of a tiling; securec.h
+    own = [*sorted((ROOT / "host").glob("*.cpp")), *sorted((CSRC / "securec").glob("*.cpp"))]
+    return _library("host", HOST, [*own, *sources], flags, [*ours, *roots])
 
 
 def kernel(

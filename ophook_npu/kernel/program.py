@@ -137,7 +137,8 @@ def compile(arguments: Sequence[str]) -> Path:
         out = job.out or Path("a.out")
         runtime = build.runtime()
         lib = root / "lib64"
-        ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so", "-Wl,--as-needed", "-lascendcl"]
+        ours = ["-Wl,--no-as-needed", str(runtime), "-l:libophook_sim_core.so"]
+        ours += ["-Wl,--as-needed", "-lascendcl", "-lc_sec"]
         made = [*map(str, objects), str(_launcher()), *job.inputs, f"-L{lib}", *ours, "-ldl", "-lpthread"]
         how = ["-shared"] if job.shared else []
         places = f"-Wl,-rpath,{runtime.parent}:{lib}"

@@ -74,6 +74,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
     engine = ("-std=c++17", "-O1", "-fPIC", *_WARNINGS, "-D_GLIBCXX_USE_CXX11_ABI=0", f"-I{CSRC}", *acl)
     described = [
         Library(core, every("core"), _COMMON, link_flags=here, unit=_UNIT),
+        Library("libc_sec.so", every("securec"), _COMMON),
         Library("libmsprofiler.so", every("msprof"), exported, (core,), here, unit=_UNIT),
         Library(
             "libascendcl.so",
@@ -129,7 +130,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library(
             "libgraph.so",
-            sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print", "securec"),
+            # torchair finds libc_sec's functions behind this one, also where a linker drops what looks unneeded.
+            (*sources("ge", "parse", "graph_types", "operator", "registry", "graph", "print"), *every("securec")),
             engine,
             (core, "libascendcl.so"),
             here,

@@ -51,6 +51,13 @@ def _run(*command: str, devices: int = 1) -> str:
     return done.stdout
 
 
+def test_copies_that_check_their_destination(root: Path, tmp_path: Path) -> None:
+    source = Path(__file__).parent / "programs" / "checked_copies.cpp"
+    flags = ("-Wno-format-truncation", f"-Wl,-rpath,{root / 'lib64'}", "-lc_sec")
+    program = _compile(root, source, tmp_path / "copies", *flags)
+    assert subprocess.run([program], capture_output=True, text=True, check=False).stdout == "0 failures\n"
+
+
 def test_the_example_compiles_with_gcc_and_runs(root: Path, tmp_path: Path) -> None:
     """Linked to the libraries that CANN splits its functions over; ``run`` starts it, and so does ``set_env.sh``."""
     libraries = ("-lacl_rt", "-lnnopbase", "-lopapi_math", "-lopapi_nn", "-lopapi_transformer")

@@ -6,6 +6,7 @@
 #include <iostream>  // programs that include this one print with it
 #include <vector>
 
+#include "../../../include/securec.h"  // tiling functions copy with memcpy_s and include nothing for it
 #include "../../include/ascendc/modes.h"
 #include "platform.h"
 #include "tiling_data.h"

@@ -57,6 +57,8 @@ static ge::graphStatus TilingFunc(gert::TilingContext* context) {
     return ge::GRAPH_FAILED;
   AscendC::GetConfusionTransposeTilingInfo(two, data.get_temporary(), size, 7, data.transpose);
   data.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+  char copy[4] = {1, 1, 1, 1};
+  if (memset_s(copy, sizeof(copy), 0, sizeof(copy)) != EOK || copy[3]) return ge::GRAPH_FAILED;  // without an include, as in CANN
   context->GetRawTilingData()->SetDataSize(data.GetDataSize());
   context->SetBlockDim(1);
   context->GetWorkspaceSizes(1)[0] = 0;
