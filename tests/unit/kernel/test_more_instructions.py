@@ -37,6 +37,17 @@ def test_sorting() -> None:
         assert np.array_equal(z[first + 128 : first + 256].view(np.uint32), order)
 
 
+def test_padding() -> None:
+    """isPad says where the value comes from; the padding's widths count with and without it."""
+    x = np.arange(1, 21, dtype=np.float32)
+    z, report = run("padded", x, 64)
+    assert not report.findings, [str(f) for f in report.findings]
+    for number, (row, value) in enumerate(zip(z.reshape(4, 16), (7, 8, 9, 10), strict=True)):
+        wanted = np.full(16, value, np.float32)
+        wanted[3:8] = x[5 * number : 5 * number + 5]
+        assert np.array_equal(row, wanted), number
+
+
 def test_math_library() -> None:
     z, report = run("maths", X, 16 * 128)
     assert not report.findings, [str(f) for f in report.findings]

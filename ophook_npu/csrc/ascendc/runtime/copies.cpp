@@ -43,8 +43,9 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
   counts(op, b, pad != nullptr);
   if (!op.aligned(to, kBlock, "the destination")) return;
   const uint32_t element = size_of(to.dtype);
-  const uint64_t left = pad && pad->is_pad ? uint64_t(pad->left) * element : 0;
-  const uint64_t right = pad && pad->is_pad ? uint64_t(pad->right) * element : 0;
+  // isPad says where the value comes from, not whether there is padding.
+  const uint64_t left = pad ? uint64_t(pad->left) * element : 0;
+  const uint64_t right = pad ? uint64_t(pad->right) * element : 0;
   if (!pad && !block_aligned(op, "a length", b.length)) {
     ++c.launch.counters.unaligned;
     b.length = b.length / kBlock * kBlock;
@@ -52,6 +53,8 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
   }
   if (pad && (left > kBlock || right > kBlock))
     c.report(Kind::parameter, call, at, text("padding of %u and %u elements; allowed: up to 32 bytes on each side", pad->left, pad->right));
+  if (pad && pad->is_pad && element == 8 && pad->value)
+    c.report(Kind::parameter, call, at, text("paddingValue is %lld for a type of 64 bits; allowed: 0", static_cast<long long>(pad->value)));
   if (b.length % kBlock) ++c.launch.counters.unaligned;
   // In local memory every piece takes whole blocks.
   const uint64_t piece = (left + b.length + right + kBlock - 1) / kBlock * kBlock;
@@ -63,8 +66,9 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     op.writes(to, i * step, piece);
     c.launch.counters.copied_in += usable;
     const bool known = op.initialized(source, usable);
-    const uint64_t value = pad ? pad->value : 0;
-    const bool filled = pad && pad->is_pad;
+    // Without a value, and where only the end of a block is filled up, the bytes are nobody's.
+    const bool filled = pad && (left || right) && (pad->is_pad || c.pad_value);
+    const uint64_t value = !filled ? 0 : pad->is_pad ? pad->value : *c.pad_value;
     uint8_t* target = op.data(to) + i * step;
     uint8_t* written = op.written(to) + i * step;
     const uint64_t length = b.length;
@@ -75,7 +79,6 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
       if (!filled) return;
       for (uint64_t e = 0; e < piece; e += element) {
         if (e >= left && e < left + length) continue;
-        if (e >= left + length + right) break;
         std::memcpy(target + e, &value, element);
         std::memset(written + e, 1, element);
       }
@@ -165,6 +168,8 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
     std::memmove(op.written(to) + i * to_step, op.written(from) + i * from_step, b.length);
   }
 }
+
+void pad_value(uint64_t bits) { core().pad_value = bits; }
 
 void atomic(int kind, Dtype dtype) {
   core().atomic_kind = kind;

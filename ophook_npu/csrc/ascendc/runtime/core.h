@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,7 @@ class Core {
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;
   Dtype atomic_dtype = Dtype::other;
+  std::optional<uint64_t> pad_value;  // the bits that SetPadValue set
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;
 

@@ -85,6 +85,12 @@ __aicore__ inline void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor
                        {params.blockCount, params.blockLen, uint64_t(params.srcStride) * 32, params.dstStride}, true, at);
 }
 
+template <typename T, TPosition pos = TPosition::MAX>
+__aicore__ inline void SetPadValue(T paddingValue) {
+  static_assert(pos == TPosition::MAX || pos == TPosition::VECIN || pos == TPosition::VECOUT, "SetPadValue: VECIN, VECOUT or MAX");
+  static_assert(!std::is_same_v<T, bool>, "SetPadValue takes no bool on an Atlas A2");
+  ophook::rt::pad_value(copy_details::bits_of(paddingValue));
+}
 template <typename T>
 __aicore__ inline void SetAtomicAdd() { ophook::rt::atomic(1, ophook::rt::dtype_of<T>()); }
 template <typename T>

@@ -146,6 +146,7 @@ OPHOOK_RT void cross_set(int mode, Pipe pipe, int id, At at);
 OPHOOK_RT void cross_wait(int mode, int id, At at);
 OPHOOK_RT void between_set(int block, int id, At at);
 OPHOOK_RT void between_wait(int block, int id, At at);
+OPHOOK_RT void pad_value(uint64_t bits);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min
 
 // ---- the core ----
