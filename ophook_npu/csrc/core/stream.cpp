@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <system_error>
+#include <utility>
 
 #include "device.h"
 #include "memory.h"
