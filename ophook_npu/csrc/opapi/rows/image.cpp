@@ -47,7 +47,12 @@ void resampled_from(const at::Tensor& grad, at::IntArrayRef self, at::IntArrayRe
 }
 
 // A place for each number of coordinates: of (N, C, …) and a grid (N, …, axes).
-void grid_sampled(const at::Tensor& out, const at::Tensor& self, const at::Tensor& grid, int64_t axes) {
+void grid_sampled(const at::Tensor& out, const at::Tensor& self, const at::Tensor& grid, int64_t axes,
+                  int64_t interpolation, int64_t padding) {
+  const int64_t most = axes == 2 ? 2 : 1;  // bicubic is for two axes
+  SIM_CHECK(0 <= interpolation && interpolation <= most, "interpolationMode is ", interpolation, "; allowed: 0 to ",
+            most);
+  SIM_CHECK(0 <= padding && padding <= 2, "paddingMode is ", padding, "; allowed: 0 to 2");
   SIM_CHECK(self.dim() == axes + 2 && grid.dim() == axes + 2 && grid.size(-1) == axes && grid.size(0) == self.size(0),
             "an image of shape ", self.sizes(), " and a grid of shape ", grid.sizes(), " do not belong together");
   Dims sizes{self.size(0), self.size(1)};
@@ -55,8 +60,9 @@ void grid_sampled(const at::Tensor& out, const at::Tensor& self, const at::Tenso
   shape(out, sizes);
 }
 void grid_sampled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& grid, const at::Tensor& out,
-                       const at::Tensor& out_grid) {
-  like(out, self), like(out_grid, grid), grid_sampled(grad, self, grid, self.dim() - 2);
+                       const at::Tensor& out_grid, int64_t interpolation, int64_t padding) {
+  like(out, self), like(out_grid, grid);
+  grid_sampled(grad, self, grid, self.dim() - 2, interpolation, padding);
 }
 
 // Coordinates for images of `size` (N, C, …).
@@ -198,21 +204,21 @@ ACLNN(UpsampleTrilinear3dBackward,
 ACLNN(AffineGrid, (In, theta, Ints, size, bool, corners, Out, out), grid_of(out, theta, size),
       write(out, at::affine_grid_generator(wide(theta), size, corners)))
 ACLNN(GridSampler2D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      grid_sampled(out, self, grid, 2),
+      grid_sampled(out, self, grid, 2, interpolation, padding),
       write(out, at::grid_sampler_2d(wide(self), wide(grid), interpolation, padding, corners)))
 ACLNN(GridSampler3D, (In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Out, out),
-      grid_sampled(out, self, grid, 3),
+      grid_sampled(out, self, grid, 3, interpolation, padding),
       write(out, at::grid_sampler_3d(wide(self), wide(grid), interpolation, padding, corners)))
 ACLNN(GridSampler2DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),
-      grid_sampled_from(grad, self, grid, out, out_grid),
+      grid_sampled_from(grad, self, grid, out, out_grid, interpolation, padding),
       write({out, out_grid}, at::grid_sampler_2d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
 ACLNN(GridSampler3DBackward,
       (In, grad, In, self, In, grid, int64_t, interpolation, int64_t, padding, bool, corners, Bools, mask, Out, out,
        Out, out_grid),
-      grid_sampled_from(grad, self, grid, out, out_grid),
+      grid_sampled_from(grad, self, grid, out, out_grid, interpolation, padding),
       write({out, out_grid}, at::grid_sampler_3d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
 ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), (kept(out, self), like(out, self)),

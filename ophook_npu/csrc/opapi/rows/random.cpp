@@ -47,11 +47,13 @@ void dropout(const at::Tensor& self, double drop, uint64_t seed, uint64_t offset
   write(out, dropped(self, mask, drop));
 }
 
+void deviation(float std) { SIM_CHECK(!(std < 0), "std is ", std, "; allowed: 0 and more"); }
+
 }  // namespace
 
-ACLNN(InplaceNormal, (Ref, self, float, mean, float, std, int64_t, seed, int64_t, offset), when_run(),
+ACLNN(InplaceNormal, (Ref, self, float, mean, float, std, int64_t, seed, int64_t, offset), deviation(std),
       kernels::draw_normal(self, mean, std, generator(seed, offset)))
-ACLNN(InplaceNormalTensor, (Ref, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), when_run(),
+ACLNN(InplaceNormalTensor, (Ref, self, float, mean, float, std, In, seed, In, offset, uint64_t, shift), deviation(std),
       kernels::draw_normal(self, mean, std, captured(seed, offset, shift)))
 ACLNN(NormalFloatFloat, (float, mean, float, std, int64_t, seed, int64_t, offset, Out, out), when_run(),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))

@@ -7,6 +7,12 @@ using namespace sim::aclnn;
 
 namespace {
 
+// The magnitude of a complex number has the type of its parts.
+void of_its_real_type(const at::Tensor& out, const at::Tensor& self) {
+  const at::ScalarType type = c10::toRealValueType(self.scalar_type());
+  SIM_CHECK_DTYPE(out.scalar_type() == type, "the result is of ", type, ", and out of ", out.scalar_type());
+}
+
 std::optional<double> bound(double eps) { return eps < 0 ? std::nullopt : std::optional<double>(eps); }
 
 void whole_numbers_only(const at::Tensor& out) {
@@ -86,7 +92,7 @@ FUNCTION(Sinh, sinh)
 FUNCTION(Sqrt, sqrt)
 FUNCTION(Tan, tan)
 
-ACLNN(Abs, (In, self, Out, out), (kept(out, self.is_complex() ? at::Tensor() : self), like(out, self)),
+ACLNN(Abs, (In, self, Out, out), (of_its_real_type(out, self), like(out, self)),
       write(out, self.scalar_type() == at::kBool ? self : at::abs(self)))
 ACLNN(AngleV2, (In, self, Out, out), like(out, self), write(out, at::angle(self)))
 ACLNN(BitwiseNot, (In, self, Out, out), (kept(out, self), like(out, self)), write(out, at::bitwise_not(self)))
