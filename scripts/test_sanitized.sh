@@ -71,9 +71,13 @@ status=0
 if [ $# -eq 0 ]; then
     set -- tests/sim/test_aclnn_*.py tests/sim/test_ge_*.py tests/sim/test_pairs.py tests/sim/test_atb*.py tests/sim/test_hccl.py
 fi
-run -m pytest -q -p no:cacheprovider "$@" || status=1
+# UndefinedBehaviorSanitizer writes to stderr whatever its log_path says, because both have a function of one name that
+# sets it; pytest must not hold that back, since the process ends there.
+run -m pytest -q -p no:cacheprovider --capture=sys "$@" || status=1
 for report in "$work"/report.*; do
     [ -e "$report" ] || break
+    # Kernels run as coroutines, which the sanitizer says once that it does not follow in every case.
+    grep -qv "fully support makecontext/swapcontext" "$report" || continue
     echo "== ${report##*/}" >&2
     head -n 60 "$report" >&2
     status=1

@@ -15,7 +15,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from ophook_npu import __version__
-from ophook_npu.cli._command import ProgramCommand
+from ophook_npu.cli._command import ProgramCommand, no_program
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.untrusted import shown
@@ -137,7 +137,7 @@ def _misuse(error: Any) -> OphookError:
         if takes_program:
             allowed = "this command's options before the program, the program's behind its name, Python's behind `--`"
     elif kind == "MissingParameter" and takes_program:
-        what, allowed = "no program", f"{path} [OPTIONS] PROGRAM [ARGS]..."
+        what, allowed = no_program(sys.argv), f"{path} [OPTIONS] PROGRAM [ARGS]..."
     elif path == _NAME and sys.argv[1:] and Path(sys.argv[1]).is_file():
         todo = f"{path} run {sys.argv[1]}"
     return OphookError(path.removeprefix(_NAME).strip() or _NAME, what, allowed=allowed, todo=todo)

@@ -55,6 +55,13 @@ def program_at(arguments: Sequence[str], valued: Mapping[str, int]) -> int:
     return len(arguments)
 
 
+def no_program(arguments: Sequence[str]) -> str:
+    """What is wrong with a command line that names no program; perhaps the last option took it for its value."""
+    option, value = arguments[-2:] if len(arguments) > 1 else ("", "")
+    taken = option.startswith("-") and Path(value).suffix in _PYTHON_FILES and Path(value).is_file()
+    return f"no program: {option} takes {value} for its value" if taken else "no program"
+
+
 def command(arguments: list[str], environ: Mapping[str, str]) -> tuple[str, list[str]]:
     """The file to execute and its arguments, its own name first.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from ophook_npu.cli._command import ProgramCommand
+from ophook_npu.cli._command import ProgramCommand, no_program
 from ophook_npu.cli._program import OutOption, ProgramArgument, progress, readable, start_over, watched, writable
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
@@ -77,7 +77,7 @@ def register(app: typer.Typer) -> None:
             print(shown(differences(before, after)))
             raise typer.Exit(int(grown(before, after, wanted)))
         if not program:
-            raise OphookError("port", "no program", allowed="ophook-npu port -- train.py")
+            raise OphookError("port", no_program(sys.argv), allowed="ophook-npu port -- train.py")
         _become_inside(device, soc)
         from ophook_npu.observe.port import Port
         from ophook_npu.observe.program import file_of

@@ -216,7 +216,7 @@ void Link::copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives) {
     if (!own(piece)) continue;
     if (given.empty() || given.front().size != piece.size)
       die("rank " + std::to_string(rank_) + " receives from itself what it does not send in the same group");
-    std::memmove(piece.data, given.front().data, piece.size);
+    if (piece.size) std::memmove(piece.data, given.front().data, piece.size);
     given.pop_front();
   }
   if (!given.empty())

@@ -123,6 +123,8 @@ def test_every_command_that_takes_a_program_leaves_the_program_its_options() -> 
         ("run -u p.py", "Python's behind `--`"),
         ("port --steps", "error [port] option '--steps' requires an argument"),
         ("bisect --one", "error [bisect] no program\n  allowed: ophook-npu bisect [OPTIONS] PROGRAM [ARGS]..."),
+        ("stats --json p.py", "error [stats] no program: --json takes p.py for its value\n"),
+        ("port --html p.py", "error [port] no program: --html takes p.py for its value\n"),
         ("prfile p.py", "error [ophook-npu] no such command 'prfile'. Did you mean 'profile'?"),
         ("p.py --steps 3", "error [ophook-npu] no such command 'p.py'\n  next: ophook-npu run p.py"),
         ("dispatch aten::add --after gone.py", "/gone.py: No such file or directory\n  next: check the path"),
