@@ -3,7 +3,7 @@
 # UndefinedBehaviorSanitizer. What they find ends the program: a report on stderr, in a log for each process.
 # usage: scripts/test_sanitized.sh [--venv DIR] [pytest arguments]
 #   without pytest arguments: tests/sim/test_aclnn_*.py, test_ge_*.py, test_pairs.py, test_atb*.py, test_hccl.py
-# The first time compiles for about seven minutes on one core; objects are kept as those of the plain build.
+# The first time compiles for about four minutes on one core; objects are kept as those of the plain build.
 # Exit status: 77 where the compiler has no such sanitizer, 1 where a test fails or a sanitizer has found something.
 set -euo pipefail
 
