@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -116,15 +118,42 @@ def become(arguments: list[str], environ: Mapping[str, str]) -> None:
     Raises:
         OphookError: there is no such program, or the system does not know how to start it.
     """
-    file, argv = command(arguments, environ)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    file, argv = _started(arguments, environ)
     try:
         os.execve(file, argv, dict(environ))
     except OSError as error:
-        raise OphookError(
-            "run",
-            f"{file} cannot be started: {error.strerror}",
-            allowed="a binary of this machine, or a script whose first line names its interpreter (#!/bin/sh)",
-            todo=f"start it by its interpreter, such as `bash {arguments[0]}`",
-        ) from error
+        raise _no_start(file, error, arguments) from error
+
+
+def beside(arguments: list[str], environ: Mapping[str, str]) -> int:
+    """Run the program as a child and return its exit status as a shell has it: 128 more than the signal that ended it.
+
+    Raises:
+        OphookError: there is no such program, or the system does not know how to start it.
+    """
+    file, argv = _started(arguments, environ)
+    try:
+        child = subprocess.Popen(argv, executable=file, env=dict(environ))
+    except OSError as error:
+        raise _no_start(file, error, arguments) from error
+    # Ctrl-C reaches both; what else ends this process ends the program.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, _: child.send_signal(number))
+    status = child.wait()
+    return status if status >= 0 else 128 - status
+
+
+def _started(arguments: list[str], environ: Mapping[str, str]) -> tuple[str, list[str]]:
+    file, argv = command(arguments, environ)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return file, argv
+
+
+def _no_start(file: str, error: OSError, arguments: list[str]) -> OphookError:
+    return OphookError(
+        "run",
+        f"{file} cannot be started: {error.strerror}",
+        allowed="a binary of this machine, or a script whose first line names its interpreter (#!/bin/sh)",
+        todo=f"start it by its interpreter, such as `bash {arguments[0]}`",
+    )

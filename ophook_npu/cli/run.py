@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from ophook_npu.cli._command import ProgramCommand, become, command
+from ophook_npu.cli._command import ProgramCommand, become, beside, command
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
+from ophook_npu.plural import counted
 from ophook_npu.sim import variables
 
 _DeviceOption = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
@@ -59,6 +61,17 @@ def register(app: typer.Typer) -> None:
                 "without a copy is told and ends.",
             ),
         ] = False,
+        check_order: Annotated[
+            bool,
+            typer.Option(
+                "--check-order",
+                help="Report what streams and the host do to the same memory with nothing to order it (docs/order.md); "
+                "exit status 1 if there is any.",
+            ),
+        ] = False,
+        order_report: Annotated[
+            Path | None, typer.Option(help="Append to this file what --check-order finds; a JSON line each.")
+        ] = None,
     ) -> None:
         """Run a program on an NPU, or else on the simulated Ascend.
 
@@ -74,6 +87,12 @@ def register(app: typer.Typer) -> None:
         if strict_memory:
             _only_simulated(device, "strict memory is")
             environ["OPHOOK_SIM_STRICT_MEMORY"] = "1"
+        if check_order or order_report:
+            _only_simulated(device, "the check of order is")
+            order_report = _writable(order_report) if order_report else None
+            raise typer.Exit(
+                _run_in_order(arguments, _inside(device, environ, soc, devices, memory, sync, cann)[0], order_report)
+            )
         become(arguments, _inside(device, environ, soc, devices, memory, sync, cann)[0])
 
     @app.command("env")
@@ -113,9 +132,30 @@ def _ask_for_rules(environ: dict[str, str], device: str, enforced: bool | None, 
     if enforced is not None:
         environ["OPHOOK_SIM_RULES"] = "on" if enforced else "off"
     if report is not None:
-        if report.is_dir() or not report.absolute().parent.is_dir():
-            raise OphookError("run", f"cannot write {report}", allowed="a file in a folder that is there")
-        environ["OPHOOK_SIM_RULES_REPORT"] = str(report.absolute())
+        environ["OPHOOK_SIM_RULES_REPORT"] = str(_writable(report))
+
+
+def _writable(report: Path) -> Path:
+    if report.is_dir() or not report.absolute().parent.is_dir():
+        raise OphookError("run", f"cannot write {report}", allowed="a file in a folder that is there")
+    return report.absolute()
+
+
+def _run_in_order(arguments: list[str], environ: dict[str, str], report: Path | None) -> int:
+    """The exit status of a program whose order is checked: its own, or 1 where something was found."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = report or Path(folder) / "order.jsonl"
+        before = report.stat().st_size if report.exists() else 0
+        environ |= {
+            "OPHOOK_SIM_CHECK_ORDER": "1",
+            "OPHOOK_SIM_ORDER_REPORT": str(report),
+            "TASK_QUEUE_ENABLE": "0",  # operators are launched by the thread, and at the line, that calls them
+        }
+        status = beside(arguments, environ)
+        found = report.read_bytes()[before:].count(b"\n") if report.exists() else 0
+    if found:
+        print(f"order: {counted(found, 'place')} where nothing orders two accesses", file=sys.stderr)
+    return status or int(found > 0)
 
 
 def _exports(

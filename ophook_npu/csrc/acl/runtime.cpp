@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "acl/acl.h"
 #include "acl/device_memory.h"
@@ -28,6 +29,7 @@ struct Copy {
   const void* from;
   size_t size;
   bool to_device, from_device;
+  void touch(sim_listener* listener) const;
 };
 
 // Whether [pointer, pointer + size) is what the copy's kind says.
@@ -78,19 +80,37 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
 // Launches a copy of `what` on the stream; `run` gets it back.
 template <typename T>
 int launch(void* stream, const char* name, T what, sim_run run) {
-  return sim_launch(stream, name, run, new T(what), [](void* pointer) { delete static_cast<T*>(pointer); });
+  static constexpr sim_about kAbout{sim_task_other,
+                                    [](const void* task, sim_listener* listener) {
+                                      if (listener->touch) static_cast<const T*>(task)->touch(listener);
+                                    },
+                                    std::is_same_v<T, struct HostCall>};
+  return sim_launch_about(stream, name, &kAbout, run, new T(what),
+                          [](void* pointer) { delete static_cast<T*>(pointer); });
+}
+
+void touch(sim_listener* listener, bool writes, const void* pointer, size_t size) {
+  const auto bytes = int64_t(size);
+  if (pointer) listener->touch(listener, writes, pointer, 1, &bytes, nullptr, 1);
 }
 
 struct Fill {
   void* to;
   int value;
   size_t size;
+  void touch(sim_listener* listener) const { ::touch(listener, true, to, size); }
 };
 
 struct HostCall {
   void (*function)(void*);
   void* argument;
+  void touch(sim_listener*) const {}
 };
+
+void Copy::touch(sim_listener* listener) const {
+  ::touch(listener, false, from, size);
+  ::touch(listener, true, to, size);
+}
 
 int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) {
   if (size > capacity) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes exceed %zu", caller, size, capacity);
@@ -245,6 +265,8 @@ aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, a
   Copy copy;
   if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, &copy)) return code;
   sim_count_host_wait();
+  if (copy.from_device) sim_order_host("aclrtMemcpy", from, size, false);
+  if (copy.to_device) sim_order_host("aclrtMemcpy", to, size, true);
   const Use use;
   memmove(to, from, size);
   return ACL_SUCCESS;
@@ -261,6 +283,7 @@ aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* fr
 }
 aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
   if (int code = check_fill("aclrtMemset", pointer, capacity, size)) return code;
+  sim_order_host("aclrtMemset", pointer, size, true);
   const Use use;
   memset(pointer, value, size);
   return ACL_SUCCESS;

@@ -52,8 +52,10 @@ int wait_value(void* argument) {
   return 0;
 }
 
-int launch_value(const char* caller, sim_run run, void* address, uint64_t value, uint32_t mode, void* stream) {
+int launch_value(const char* caller, sim_run run, bool waits, void* address, uint64_t value, uint32_t mode,
+                 void* stream) {
   if (!address) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the address is null", caller);
+  sim_order_value(stream, address, waits);
   return sim_launch(stream, caller, run, new Value{caller, address, value, mode},
                     [](void* argument) { delete static_cast<Value*>(argument); });
 }
@@ -64,12 +66,12 @@ extern "C" {
 
 SIM_API aclError aclrtValueWrite(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
   if (flag) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWrite: flag %u; allowed: 0", flag);
-  return launch_value("aclrtValueWrite", write_value, address, value, 0, stream);
+  return launch_value("aclrtValueWrite", write_value, false, address, value, 0, stream);
 }
 
 SIM_API aclError aclrtValueWait(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
   if (flag > 3) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtValueWait: flag %u; allowed: 0 to 3", flag);
-  return launch_value("aclrtValueWait", wait_value, address, value, flag, stream);
+  return launch_value("aclrtValueWait", wait_value, true, address, value, flag, stream);
 }
 
 }  // extern "C"

@@ -109,7 +109,9 @@ int sim_model_execute(void* handle, void* on) {
   if (!model || !model->ended)
     return sim_fail(kInvalidHandle, "aclmdlRIExecuteAsync: %p is not a finished model", handle);
   count_model();
-  return stream->launch(std::make_shared<ReplayTask>(std::move(model)));
+  const int code = stream->launch(std::make_shared<ReplayTask>(model));
+  if (!code && order::on()) order::replayed(*stream, *model);
+  return code;
 }
 
 int sim_model_destroy(void* handle) {

@@ -52,6 +52,7 @@ struct ExternalTask final : Task {
     return kOk;
   }
   bool runs_after_failure() const override { return kind != kWait; }
+  bool waits_outside() const override { return kind == kWait; }
   std::shared_ptr<Event> event;
   const Kind kind;
 };
@@ -119,6 +120,7 @@ int sim_event_record(void* handle, void* on) {
   std::shared_ptr<Model> model = stream->capturing();
   if (event->external && model) return kOk;  // who waits for it waits for the replay, and joins no capture
   recording->captured = model != nullptr;
+  if (order::on()) order::recorded(*stream, *recording, model.get());
   {
     std::lock_guard lock(event->mutex);
     event->newest = recording;
@@ -144,12 +146,17 @@ int sim_event_wait(void* on, void* handle) {
   if (!recording) return kOk;
   std::shared_ptr<Model> capturing = stream->capturing();
   if (recording->captured && model && !model->ended) {
-    if (capturing == model) return stream->waited_for(*recording), kOk;
+    const auto waited = [&] {
+      if (order::on()) order::waits(*stream, *recording, model.get());
+      stream->waited_for(*recording);
+      return kOk;
+    };
+    if (capturing == model) return waited();
     if (capturing) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the event belongs to another capture");
     if (!stream->idle())
       return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: stream %d has work of its own and cannot join a capture",
                       stream->id);
-    if (stream->join(model)) return stream->waited_for(*recording), kOk;
+    if (stream->join(model)) return waited();
     if (!model->ended) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the stream just joined another capture");
   }
   if (recording->captured && !model && !recording->is_done())
@@ -160,6 +167,7 @@ int sim_event_wait(void* on, void* handle) {
                     "aclrtStreamWaitEvent: captured stream %d would depend on unfinished work outside the capture",
                     stream->id);
   }
+  if (order::on()) order::waits(*stream, *recording, nullptr);
   return stream->launch(std::make_shared<WaitTask>(std::move(recording)));
 }
 
@@ -177,7 +185,9 @@ int sim_event_synchronize(void* handle, int64_t timeout_ms) {
   std::shared_ptr<Recording> recording;
   if (int code = newest("aclrtSynchronizeEvent", handle, &recording)) return code;
   sim_count_host_wait();
-  if (!recording || recording->wait(timeout_ms)) return kOk;
+  const bool done = !recording || recording->wait(timeout_ms);
+  if (done && recording && order::on()) order::host_waited(*recording);
+  if (done) return kOk;
   return sim_fail(kEventSyncTimeout, "aclrtSynchronizeEvent: not recorded after %lld ms", (long long)timeout_ms);
 }
 
@@ -185,6 +195,7 @@ int sim_event_query(void* handle, int* done) {
   std::shared_ptr<Recording> recording;
   if (int code = newest("aclrtQueryEventStatus", handle, &recording)) return code;
   *done = !recording || recording->is_done();
+  if (*done && recording && order::on()) order::host_waited(*recording);
   return kOk;
 }
 

@@ -3,6 +3,7 @@
 // says that it was allocated, in strict mode as far as was asked for, however much more is booked for it; blocks that
 // were freed are remembered by name until their addresses are used again, or there are too many of them.
 #include "memory.h"
+#include "order.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -194,7 +195,10 @@ static int release(const char* caller, void* pointer, bool host) {
   return sim::kOk;
 }
 
-int sim_free(void* pointer) { return release("aclrtFree", pointer, false); }
+int sim_free(void* pointer) {
+  if (sim::order::on()) sim::order::freed("aclrtFree", pointer);
+  return release("aclrtFree", pointer, false);
+}
 int sim_free_host(void* pointer) { return release("aclrtFreeHost", pointer, true); }
 
 int sim_malloc_host_by(const char* call, const void* caller, size_t size, int one_address, void** out) {

@@ -129,10 +129,15 @@ typedef struct sim_listener {
   void (*type)(struct sim_listener* self, const char* type);  // the operator's; else it is the task's name
   void (*node)(struct sim_listener* self, const char* name);  // in a graph, or the communicator's name
   void (*tensor)(struct sim_listener* self, int is_output, int dtype, const int64_t* dims, size_t rank);
+  // Memory that it reads or writes, of elements of `item` bytes; strides are in elements, NULL: contiguous. NULL where
+  // the listener does not ask.
+  void (*touch)(struct sim_listener* self, int writes, const void* pointer, size_t item, const int64_t* sizes,
+                const int64_t* strides, size_t rank);
 } sim_listener;
 typedef struct sim_about {
   sim_task_kind kind;
   void (*tell)(const void* argument, sim_listener* listener);  // of the launch's argument; NULL: nothing to tell
+  int calls_host;                                              // it calls a function of the host's
 } sim_about;
 // As sim_launch; `about` must live for ever.
 SIM_API int sim_launch_about(void* stream, const char* name, const sim_about* about, sim_run run, void* argument,
@@ -167,6 +172,12 @@ SIM_API void sim_task_tell(const void* task, sim_listener* listener);
 // Around a call of the host, for the observer: 0, and nothing, where there is none.
 SIM_API uint64_t sim_call_begin(void);
 SIM_API void sim_call_end(const char* name, uint64_t begin);
+
+// ---- order (order.h); nothing without OPHOOK_SIM_CHECK_ORDER=1 ---------------------------------------------------
+// The host itself reads or writes device memory in `call`, a blocking copy.
+SIM_API void sim_order_host(const char* call, const void* pointer, size_t size, int writes);
+// A stream writes, or waits for, a value at an address: what came before the write comes before what follows the wait.
+SIM_API void sim_order_value(void* stream, const void* value, int waits);
 
 // ---- events ----------------------------------------------------------------------------------------------------
 SIM_API int sim_event_create(void** out);

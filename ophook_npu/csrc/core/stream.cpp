@@ -79,6 +79,7 @@ struct CallTask final : Task {
     if (drop) drop(argument);
   }
   int run() override {
+    if (clock) order::host_reached(*clock);
     const MemoryUse use;
     return run_function(argument);
   }
@@ -86,6 +87,7 @@ struct CallTask final : Task {
   void tell(sim_listener* listener) const override {
     if (about && about->tell) about->tell(argument, listener);
   }
+  bool calls_host() const override { return about && about->calls_host; }
   const sim_about* about;
   sim_run run_function;
   void* argument;
@@ -107,6 +109,7 @@ void Stream::finish() {
   }
   work_arrived_.notify_one();
   thread_.join();
+  if (order::on()) order::ended(*this);
 }
 
 bool Stream::runs_here() const { return running == this; }
@@ -157,6 +160,7 @@ void Stream::work() {
 int Stream::launch(std::shared_ptr<Task> task) {
   bool queued = false;
   int code;
+  if (order::on()) order::called();
   if (observer()) [[unlikely]] {
     const std::shared_ptr<Task> told = task;
     told->launched = launch_now();
@@ -177,6 +181,7 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
       if (!model->ended) {
         if (capture_.group) capture_.group->positions.push_back(model->tasks.size());
         capture_.last = task->records();
+        if (order::on()) order::captured(*model, *this, *task);
         model->tasks.push_back(std::move(task));
         return kOk;
       }
@@ -187,6 +192,7 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
     }
     // Its own tasks may still launch: what they launch is work that it has to finish.
     if (stop_ && !runs_here()) return sim_fail(kInvalidHandle, "%s: stream %d was destroyed", task->name, id);
+    if (order::on()) order::launched(*this, *task);
     queue_.push_back(std::move(task));
     ++submitted_;
     wake = sleeping_;
@@ -241,6 +247,7 @@ int Stream::synchronize(int64_t timeout_ms) {
   --waiters_;
   if (!done)
     return sim_fail(kStreamSyncTimeout, "stream %d: work was not done after %lld ms", id, (long long)timeout_ms);
+  if (order::on()) order::host_waited(*this);
   if (failure_ == kOk) return kOk;
   int code = failure_;
   failure_ = kOk;
@@ -383,6 +390,7 @@ int sim_stream_query(void* handle, int* done) {
   if (int code = resolve("aclrtStreamQuery", handle, &stream)) return code;
   if (stream->capturing()) return captured("aclrtStreamQuery", *stream);
   *done = stream->idle();
+  if (*done && order::on()) order::host_waited(*stream);
   return kOk;
 }
 

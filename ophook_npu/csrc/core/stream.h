@@ -12,6 +12,7 @@
 
 #include "handles.h"
 #include "observe.h"
+#include "order.h"
 #include "state.h"
 
 namespace sim {
@@ -28,9 +29,13 @@ struct Task {
   virtual bool runs_others() const { return false; }  // those are told of, and it is not
   virtual sim_task_kind task_kind() const { return sim_task_other; }
   virtual void tell(sim_listener*) const {}
+  // For the check of order.
+  virtual bool calls_host() const { return false; }
+  virtual bool waits_outside() const { return false; }  // for what is recorded outside of its captured model
 
   const char* name;  // a literal, or owned by what the task owns
   Launch launched;
+  std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
 };
 
 // One record of an event: done when the stream got there. A new record makes a new one, so a waiter keeps its own.
@@ -42,7 +47,8 @@ struct Recording {
   std::atomic<bool> joined{false};  // a stream of that capture waits for it
   uint64_t time_us = 0;
 
-  bool abandoned = false;  // the model is gone, so nothing can complete it
+  bool abandoned = false;                     // the model is gone, so nothing can complete it
+  std::shared_ptr<const order::Clock> clock;  // in a capture that of its lines, till the model is replayed
 
   void complete();
   void abandon();
@@ -71,6 +77,7 @@ struct Model {
   std::vector<std::shared_ptr<TaskGroup>> groups;
   std::vector<std::weak_ptr<Stream>> members;  // the origin first, then those that joined by waiting on an event
   std::atomic<bool> ended{false};              // written with the mutex held
+  std::shared_ptr<order::Inside> inside;
 };
 
 // What a stream captures: begun by joining a model, gone when the stream leaves it.
@@ -113,6 +120,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   const int device;
   const int32_t id;
   std::atomic<bool> stop_on_failure{false};
+  order::Line line;                  // order.cpp's
   std::atomic<bool> closing{false};  // somebody destroys it: a handle no more, but to tasks that it still runs
 
  private:

@@ -91,7 +91,7 @@ SIM_API HcclResult HcclAllReduce(void* from, void* to, uint64_t count, HcclDataT
       const uint64_t begin = count * i / comm->ranks, end = count * (i + 1) / comm->ranks;
       parts.push_back({begin * size, (end - begin) * size});
     }
-    return launch(comm, stream, "HcclAllReduce", [=](Communicator& c) {
+    return launch(comm, stream, "HcclAllReduce", {{in}, {out}}, [=](Communicator& c) {
       const Tag tag = begin(c, {HCCL_CMD_ALLREDUCE, uint32_t(dtype), uint32_t(op)}, {in, out});
       char* own = out.memory + parts[c.rank].offset;
       reduce_part(c, tag, in.memory, parts, own);
@@ -110,7 +110,7 @@ SIM_API HcclResult HcclReduce(void* from, void* to, uint64_t count, HcclDataType
                 out = comm->rank == root ? device_memory(to, bytes, "recvBuf") : Given{};
     Parts parts(comm->ranks, {0, 0});
     parts[root] = {0, bytes};
-    return launch(comm, stream, "HcclReduce", [=](Communicator& c) {
+    return launch(comm, stream, "HcclReduce", {{in}, {out}}, [=](Communicator& c) {
       reduce_part(c, begin(c, {HCCL_CMD_REDUCE, uint32_t(dtype), uint32_t(op), root}, {in, out}), in.memory, parts,
                   out.memory);
     });
@@ -123,7 +123,7 @@ SIM_API HcclResult HcclReduceScatter(void* from, void* to, uint64_t count, HcclD
     const uint64_t bytes = count * sized(dtype);
     reducible_by(dtype, op);
     const Given in = device_memory(from, bytes * comm->ranks, "sendBuf"), out = device_memory(to, bytes, "recvBuf");
-    return launch(comm, stream, "HcclReduceScatter", [=](Communicator& c) {
+    return launch(comm, stream, "HcclReduceScatter", {{in}, {out}}, [=](Communicator& c) {
       reduce_part(c, begin(c, {HCCL_CMD_REDUCE_SCATTER, uint32_t(dtype), uint32_t(op)}, {in, out}), in.memory,
                   equal_parts(c.ranks, bytes), out.memory);
     });
@@ -138,7 +138,7 @@ SIM_API HcclResult HcclReduceScatterV(void* from, const void* counts, const void
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "recvCount is not sendCounts at the own rank");
     const Given in = device_memory(from, end_of(parts), "sendBuf"), out = device_memory(to, count * size, "recvBuf");
-    return launch(comm, stream, "HcclReduceScatterV", [=](Communicator& c) {
+    return launch(comm, stream, "HcclReduceScatterV", {{in}, {out}}, [=](Communicator& c) {
       reduce_part(c, begin(c, {HCCL_CMD_REDUCE_SCATTER_V, uint32_t(dtype), uint32_t(op)}, {in, out}), in.memory, parts,
                   out.memory);
     });
@@ -150,7 +150,7 @@ SIM_API HcclResult HcclAllGather(void* from, void* to, uint64_t count, HcclDataT
   return entry("HcclAllGather", handle, [&](const Comm& comm) {
     const uint64_t bytes = count * sized(dtype);
     const Given in = device_memory(from, bytes, "sendBuf"), out = device_memory(to, bytes * comm->ranks, "recvBuf");
-    return launch(comm, stream, "HcclAllGather", [=](Communicator& c) {
+    return launch(comm, stream, "HcclAllGather", {{in}, {out}}, [=](Communicator& c) {
       gather_parts(c, begin(c, {HCCL_CMD_ALLGATHER, uint32_t(dtype)}, {in, out}), in.memory, out.memory,
                    equal_parts(c.ranks, bytes));
     });
@@ -164,7 +164,7 @@ SIM_API HcclResult HcclAllGatherV(void* from, uint64_t count, void* to, const vo
     const Parts parts = listed_parts(comm->ranks, counts, offsets, size);
     need(parts[comm->rank].size == count * size, HCCL_E_PARA, "sendCount is not recvCounts at the own rank");
     const Given in = device_memory(from, count * size, "sendBuf"), out = device_memory(to, end_of(parts), "recvBuf");
-    return launch(comm, stream, "HcclAllGatherV", [=](Communicator& c) {
+    return launch(comm, stream, "HcclAllGatherV", {{in}, {out}}, [=](Communicator& c) {
       gather_parts(c, begin(c, {HCCL_CMD_ALLGATHER_V, uint32_t(dtype)}, {in, out}), in.memory, out.memory, parts);
     });
   });
@@ -176,14 +176,15 @@ SIM_API HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtyp
     const uint64_t bytes = count * sized(dtype);
     in_group(comm, root, "root");
     const Given memory = device_memory(buffer, bytes, "buf");
-    return launch(comm, stream, "HcclBroadcast", [=](Communicator& c) {
-      const Tag tag = begin(c, {HCCL_CMD_BROADCAST, uint32_t(dtype), 0, root}, {memory});
-      std::vector<Piece> sends, receives;
-      if (c.rank != root) receives.push_back({tag, root, memory.memory, bytes});
-      for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i)
-        if (i != root) sends.push_back({tag, i, memory.memory, bytes});
-      c.link.exchange(std::move(sends), std::move(receives), c.timeout);
-    });
+    return launch(comm, stream, "HcclBroadcast", root == comm->rank ? Buffers{{memory}, {}} : Buffers{{}, {memory}},
+                  [=](Communicator& c) {
+                    const Tag tag = begin(c, {HCCL_CMD_BROADCAST, uint32_t(dtype), 0, root}, {memory});
+                    std::vector<Piece> sends, receives;
+                    if (c.rank != root) receives.push_back({tag, root, memory.memory, bytes});
+                    for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i)
+                      if (i != root) sends.push_back({tag, i, memory.memory, bytes});
+                    c.link.exchange(std::move(sends), std::move(receives), c.timeout);
+                  });
   });
 }
 
@@ -194,7 +195,7 @@ SIM_API HcclResult HcclScatter(void* from, void* to, uint64_t count, HcclDataTyp
     in_group(comm, root, "root");
     const Given in = comm->rank == root ? device_memory(from, bytes * comm->ranks, "sendBuf") : Given{},
                 out = device_memory(to, bytes, "recvBuf");
-    return launch(comm, stream, "HcclScatter", [=](Communicator& c) {
+    return launch(comm, stream, "HcclScatter", {{in}, {out}}, [=](Communicator& c) {
       const Tag tag = begin(c, {HCCL_CMD_SCATTER, uint32_t(dtype), 0, root}, {in, out});
       std::vector<Piece> sends;
       for (uint32_t i = 0; c.rank == root && i < c.ranks; ++i) sends.push_back({tag, i, in.memory + i * bytes, bytes});
@@ -212,7 +213,7 @@ SIM_API HcclResult HcclAlltoAll(const void* from, uint64_t send_count, HcclDataT
          "what is sent and received differs in count or data type");
     const Given in = device_memory(from, sent * comm->ranks, "sendBuf"),
                 out = device_memory(to, received * comm->ranks, "recvBuf");
-    return launch(comm, stream, "HcclAlltoAll", [=](Communicator& c) {
+    return launch(comm, stream, "HcclAlltoAll", {{in}, {out}}, [=](Communicator& c) {
       all_to_all(c, begin(c, {HCCL_CMD_ALLTOALL, uint32_t(send_type)}, {in, out}), in.memory,
                  equal_parts(c.ranks, sent), out.memory, equal_parts(c.ranks, received));
     });
@@ -228,7 +229,7 @@ SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, cons
     const Parts sent = listed_parts(comm->ranks, send_counts, send_offsets, sized(send_type));
     const Parts received = listed_parts(comm->ranks, receive_counts, receive_offsets, sized(receive_type));
     const Given in = device_memory(from, end_of(sent), "sendBuf"), out = device_memory(to, end_of(received), "recvBuf");
-    return launch(comm, stream, "HcclAlltoAllV", [=](Communicator& c) {
+    return launch(comm, stream, "HcclAlltoAllV", {{in}, {out}}, [=](Communicator& c) {
       all_to_all(c, begin(c, {HCCL_CMD_ALLTOALLV, uint32_t(send_type)}, {in, out}), in.memory, sent, out.memory,
                  received);
     });
@@ -237,7 +238,7 @@ SIM_API HcclResult HcclAlltoAllV(const void* from, const void* send_counts, cons
 
 SIM_API HcclResult HcclBarrier(HcclComm handle, aclrtStream stream) {
   return entry("HcclBarrier", handle, [&](const Comm& comm) {
-    return launch(comm, stream, "HcclBarrier", [](Communicator& c) {
+    return launch(comm, stream, "HcclBarrier", {}, [](Communicator& c) {
       all_to_all(c, begin(c, {HCCL_CMD_BARRIER, 0}, {}), nullptr, equal_parts(c.ranks, 0), nullptr,
                  equal_parts(c.ranks, 0));
     });

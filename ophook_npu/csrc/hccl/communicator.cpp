@@ -47,11 +47,21 @@ thread_local bool run_here = false;  // see here.h
 struct Job {
   Comm comm;
   const char* name;
+  Buffers buffers;
   Body body;
 };
 
+void touch(sim_listener* listener, bool writes, const std::vector<Given>& buffers) {
+  for (const Given& one : buffers)
+    if (const auto bytes = int64_t(one.bytes)) listener->touch(listener, writes, one.memory, 1, &bytes, nullptr, 1);
+}
+
 constexpr sim_about kJob{sim_task_communication, [](const void* job, sim_listener* listener) {
-                           listener->node(listener, static_cast<const Job*>(job)->comm->name.c_str());
+                           const auto* told = static_cast<const Job*>(job);
+                           listener->node(listener, told->comm->name.c_str());
+                           if (!listener->touch) return;
+                           touch(listener, false, told->buffers.read);
+                           touch(listener, true, told->buffers.written);
                          }};
 
 int run(void* argument) {
@@ -81,12 +91,12 @@ HcclResult refuse(HcclResult code, const char* function, const std::string& what
   return code;
 }
 
-HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Body body) {
+HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body) {
   if (run_here) {
-    Job job{comm, name, std::move(body)};
+    Job job{comm, name, {}, std::move(body)};
     return run(&job) ? HCCL_E_RUNTIME : HCCL_SUCCESS;
   }
-  auto* job = new Job{comm, name, std::move(body)};
+  auto* job = new Job{comm, name, std::move(buffers), std::move(body)};
   const int code =
       sim_launch_about(stream, name, &kJob, run, job, [](void* argument) { delete static_cast<Job*>(argument); });
   return code ? HCCL_E_RUNTIME : HCCL_SUCCESS;

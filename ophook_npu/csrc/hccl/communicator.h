@@ -69,8 +69,6 @@ using Body = std::function<void(Communicator&)>;
 HcclResult refuse(HcclResult code, const char* function, const std::string& what);
 // Calls `checked` with the communicator; what it throws as Refused is named after the function.
 HcclResult entry(const char* function, HcclComm handle, const std::function<HcclResult(const Comm&)>& checked);
-// Runs `body` on the stream, or at once (here.h). `name` must live for ever.
-HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Body body);
 
 struct Refused {
   HcclResult code;
@@ -87,6 +85,12 @@ struct Given {
   uint64_t bytes;
 };
 Given device_memory(const void* pointer, uint64_t bytes, const char* name);
+// What a task reads and writes of the own device's memory.
+struct Buffers {
+  std::vector<Given> read, written;
+};
+// Runs `body` on the stream, or at once (here.h). `name` must live for ever.
+HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body);
 // The same when the task comes to it: memory may have been freed since. Throws std::runtime_error.
 void still_there(const char* function, std::initializer_list<Given> buffers);
 

@@ -92,6 +92,7 @@ struct Told : sim_listener {
   Told() {
     type = [](sim_listener* self, const char* text) { static_cast<Told*>(self)->line("type", quoted(text)); };
     node = [](sim_listener* self, const char* text) { static_cast<Told*>(self)->line("node", quoted(text)); };
+    touch = nullptr;
     tensor = [](sim_listener* self, int is_output, int dtype, const int64_t* dims, size_t rank) {
       std::string& list = static_cast<Told*>(self)->tensors[is_output ? 1 : 0];
       list += list.empty() ? "[" : ",[";

@@ -80,6 +80,9 @@ void tell_tensor(sim_listener* listener, bool output, const at::Tensor& tensor, 
   const auto sizes = tensor.sizes();
   const auto dtype = hifloat8 ? ACL_HIFLOAT8 : to_acl_dtype(tensor.scalar_type());
   listener->tensor(listener, output, int(dtype), sizes.data(), sizes.size());
+  if (listener->touch)
+    listener->touch(listener, output, tensor.const_data_ptr(), size_t(tensor.element_size()), sizes.data(),
+                    tensor.strides().data(), sizes.size());
 }
 
 // Around a second phase, for the observer.
@@ -396,7 +399,8 @@ struct RowCall final : PendingCall {
       if (const auto* tensor = std::get_if<at::Tensor>(&held[i])) tell_tensor(listener, output, *tensor, hifloat8);
       else if (const auto* space = std::get_if<Space>(&held[i])) tell_tensor(listener, output, space->memory, false);
       else if (const auto* tensors = std::get_if<Tensors>(&held[i]))
-        for (const at::Tensor& each : *tensors) tell_tensor(listener, false, each, hifloat8);
+        for (const at::Tensor& each : *tensors)
+          tell_tensor(listener, parameter_name(row, i).starts_with("out"), each, hifloat8);
     }
   }
   // Reads what the caller passed as `object` once more; whether there was any.

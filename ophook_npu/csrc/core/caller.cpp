@@ -1,0 +1,164 @@
+#include "caller.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace sim::order {
+namespace {
+
+constexpr int kDepth = 24;
+
+// Python's own interface, as far as it is in the process: this library is not linked to it.
+struct Python {
+  template <typename F>
+  static F find(const char* name) {
+    return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name));
+  }
+  int (*initialized)() = find<int (*)()>("Py_IsInitialized");
+  int (*finalizing)() = find<int (*)()>("Py_IsFinalizing");  // from 3.13 on
+  int (*finalizing_before)() = find<int (*)()>("_Py_IsFinalizing");
+  void* (*thread)() = find<void* (*)()>("PyGILState_GetThisThreadState");
+  int (*lock)() = find<int (*)()>("PyGILState_Ensure");
+  void (*unlock)(int) = find<void (*)(int)>("PyGILState_Release");
+  void* (*frame)(void*) = find<void* (*)(void*)>("PyThreadState_GetFrame");
+  void* (*back)(void*) = find<void* (*)(void*)>("PyFrame_GetBack");
+  void* (*code)(void*) = find<void* (*)(void*)>("PyFrame_GetCode");
+  int (*line)(void*) = find<int (*)(void*)>("PyFrame_GetLineNumber");
+  void (*release)(void*) = find<void (*)(void*)>("Py_DecRef");
+  void* (*attribute)(void*, const char*) = find<void* (*)(void*, const char*)>("PyObject_GetAttrString");
+  const char* (*text)(void*) = find<const char* (*)(void*)>("PyUnicode_AsUTF8");
+  void (*clear)() = find<void (*)()>("PyErr_Clear");
+
+  bool here() const { return initialized && initialized(); }
+  bool usable() const {
+    if (!here() || !thread || !lock || !frame || !back || !code || !line || !attribute || !text) return false;
+    const auto ends = finalizing ? finalizing : finalizing_before;
+    return !(ends && ends()) && thread();
+  }
+  std::string of(void* object, const char* name) const {
+    void* value = attribute(object, name);
+    const char* found = value ? text(value) : nullptr;
+    std::string copy = found ? found : "?";
+    if (!value || !found) clear();
+    if (value) release(value);
+    return copy;
+  }
+};
+
+// Places by what they are: a line of a code object, which is kept, so that no other gets its address; or an address.
+struct Places {
+  std::mutex mutex;
+  std::map<std::pair<const void*, int>, int> ids;
+  std::vector<std::string> texts;
+  std::vector<const void*> addresses;  // whose text is looked up when it is shown
+};
+Places& places() {
+  static auto* instance = new Places;
+  return *instance;
+}
+
+int known(const void* what, int line) {
+  std::lock_guard lock(places().mutex);
+  const auto found = places().ids.find({what, line});
+  return found == places().ids.end() ? -1 : found->second;
+}
+
+int add(const void* what, int line, std::string text, const void* address) {
+  std::lock_guard lock(places().mutex);
+  const auto [at, added] = places().ids.try_emplace({what, line}, int(places().texts.size()));
+  if (added) places().texts.push_back(std::move(text)), places().addresses.push_back(address);
+  return at->second;
+}
+
+Caller of_python(const Python& python) {
+  Caller caller;
+  const int held = python.lock();
+  void* frame = python.frame(python.thread());
+  for (int depth = 0; frame && depth < kDepth; ++depth) {
+    void* code = python.code(frame);
+    const int line = python.line(frame);
+    int place = known(code, line);
+    if (place < 0) {
+      place = add(code, line,
+                  python.of(code, "co_filename") + ":" + std::to_string(line) + " " + python.of(code, "co_qualname"),
+                  nullptr);
+    } else {
+      python.release(code);
+    }
+    caller.frames.push_back(place);
+    void* outer = python.back(frame);
+    python.release(frame);
+    frame = outer;
+  }
+  if (frame) python.release(frame);
+  python.unlock(held);
+  return caller;
+}
+
+Caller of_cpp() {
+  Caller caller;
+  void* addresses[kDepth];
+  const int count = backtrace(addresses, kDepth);
+  for (int i = 2; i < count; ++i) {  // this function and who asks
+    const int place = known(addresses[i], 0);
+    caller.frames.push_back(place < 0 ? add(addresses[i], 0, "", addresses[i]) : place);
+  }
+  return caller;
+}
+
+std::string symbol(const void* address) {
+  Dl_info info{};
+  if (!dladdr(address, &info) || !info.dli_fname) return "";
+  std::string file = info.dli_fname;
+  file = file.substr(file.rfind('/') + 1);
+  if (!info.dli_sname) return file;
+  int status = 0;
+  char* plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
+  const std::string name = plain ? plain : info.dli_sname;
+  std::free(plain);
+  return file + " " + name;
+}
+
+bool of_the_field(const std::string& text) {  // torch's and the toolkit's own code, and Python's
+  for (const char* part : {"/torch/", "/torch_npu/", "/torchair/", "libascendcl", "libopapi", "libophook_sim",
+                           "libhccl", "libnnopbase", "libc.so", "<frozen"})
+    if (text.find(part) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+Caller whoever_calls() {
+  static const Python python;
+  if (!python.here()) return of_cpp();
+  return python.usable() ? of_python(python) : Caller{};
+}
+
+std::vector<std::string> shown(const Caller& caller) {
+  std::vector<std::string> all, own;
+  for (const int frame : caller.frames) {
+    std::string text;
+    const void* address = nullptr;
+    {
+      std::lock_guard lock(places().mutex);
+      text = places().texts[size_t(frame)];
+      address = places().addresses[size_t(frame)];
+    }
+    if (address) text = symbol(address);
+    if (text.empty()) continue;
+    all.push_back(text);
+    if (!of_the_field(text)) own.push_back(text);
+  }
+  auto& best = own.empty() ? all : own;
+  if (best.size() > 3) best.resize(3);
+  if (best.empty()) best.push_back("called by a thread of C++, as in a backward pass");
+  return best;
+}
+
+}  // namespace sim::order

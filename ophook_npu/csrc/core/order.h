@@ -1,0 +1,48 @@
+// OPHOOK_SIM_CHECK_ORDER=1: happens-before between streams and the host, and what is not ordered by it.
+//
+// A stream runs its tasks in the order of their launch, so all that orders them is known when they are launched: the
+// check follows the calls of the host and finds a missing event whatever the timing. Lines are the host, whose threads
+// count as one in the order of their calls, and each stream. Without the variable nothing here costs more than a look
+// at one flag.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sim {
+
+struct Model;
+struct Recording;
+struct Stream;
+struct Task;
+
+namespace order {
+
+using Clock = std::vector<uint32_t>;  // by line: how many of its tasks came before
+
+struct Line {
+  int index = -1;
+  Clock clock;
+};
+
+// The memory and the lines of one capture: a graph's own order, before any replay.
+struct Inside;
+
+extern const bool checking;
+inline bool on() { return checking; }
+
+void called();  // by whom: for what this thread launches next; with nothing locked
+void launched(Stream& on, Task& task);
+void captured(Model& model, const Stream& on, const Task& task);
+void replayed(Stream& on, Model& model);
+void recorded(Stream& on, Recording& recording, Model* capture);
+void waits(Stream& on, const Recording& recording, Model* capture);
+void host_waited(Stream& of);
+void host_waited(const Recording& of);
+void host_reached(const Clock& clock);  // a host function runs
+void ended(Stream& stream);
+void freed(const char* by, const void* pointer);  // all of its allocation
+
+}  // namespace order
+}  // namespace sim

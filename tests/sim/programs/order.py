@@ -1,0 +1,148 @@
+"""For test_order.py: functions that begin with ``wrong`` have one mistake in the order of streams, the others none."""
+
+import ctypes
+
+import torch
+
+NPU = "npu"
+acl = ctypes.CDLL("libascendcl.so")
+DEVICE_TO_HOST = 2
+
+
+def ones() -> torch.Tensor:
+    x = torch.ones(64, 64, device=NPU)
+    torch.npu.synchronize()
+    return x
+
+
+def copied(x: torch.Tensor) -> None:
+    there = ctypes.create_string_buffer(x.nbytes)
+    acl.aclrtMemcpy(there, x.nbytes, ctypes.c_void_p(x.data_ptr()), x.nbytes, DEVICE_TO_HOST)
+
+
+def wrong_no_event() -> None:
+    x, side = ones(), torch.npu.Stream()
+    x.mul_(2)
+    with torch.npu.stream(side):
+        x + 1
+
+
+def right_event() -> None:
+    x, side = ones(), torch.npu.Stream()
+    x.mul_(2)
+    side.wait_stream(torch.npu.current_stream())
+    with torch.npu.stream(side):
+        y = x + 1
+    torch.npu.current_stream().wait_stream(side)
+    y.add_(1)
+    x.add_(1)
+
+
+def right_host_waits() -> None:
+    x, side, event = ones(), torch.npu.Stream(), torch.npu.Event()
+    x.mul_(2)
+    event.record()
+    event.synchronize()
+    with torch.npu.stream(side):
+        x + 1
+    while not side.query():
+        pass
+    x.mul_(2)
+
+
+def wrong_two_writes() -> None:
+    x, side = ones(), torch.npu.Stream()
+    with torch.npu.stream(side):
+        x.mul_(2)
+    x.add_(1)
+
+
+def right_halves() -> None:
+    x, side = ones(), torch.npu.Stream()
+    x[:, :32].mul_(2)
+    with torch.npu.stream(side):
+        x[:, 32:].mul_(2)
+
+
+def wrong_no_record_stream() -> None:
+    x, side = ones(), torch.npu.Stream()
+    with torch.npu.stream(side):
+        x + 1
+    del x
+    torch.empty(64, 64, device=NPU).fill_(3)
+
+
+def right_record_stream() -> None:
+    x, side = ones(), torch.npu.Stream()
+    with torch.npu.stream(side):
+        x + 1
+    x.record_stream(side)
+    del x
+    torch.empty(64, 64, device=NPU).fill_(3)
+
+
+def wrong_blocking_copy() -> None:
+    x, side = ones(), torch.npu.Stream()
+    with torch.npu.stream(side):
+        x.mul_(2)
+    copied(x)
+
+
+def right_blocking_copy() -> None:
+    x, side = ones(), torch.npu.Stream()
+    with torch.npu.stream(side):
+        x.mul_(2)
+    side.synchronize()
+    copied(x)
+
+
+def in_graph(ordered: bool) -> None:
+    x, side, graph = ones(), torch.npu.Stream(), torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        main = torch.npu.current_stream()
+        side.wait_stream(main)
+        with torch.npu.stream(side):
+            x.mul_(2)
+        if ordered:
+            main.wait_stream(side)
+        x.add_(1)
+        if not ordered:
+            main.wait_stream(side)
+    graph.replay()
+    torch.npu.synchronize()
+
+
+def wrong_in_a_graph() -> None:
+    in_graph(False)
+
+
+def right_in_a_graph() -> None:
+    in_graph(True)
+
+
+def wrong_around_a_replay() -> None:
+    x, side, graph = ones(), torch.npu.Stream(), torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        x.mul_(2)
+    graph.replay()
+    with torch.npu.stream(side):
+        x.add_(1)
+
+
+def right_around_a_replay() -> None:
+    x, side, graph = ones(), torch.npu.Stream(), torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        x.mul_(2)
+    for _ in range(2):
+        graph.replay()
+        side.wait_stream(torch.npu.current_stream())
+        with torch.npu.stream(side):
+            x.add_(1)
+        torch.npu.current_stream().wait_stream(side)
+
+
+if __name__ == "__main__":
+    for name, function in list(globals().items()):
+        if name.startswith(("wrong_", "right_")):
+            function()
+            torch.npu.synchronize()

@@ -1,0 +1,52 @@
+"""The check of order: what docs/order.md says is found is found in one run, and nothing where there is an order."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def checked(folder: Path, *program: str, devices: int = 1) -> tuple[subprocess.CompletedProcess[str], list[dict]]:
+    report = folder / "order.jsonl"
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--devices", str(devices)]
+    command += ["--check-order", "--order-report", str(report), "--", *program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    return done, [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
+
+
+def places(access: dict) -> set[str]:
+    return {frame.split()[-1] for frame in access["from"]}
+
+
+def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
+    done, found = checked(tmp_path, str(PROGRAMS / "order.py"))
+    source = (PROGRAMS / "order.py").read_text()
+    wrong = {line.split()[1].split("(")[0] for line in source.splitlines() if line.startswith("def wrong_")}
+    assert len(wrong) == 6 and done.returncode == 1, done.stderr
+    seen = [(places(one["first"]) | places(one["second"])) & (wrong | {"in_graph"}) for one in found]
+    assert sorted(name for names in seen for name in names if name != "in_graph") == sorted(wrong), done.stderr
+    assert not any(name.startswith("right_") for one in found for name in places(one["first"]) | places(one["second"]))
+    assert done.stderr.count("nothing orders them") == len(found)
+    by = {next(iter(names & wrong)): one for names, one in zip(seen, found, strict=True)}
+    assert by["wrong_no_event"]["kind"] == "write and read" and "wait_stream" in by["wrong_no_event"]["missing"]
+    assert by["wrong_two_writes"]["kind"] == "write and write"
+    assert by["wrong_no_record_stream"]["kind"] == "read and write"
+    assert by["wrong_in_a_graph"]["graph"] and not by["wrong_around_a_replay"]["graph"]
+    assert by["wrong_blocking_copy"]["second"]["stream"] == -1
+    assert "synchronize stream" in by["wrong_blocking_copy"]["missing"]
+
+
+def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:
+    done, found = checked(tmp_path, "-c", "import torch; print(torch.ones(2).npu() + 1); raise SystemExit(7)")
+    assert (done.returncode, found) == (7, []) and "order" not in done.stderr, done.stderr
+
+
+def test_collectives_of_two_ranks_are_in_order(tmp_path: Path) -> None:
+    ranks = [str(PROGRAMS / name) for name in ("ranks.py", "collectives.py")]
+    done, found = checked(tmp_path, *ranks, "2", devices=2)
+    assert done.returncode == 0 and not found, done.stderr[-3000:]
+    assert "rank 1: reductions passed" in done.stdout
