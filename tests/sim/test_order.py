@@ -26,7 +26,7 @@ def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
     done, found = checked(tmp_path, str(PROGRAMS / "order.py"))
     source = (PROGRAMS / "order.py").read_text()
     wrong = {line.split()[1].split("(")[0] for line in source.splitlines() if line.startswith("def wrong_")}
-    assert len(wrong) == 6 and done.returncode == 1, done.stderr
+    assert len(wrong) == 8 and done.returncode == 1, done.stderr
     seen = [(places(one["first"]) | places(one["second"])) & (wrong | {"in_graph"}) for one in found]
     assert sorted(name for names in seen for name in names if name != "in_graph") == sorted(wrong), done.stderr
     assert not any(name.startswith("right_") for one in found for name in places(one["first"]) | places(one["second"]))
@@ -36,6 +36,8 @@ def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
     assert by["wrong_two_writes"]["kind"] == "write and write"
     assert by["wrong_no_record_stream"]["kind"] == "read and write"
     assert by["wrong_in_a_graph"]["graph"] and not by["wrong_around_a_replay"]["graph"]
+    assert by["wrong_early_read"]["first"]["task"] == "aclrtMemcpyAsync" and by["wrong_early_read"]["first"]["writes"]
+    assert by["wrong_source_overwritten"]["kind"] == "read and write"
     assert by["wrong_blocking_copy"]["second"]["stream"] == -1
     assert "synchronize stream" in by["wrong_blocking_copy"]["missing"]
 

@@ -129,7 +129,9 @@ int run_copy(void* pointer) {
   auto copy = static_cast<Copy*>(pointer);
   if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device)) return code;
   if (int code = still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device)) return code;
-  memmove(copy->to, copy->from, copy->size);
+  void* to = copy->to_device ? copy->to : sim_order_second_address(copy->to, copy->size);
+  const void* from = copy->from_device ? copy->from : sim_order_second_address(copy->from, copy->size);
+  memmove(to, from, copy->size);
   return ACL_SUCCESS;
 }
 

@@ -199,7 +199,18 @@ int sim_free(void* pointer) {
   if (sim::order::on()) sim::order::freed("aclrtFree", pointer);
   return release("aclrtFree", pointer, false);
 }
-int sim_free_host(void* pointer) { return release("aclrtFreeHost", pointer, true); }
+int sim_free_host(void* pointer) {
+  if (sim::order::on()) {
+    size_t size = 0;
+    {
+      std::shared_lock lock(mutex);
+      const auto block = blocks.find(reinterpret_cast<uintptr_t>(pointer));
+      if (block != blocks.end() && block->second.device < 0) size = pages(block->second);
+    }
+    if (size) sim::order::freed_host("aclrtFreeHost", pointer, size);
+  }
+  return release("aclrtFreeHost", pointer, true);
+}
 
 int sim_malloc_host_by(const char* call, const void* caller, size_t size, int one_address, void** out) {
   if (!out || size == 0) return sim_fail(sim::kInvalidParam, "%s: size 0 or no place for the result", call);

@@ -1,6 +1,9 @@
 #include "order.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,8 +138,19 @@ namespace {
 using Where = std::vector<int>;
 using Kind = std::tuple<const char*, const char*, bool, bool, Where, Where>;
 
+// Pinned memory of the host that a copy uses which the host has not waited for. Its pages are protected: the host's own
+// accesses fault and are told of once, and the copy goes by a second address.
+struct InUse {
+  uintptr_t begin, end;
+  Epoch copy;
+  uintptr_t pages, pages_end;
+  char* second;
+  bool open = false;  // somebody got there: not protected any more
+};
+
 struct State {
   std::mutex mutex;
+  std::vector<InUse> in_use;
   Shadow shadow;
   Line host{kHost, Clock(1)};
   std::vector<int> unused;  // lines of streams that are gone
@@ -241,6 +255,82 @@ void tell(State& all, const Access& first, const Access& second, uintptr_t begin
   }
 }
 
+const uintptr_t kPage = uintptr_t(sysconf(_SC_PAGESIZE));
+
+// With the mutex held.
+void protect(State& all, uintptr_t begin, uintptr_t end) {
+  for (uintptr_t page = begin; page < end; page += kPage) {
+    int allowed = PROT_READ | PROT_WRITE;
+    for (const InUse& use : all.in_use)
+      if (!use.open && use.pages <= page && page < use.pages_end)
+        allowed = use.copy.access->writes ? int(PROT_NONE) : allowed & ~PROT_WRITE;
+    mprotect(reinterpret_cast<void*>(page), kPage, allowed);
+  }
+}
+
+// What the host has waited for is its own again; with the mutex held.
+void give_back(State& all) {
+  std::vector<InUse> over;
+  std::erase_if(all.in_use, [&](const InUse& use) {
+    if (!before(use.copy, all.host.clock)) return false;
+    over.push_back(use);
+    return true;
+  });
+  for (const InUse& use : over) {
+    protect(all, use.pages, use.pages_end);
+    munmap(use.second, use.pages_end - use.pages);
+  }
+}
+
+struct sigaction faults_before;
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const auto where = reinterpret_cast<uintptr_t>(info->si_addr);
+  bool writes = false;
+#if defined(__x86_64__)
+  writes = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+  (void)context;
+#endif
+  const bool task = Stream::here() != nullptr;  // of a stream, which is ordered otherwise
+  if (!task) called();
+  bool ours = sim_is_pinned(info->si_addr) != 0;  // or was until now
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  for (InUse& use : all.in_use) {
+    if (where < use.pages || use.pages_end <= where) continue;
+    ours = true;
+    if (use.open) continue;
+    use.open = true;
+    if (!task && use.begin <= where && where < use.end) {
+      const auto host = std::make_shared<const Access>(
+          Access{all.names.insert("an access").first->c_str(), -1, writes || !use.copy.access->writes, {1}, 1, caller});
+      tell(all, *use.copy.access, *host, where, where + 1, false);
+    }
+    protect(all, use.pages, use.pages_end);
+  }
+  // Who was asked before is asked about everything else: the access is repeated.
+  if (!ours) sigaction(signal, &faults_before, nullptr);
+}
+
+// The host's memory from now on until it waits for the copy; with the mutex held.
+void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy) {
+  static const bool once = [] {
+    struct sigaction action{};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGSEGV, &action, &faults_before) == 0;
+  }();
+  if (!once) return;
+  const uintptr_t pages = begin / kPage * kPage, end = (begin + size + kPage - 1) / kPage * kPage;
+  // With an old size of 0 a shared mapping is made a second time; memory that has none is not looked at.
+  void* second = mremap(reinterpret_cast<void*>(pages), 0, end - pages, MREMAP_MAYMOVE);
+  if (second == MAP_FAILED) return;
+  all.in_use.push_back({begin, begin + size, copy, pages, end, static_cast<char*>(second)});
+  protect(all, pages, end);
+}
+
 // What a task says of its memory, looked at as of one line.
 struct Touches : sim_listener {
   State& all;
@@ -281,7 +371,16 @@ struct Touches : sim_listener {
       next *= uint64_t(sizes[i]);
       if (sizes[i] > 1 && stride) dims.push_back({uint64_t(sizes[i]), stride});
     }
-    if (!pointer || sim_memory_device(pointer, nullptr) < 0) return;
+    if (!pointer) return;
+    if (sim_memory_device(pointer, nullptr) < 0) {
+      if (stream >= 0 && !in_graph && rank == 1 && item == 1 && sim_is_pinned(pointer)) {
+        const auto copy = std::make_shared<const Access>(
+            Access{task, stream, writes, std::vector<int64_t>(sizes, sizes + rank), item, caller});
+        use_pinned(all, reinterpret_cast<uintptr_t>(pointer), size_t(sizes[0]),
+                   {line.index, at(line.clock, line.index), copy});
+      }
+      return;
+    }
     std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.stride < b.stride; });
     uint64_t run = item;
     size_t inner = 0;
@@ -374,18 +473,21 @@ void host_waited(Stream& of) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   join(all.host.clock, line_of(all, of).clock);
+  give_back(all);
 }
 
 void host_waited(const Recording& of) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   if (of.clock) join(all.host.clock, *of.clock);
+  give_back(all);
 }
 
 void host_reached(const Clock& clock) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   join(all.host.clock, clock);
+  give_back(all);
 }
 
 void ended(Stream& stream) {
@@ -393,8 +495,24 @@ void ended(Stream& stream) {
   std::lock_guard lock(all.mutex);
   if (stream.line.index < 0) return;
   join(all.host.clock, stream.line.clock);
+  give_back(all);
   all.unused.push_back(stream.line.index);
   stream.line = {};
+}
+
+void freed_host(const char* by, const void* pointer, size_t size) {
+  called();
+  const auto begin = reinterpret_cast<uintptr_t>(pointer);
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  std::erase_if(all.in_use, [&](InUse& use) {
+    if (use.end <= begin || begin + size <= use.begin) return false;
+    const auto host = std::make_shared<const Access>(
+        Access{all.names.insert(by).first->c_str(), -1, true, {int64_t(size)}, 1, caller});
+    tell(all, *use.copy.access, *host, use.begin, use.end, false);
+    return true;  // its second address stays: the copy may still run
+  });
+  protect(all, begin / kPage * kPage, (begin + size + kPage - 1) / kPage * kPage);
 }
 
 void freed(const char* by, const void* pointer) {
@@ -424,6 +542,17 @@ void sim_order_host(const char* call, const void* pointer, size_t size, int writ
   const auto bytes = int64_t(size);
   order::Touches touches(all, all.shadow, all.host, all.host.clock, call, -1, false);
   touches.take(writes, pointer, 1, &bytes, nullptr, 1);
+}
+
+void* sim_order_second_address(const void* pointer, size_t size) {
+  const auto begin = reinterpret_cast<uintptr_t>(pointer);
+  if (order::on()) {
+    order::State& all = order::state();
+    std::lock_guard lock(all.mutex);
+    for (const order::InUse& use : all.in_use)
+      if (use.begin <= begin && begin + size <= use.end) return use.second + (begin - use.pages);
+  }
+  return const_cast<void*>(pointer);
 }
 
 void sim_order_value(void* on, const void* value, int waits) {

@@ -43,6 +43,7 @@ void host_waited(const Recording& of);
 void host_reached(const Clock& clock);  // a host function runs
 void ended(Stream& stream);
 void freed(const char* by, const void* pointer);  // all of its allocation
+void freed_host(const char* by, const void* pointer, size_t size);
 
 }  // namespace order
 }  // namespace sim

@@ -176,6 +176,8 @@ SIM_API void sim_call_end(const char* name, uint64_t begin);
 // ---- order (order.h); nothing without OPHOOK_SIM_CHECK_ORDER=1 ---------------------------------------------------
 // The host itself reads or writes device memory in `call`, a blocking copy.
 SIM_API void sim_order_host(const char* call, const void* pointer, size_t size, int writes);
+// Where a task gets at these bytes: pinned memory that a copy uses is protected against the host.
+SIM_API void* sim_order_second_address(const void* pointer, size_t size);
 // A stream writes, or waits for, a value at an address: what came before the write comes before what follows the wait.
 SIM_API void sim_order_value(void* stream, const void* value, int waits);
 

@@ -96,6 +96,36 @@ def right_blocking_copy() -> None:
     copied(x)
 
 
+def wrong_early_read() -> None:
+    x, there = ones(), torch.zeros(64, 64).pin_memory()
+    there.copy_(x, non_blocking=True)
+    there.sum()
+
+
+def wrong_source_overwritten() -> None:
+    here, x = torch.ones(64, 64).pin_memory(), ones()
+    x.copy_(here, non_blocking=True)
+    here.sum()  # both read
+    here.zero_()
+
+
+def right_pinned() -> None:
+    here, there, x = torch.ones(64, 64).pin_memory(), torch.zeros(64, 64).pin_memory(), ones()
+    x.copy_(here, non_blocking=True)
+    there.copy_(x, non_blocking=True)
+    event = torch.npu.Event()
+    event.record()
+    event.synchronize()
+    assert there.sum() == 64 * 64
+    here.zero_()
+
+
+def right_parts_of_a_pinned_buffer() -> None:
+    here, x = torch.ones(2, 16).pin_memory(), torch.ones(16, device=NPU)
+    x.copy_(here[0], non_blocking=True)
+    here[1].zero_()  # of the same page, and not of the copy
+
+
 def in_graph(ordered: bool) -> None:
     x, side, graph = ones(), torch.npu.Stream(), torch.npu.NPUGraph()
     with torch.npu.graph(graph):
