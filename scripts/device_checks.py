@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from first_phase import EVERY, Sources, Taken, follow
+from first_phase.syntax import Callee, File, closing, split
 
 from ophook_npu.sim.rules import DATA_TYPES, Function, Parameter, can_cast
 
@@ -252,9 +253,77 @@ def _listed(followed: Followed, one: Parameter, family: str) -> tuple[str, ...] 
     return tuple(sorted(check, key=order.index)) or page
 
 
+_NO_ELEMENTS = re.compile(r"(\w+)->IsEmpty\(\)")
+_ABOUT_SHAPES = re.compile("Shape|SHAPE|Broadcast|BROADCAST")
+
+
+def _asks_for_shapes(sources: Sources, tokens: list[str], file: File, inputs: frozenset[str], depth: int = 0) -> bool:
+    """Whether these statements, or what they call, compare shapes or look at the sizes of what is no input."""
+    if depth > 8:
+        return True
+    for at, word in enumerate(tokens):
+        if word == "GetViewShape":
+            compared = {"==", "!="} & {tokens[at - 3], *tokens[at + 3 : at + 4]}
+            if compared or (tokens[at - 2] not in inputs and "GetDimNum" not in tokens[at : at + 5]):
+                return True
+            continue
+        if tokens[at + 1 : at + 2] == ["("]:
+            given = split(tokens[at + 2 : closing(tokens, at + 1)])
+            if callee := sources.find(word, file, len(given)):
+                inner = zip([name for name, _ in callee.parameters], given, strict=False)
+                named = frozenset(name for name, part in inner if part[-1:] and part[-1] in inputs)
+                if _asks_for_shapes(sources, callee.tokens, callee.file, named, depth + 1):
+                    return True
+                continue
+            if _ABOUT_SHAPES.search(word):
+                return True
+    return False
+
+
+def _idle(sources: Sources, callee: Callee, inputs: frozenset[str]) -> frozenset[str]:
+    """The tensors of which an empty one ends the first phase with success before any shape is compared."""
+    tokens = callee.tokens
+    for at, word in enumerate(tokens):
+        if word != "if" or tokens[at + 1] != "(":
+            continue
+        end = closing(tokens, at + 1)
+        condition = "".join(tokens[at + 2 : end])
+        names = frozenset(_NO_ELEMENTS.findall(condition))
+        if not names or re.sub(r"\|\||[()]", "", _NO_ELEMENTS.sub("", condition)):
+            continue
+        body = tokens[end + 1 : closing(tokens, end + 1)] if tokens[end + 1 : end + 2] == ["{"] else []
+        plain = not {"if", "for", "CHECK_RET"} & set(body) and body[-3:] == ["return", "ACLNN_SUCCESS", ";"]
+        nested = tokens[:at].count("{") != tokens[:at].count("}")
+        if not plain or nested or _asks_for_shapes(sources, tokens[:at], callee.file, inputs):
+            return frozenset()
+        return names & {name for name, _ in callee.parameters}
+    return frozenset()
+
+
+def with_idle(followed: Followed) -> Function:
+    """The function with what ends its first phase before the shapes of its outputs are looked at."""
+    function, own = followed.function, followed.own_name
+    outputs = [one for one in function.parameters if one.direction == "out" and one.kind == "aclTensor*"]
+    callee = followed.sources.find(f"{function.name}GetWorkspaceSize", None) if own else None
+    if not callee or not outputs:
+        return function
+    found = _idle(
+        followed.sources, callee, frozenset(own[one.name] for one in function.parameters if one.direction == "in")
+    )
+    names = tuple(one.name for one in function.parameters if own[one.name] in found)
+    return replace(
+        function,
+        parameters=tuple(
+            replace(one, relations={**one.relations, "idle": names}) if names and one in outputs else one
+            for one in function.parameters
+        ),
+    )
+
+
 def with_checks(tree: Path, function: Function) -> Function:
     """The function as its check has it, where that can be followed."""
     followed = Followed(tree, function)
+    function = followed.function = with_idle(followed)
     if not followed.taken:
         return function
     same = _same_types(followed)

@@ -63,7 +63,8 @@ class Parameter:
     family that is missing is not limited. ``ranks`` are the numbers of dimensions that are allowed, None for any.
     ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
     the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``cast`` (what is computed in
-    the data type of these can be converted to this one's, `can_cast`). ``checked`` names the columns (``dtypes``,
+    the data type of these can be converted to this one's, `can_cast`), ``idle`` (where one of
+    these is empty, the first phase succeeds before it compares shapes). ``checked`` names the columns (``dtypes``,
     ``null``, ``ranks``) in which CANN's own check says otherwise than the page, and decides. Two name nobody:
     ``any_if_empty`` (the data type of a tensor without elements is not looked at) and ``contiguous`` (no view with
     other strides). Of a whole number or a text they say ``values``, all that it may be, or ``least`` and ``most``.

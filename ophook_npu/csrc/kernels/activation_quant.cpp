@@ -40,7 +40,8 @@ void quantizable(const at::Tensor& self, const at::Tensor& scale, int64_t axis, 
   mx::stepped_like(out, self);
   SIM_CHECK(mx::of_whole_numbers(out) || mode == "round", "round mode ", mode,
             "; allowed for y of floating point: round", mx::is_hifloat8(out) ? " (hybrid is not simulated)" : "");
-  SIM_CHECK(axis >= -2 && axis < std::max<int64_t>(self.dim(), 1), "axis ", axis,
+  const int64_t dims = std::max<int64_t>(self.dim(), 1), place = axis < 0 ? axis + dims : axis;
+  SIM_CHECK(place >= std::max<int64_t>(dims - 2, 0) && place < dims, "axis ", axis,
             "; the last two dimensions are allowed");
   const int64_t size = self.dim() ? self.size(axis) : 1;
   SIM_CHECK(scale.numel() == 1 || scale.numel() == size, scale.numel(), " scales for a dimension of size ", size);

@@ -1,6 +1,7 @@
 #include "kernels/tensors.h"
 
 #include "kernels/absent.h"
+#include "kernels/wrong_shape.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/WrapDimUtils.h>
@@ -35,7 +36,9 @@ void shape(const at::Tensor& out, at::IntArrayRef expected) {
   if (!out.defined()) return;
   if (expected.data() == of_nothing) [[unlikely]]
     absent();
-  SIM_CHECK(out.sizes() == expected, "CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected);
+  if (out.sizes() != expected) [[unlikely]]
+    thrown<WrongShape>(__func__, __FILE__, __LINE__,
+                       {"CheckShape failed: the output has shape ", out.sizes(), ", expected ", expected});
 }
 void like(const at::Tensor& out, const at::Tensor& other) { shape(out, other.sizes()); }
 static bool is_single(at::IntArrayRef sizes) { return sizes.empty() || (sizes.size() == 1 && sizes[0] == 1); }

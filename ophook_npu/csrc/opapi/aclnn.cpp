@@ -2,6 +2,7 @@
 
 #include "kernels/absent.h"
 #include "kernels/hifloat8.h"
+#include "kernels/wrong_shape.h"
 #include "opapi/fractal.h"
 #include "opapi/kernel_scope.h"
 #include "opapi/memory.h"
@@ -262,6 +263,8 @@ static std::string parameter_name(const Row& row, size_t position) {
 }
 
 static const FunctionRules* rules_of(Row& row, std::initializer_list<Given> parameters);
+using Arguments = c10::SmallVector<Argument, 16>;
+static Arguments arguments_of(std::initializer_list<Given> parameters);
 
 // A tensor of HIFLOAT8 among the parameters. It is held as bytes; rows see its values.
 struct HiFloat8 {
@@ -287,7 +290,7 @@ struct RowCall final : PendingCall {
                 [this](const Place& place, const aclTensor& tensor, Use use) { look_at(place, tensor, use); });
     if (channels_last) [[unlikely]]
       turn_images(of, parameters);
-    first_phase();
+    first_phase(parameters);
     apart = inputs_apart(parameters);
     workspace_size = workspace_of(parameters);
     given.append(parameters.begin(), parameters.end());
@@ -300,10 +303,13 @@ struct RowCall final : PendingCall {
         fractals(other.fractals),
         images(other.images),
         small(other.small),
+        idle(other.idle),
         given(other.given) {
     workspace_size = other.workspace_size;
   }
   void run(void*) override {
+    if (idle) [[unlikely]]
+      return;
     for (const Held& parameter : held)
       if (!in_reach(parameter)) [[unlikely]]
         tell_unreachable(parameter_name(row, size_t(&parameter - held.data())), parameter);
@@ -349,11 +355,15 @@ struct RowCall final : PendingCall {
       image = seen;
     }
   }
-  void first_phase() {
+  void first_phase(std::initializer_list<Given> parameters) {
     try {
       small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
     } catch (const Absent&) {
       throw;
+    } catch (const WrongShape& error) {
+      const FunctionRules* rules = rules_of(row, parameters);
+      idle = rules && is_idle(*rules, arguments_of(parameters).data());
+      if (!idle) refuse(error, false);
     } catch (const c10::TypeError& error) {
       refuse(error, true);
     } catch (const c10::Error& error) {
@@ -425,14 +435,15 @@ struct RowCall final : PendingCall {
     return found;
   }
 
-  const Row& row;
+  Row& row;
   HeldList held;
   std::vector<size_t> apart;
   std::vector<Fractal> fractals;
   bool channels_last = false;
   std::vector<Place> images;
   std::vector<HiFloat8> small;
-  GivenList given;  // looked at again by a repeatable executor whose tensors move
+  bool idle = false;  // an empty tensor ended the call in its first phase
+  GivenList given;    // looked at again by a repeatable executor whose tensors move
 };
 
 std::unique_ptr<PendingCall> moved(const PendingCall& call, const void* object) {
@@ -458,8 +469,6 @@ static Argument argument(const Given& given) {
       },
       given);
 }
-
-using Arguments = c10::SmallVector<Argument, 16>;
 
 static Arguments arguments_of(std::initializer_list<Given> parameters) {
   Arguments arguments;

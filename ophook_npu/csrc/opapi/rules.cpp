@@ -172,6 +172,14 @@ Verdict lists_verdict(const FunctionRules& rules, size_t own, size_t other, cons
   return {};
 }
 
+// Whether an empty tensor ends the first phase before it looks at this parameter's shape.
+bool is_idle(const ParameterRules& rule, const Argument* arguments) {
+  return std::any_of(rule.relations.begin(), rule.relations.end(), [&](const Relation& relation) {
+    const aclTensor* tensor = relation.kind == Relation::kIdle ? tensor_of(arguments[relation.first]) : nullptr;
+    return tensor && is_empty(*tensor);
+  });
+}
+
 Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments,
                          size_t family) {
   if (relation.kind == Relation::kCast) return cast_verdict(rules, own, relation.first, arguments, family);
@@ -187,20 +195,22 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
       return refused(rules, rule, family, "has data type " + dtype_name(one->dtype),
                      "that of " + other + ", " + dtype_name(first->dtype));
     case Relation::kShape:
-      if (one->sizes == first->sizes) return {};
+      if (one->sizes == first->sizes || is_idle(rule, arguments)) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
                      "that of " + other + ", " + shape_text(first->sizes), rules.shape_code);
     case Relation::kShapeOfBroadcast: {
       const aclTensor* second = tensor_of(arguments[relation.second]);
       at::DimVector both;
-      if (!second || (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both)) return {};
+      if (!second || is_idle(rule, arguments) ||
+          (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both))
+        return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
                      "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes),
                      rules.shape_code);
     }
     case Relation::kCast:    // above
     case Relation::kEither:  // looked at with the null pointers
-      return {};
+    case Relation::kIdle: return {};
   }
   return {};
 }
@@ -311,6 +321,11 @@ const FunctionRules* find_rules(const char* function, const Argument* parameters
 }
 
 bool takes_both_orders(const FunctionRules& rules, size_t parameter) { return rules.parameters[parameter].both_orders; }
+
+bool is_idle(const FunctionRules& rules, const Argument* arguments) {
+  return std::any_of(rules.parameters.begin(), rules.parameters.end(),
+                     [&](const ParameterRules& rule) { return is_idle(rule, arguments); });
+}
 
 int code_of(const FunctionRules& rules, bool dtype) { return dtype ? rules.invalid_code : rules.shape_code; }
 

@@ -110,11 +110,10 @@ size_t position(const FunctionRules& function, std::string_view name) {
 }
 
 void relate(const FunctionRules& function, ParameterRules& one) {
-  constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {{"dtype", Relation::kDtype},
-                                                                    {"cast", Relation::kCast},
-                                                                    {"shape", Relation::kShape},
-                                                                    {"shape_of_broadcast", Relation::kShapeOfBroadcast},
-                                                                    {"either", Relation::kEither}};
+  constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {
+      {"dtype", Relation::kDtype},   {"cast", Relation::kCast},
+      {"shape", Relation::kShape},   {"shape_of_broadcast", Relation::kShapeOfBroadcast},
+      {"either", Relation::kEither}, {"idle", Relation::kIdle}};
   one.relations.clear();
   one.any_if_empty = one.contiguous = false;
   one.values.clear();

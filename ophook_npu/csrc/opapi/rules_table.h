@@ -18,7 +18,7 @@ constexpr int kNoFamily = -1;
 
 // How a parameter hangs on one or two others, by their positions.
 struct Relation {
-  enum Kind : unsigned char { kDtype, kCast, kShape, kShapeOfBroadcast, kEither } kind;
+  enum Kind : unsigned char { kDtype, kCast, kShape, kShapeOfBroadcast, kEither, kIdle } kind;
   size_t first, second;  // the second of kShapeOfBroadcast only
 };
 

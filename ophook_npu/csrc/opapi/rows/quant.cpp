@@ -5,11 +5,29 @@
 using namespace sim::aclnn;
 using namespace sim::quant;
 
+// What the first phases of static quantization compare beyond the shapes.
+static void quantizable_as(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset,
+                           const std::string& mode, int32_t dtype, int64_t axis, const at::Tensor& out) {
+  SIM_CHECK_DTYPE(self.scalar_type() == at::kFloat || self.scalar_type() == scale.scalar_type(), "x of data type ",
+                  self.scalar_type(), " with a scale of ", scale.scalar_type(), "; allowed: that of x, or x of Float");
+  SIM_CHECK_DTYPE(!offset.defined() || offset.scalar_type() == scale.scalar_type(), "offset has data type ",
+                  offset.scalar_type(), "; allowed: that of scale, ", scale.scalar_type());
+  // Other outputs are held in bytes, whose type says nothing.
+  if (out.scalar_type() == at::kChar || out.scalar_type() == at::kInt) {
+    const int32_t own = out.scalar_type() == at::kChar ? ACL_INT8 : ACL_INT32;
+    SIM_CHECK_DTYPE(dtype == own || dtype == ACL_INT4, "dstType ", dtype, "; allowed: that of y, ", own);
+    SIM_CHECK(mode == "round" || mode == "floor" || mode == "ceil" || mode == "trunc", "roundMode \"", mode,
+              "\"; allowed: round, floor, ceil, trunc");
+  }
+  quantizable(self, scale, axis, mode, out);
+}
 ACLNN(AscendQuant, (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, Out, out),
-      quantizable(self, scale, -1, mode, out), write_static(out, scaled(self, scale, offset, square, -1), mode))
+      quantizable_as(self, scale, offset, mode, dtype, -1, out),
+      write_static(out, scaled(self, scale, offset, square, -1), mode))
 ACLNN(AscendQuantV3,
       (In, self, In, scale, In, offset, bool, square, Text, mode, int32_t, dtype, int32_t, axis, Out, out),
-      quantizable(self, scale, axis, mode, out), write_static(out, scaled(self, scale, offset, square, axis), mode))
+      quantizable_as(self, scale, offset, mode, dtype, axis, out),
+      write_static(out, scaled(self, scale, offset, square, axis), mode))
 ACLNN(DynamicQuant, (In, self, In, smooth, Out, out, Out, scale),
       dynamic_like(self, smooth, {}, "pertoken", out, scale, {}),
       dynamic_quant(self, smooth, {}, "pertoken", out, scale, {}))
