@@ -7,7 +7,8 @@ The result is a folder laid out like a CANN installation::
         include/      CANN's headers, and those of aclnn functions (`ophook_npu.sim.headers`)
         python/site-packages/  acl (pyACL), and plugins that other projects look for (`ophook_npu.sim.plugins`)
         opp/vendors/  config.ini and the vendor package "ophook" with the custom operators
-        bin/npu-smi   bin/msprof   set_env.sh
+        bin/npu-smi   bin/msprof   set_env.sh   bin/setenv.bash
+        tikcpp/ascendc_kernel_cmake/  ascendc.cmake: libraries of kernels, for CMake
         tools/profiler/  msprof, where CANN has it (`ophook_npu.sim.msprof`)
         runtime/ compiler/   (torch_npu looks for them below ASCEND_HOME_PATH)
         cann-8.5.0/ cann-9.0.0/  ASCEND_HOME_PATH of each release: links to these, and a file that says which it is
@@ -54,6 +55,9 @@ _OTHER_NAMES = {
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
 }
 
+# Some programs look for this one; it finds the folder by itself, as the other does.
+SETENV = 'source "$(dirname -- "${BASH_SOURCE[0]}")/../set_env.sh"\n'
+
 
 def stamp(torch: Wheel, torch_npu: Wheel) -> str:
     return f"torch {torch.version} torch_npu {torch_npu.version} {platform.machine()}"
@@ -68,7 +72,7 @@ def recipe() -> str:
     modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.glob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     data = [*own_headers, *modules, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
-    return toolchain.digest([told, *parts, set_env_script(), *(path.read_bytes() for path in data)])
+    return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
 
 
 def _vendor_sources() -> list[Path]:
@@ -213,6 +217,7 @@ def _lay_out(root: Path) -> None:
     _lay_out_headers(root / "include")
     headers.write(root / "include", rows(root / "lib64" / "libopapi.so"))
     (root / "set_env.sh").write_text(set_env_script())
+    (root / "bin" / "setenv.bash").write_text(SETENV)
     shutil.copytree(CSRC / "rules", root / "rules")
     ignored = shutil.ignore_patterns("__pycache__")
     site = root / SEARCHED["PYTHONPATH"]
@@ -261,7 +266,8 @@ def _lay_out_msprof(root: Path) -> None:
 
 def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
-    shutil.copytree(CSRC / "package" / "cmake", root / "cmake")
+    shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
+    shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
     program = root / "bin" / "bisheng"
     # Its modules are this package's, and Python's own variables may name other ones.
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.kernel.driver "$@"\n')

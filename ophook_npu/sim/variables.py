@@ -83,6 +83,7 @@ def _places(root: str, release: str) -> dict[str, str]:
     toolkit = f"{root}/{home(release)}"
     return {
         "ASCEND_HOME_PATH": toolkit,
+        "ASCEND_INSTALL_PATH": toolkit,
         "ASCEND_TOOLKIT_HOME": toolkit,
         "ASCEND_OPP_PATH": f"{root}/opp",
         "OPHOOK_SIM_ROOT": root,
