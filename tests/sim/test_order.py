@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ophook_npu import sim, toolchain
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -40,6 +42,19 @@ def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
     assert by["wrong_source_overwritten"]["kind"] == "read and write"
     assert by["wrong_blocking_copy"]["second"]["stream"] == -1
     assert "synchronize stream" in by["wrong_blocking_copy"]["missing"]
+
+
+def test_programs_in_cpp(tmp_path: Path) -> None:
+    root, program = sim.active(), tmp_path / "order"
+    command = [*toolchain.compiler(), "-std=c++17", f"-I{root}/include", str(PROGRAMS / "order.cpp"), f"-L{root}/lib64"]
+    subprocess.run([*command, "-lascendcl", "-o", str(program)], check=True, timeout=200)
+    done, found = checked(tmp_path, str(program))
+    assert [one["kind"] for one in found] == ["write and read", "write and read"] and done.returncode == 1, done.stderr
+    assert found[0]["first"]["task"] == "aclrtMemsetAsync" and found[1]["second"]["stream"] == -1
+    assert found[0]["first"]["from"][0].startswith("order+0x"), found
+    (tmp_path / "order.jsonl").unlink()
+    done, found = checked(tmp_path, str(program), "in order")
+    assert (done.returncode, done.stdout, found) == (0, "1\n", []), done.stderr
 
 
 def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:

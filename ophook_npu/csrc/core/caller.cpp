@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -116,7 +117,10 @@ std::string symbol(const void* address) {
   Dl_info info{};
   if (!dladdr(address, &info) || !info.dli_fname) return "";
   std::string file = info.dli_fname;
-  file = file.substr(file.rfind('/') + 1);
+  char offset[32];  // for addr2line
+  snprintf(offset, sizeof offset, "+0x%zx",
+           size_t(static_cast<const char*>(address) - static_cast<char*>(info.dli_fbase)));
+  file = file.substr(file.rfind('/') + 1) + offset;
   if (!info.dli_sname) return file;
   int status = 0;
   char* plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);

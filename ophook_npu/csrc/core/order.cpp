@@ -195,15 +195,22 @@ std::string line_name(const Access& access) {
   return access.stream < 0 ? "the host" : "stream " + std::to_string(access.stream);
 }
 
+constexpr const char* kOwnCode = "the host's own code";
+
 std::string shape(const Access& access) {
+  if (access.item == 1 && access.sizes.size() == 1)
+    return std::to_string(access.sizes[0]) + (access.sizes[0] == 1 ? " byte" : " bytes");
   std::string text;
   for (const int64_t size : access.sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "] of " + std::to_string(access.item) + " bytes each";
+  return "[" + text + "], elements of " + std::to_string(access.item) + " bytes";
 }
 
 std::string told(const char* which, const Access& access) {
-  std::string text = std::string("  ") + which + ": " + access.task + " on " + line_name(access) + " " +
-                     (access.writes ? "writes " : "reads ") + shape(access) + "\n";
+  std::string text = std::string("  ") + which + ": " + access.task +
+                     (access.stream >= 0        ? " on " + line_name(access)
+                      : access.task == kOwnCode ? ""
+                                                : " of the host") +
+                     " " + (access.writes ? "writes " : "reads ") + shape(access) + "\n";
   for (const std::string& frame : shown(access.caller)) text += "    " + frame + "\n";
   return text;
 }
@@ -303,8 +310,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     if (use.open) continue;
     use.open = true;
     if (!task && use.begin <= where && where < use.end) {
-      const auto host = std::make_shared<const Access>(
-          Access{all.names.insert("an access").first->c_str(), -1, writes || !use.copy.access->writes, {1}, 1, caller});
+      const auto host =
+          std::make_shared<const Access>(Access{kOwnCode, -1, writes || !use.copy.access->writes, {1}, 1, caller});
       tell(all, *use.copy.access, *host, where, where + 1, false);
     }
     protect(all, use.pages, use.pages_end);
