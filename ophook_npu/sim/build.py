@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 CSRC = soc.CSRC
 VENDOR = "ophook"
+MACHINES = ("x86_64", "aarch64")
 _INFO = "ophook-sim.json"
 _PYACL = Path(__file__).parent / "pyacl"
 _PLUGINS = Path(plugins.__file__).parent
@@ -115,11 +116,11 @@ def not_ready() -> str | None:
 
 
 def _require_platform() -> None:
-    if sys.platform != "linux" or platform.machine() != "x86_64":
+    if sys.platform != "linux" or platform.machine() not in MACHINES:
         raise OphookError(
             "simulator",
             f"{sys.platform} on {platform.machine()} is not supported",
-            allowed="Linux on x86_64",
+            allowed=f"Linux on {' or '.join(MACHINES)}",
             todo="use a Linux machine, a container or WSL",
         )
 
@@ -232,11 +233,11 @@ def _lay_out(root: Path) -> None:
 
 def _lay_out_releases(root: Path) -> None:
     """ASCEND_HOME_PATH of each release: torch_npu reads torch.version.cann from a file below it."""
-    everything = sorted(root.iterdir())
+    everything, machine = sorted(root.iterdir()), platform.machine()
     for release in CANN_VERSIONS:
-        about = root / home(release) / "x86_64-linux" / "ascend_toolkit_install.info"
+        about = root / home(release) / f"{machine}-linux" / "ascend_toolkit_install.info"
         about.parent.mkdir(parents=True)
-        about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch=x86_64\nos=linux\n")
+        about.write_text(f"package_name=Ascend-cann-toolkit\nversion={release}\narch={machine}\nos=linux\n")
         for entry in everything:
             (root / home(release) / entry.name).symlink_to(Path("..") / entry.name)
 

@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def test_its_metadata_and_record_are_right(wheel: Path) -> None:
             assert (digest, int(size)) == (f"sha256={actual}", len(read[name]))
     name, version, *tag = wheel.name.removesuffix(".whl").split("-")
     assert info == f"{name}-{version}.dist-info" and version.startswith(f"{__version__}+torch")
-    assert tag == [f"cp{sys.version_info.major}{sys.version_info.minor}", "none", "linux_x86_64"]
+    assert tag == [f"cp{sys.version_info.major}{sys.version_info.minor}", "none", f"linux_{platform.machine()}"]
     assert f"Tag: {'-'.join(tag)}" in read[f"{info}/WHEEL"].decode()
     metadata = read[f"{info}/METADATA"].decode()
     assert f"Version: {version}\n" in metadata and f"Requires-Dist: ophook-npu=={__version__}\n" in metadata

@@ -50,6 +50,15 @@ def test_the_version_is_written_once(built: tuple[Path, Path]) -> None:
     assert sorted(written) == ["ophook_npu/__init__.py", "ophook_npu/ops/new.py"]
 
 
+def test_an_index_page_has_what_it_shows(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[1]) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        told = archive.read(name).decode().split("\n\n", 1)[0]
+    assert "Author: ophook-npu contributors" in told
+    assert "Keywords: " in told
+    assert "Classifier: Operating System :: POSIX :: Linux" in told
+
+
 def test_the_wheel_holds_every_file_of_the_package(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1]) as archive:
         inside = {name for name in archive.namelist() if ".dist-info/" not in name}

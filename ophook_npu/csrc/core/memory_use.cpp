@@ -98,7 +98,7 @@ void give_back_unused() {
 
 struct sigaction before;
 
-void on_fault(int signal, siginfo_t* info, void* context) {
+void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
   char where[400], text[640], thread[16] = "";
   describe_memory(info->si_addr, 1, where, sizeof where, true);
   if (*where) {
