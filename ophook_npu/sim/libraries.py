@@ -79,7 +79,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libascendcl.so",
             (
-                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "values"),
+                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "notify", "values"),
                 *sources("acl", "operator_description"),
                 *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),

@@ -101,6 +101,13 @@ struct Fill {
   void touch(sim_listener* listener) const { ::touch(listener, true, to, size); }
 };
 
+struct FillWords {
+  void* to;
+  uint32_t value;
+  size_t size;
+  void touch(sim_listener* listener) const { ::touch(listener, true, to, size); }
+};
+
 struct HostCall {
   void (*function)(void*);
   void* argument;
@@ -114,6 +121,7 @@ void Copy::touch(sim_listener* listener) const {
 
 int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) {
   if (size > capacity) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes exceed %zu", caller, size, capacity);
+  if (sim_is_pinned(pointer) && sim_copy_takes(pointer, size, false)) return ACL_SUCCESS;
   return check_side(caller, "memory", pointer, size, true);
 }
 
@@ -132,6 +140,13 @@ int run_copy(void* pointer) {
   void* to = copy->to_device ? copy->to : sim_order_second_address(copy->to, copy->size);
   const void* from = copy->from_device ? copy->from : sim_order_second_address(copy->from, copy->size);
   memmove(to, from, copy->size);
+  return ACL_SUCCESS;
+}
+
+int run_fill_words(void* pointer) {
+  const auto* fill = static_cast<const FillWords*>(pointer);
+  if (int code = still_there("aclrtMemsetD32Async", "memory", fill->to, fill->size, true)) return code;
+  for (size_t at = 0; at < fill->size; at += 4) memcpy(static_cast<char*>(fill->to) + at, &fill->value, 4);
   return ACL_SUCCESS;
 }
 
@@ -283,6 +298,21 @@ aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* fr
                                        aclrtStream stream) {
   return aclrtMemcpyAsync(to, capacity, from, size, kind, stream);
 }
+// Memory is that of aclrtMalloc or of aclrtMallocHost; of the host's the asynchronous call is no task.
+SIM_API aclError aclrtMemsetD32(void* pointer, size_t capacity, uint32_t value, size_t count) {
+  if (count > SIZE_MAX / 4) return invalid("aclrtMemsetD32", "N is too large");
+  if (int code = check_fill("aclrtMemsetD32", pointer, capacity, count * 4)) return code;
+  sim_order_host("aclrtMemsetD32", pointer, count * 4, true);
+  const Use use;
+  for (size_t i = 0; i < count; ++i) memcpy(static_cast<char*>(pointer) + 4 * i, &value, 4);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemsetD32Async(void* pointer, size_t capacity, uint32_t value, size_t count, aclrtStream stream) {
+  if (sim_is_pinned(pointer)) return aclrtMemsetD32(pointer, capacity, value, count);
+  if (count > SIZE_MAX / 4) return invalid("aclrtMemsetD32Async", "N is too large");
+  if (int code = check_fill("aclrtMemsetD32Async", pointer, capacity, count * 4)) return code;
+  return launch(stream, "aclrtMemsetD32Async", FillWords{pointer, value, count * 4}, run_fill_words);
+}
 aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
   if (int code = check_fill("aclrtMemset", pointer, capacity, size)) return code;
   sim_order_host("aclrtMemset", pointer, size, true);
@@ -291,6 +321,7 @@ aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size)
   return ACL_SUCCESS;
 }
 aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t size, aclrtStream stream) {
+  if (sim_is_pinned(pointer)) return aclrtMemset(pointer, capacity, value, size);
   if (int code = check_fill("aclrtMemsetAsync", pointer, capacity, size)) return code;
   return launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, run_fill);
 }

@@ -27,10 +27,7 @@ const bool checking = [] {
   return text && !strcmp(text, "1");
 }();
 
-namespace {
-
 constexpr int kHost = 0;
-constexpr size_t kMostPieces = 4096;  // of one view; one of more is not looked at, and that is said once
 
 struct Access {
   const char* task;  // interned
@@ -47,6 +44,10 @@ struct Epoch {
   uint32_t count = 0;  // 0: nothing
   Of access;
 };
+
+namespace {
+
+constexpr size_t kMostPieces = 4096;  // of one view; one of more is not looked at, and that is said once
 
 uint32_t at(const Clock& clock, int line) { return size_t(line) < clock.size() ? clock[size_t(line)] : 0; }
 void join(Clock& clock, const Clock& other) {
@@ -148,6 +149,13 @@ struct InUse {
   bool open = false;  // somebody got there: not protected any more
 };
 
+// A value or a notify that streams wait for. Each wait takes a write.
+struct Value {
+  Clock clock;
+  bool written = false;
+  std::vector<Stream*> waiting;
+};
+
 struct State {
   std::mutex mutex;
   std::vector<InUse> in_use;
@@ -157,7 +165,8 @@ struct State {
   int lines = 1;
   std::map<Kind, uint64_t> told;
   std::unordered_set<std::string> names;
-  std::unordered_map<uint64_t, Clock> values;
+  std::unordered_map<const void*, Value> values;
+  std::set<const Stream*> blind;  // they wait for what is written later: what is launched meanwhile is not looked at
   bool skipped = false;
 };
 // Never destroyed: streams' threads may outlive static destructors.
@@ -427,6 +436,7 @@ void launched(Stream& on, Task& task) {
   Line& line = line_of(all, on);
   join(line.clock, all.host.clock);
   tick(line);
+  if (!all.blind.empty()) return;
   if (task.calls_host()) task.clock = std::make_shared<const Clock>(line.clock);
   Touches touches(all, all.shadow, line, all.host.clock, task.name, on.id, false);
   task.tell(&touches);
@@ -452,7 +462,8 @@ void replayed(Stream& on, Model& model) {
   std::lock_guard lock(all.mutex);
   Line& line = line_of(all, on);
   for (const auto& task : tasks) {
-    if (task->waits_outside()) break;  // what it waits for may be recorded later: the rest is not looked at
+    if (task->waits_outside() || !all.blind.empty())
+      break;  // what it waits for may be recorded later: the rest is not looked at
     if (const auto recording = task->records()) recording->clock = std::make_shared<const Clock>(line.clock);
     Touches touches(all, all.shadow, line, all.host.clock, task->name, on.id, false);
     task->tell(&touches);
@@ -480,6 +491,7 @@ void host_waited(Stream& of) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   join(all.host.clock, line_of(all, of).clock);
+  all.blind.erase(&of);
   give_back(all);
 }
 
@@ -501,6 +513,8 @@ void ended(Stream& stream) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   if (stream.line.index < 0) return;
+  all.blind.erase(&stream);
+  for (auto& [key, value] : all.values) std::erase(value.waiting, &stream);
   join(all.host.clock, stream.line.clock);
   give_back(all);
   all.unused.push_back(stream.line.index);
@@ -569,7 +583,17 @@ void sim_order_value(void* on, const void* value, int waits) {
   order::State& all = order::state();
   std::lock_guard lock(all.mutex);
   order::Line& line = order::line_of(all, *stream);
-  order::Clock& written = all.values[reinterpret_cast<uint64_t>(value)];
-  if (waits) order::join(line.clock, written);
-  else order::join(written, line.clock);
+  order::Value& known = all.values[value];
+  if (!waits) {
+    order::join(known.clock, line.clock);
+    for (Stream* waiter : known.waiting) order::join(order::line_of(all, *waiter).clock, known.clock);
+    known.written = known.waiting.empty();
+    known.waiting.clear();
+  } else if (known.written) {
+    order::join(line.clock, known.clock);
+    known.written = false;
+  } else {
+    known.waiting.push_back(stream.get());
+    all.blind.insert(stream.get());
+  }
 }

@@ -96,6 +96,51 @@ def right_blocking_copy() -> None:
     copied(x)
 
 
+def handle(stream: torch.npu.Stream) -> ctypes.c_void_p:
+    return ctypes.c_void_p(stream.npu_stream)
+
+
+def by_notify(wait_first: bool) -> None:
+    x, side, notify = ones(), torch.npu.Stream(), ctypes.c_void_p()
+    assert acl.aclrtCreateNotify(ctypes.byref(notify), 0) == 0
+    if wait_first:
+        assert acl.aclrtWaitAndResetNotify(notify, handle(side), 0) == 0
+        with torch.npu.stream(side):
+            y = x + 1
+        x.record_stream(side)
+        acl.aclrtRecordNotify(notify, handle(torch.npu.current_stream()))
+    else:
+        x.mul_(2)
+        acl.aclrtRecordNotify(notify, handle(torch.npu.current_stream()))
+        assert acl.aclrtWaitAndResetNotify(notify, handle(side), 0) == 0
+        with torch.npu.stream(side):
+            y = x + 1
+        x.record_stream(side)
+    side.synchronize()
+    assert y.sum().item() == 64 * 64 * (2 if wait_first else 3)
+    assert acl.aclrtDestroyNotify(notify) == 0
+    assert acl.aclrtDestroyNotify(notify) == acl.aclrtPeekAtLastError(0) == acl.aclrtGetLastError(0) == 107000
+    assert acl.aclrtGetLastError(0) == 0
+
+
+def right_notify() -> None:
+    by_notify(False)
+
+
+def right_notify_that_is_waited_for_first() -> None:
+    by_notify(True)
+
+
+def right_filled_host_memory() -> None:
+    here = ctypes.c_void_p()
+    assert acl.aclrtMallocHost(ctypes.byref(here), 16) == 0
+    assert acl.aclrtMemsetD32(here, 16, 7, 4) == 0 and acl.aclrtMemsetD32Async(here, 16, 7, 5, None) == 107000
+    assert list((ctypes.c_int * 4).from_address(here.value)) == [7] * 4
+    assert acl.aclrtMemset(here, 16, 1, 3) == 0
+    assert bytes((ctypes.c_char * 4).from_address(here.value)) == bytes([1, 1, 1, 0])
+    assert acl.aclrtFreeHost(here) == 0
+
+
 def wrong_early_read() -> None:
     x, there = ones(), torch.zeros(64, 64).pin_memory()
     there.copy_(x, non_blocking=True)

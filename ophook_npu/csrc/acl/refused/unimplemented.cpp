@@ -34,7 +34,6 @@ UNIMPLEMENTED(rtFunctionRegister)
 UNIMPLEMENTED(rtGetC2cCtrlAddr)
 UNIMPLEMENTED(rtKernelLaunch)
 // memory shared between processes
-UNIMPLEMENTED(aclrtDeviceGetBareTgid)
 UNIMPLEMENTED(aclrtMemExportToShareableHandle)
 UNIMPLEMENTED(aclrtMemImportFromShareableHandle)
 UNIMPLEMENTED(aclrtMemSetPidToShareableHandle)
