@@ -436,8 +436,8 @@ void launched(Stream& on, Task& task) {
   Line& line = line_of(all, on);
   join(line.clock, all.host.clock);
   tick(line);
-  if (!all.blind.empty()) return;
   if (task.calls_host()) task.clock = std::make_shared<const Clock>(line.clock);
+  if (!all.blind.empty()) return;
   Touches touches(all, all.shadow, line, all.host.clock, task.name, on.id, false);
   task.tell(&touches);
 }
