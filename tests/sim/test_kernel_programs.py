@@ -24,7 +24,7 @@ def kernel_run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_program_runs_and_gets_its_arguments() -> None:
     done = kernel_run(str(SOURCE), "5")
-    assert (done.returncode, done.stdout.strip()) == (0, RIGHT), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, f"doubled 8 numbers\n{RIGHT}"), done.stderr
 
 
 def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
@@ -53,7 +53,7 @@ def test_cmake_knows_the_language(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-ec", script], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.returncode == 0 and RIGHT in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and f"doubled 8 numbers\n{RIGHT}" in done.stdout, done.stdout + done.stderr
 
 
 def test_errors_name_the_line(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ void entry(Task* task) { task->run(); }
 void tell(const Task& task, const char* report, const char* summary) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
-  if (const char* path = std::getenv("OPHOOK_KERNEL_REPORT")) {
-    if (std::FILE* file = std::fopen(path, "a")) {
+  if (report) {
+    if (std::FILE* file = std::fopen(std::getenv("OPHOOK_KERNEL_REPORT"), "a")) {
       std::fprintf(file, "{\"kernel\":\"%s\",\"blocks\":%llu,\"report\":%s}\n", task.name, (unsigned long long)task.blocks, report);
       std::fclose(file);
       return;
@@ -64,7 +64,7 @@ int run(void* argument) {
   const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), 0,
                               rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second), summary,
                               sizeof summary, nullptr, allocation};
-  const int failed = ascendc_run(&launch, &report);
+  const int failed = ascendc_run(&launch, std::getenv("OPHOOK_KERNEL_REPORT") ? &report : nullptr);
   tell(*task, report, summary);
   ascendc_release(report);
   return failed ? sim_fail(kAicoreException, "the kernel %s has errors:\n%s", task->name, summary) : 0;

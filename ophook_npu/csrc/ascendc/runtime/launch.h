@@ -48,7 +48,8 @@ typedef struct ascendc_counters {
 } ascendc_counters;
 
 // Runs the kernel on every core. Returns 0; 1 where an error was found. *report is JSON, the caller's to free() with
-// ascendc_release.
+// ascendc_release; without `report`, and in a program of `kernel run`, what the kernel prints goes to
+// standard output.
 __attribute__((visibility("default"))) int ascendc_run(const ascendc_launch* launch, char** report);
 __attribute__((visibility("default"))) void ascendc_release(char* report);
 // ASCENDC_LAYOUT as the runtime was compiled: a package may bring one of another version.

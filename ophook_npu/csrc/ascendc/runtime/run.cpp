@@ -374,6 +374,11 @@ int ascendc_run(const ascendc_launch* request, char** report) {
     *report = static_cast<char*>(std::malloc(json.size() + 1));
     std::memcpy(*report, json.c_str(), json.size() + 1);
   }
+  // Of a program's kernels it belongs to the program's own output, where a report is wanted, too.
+  if (!launch.output.empty() && (!report || std::getenv("OPHOOK_KERNEL_REPORT"))) {
+    std::fwrite(launch.output.data(), 1, launch.output.size(), stdout);
+    std::fflush(stdout);
+  }
   return launch.failed ? 1 : 0;
 }
 void ascendc_release(char* report) { std::free(report); }
