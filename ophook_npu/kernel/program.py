@@ -233,6 +233,9 @@ _TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
 
 
+_TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
+
+
 def translated(text: str, name: str) -> str:
     """A preprocessed source as g++ takes it.
 
@@ -257,7 +260,7 @@ def translated(text: str, name: str) -> str:
         usual = KINDS["AIC_ONLY" if "matmul_details::Register(true" in text else "MIX_AIC_1_2"]
         kinds = {kernel: usual if kind < 0 else kind for kernel, kind in kinds.items()}
     code = "".join([*pieces, text[at:]])
-    code = _QUALIFIERS.sub("", code)
+    code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
     return f'{code}\n# 1 "kernels of {name}"\n{declared}'
 

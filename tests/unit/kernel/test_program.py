@@ -27,6 +27,11 @@ def test_a_kernel_with_matmul_objects_has_cube_cores(only: str, kind: int) -> No
     assert f'ophook_f("f", {kind});' in translated(text, "f.asc")
 
 
+def test_the_trap_instruction() -> None:
+    made = translated('__global__ void f() { asm("trap"); asm volatile ( "trap" ); }', "f.asc")
+    assert made.count("AscendC::Trap();") == 2 and "asm" not in made
+
+
 def test_text_is_left_alone() -> None:
     text = 'auto a = "x<<<1>>>(y)"; auto b = R"(k<<<1>>>(y))"; int c = 8 << 1, d = c >> 1; B<C<D<int>>> e;\n'
     assert translated(text, "f.asc").startswith(text)

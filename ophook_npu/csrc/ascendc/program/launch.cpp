@@ -76,7 +76,7 @@ Declared::Declared(const char* kernel, int kind) {
   if (kind >= 0) kinds()[kernel] = kind;  // else its text does not say, here: vector cores, if it does nowhere
 }
 
-void enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> work, const Pointer* pointers, size_t pointer_count) {
+uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> work, const Pointer* pointers, size_t pointer_count) {
   auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work), {pointers, pointers + pointer_count}});
   int failed;
   if (!blocks || blocks > kMostBlocks)
@@ -84,8 +84,9 @@ void enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<vo
                       (unsigned long long)kMostBlocks);
   else
     failed = sim_launch(stream, kernel, run, task.release(), [](void* argument) { delete static_cast<Task*>(argument); });
-  // A launch has no result to return: the device's compiler prints, and so does this.
+  // Few programs look at a launch's result: the device's compiler prints, and so does this.
   if (failed) std::fprintf(stderr, "%s\n", sim_error_message());
+  return uint32_t(failed);
 }
 
 }  // namespace ophook::program

@@ -22,7 +22,8 @@ struct Declared {
   Declared(const char* kernel, int kind);
 };
 
-void enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> run, const Pointer* pointers,
+// 0, or the code with which the launch failed.
+uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> run, const Pointer* pointers,
              size_t pointer_count);
 
 template <typename Kernel>
@@ -33,7 +34,7 @@ struct Launch {
   Kernel kernel;
 
   template <typename... T>
-  void operator()(T... arguments) const {
+  uint32_t operator()(T... arguments) const {
     Pointer pointers[sizeof...(T) + 1] = {};
     size_t count = 0;
     ([&] {
@@ -44,7 +45,7 @@ struct Launch {
       }
     }(), ...);
     auto run = [kernel = kernel, copy = std::make_tuple(arguments...)] { std::apply(kernel, copy); };
-    enqueue(name, blocks, stream, std::move(run), pointers, count);
+    return enqueue(name, blocks, stream, std::move(run), pointers, count);
   }
 };
 
