@@ -80,11 +80,10 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
 // Launches a copy of `what` on the stream; `run` gets it back.
 template <typename T>
 int launch(void* stream, const char* name, T what, sim_run run) {
-  static constexpr sim_about kAbout{sim_task_other,
+  static constexpr sim_about kAbout{std::is_same_v<T, struct HostCall> ? sim_task_host : sim_task_other,
                                     [](const void* task, sim_listener* listener) {
                                       if (listener->touch) static_cast<const T*>(task)->touch(listener);
-                                    },
-                                    std::is_same_v<T, struct HostCall>};
+                                    }};
   return sim_launch_about(stream, name, &kAbout, run, new T(what),
                           [](void* pointer) { delete static_cast<T*>(pointer); });
 }

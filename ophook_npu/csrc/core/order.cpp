@@ -35,7 +35,7 @@ struct Access {
   bool writes;
   std::vector<int64_t> sizes;
   size_t item;
-  Caller caller;
+  int caller;  // among State's
 };
 using Of = std::shared_ptr<const Access>;
 
@@ -136,8 +136,7 @@ struct Inside {
 
 namespace {
 
-using Where = std::vector<int>;
-using Kind = std::tuple<const char*, const char*, bool, bool, Where, Where>;
+using Kind = std::tuple<const char*, const char*, bool, bool, int, int>;
 
 // Pinned memory of the host that a copy uses which the host has not waited for. Its pages are protected: the host's own
 // accesses fault and are told of once, and the copy goes by a second address.
@@ -164,6 +163,8 @@ struct State {
   std::vector<int> unused;  // lines of streams that are gone
   int lines = 1;
   std::map<Kind, uint64_t> told;
+  std::map<std::vector<int>, int> callers;  // each once, and its number
+  std::vector<Caller> by_number{Caller{}};
   std::unordered_set<std::string> names;
   std::unordered_map<const void*, Value> values;
   std::set<const Stream*> blind;  // they wait for what is written later: what is launched meanwhile is not looked at
@@ -174,7 +175,7 @@ State& state() {
   static auto* instance = new State;
   return *instance;
 }
-thread_local Caller caller;
+thread_local int caller = 0;
 
 Line& line_of(State& all, Stream& stream) {
   Line& line = stream.line;
@@ -220,7 +221,7 @@ std::string told(const char* which, const Access& access) {
                       : access.task == kOwnCode ? ""
                                                 : " of the host") +
                      " " + (access.writes ? "writes " : "reads ") + shape(access) + "\n";
-  for (const std::string& frame : shown(access.caller)) text += "    " + frame + "\n";
+  for (const std::string& frame : shown(state().by_number[size_t(access.caller)])) text += "    " + frame + "\n";
   return text;
 }
 
@@ -236,7 +237,8 @@ std::string advice(const Access& first, const Access& second) {
 
 std::string json(const Access& access) {
   std::string frames;
-  for (const std::string& frame : shown(access.caller)) frames += (frames.empty() ? "" : ", ") + quoted(frame);
+  for (const std::string& frame : shown(state().by_number[size_t(access.caller)]))
+    frames += (frames.empty() ? "" : ", ") + quoted(frame);
   return "{\"task\": " + quoted(access.task) + ", \"stream\": " + std::to_string(access.stream) +
          ", \"writes\": " + (access.writes ? "true" : "false") + ", \"from\": [" + frames + "]}";
 }
@@ -251,7 +253,7 @@ void write_all(int file, const std::string& text) {
 
 // Once for each two places of a program; with the mutex held.
 void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph) {
-  const Kind kind{first.task, second.task, first.writes, second.writes, first.caller.frames, second.caller.frames};
+  const Kind kind{first.task, second.task, first.writes, second.writes, first.caller, second.caller};
   if (all.told[kind]++) return;
   const char* what = first.writes ? second.writes ? "write and write" : "write and read" : "read and write";
   const std::string missing = advice(first, second);
@@ -428,7 +430,14 @@ struct Touches : sim_listener {
 
 }  // namespace
 
-void called() { caller = whoever_calls(); }
+void called() {
+  Caller who = whoever_calls();
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  const auto [known, added] = all.callers.try_emplace(who.frames, int(all.by_number.size()));
+  if (added) all.by_number.push_back(std::move(who));
+  caller = known->second;
+}
 
 void launched(Stream& on, Task& task) {
   State& all = state();
@@ -436,7 +445,7 @@ void launched(Stream& on, Task& task) {
   Line& line = line_of(all, on);
   join(line.clock, all.host.clock);
   tick(line);
-  if (task.calls_host()) task.clock = std::make_shared<const Clock>(line.clock);
+  if (task.task_kind() == sim_task_host) task.clock = std::make_shared<const Clock>(line.clock);
   if (!all.blind.empty()) return;
   Touches touches(all, all.shadow, line, all.host.clock, task.name, on.id, false);
   task.tell(&touches);

@@ -126,7 +126,7 @@ SIM_API int sim_launch(void* stream, const char* name, sim_run run, void* argume
 // One observer (libmsprofiler) is told of each task that ran on a stream, by the stream's own thread, and of calls of
 // the host. Times are nanoseconds of CLOCK_MONOTONIC_RAW. A task that was launched before, or still runs when nobody
 // observes any more, is not told of as a whole.
-typedef enum sim_task_kind { sim_task_other, sim_task_operator, sim_task_communication } sim_task_kind;
+typedef enum sim_task_kind { sim_task_other, sim_task_operator, sim_task_communication, sim_task_host } sim_task_kind;
 // Takes what a task says of itself. Strings and dims are valid during the call; dtype is an aclDataType.
 typedef struct sim_listener {
   void (*type)(struct sim_listener* self, const char* type);  // the operator's; else it is the task's name
@@ -140,7 +140,6 @@ typedef struct sim_listener {
 typedef struct sim_about {
   sim_task_kind kind;
   void (*tell)(const void* argument, sim_listener* listener);  // of the launch's argument; NULL: nothing to tell
-  int calls_host;                                              // it calls a function of the host's
 } sim_about;
 // As sim_launch; `about` must live for ever.
 SIM_API int sim_launch_about(void* stream, const char* name, const sim_about* about, sim_run run, void* argument,

@@ -87,7 +87,6 @@ struct CallTask final : Task {
   void tell(sim_listener* listener) const override {
     if (about && about->tell) about->tell(argument, listener);
   }
-  bool calls_host() const override { return about && about->calls_host; }
   const sim_about* about;
   sim_run run_function;
   void* argument;

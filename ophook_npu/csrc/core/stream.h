@@ -30,7 +30,6 @@ struct Task {
   virtual sim_task_kind task_kind() const { return sim_task_other; }
   virtual void tell(sim_listener*) const {}
   // For the check of order.
-  virtual bool calls_host() const { return false; }
   virtual bool waits_outside() const { return false; }  // for what is recorded outside of its captured model
 
   const char* name;  // a literal, or owned by what the task owns
