@@ -1,5 +1,5 @@
-// libascendcl: notifies, by which streams wait for each other: each wait takes one record. CANN's pages "Notify
-// management" and "exception handling".
+// libascendcl: notifies, by which streams wait for each other: each wait takes one record. CANN's page "Notify
+// management".
 #include <unistd.h>
 
 #include <chrono>
@@ -142,20 +142,6 @@ SIM_API aclError aclrtNotifyBatchReset(aclrtNotify* handles, size_t count) {
     notify->set = false;
   }
   return ACL_SUCCESS;
-}
-
-// ---- errors ----
-SIM_API aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
-  if (level != ACL_RT_THREAD_LEVEL)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtPeekAtLastError: level %d; allowed: ACL_RT_THREAD_LEVEL",
-                    int(level));
-  return sim_last_runtime_error(0);
-}
-SIM_API aclError aclrtGetLastError(aclrtLastErrLevel level) {
-  if (level != ACL_RT_THREAD_LEVEL)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetLastError: level %d; allowed: ACL_RT_THREAD_LEVEL",
-                    int(level));
-  return sim_last_runtime_error(1);
 }
 
 SIM_API aclError aclrtDeviceGetBareTgid(int32_t* pid) {

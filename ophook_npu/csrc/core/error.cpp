@@ -3,13 +3,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "state.h"
 
 namespace {
 thread_local std::string pending;   // set by sim_fail, not read yet
-thread_local int last = 0;          // of the runtime's codes
 thread_local std::string returned;  // keeps the text alive that was handed out
 
 // CANN's variable: its log on standard output. Programs often print a code and not the reason.
@@ -35,11 +33,8 @@ int sim_fail(int code, const char* format, ...) {
     printf("[ERROR] %s\n", pending.c_str());
     fflush(stdout);
   }
-  if (const int kind = code / 1000; kind == 107 || kind == 207 || kind == 507) last = code;
   return code;
 }
-
-int sim_last_runtime_error(int clear) { return clear ? std::exchange(last, 0) : last; }
 
 int sim_unimplemented(const char* what) {
   return sim_fail(sim::kUnsupported,

@@ -21,9 +21,6 @@ extern "C" {
 SIM_API int sim_fail(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 // The same for a call that the simulator does not implement: names it, returns ACL_ERROR_API_NOT_SUPPORT (200001).
 SIM_API int sim_unimplemented(const char* what);
-// The last code of the runtime's (rt_error_codes.h: 107xxx, 207xxx, 507xxx) that a call of this thread failed with; 0
-// where there is none, or it was cleared.
-SIM_API int sim_last_runtime_error(int clear);
 // The thread's last message, or NULL; reading clears it, as aclGetRecentErrMsg does. Valid until the next sim call.
 SIM_API const char* sim_error_message(void);
 
