@@ -46,11 +46,19 @@ fi
 case " $* " in *" --weigh "*) slow=1 ;; esac # it measures whole files
 [ "$slow" = 1 ] || pytest+=(-m "not slow") # an -m of the caller's comes later, and is taken
 status=0
+errors=$(mktemp)
+trap 'rm -f "$errors"' EXIT
 if [ "$which" != sim ]; then
-    TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" "${pytest[@]}" tests/unit "$@" || status=1
+    TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" "${pytest[@]}" tests/unit "$@" 2> >(tee -a "$errors" >&2) || status=1
 fi
 if [ "$which" != unit ]; then
-    "$venv/bin/ophook-npu" run --device sim -- "${pytest[@]}" tests/sim "$@" || status=1
+    "$venv/bin/ophook-npu" run --device sim -- "${pytest[@]}" tests/sim "$@" 2> >(tee -a "$errors" >&2) || status=1
+fi
+# Where a worker was that crashed or was stopped, once more and short: a log's end is what is read first.
+if [ "$status" != 0 ] && grep -Eq '^(Fatal Python error|Timeout \()' "$errors"; then
+    printf '\nwhere the worker was, the innermost calls of each thread:\n'
+    awk '/^(Fatal Python error|Timeout \(|Thread |Current thread )/ { frames = 0; print; next }
+         /^  File / && frames++ < 6' "$errors" | head -n 60
 fi
 if [ "$coverage" = 1 ]; then
     "$venv/bin/python" -m coverage combine --quiet

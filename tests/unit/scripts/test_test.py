@@ -46,3 +46,16 @@ def test_measuring_takes_whole_files(script: Path) -> None:
 def test_an_expression_of_the_callers_comes_last(script: Path) -> None:
     (line,) = told(script, "sim", "-m", "numbers")
     assert line.endswith(" -m not slow tests/sim -m numbers")
+
+
+def test_a_worker_that_hung_is_told_of_at_the_end(script: Path) -> None:
+    frames = "".join(f'  File "deep.py", line {line} in call\\n' for line in range(9))
+    stacks = f"Timeout (0:10:00)!\\nThread 0x7f (most recent call first):\\n{frames}"
+    python = script.parents[1] / ".venv" / "bin" / "python"
+    python.write_text(f"#!/bin/sh\nprintf '{stacks}' >&2\necho 1 failed\nexit 1\n")
+    done = subprocess.run(["bash", str(script), "unit"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    _, _, end = done.stdout.partition("1 failed\n\nwhere the worker was, the innermost calls of each thread:\n")
+    told = end.splitlines()
+    assert told[:2] == ["Timeout (0:10:00)!", "Thread 0x7f (most recent call first):"]
+    assert told[2].endswith("line 0 in call") and len(told) == 8
