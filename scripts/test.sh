@@ -48,11 +48,22 @@ case " $* " in *" --weigh "*) slow=1 ;; esac # it measures whole files
 status=0
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
+heard() { # COMMAND…: what it says on standard error is kept too
+    local outcome=0 copies
+    "$@" 2> >(tee -a "$errors" >&2) || outcome=$?
+    copies=$!
+    # Not for ever: a process that outlives its test may hold the pipe.
+    for _ in {1..20}; do
+        kill -0 "$copies" 2>/dev/null || break
+        sleep 0.1
+    done
+    return "$outcome"
+}
 if [ "$which" != sim ]; then
-    TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" "${pytest[@]}" tests/unit "$@" 2> >(tee -a "$errors" >&2) || status=1
+    heard env TORCH_DEVICE_BACKEND_AUTOLOAD=0 "$venv/bin/python" "${pytest[@]}" tests/unit "$@" || status=1
 fi
 if [ "$which" != unit ]; then
-    "$venv/bin/ophook-npu" run --device sim -- "${pytest[@]}" tests/sim "$@" 2> >(tee -a "$errors" >&2) || status=1
+    heard "$venv/bin/ophook-npu" run --device sim -- "${pytest[@]}" tests/sim "$@" || status=1
 fi
 # Where a worker was that crashed or was stopped, once more and short: a log's end is what is read first.
 if [ "$status" != 0 ] && grep -Eq '^(Fatal Python error|Timeout \()' "$errors"; then
