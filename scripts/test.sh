@@ -49,9 +49,11 @@ status=0
 errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 heard() { # COMMAND…: what it says on standard error is kept too
-    local outcome=0 copies
-    "$@" 2> >(tee -a "$errors" >&2) || outcome=$?
+    local outcome=0 copy copies
+    exec {copy}> >(tee -a "$errors" >&2)
     copies=$!
+    "$@" 2>&"$copy" {copy}>&- || outcome=$?
+    exec {copy}>&-
     # Not for ever: a process that outlives its test may hold the pipe.
     for _ in {1..20}; do
         kill -0 "$copies" 2>/dev/null || break
