@@ -20,8 +20,8 @@ struct Operation {
   bool aligned(const Local& tensor, uint32_t to, const char* role);
   void reads(const Local& tensor, uint64_t first, uint64_t bytes);
   void writes(const Local& tensor, uint64_t first, uint64_t bytes);
-  uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data() + tensor.offset; }
-  uint8_t* written(const Local& tensor) const { return core.memory->at(tensor.memory).written() + tensor.offset; }
+  uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data(tensor.offset, tensor.bytes); }
+  uint8_t* written(const Local& tensor) const { return core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes); }
 
   // Device memory: how much of [data, data + bytes) may be touched, 0 where nothing may.
   uint64_t from_device(const uint8_t* data, uint64_t bytes);

@@ -66,7 +66,7 @@ Core::Core(Launch& owner, int number, int block_number, int sub_number, bool vec
 
 uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   ++seq;
-  Site& slot = sites[seq % std::size(sites)];
+  Site& slot = place->sites[seq % std::size(place->sites)];
   slot.seq = seq, slot.call = call, slot.at = at;
   // The scalar unit issues everything: what it waited for, every later instruction comes after.
   if (pipe != Pipe::S) join(pipe, known[int(Pipe::S)]);
@@ -113,7 +113,7 @@ void Core::settle_all() {
 }
 
 const Site* Core::site(uint32_t number) const {
-  const Site& slot = sites[number % std::size(sites)];
+  const Site& slot = place->sites[number % std::size(place->sites)];
   return slot.seq == number && number ? &slot : nullptr;
 }
 std::string Core::where(uint32_t number) const {

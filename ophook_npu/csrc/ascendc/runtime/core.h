@@ -1,12 +1,8 @@
 // One run of a kernel: the launch, its cores, and what each of them knows.
 #pragma once
 
-#include <setjmp.h>
-#include <ucontext.h>
-
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -66,7 +62,7 @@ struct Buffer {
 struct QueueState {
   int from = 0, to = 0, depth = 0;
   std::vector<int32_t> buffers;
-  std::deque<int32_t> waiting;
+  std::vector<int32_t> waiting;
   size_t next = 0;  // the buffer that AllocTensor looks at first
   At at{nullptr, 0};
 };
@@ -90,6 +86,19 @@ struct Pending {
 };
 
 struct Launch;
+class Fiber;
+// What a core needs while it runs, too large to be made for each: one that has ended leaves it to the next.
+struct Workplace {
+  explicit Workplace(const LocalSizes& sizes);
+  ~Workplace();
+  LocalMemories memory;
+  std::unique_ptr<Fiber> fiber;
+  bool flagged = false;  // an event was set
+  Flag flags[kPipes][kPipes][8];
+  Site sites[4096];  // those of a core before have numbers that this one has not come to
+  void reset();
+};
+
 class Core {
  public:
   Core(Launch& launch, int index, int block, int sub, bool vector);
@@ -101,7 +110,8 @@ class Core {
   int phase = 0;  // how many SyncAll lie behind it
   At waits_at{nullptr, 0};
 
-  std::unique_ptr<LocalMemories> memory;
+  std::unique_ptr<Workplace> place;   // while it runs
+  LocalMemories* memory = nullptr;    // of its place
   std::vector<Buffer> buffers;
   std::vector<QueueState> queues;
   uint32_t used[8] = {};     // bytes of each local memory that InitBuffer gave away
@@ -112,16 +122,14 @@ class Core {
   Clock known[kPipes] = {};   // known[p][q]: the newest operation of q that p's next one comes after
   uint32_t newest[kPipes] = {};
   uint32_t fence[kPipes] = {};  // PipeBarrier
-  Flag flags[kPipes][kPipes][8];
   uint8_t held_events[kPipes][kPipes] = {};
   std::vector<Pending> pending;
   Timeline timeline;
-  std::deque<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
+  std::vector<Message> outbox[kCrossFlags], inbox[kCrossFlags];  // set here; set for this core
   int waits_for = -1;        // a flag of the inbox
   int waits_between = -1;    // IBWait: the core whose event it waits for
   std::vector<Clock> seen;   // operations of other cores that are over, by core
   uint32_t merged[4] = {};   // what the last MrgSort took of each list
-  Site sites[4096];
 
   float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
@@ -132,9 +140,6 @@ class Core {
   std::optional<uint64_t> pad_value;  // the bits that SetPadValue set
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;
-
-  ucontext_t context;
-  std::unique_ptr<uint8_t[], void (*)(uint8_t*)> stack{nullptr, [](uint8_t*) {}};
 
   // The next operation of `pipe`; `call` must live as long as the process.
   uint32_t begin(Pipe pipe, const char* call, At at);
@@ -168,11 +173,10 @@ struct Launch {
   uint64_t tiling_bytes = 0;
   uint8_t* workspace = nullptr;
   int blocks = 1, subs = 1;
-  std::map<std::pair<int, int>, std::deque<Message>> between;  // IBSet, by core and event
+  std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
   bool failed = false;
   std::string output;  // of printf and DumpTensor
-  std::vector<std::unique_ptr<LocalMemories>> spare;
-  ucontext_t scheduler{};
+  std::vector<std::unique_ptr<Workplace>> spare;
   Counters counters{};
 
   bool checks() const { return options.checks; }

@@ -11,16 +11,21 @@ void LocalMemory::allocate(uint32_t bytes) {
   writer_.assign(blocks, 0);
   writer_pipe_.assign(blocks, 0);
   for (auto& readers : reader_) readers.assign(blocks, 0);
+  touched_.assign((bytes + kPage - 1) / kPage, 0);
 }
 
 void LocalMemory::reset() {
-  if (!touched_) return;
-  touched_ = false;
-  std::memset(bytes_.data(), 0xff, bytes_.size());
-  std::memset(written_.data(), 0, written_.size());
-  std::fill(writer_.begin(), writer_.end(), 0);
-  std::fill(writer_pipe_.begin(), writer_pipe_.end(), uint8_t{0});
-  for (auto& readers : reader_) std::fill(readers.begin(), readers.end(), 0);
+  for (size_t page = 0; page < touched_.size(); ++page) {
+    if (!touched_[page]) continue;
+    touched_[page] = 0;
+    const uint32_t begin = static_cast<uint32_t>(page) * kPage, end = std::min(begin + kPage, size());
+    std::memset(bytes_.data() + begin, 0xff, end - begin);
+    std::memset(written_.data() + begin, 0, end - begin);
+    const uint32_t first = begin / kBlock, last = (end + kBlock - 1) / kBlock;
+    std::fill(writer_.begin() + first, writer_.begin() + last, 0);
+    std::fill(writer_pipe_.begin() + first, writer_pipe_.begin() + last, uint8_t{0});
+    for (auto& readers : reader_) std::fill(readers.begin() + first, readers.begin() + last, 0);
+  }
   for (int q = 0; q < kPipes; ++q) newest_read_[q] = newest_written_[q] = 0;
 }
 
@@ -32,7 +37,7 @@ bool LocalMemory::all_over(const uint32_t* newest, const uint32_t* limits) {
 }
 
 bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
-  touched_ = true;
+  touch(offset, bytes);
   const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
   uint32_t* readers = reader_[static_cast<int>(pipe)].data();
   const uint32_t* writer = writer_.data();
@@ -52,7 +57,7 @@ bool LocalMemory::read(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq,
 }
 
 bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq, const uint32_t* limits, Conflict* conflict) {
-  touched_ = true;
+  touch(offset, bytes);
   const uint32_t first = offset / kBlock, last = (offset + bytes + kBlock - 1) / kBlock;
   bool bad = false;
   if (!all_over(newest_written_, limits))
@@ -81,12 +86,21 @@ bool LocalMemory::write(uint32_t offset, uint32_t bytes, Pipe pipe, uint32_t seq
 }
 
 void LocalMemory::forget(uint32_t offset, uint32_t bytes) {
-  std::memset(written_.data() + offset, 0, bytes);
-  std::memset(bytes_.data() + offset, 0xff, bytes);
+  const uint32_t end = std::min(offset + bytes, size());
+  for (uint32_t begin = offset; begin < end;) {
+    const uint32_t page = begin / kPage, stop = std::min(end, (page + 1) * kPage);
+    if (touched_[page]) {  // others are as never written
+      std::memset(written_.data() + begin, 0, stop - begin);
+      std::memset(bytes_.data() + begin, 0xff, stop - begin);
+    }
+    begin = stop;
+  }
 }
 
-LocalMemories::LocalMemories(const LocalSizes& sizes) {
-  for (size_t i = 0; i < 7; ++i) memories_[i].allocate(sizes.bytes[i]);
+uint64_t LocalMemories::bytes() const {
+  uint64_t sum = 0;
+  for (const LocalMemory& memory : memories_) sum += memory.size() * 3;  // with its shadow
+  return sum;
 }
 void LocalMemories::reset() {
   for (LocalMemory& memory : memories_) memory.reset();

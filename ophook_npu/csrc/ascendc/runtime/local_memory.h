@@ -2,6 +2,7 @@
 // ever written.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,7 @@ constexpr uint32_t kBlock = 32;
 
 struct LocalSizes {
   uint32_t bytes[7] = {};  // by Memory
+  bool operator==(const LocalSizes&) const = default;
 };
 
 // Why an access is wrong: the earlier operation, and whether that was a write.
@@ -33,8 +35,12 @@ class LocalMemory {
   void allocate(uint32_t bytes);
   void reset();  // as a new core finds it
   uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
-  uint8_t* data() { return bytes_.data(); }
-  uint8_t* written() { return written_.data(); }
+  // Bytes [offset, offset + bytes), which the caller may change; without a range, all.
+  uint8_t* data(uint32_t offset, uint64_t bytes) { return touch(offset, bytes), bytes_.data() + offset; }
+  uint8_t* written(uint32_t offset, uint64_t bytes) { return touch(offset, bytes), written_.data() + offset; }
+  uint8_t* data() { return data(0, size()); }
+  // Whether p points into the memory, without a change of it.
+  bool holds(const uint8_t* p) const { return p >= bytes_.data() && p < bytes_.data() + size(); }
 
   // Bytes [offset, offset + bytes) by operation `seq` of `pipe`. `limits` says which earlier operations of each pipe are
   // over. Returns false with the conflict.
@@ -47,16 +53,30 @@ class LocalMemory {
   std::vector<uint32_t> writer_;
   std::vector<uint32_t> reader_[kPipes];
   static bool all_over(const uint32_t* newest, const uint32_t* limits);
+  // A launch of few elements has forty cores that use a few kilobytes each: only what was used is made as new.
+  static constexpr uint32_t kPage = 4096;
+  void touch(uint64_t offset, uint64_t bytes) {
+    const size_t end = std::min<size_t>((offset + bytes + kPage - 1) / kPage, touched_.size());
+    for (size_t page = offset / kPage; page < end; ++page) touched_[page] = 1;
+  }
+  std::vector<uint8_t> touched_;  // by page
   uint32_t newest_read_[kPipes] = {}, newest_written_[kPipes] = {};  // of any block, by pipe
-  bool touched_ = false;
 };
 
 struct LocalMemories {
-  explicit LocalMemories(const LocalSizes& sizes);
-  LocalMemory& at(Memory memory) { return memories_[static_cast<size_t>(memory)]; }
+  explicit LocalMemories(const LocalSizes& sizes) : sizes_(sizes) {}
+  // A vector core's kernel asks for UB alone: what nobody asks for is not made.
+  LocalMemory& at(Memory memory) {
+    const auto i = static_cast<size_t>(memory);
+    if (memories_[i].size() != sizes_.bytes[i]) memories_[i].allocate(sizes_.bytes[i]);
+    return memories_[i];
+  }
+  const LocalSizes& sizes() const { return sizes_; }
+  uint64_t bytes() const;  // that are in use for them
   void reset();
 
  private:
+  LocalSizes sizes_;
   LocalMemory memories_[7];
 };
 

@@ -227,7 +227,7 @@ Local queue_deque(Queue& queue, int, int to, At at) {
     c.stop();
   }
   const int32_t id = q->waiting.front();
-  q->waiting.pop_front();
+  q->waiting.erase(q->waiting.begin());
   Buffer& b = c.buffers[size_t(id)];
   b.state = Buffer::kOut;
   b.taken = at;

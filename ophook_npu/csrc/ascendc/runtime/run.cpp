@@ -1,25 +1,16 @@
 // Runs a kernel: one fiber a core, one after the other, each until it ends or waits for the others.
-#include <sys/mman.h>
-
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 
 #include "core.h"
+#include "fiber.h"
 
 namespace ophook::rt {
 namespace {
 
-constexpr size_t kStack = 1 << 20;
-
 struct Stopped {};  // thrown through the kernel to end a core
-
-std::unique_ptr<uint8_t[], void (*)(uint8_t*)> new_stack() {
-  void* memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) std::abort();
-  return {static_cast<uint8_t*>(memory), [](uint8_t* p) { munmap(p, kStack); }};
-}
 
 void call(void* entry, uint8_t* const* a, int n, const float* f) {
   using B = uint8_t*;
@@ -51,10 +42,11 @@ void ended(Core& c) {
                text("queue of %zu buffers", c.queues[size_t(b.queue)].buffers.size()));
     if (b.state == Buffer::kQueued) c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
   }
+  if (!c.place->flagged) return;
   for (int p = 0; p < kPipes; ++p)
     for (int q = 0; q < kPipes; ++q)
       for (int id = 0; id < 8; ++id)
-        if (const Flag& flag = c.flags[p][q][id]; flag.set)
+        if (const Flag& flag = c.place->flags[p][q][id]; flag.set)
           c.report(Kind::set_without_wait, "SetFlag", flag.at,
                    text("nobody waits for event %d of %s_%s: it stays set for the next kernel", id, name_of(Pipe(p)), name_of(Pipe(q))));
 }
@@ -67,22 +59,38 @@ void fiber_main() {
   } catch (const Stopped&) {
   }
   c.state = Core::kDone;
-  swapcontext(&c.context, &c.launch.scheduler);
+}
+
+// Places of launches that are over, for the thread's next ones: they cost more than a launch of few elements.
+thread_local std::vector<std::unique_ptr<Workplace>> places;
+constexpr uint64_t kKept = 32 << 20;  // bytes
+
+void take_places(Launch& launch) {
+  for (auto& each : places)
+    if (each->memory.sizes() == launch.sizes) launch.spare.push_back(std::move(each));
+  places.clear();
+}
+void leave_places(Launch& launch) {
+  uint64_t bytes = 0;
+  for (auto& each : launch.spare)
+    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKept) places.push_back(std::move(each));
 }
 
 void start(Core& c) {
   if (c.launch.spare.empty()) {
-    c.memory = std::make_unique<LocalMemories>(c.launch.sizes);
+    c.place = std::make_unique<Workplace>(c.launch.sizes);
   } else {
-    c.memory = std::move(c.launch.spare.back());
+    c.place = std::move(c.launch.spare.back());
     c.launch.spare.pop_back();
   }
-  c.stack = new_stack();
-  getcontext(&c.context);
-  c.context.uc_stack.ss_sp = c.stack.get();
-  c.context.uc_stack.ss_size = kStack;
-  c.context.uc_link = nullptr;
-  makecontext(&c.context, fiber_main, 0);
+  c.memory = &c.place->memory;
+}
+
+// A core that waits for what never comes keeps its place.
+void end(Core& c) {
+  c.place->reset();
+  c.launch.spare.push_back(std::move(c.place));
+  c.memory = nullptr;
 }
 
 // Cores that wait for each other go on at one time.
@@ -115,22 +123,17 @@ bool meet(Launch& launch) {
 }
 
 void schedule(Launch& launch) {
-  std::vector<std::unique_ptr<uint8_t[], void (*)(uint8_t*)>> stacks;
   while (true) {
     bool ran = false;
     for (auto& each : launch.cores) {
       Core& c = *each;
       if (c.state != Core::kReady) continue;
-      if (!c.memory) start(c);
+      if (!c.place) start(c);
       set_core(&c);
-      swapcontext(&launch.scheduler, &c.context);
+      c.place->fiber->enter();
       set_core(nullptr);
       ran = true;
-      if (c.state == Core::kDone) {
-        c.memory->reset();
-        launch.spare.push_back(std::move(c.memory));
-        c.stack.reset();
-      }
+      if (c.state == Core::kDone) end(c);
     }
     if (ran) continue;
     if (meet(launch)) continue;
@@ -239,10 +242,17 @@ std::string report_of(const Launch& launch) {
 
 }  // namespace
 
+Workplace::Workplace(const LocalSizes& sizes) : memory(sizes), fiber(std::make_unique<Fiber>(fiber_main)) {}
+Workplace::~Workplace() = default;
+void Workplace::reset() {
+  memory.reset();
+  if (std::exchange(flagged, false)) std::fill_n(&flags[0][0][0], sizeof flags / sizeof(Flag), Flag{});
+}
+
 void yield_core() {
   Core& c = core();
   if (c.launch.options.timeline) c.timeline.finish(c.launch.counters);
-  swapcontext(&c.context, &c.launch.scheduler);
+  c.place->fiber->leave();
 }
 void Core::stop() {
   state = kDone;
@@ -350,7 +360,9 @@ int ascendc_run(const ascendc_launch* request, char** report) {
   }
   const Job* outer = job;
   job = &now;
+  take_places(launch);
   schedule(launch);
+  leave_places(launch);
   job = outer;
   if (o.checks)
     for (auto& each : launch.cores)

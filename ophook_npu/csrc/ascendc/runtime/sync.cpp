@@ -10,12 +10,12 @@ void set_flag(Pipe from, Pipe to, int id, At at) {
     return;
   }
   c.begin(from, "SetFlag", at);
-  Flag& flag = c.flags[int(from)][int(to)][id];
+  Flag& flag = c.place->flags[int(from)][int(to)][id];
   if (flag.set)
     c.report(Kind::set_twice, "SetFlag", at,
              text("%s_%s event %d is still set, since line %d, and nobody has waited for it", name_of(from), name_of(to), id,
                   flag.at.line));
-  flag.set = true;
+  flag.set = c.place->flagged = true;
   flag.clock = c.snapshot(from);
   flag.at = at;
 }
@@ -27,7 +27,7 @@ void wait_flag(Pipe from, Pipe to, int id, At at) {
     return;
   }
   c.begin(to, "WaitFlag", at);
-  Flag& flag = c.flags[int(from)][int(to)][id];
+  Flag& flag = c.place->flags[int(from)][int(to)][id];
   if (!flag.set) {
     c.report(Kind::wait_without_set, "WaitFlag", at,
              text("pipe %s waits for event %d of pipe %s, which nobody has set: the core would wait for ever", name_of(to), id,
@@ -145,7 +145,7 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
     all.time = std::max(all.time, each->outbox[id].front().time);
     for (size_t i = 0; i < all.over.size(); ++i)
       for (int q = 0; q < kPipes; ++q) all.over[i].at[q] = std::max(all.over[i].at[q], each->outbox[id].front().over[i].at[q]);
-    each->outbox[id].pop_front();
+    each->outbox[id].erase(each->outbox[id].begin());
   }
   for (Core* each : waiters) {
     each->inbox[id].push_back(all);
@@ -166,7 +166,7 @@ void cross_wait(int mode, int id, At at) {
   c.waits_for = -1;
   c.begin(Pipe::S, "CrossCoreWaitFlag", at);
   learn(c, c.inbox[id].front());
-  c.inbox[id].pop_front();
+  c.inbox[id].erase(c.inbox[id].begin());
 }
 
 // The device's IBSet and IBWait wait for all that the core did before.
@@ -189,7 +189,7 @@ void between_wait(int block, int id, At at) {
   }
   c.waits_for = c.waits_between = -1;
   learn(c, waiting.front());
-  waiting.pop_front();
+  waiting.erase(waiting.begin());
   barrier(Pipe::ALL, at);
 }
 

@@ -11,8 +11,8 @@ Local local_of(const void* address, Dtype dtype) {
   Local tensor;
   tensor.dtype = dtype;
   const auto* p = static_cast<const uint8_t*>(address);
-  if (p < ub.data() || p >= ub.data() + ub.size()) return tensor;  // empty, which is refused
-  tensor.offset = uint32_t(p - ub.data()), tensor.bytes = ub.size() - tensor.offset;
+  if (!ub.holds(p)) return tensor;  // empty, which is refused
+  tensor.offset = uint32_t(p - ub.data(0, 0)), tensor.bytes = ub.size() - tensor.offset;
   return tensor;
 }
 

@@ -1,5 +1,7 @@
 #include "vector.h"
 
+#include <string_view>
+
 #include "arithmetic.h"
 #include "cast.h"
 
@@ -19,9 +21,14 @@ constexpr Rule kRules[] = {
 };
 constexpr const char* kShort[] = {"f16", "f32", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f64", "b8", "i4", "?"};
 
-bool listed(const char* list, Dtype dtype) {
-  const std::string padded = std::string(" ") + list + " ";
-  return padded.find(std::string(" ") + kShort[int(dtype)] + " ") != std::string::npos;
+bool listed(std::string_view list, Dtype dtype) {
+  const std::string_view name = kShort[int(dtype)];
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(' '), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
 }
 std::string long_names(const char* list) {
   std::string names;

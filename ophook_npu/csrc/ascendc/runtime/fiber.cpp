@@ -1,0 +1,53 @@
+#undef _FORTIFY_SOURCE  // its longjmp takes no other stack
+#include "fiber.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+namespace ophook::rt {
+namespace {
+constexpr size_t kStack = 1 << 20;
+thread_local Fiber* entering = nullptr;
+}  // namespace
+
+Fiber::Fiber(void (*function)()) : function_(function) {
+  stack_ = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stack_ == MAP_FAILED) std::abort();
+  getcontext(&context_);
+  context_.uc_stack.ss_sp = stack_;
+  context_.uc_stack.ss_size = kStack;
+  context_.uc_link = nullptr;
+  makecontext(&context_, main, 0);
+}
+
+Fiber::~Fiber() { munmap(stack_, kStack); }
+
+void Fiber::main() {
+  Fiber* self = entering;
+  while (true) {
+    self->function_();
+    self->leave();
+  }
+}
+
+#if OPHOOK_FIBER_SWAPS
+void Fiber::enter() {
+  entering = this;
+  swapcontext(&outside_, &context_);
+}
+void Fiber::leave() { swapcontext(&context_, &outside_); }
+#else
+void Fiber::enter() {
+  if (_setjmp(outside_)) return;
+  if (begun_) _longjmp(inside_, 1);
+  begun_ = true;
+  entering = this;
+  setcontext(&context_);
+}
+void Fiber::leave() {
+  if (!_setjmp(inside_)) _longjmp(outside_, 1);
+}
+#endif
+
+}  // namespace ophook::rt
