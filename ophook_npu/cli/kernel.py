@@ -44,15 +44,22 @@ def check(
     ] = "eager",
     timeout: Annotated[float, typer.Option(help="seconds for one case")] = 60,
     out: Annotated[Path | None, typer.Option("--json", help="write the result here as JSON")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="text; github: annotations; sarif: SARIF, in --json's file if there is one")
+    ] = "text",
     debug: Annotated[bool, typer.Option(help="print how to step through the kernel in gdb")] = False,
 ) -> None:
     """Run an operator project's kernel on the CPU and say what is wrong, with the line.
 
     Exit status: 0 nothing found, 1 findings or wrong results, 2 it cannot be checked at all.
     """
+    from ophook_npu import sarif
     from ophook_npu.errors import OphookError
     from ophook_npu.kernel.check import check as run
+    from ophook_npu.kernel.check import for_review
+    from ophook_npu.kernel.kinds import kinds
 
+    sarif.check_format("kernel check", form)
     if dma not in ("eager", "on-wait"):
         raise OphookError("kernel check", f"--dma {dma}", allowed="eager, on-wait")
     if timeout <= 0:
@@ -63,6 +70,21 @@ def check(
         _tell_gdb(project, op, inputs or ())
         return
     results = run(project, op, inputs or (), timeout=timeout, **settings)
+    reviewed = ""
+    if form != "text":
+        meanings = {kind.name: kind.todo for kind in kinds()}
+        reviewed = sarif.render(form, "kernel check", for_review(results), meanings)
+    if form == "text" or (form == "sarif" and out is not None):
+        _tell(results)
+    else:
+        sys.stdout.write(reviewed)
+    if out is not None:
+        plain = json.dumps([_plain(result) for result in results], indent=1) + "\n"
+        out.write_text(reviewed if form == "sarif" else plain)
+    raise typer.Exit(1 if any(result.failed for result in results) else 0)
+
+
+def _tell(results: Sequence[Any]) -> None:
     for result in results:
         for outcome in result.outcomes:
             console.print(f"{outcome.status:5} {result.operator} {outcome.label}", style=_STYLE[outcome.status])
@@ -78,9 +100,6 @@ def check(
         failed = sum(o.status != "pass" for o in result.outcomes)
         found = f"{counted(errors, 'error')}, {counted(others, 'other')}"
         console.print(f"{result.operator}: {counted(runs, 'run')}, {failed} failed; {found}")
-    if out is not None:
-        out.write_text(json.dumps([_plain(result) for result in results], indent=1) + "\n")
-    raise typer.Exit(1 if any(result.failed for result in results) else 0)
 
 
 def run(

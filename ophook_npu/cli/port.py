@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from ophook_npu import sarif
 from ophook_npu.cli._command import ProgramCommand, no_program
 from ophook_npu.cli._program import OutOption, ProgramArgument, progress, readable, start_over, watched, writable
 from ophook_npu.errors import OphookError
@@ -21,6 +22,7 @@ from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:
     from ophook_npu.observe.port import Port
+    from ophook_npu.observe.port.report import Report
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +61,9 @@ def register(app: typer.Typer) -> None:
         html: Annotated[Path | None, typer.Option(help="Write one page here.")] = None,
         lang: Annotated[str, typer.Option(help="en or zh.")] = "en",
         out: OutOption = None,
+        form: Annotated[
+            str, typer.Option("--format", help="text; github: annotations too; sarif: SARIF in --json's file.")
+        ] = "text",
         soc: Annotated[str | None, typer.Option(help="The SoC to simulate.")] = None,
         device: Annotated[str, typer.Option(help="sim, or auto: an NPU if there is one.")] = "sim",
     ) -> None:
@@ -69,6 +74,9 @@ def register(app: typer.Typer) -> None:
         """
         wanted = _kinds(fail_on)
         _language(lang)
+        if sarif.check_format("port", form) == "sarif" and out is None:
+            todo = "--format sarif --json FILE: standard output is the program's"
+            raise OphookError("port", "--format sarif without a file", todo=todo)
         writable(html, out)
         if diff is not None:
             from ophook_npu.observe.port import differences, grown, read
@@ -105,13 +113,23 @@ def register(app: typer.Typer) -> None:
             if page is not None:
                 port.html(page, title=" ".join(program), lang=lang)
             if data is not None:
-                data.write_text(json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
+                plain = json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
+                data.write_text(_reviewed(report, form) if form == "sarif" else plain)
             sys.stdout.flush()
             if os.environ.get("RANK", "0") == "0":
                 print(shown(report.text(lang)), file=sys.stderr, flush=True)
+                if form == "github":
+                    print(_reviewed(report, form), end="", file=sys.stderr, flush=True)
             return status or int(any(report.of(kind) for kind in wanted))
 
         watched(program, port, finish, lambda: f"port: step {port.steps}{of}, {counted(port.seen, 'call')}")
+
+
+def _reviewed(report: Report, form: str) -> str:
+    """The findings as ``--format`` asks for them."""
+    from ophook_npu.observe.port.review import for_review, meanings
+
+    return sarif.render(form, "port", for_review(report), meanings())
 
 
 def _of_rank(path: Path | None) -> Path | None:

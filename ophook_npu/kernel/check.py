@@ -17,12 +17,16 @@ from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
 from ophook_npu.kernel.socs import find
 from ophook_npu.plural import counted
+from ophook_npu.sarif import Annotation
 
 # How far a result may be from the reference, by the data type of the result: (relative, absolute).
 _CLOSE = {"float32": (1e-4, 1e-5), "float16": (2e-3, 1e-3), "bfloat16": (1.6e-2, 1e-2), "float64": (1e-7, 1e-9)}
 # A sum that cancels is off by its terms' rounding, in the reference as in the kernel: this share of the elements may be
 # off by the absolute bound times the root mean square of the reference. The share is that of the vendor's examples.
 _CANCELLED = 1e-4
+
+
+_LEVELS = {"error": "error", "strict": "warning", "note": "note"}
 
 
 @dataclass
@@ -70,6 +74,21 @@ def check(
         load(path, name, **settings) for name in sorted(load_types(path))
     ]  # fmt: skip
     return [_check(kernel, cases(kernel.prototype, inputs), timeout) for kernel in kernels]
+
+
+def for_review(results: Sequence[Checked]) -> list[Annotation]:
+    """What was found, for a code review; a case that failed without a finding has no line."""
+    found = []
+    for result in results:
+        for one in result.findings:
+            level, often = _LEVELS[one.severity], f" ({one.count} times)" if one.count > 1 else ""
+            text = f"{result.operator}: {one.call}: {one.what}{often}"
+            found.append(Annotation(one.kind, level, text, one.todo, one.file, one.line))
+        for outcome in result.outcomes:
+            if outcome.status != "pass" and outcome.reason:
+                text = f"{result.operator} {outcome.label}: {outcome.reason}"
+                found.append(Annotation(f"case_{outcome.status}", "error", text))
+    return found
 
 
 def debug(path: str, operator: str, inputs: Sequence[str] = ()) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -212,7 +213,7 @@ def test_a_report_is_read_back_as_it_was(report, tmp_path):
 def test_a_program_for_cuda_on_the_command_line(run_python, tmp_path):
     page, data = tmp_path / "report.html", tmp_path / "report.json"
     options = ("--from-cuda", "--html", str(page), "--json", str(data), "--lang", "zh", "--fail-on", "cuda")
-    done = run_python("-m", "ophook_npu", "port", *options, "--", str(PROGRAMS / "port_cuda.py"))
+    done = run_python("-m", "ophook_npu", "port", *options, "--format", "github", "--", str(PROGRAMS / "port_cuda.py"))
     assert done.returncode == 1, done.stdout + done.stderr
     result = porting.read(data)
     assert planted("port_cuda.py") - found(result, "port_cuda.py") == set(), found(result, "port_cuda.py")
@@ -220,6 +221,7 @@ def test_a_program_for_cuda_on_the_command_line(run_python, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert '<html lang="zh">' in text and "仅限 CUDA 的代码" in text and "flash_attn" in text
     assert "能否在昇腾上运行" in text and "可以在 Ascend910B4 上运行" in done.stderr
+    assert re.search(r"^::error file=\S*port_cuda\.py,line=\d+,title=\w+::", done.stderr, re.M), done.stderr
 
 
 def test_collectives_of_two_ranks_are_counted_and_what_hccl_lacks_is_found(launch):

@@ -67,6 +67,11 @@ def test_a_fault_is_told_with_its_line(project: Path) -> None:
     )
     assert "next: use DataCopyPad" in done.stdout
     assert "6 of the 70 elements of z were never written, the first at 64" in done.stdout
+    again = check(project, "--inputs", project / "inputs.py", "--cores", "1", "--format", "sarif")
+    (run,) = json.loads(again.stdout)["runs"]
+    places = [one["locations"][0]["physicalLocation"] for one in run["results"] if one["ruleId"] == "alignment"]
+    assert again.returncode == 1 and [place["region"]["startLine"] for place in places] == [line]
+    assert run["tool"]["driver"]["name"] == "ophook-npu kernel check"
 
 
 def test_a_call_that_is_not_there_is_named(project: Path) -> None:
@@ -96,6 +101,7 @@ def test_a_crash_is_a_result(project: Path) -> None:
     [
         (["--soc", "Ascend910B9"], "unknown SoC 'Ascend910B9'"),
         (["--dma", "late"], "--dma late"),
+        (["--format", "junit"], "--format junit"),
         (["--op", "Sub"], "no operator Sub"),
         (["--inputs", "nowhere.npy"], "no such file: nowhere.npy"),
         (["--timeout", "0"], "--timeout 0"),
