@@ -10,13 +10,25 @@ import contextlib
 import difflib
 import io
 import json
+import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
+
+
+@contextlib.contextmanager
+def chdir(folder: str) -> Iterator[None]:
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def executed(text: str) -> str:
@@ -32,7 +44,7 @@ def executed(text: str) -> str:
         return f"```python\n{block['code']}```\n{shown}"
 
     # Blocks may write files; they must not land in the reader's directory.
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
         return BLOCK.sub(run, text)
 
 

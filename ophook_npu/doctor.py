@@ -55,10 +55,10 @@ def as_json(findings: list[Diagnosis]) -> dict[str, Any]:
 
 def _python() -> list[Diagnosis]:
     version = platform.python_version()
-    ok = sys.version_info >= (3, 11)
+    ok = sys.version_info >= (3, 10)
     return [
         Diagnosis(
-            "python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.11 or later"
+            "python", "ok" if ok else "fail", f"{version} at {sys.executable}", "" if ok else "use Python 3.10 or later"
         )
     ]
 

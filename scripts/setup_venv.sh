@@ -37,9 +37,9 @@ if [ -z "$python" ]; then
         fi
     done
 fi
-[ -n "$python" ] || { echo "no python3 on PATH; next: install Python 3.11 or set PYTHON" >&2; exit 1; }
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-    { echo "$("$python" --version) is too old; allowed: 3.11 or later; next: set PYTHON" >&2; exit 1; }
+[ -n "$python" ] || { echo "no python3 on PATH; next: install Python 3.10 or later, or set PYTHON" >&2; exit 1; }
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    { echo "$("$python" --version) is too old; allowed: 3.10 or later; next: set PYTHON" >&2; exit 1; }
 "$python" -c 'import venv, ensurepip' ||
     { echo "$python has no venv module; next: install python3-venv" >&2; exit 1; }
 

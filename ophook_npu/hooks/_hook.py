@@ -6,10 +6,11 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Unpack
+from typing import Any
 
 from torch import nn
 from torch._ops import OpOverload
+from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import _choose

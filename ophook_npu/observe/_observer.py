@@ -9,7 +9,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
+
+from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook, record_function

@@ -8,9 +8,10 @@ import statistics
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import torch
+from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call

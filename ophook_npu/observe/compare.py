@@ -8,10 +8,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
+from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call

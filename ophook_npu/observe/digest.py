@@ -7,9 +7,10 @@ import json
 import math
 import threading
 from pathlib import Path
-from typing import IO, Any, Unpack
+from typing import IO, Any
 
 import torch
+from typing_extensions import Unpack
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import is_real, tensors

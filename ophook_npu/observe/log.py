@@ -6,7 +6,9 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import IO, Any, Unpack
+from typing import IO, Any
+
+from typing_extensions import Unpack
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import brief, plain

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, Unpack
+from typing import Any
 
 import torch
+from typing_extensions import Unpack
 
 from ophook_npu import untrusted
 from ophook_npu.errors import OphookError

@@ -6,9 +6,10 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, Unpack
+from typing import Any
 
 import torch
+from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call, Hook, record_function

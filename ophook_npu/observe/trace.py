@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Unpack
+from typing import Any
+
+from typing_extensions import Unpack
 
 from ophook_npu.hooks import Call
 from ophook_npu.observe._describe import columns, user_stack

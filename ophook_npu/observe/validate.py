@@ -7,9 +7,10 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import torch
+from typing_extensions import Unpack
 
 from ophook_npu.errors import OphookError
 from ophook_npu.hooks import Call

@@ -35,7 +35,7 @@ build-backend = "setuptools.build_meta"
 name = "{project}"
 version = "0.1.0"
 description = "The operator {qualname} for PyTorch on Ascend"
-requires-python = ">=3.11"
+requires-python = ">=3.10"
 dependencies = ["ophook-npu", "torch"]
 
 [project.optional-dependencies]

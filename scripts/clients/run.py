@@ -24,7 +24,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import env
 import table
 from compare import difference
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # of pytest, before Python has one
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE.parents[1] / "examples" / "clients"

@@ -273,7 +273,9 @@ class Finder:
 
 def _named(frame: FrameType) -> str:
     """The function of a frame, with its class also where it was put into that class from elsewhere."""
-    name = frame.f_code.co_qualname.replace(".<locals>", "")
+    code = frame.f_code
+    name = str(getattr(code, "co_qualname", code.co_name))  # Python 3.10 has the name alone
+    name = name.replace(".<locals>", "")
     of = None if "." in name else frame.f_locals.get("self")
     return name if of is None else f"{'Module' if isinstance(of, nn.Module) else type(of).__name__}.{name}"
 

@@ -8,12 +8,16 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # of pytest, before Python has one
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "scripts/clients.sh"

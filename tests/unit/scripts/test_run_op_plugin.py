@@ -86,7 +86,7 @@ def test_unsuitable_python_is_named(tmp_path: Path) -> None:
     old.chmod(0o755)
     result = run("--venv", str(tmp_path / "v"), "--route", "extension", PYTHON=str(old))
     assert (
-        result.returncode == 1 and "Python 3.6.9 is too old; allowed: 3.11 or later; next: set PYTHON" in result.stdout
+        result.returncode == 1 and "Python 3.6.9 is too old; allowed: 3.10 or later; next: set PYTHON" in result.stdout
     )
 
 
