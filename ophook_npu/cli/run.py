@@ -61,6 +61,15 @@ def register(app: typer.Typer) -> None:
                 "without a copy is told and ends.",
             ),
         ] = False,
+        after_failure: Annotated[
+            str | None,
+            typer.Option(
+                metavar="poison|continue",
+                help="Whether a failed task leaves its device unusable until it is reset, as an NPU does (the "
+                "default), or each failure is reported once.",
+                show_default=False,
+            ),
+        ] = None,
         check_order: Annotated[
             bool,
             typer.Option(
@@ -87,6 +96,11 @@ def register(app: typer.Typer) -> None:
         if strict_memory:
             _only_simulated(device, "strict memory is")
             environ["OPHOOK_SIM_STRICT_MEMORY"] = "1"
+        if after_failure:
+            _only_simulated(device, "what a failed task leaves is")
+            if after_failure not in ("poison", "continue"):
+                raise OphookError("run", f"--after-failure {after_failure}", allowed="poison, continue")
+            environ["OPHOOK_SIM_AFTER_FAILURE"] = after_failure
         if check_order or order_report:
             _only_simulated(device, "the check of order is")
             order_report = _writable(order_report) if order_report else None

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "check.h"
+#include "core/failure_api.h"
 
 using namespace check;
 
@@ -76,8 +77,53 @@ TEST(the_first_failure_is_reported_once_and_the_stream_goes_on) {
   CHECK(says("failed on the device"));
 }
 
-TEST(after_a_failure_a_stream_that_stops_runs_nothing_until_that_was_reported) {
+TEST(after_a_failure_a_device_that_stops_answers_with_it_until_it_is_whole_again) {
   OneStream stream;
+  void *other = nullptr, *event = nullptr;
+  OK(sim_stream_create(&other));
+  OK(sim_event_create(&event));
+  OK(sim_event_record(event, other));
+  OK(sim_stream_stop_on_failure(stream.handle, 1));
+  std::atomic<int> ran{0};
+  Door door;
+  const auto task = [&ran] { return ++ran, 0; };
+  OK(launch(other, [&door] { return door.pass(), 0; }));
+  OK(launch(other, task));
+  OK(launch(stream.handle, [] { return sim_fail(kFailure, "the first"); }));
+  EQUAL(sim_stream_synchronize(stream.handle, -1), kFailure);
+  for (int time = 0; time < 2; ++time) {
+    int done = 0;
+    EQUAL(launch(other, task), kFailure);
+    CHECK(says("the first"));
+    EQUAL(sim_stream_synchronize(stream.handle, -1), kFailure);
+    EQUAL(sim_synchronize_device(-1), kFailure);
+    EQUAL(sim_stream_query(other, &done), kFailure);
+    EQUAL(sim_event_query(event, &done), kFailure);
+    EQUAL(sim_event_synchronize(event, -1), kFailure);
+    EQUAL(sim_event_record(event, other), kFailure);
+  }
+  EQUAL(sim_abort_tasks(0, 1), kStreamTimeout);  // what runs cannot be ended
+  door.open();
+  OK(sim_abort_tasks(0, 0));
+  EQUAL(ran, 0);  // what was queued never ran
+  OK(launch(other, task));
+  OK(sim_synchronize_device(-1));
+  EQUAL(ran, 1);
+  OK(launch(other, [] { return kFailure; }));
+  EQUAL(sim_stream_synchronize(other, -1), kFailure);
+  OK(sim_event_destroy(event));
+  OK(sim_reset_device(0));
+  OK(sim_set_device(0));
+  stream.handle = nullptr;
+  OK(launch(nullptr, [] { return kFailure; }));  // nobody asked the new context to stop
+  EQUAL(sim_stream_synchronize(nullptr, -1), kFailure);
+  OK(sim_stream_synchronize(nullptr, -1));
+  EQUAL(sim_abort_tasks(99, 0), kInvalidDevice);
+}
+
+TEST(where_a_failure_is_to_stay_no_longer_a_stream_that_stops_runs_nothing_until_that_was_reported) {
+  OneStream stream;
+  setenv("OPHOOK_SIM_AFTER_FAILURE", "continue", 1);
   OK(sim_stream_stop_on_failure(stream.handle, 1));
   int ran = 0, dropped = 0;
   void* event = nullptr;
@@ -89,10 +135,12 @@ TEST(after_a_failure_a_stream_that_stops_runs_nothing_until_that_was_reported) {
   EQUAL(sim_stream_synchronize(stream.handle, -1), kFailure);
   EQUAL(ran, 0);
   EQUAL(dropped, 1);
+  EQUAL(sim_stream_stop_on_failure(stream.handle, 0), 207000);
   OK(launch(stream.handle, [&ran] { return ++ran, 0; }));
   OK(sim_stream_synchronize(stream.handle, -1));
   EQUAL(ran, 1);
   OK(sim_event_destroy(event));
+  unsetenv("OPHOOK_SIM_AFTER_FAILURE");
 }
 
 TEST(what_a_task_throws_is_its_failure) {

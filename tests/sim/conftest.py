@@ -24,6 +24,8 @@ _NEEDS = "torch_npu(version, why): needs a torch_npu at least so new"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _NEEDS)
+    # A test that makes a task fail must not fail those after it; test_after_failure.py asks for what a device does.
+    os.environ.setdefault("OPHOOK_SIM_AFTER_FAILURE", "continue")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,7 +48,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 # What nothing reads before a program uses a device, an operator or the terminal: such variables need no other server.
 # The tests that set them see what they do; of TASK_QUEUE_ENABLE, test_runtime.py asks torch_npu.
 LATE = frozenset(
-    {"COLUMNS", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT", "OPHOOK_SIM_DEVICES",
+    {"COLUMNS", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT", "OPHOOK_SIM_AFTER_FAILURE", "OPHOOK_SIM_DEVICES",
      "OPHOOK_SIM_LEDGER", "OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SOC", "OPHOOK_SIM_STRICT_MEMORY", "OPHOOK_SIM_SYNC",
      "TASK_QUEUE_ENABLE"}
 )  # fmt: skip

@@ -6,6 +6,7 @@
 
 #include "acl/acl.h"
 #include "core/handles.h"
+#include "core/failure_api.h"
 #include "core/sim.h"
 
 namespace {
@@ -37,6 +38,9 @@ aclError aclrtResetDevice(int32_t device) { return sim_release_device("aclrtRese
 SIM_API aclError aclrtResetDeviceForce(int32_t device) {
   return sim_release_device("aclrtResetDeviceForce", device, 1);
 }
+
+// torch_npu's stop_device. What a stream runs here cannot be ended: the call waits for it.
+SIM_API aclError aclrtDeviceTaskAbort(int32_t device, uint32_t timeout) { return sim_abort_tasks(device, timeout); }
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
   if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device.h"
+#include "failure.h"
 #include "ledger.h"
 #include "memory.h"
 #include "state.h"
@@ -114,6 +115,7 @@ int sim_init(void) {
     uint64_t host = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGE_SIZE)) / 4 * 3 / devices;
     memory = soc->memory < host ? soc->memory : host;
   }
+  if (int code = failure::read_setting()) return code;
   machine.soc = soc;
   machine.devices = int(devices);
   machine.memory_per_device = memory;
@@ -154,6 +156,7 @@ int sim_reset_device(int device) {
   if (device < 0 || device >= devices())
     return sim_fail(kInvalidDevice, "aclrtResetDevice: device %d; this machine simulates %d", device, devices());
   if (int code = drop_streams(device)) return code;
+  failure::reset(device);
   if (thread_device == device) thread_device = -1;
   return kOk;
 }

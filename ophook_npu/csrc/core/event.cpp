@@ -1,3 +1,4 @@
+#include "failure.h"
 #include "stream.h"
 #include "waits.h"
 
@@ -118,6 +119,7 @@ int sim_event_record(void* handle, void* on) {
     if (int code = stream->launch(std::make_shared<ExternalTask>(event, ExternalTask::kSet))) return code;
   auto recording = std::make_shared<Recording>();
   std::shared_ptr<Model> model = stream->capturing();
+  event->device = stream->device;
   if (event->external && model) return kOk;  // who waits for it waits for the replay, and joins no capture
   recording->captured = model != nullptr;
   if (order::on()) order::recorded(*stream, *recording, model.get());
@@ -171,9 +173,10 @@ int sim_event_wait(void* on, void* handle) {
   return stream->launch(std::make_shared<WaitTask>(std::move(recording)));
 }
 
-static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* out) {
+static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* out, int* device) {
   std::shared_ptr<Event> event;
   if (int code = resolve_event(caller, handle, &event)) return code;
+  *device = event->device;
   std::lock_guard lock(event->mutex);
   if (event->newest && event->newest->captured && !event->newest->is_done())
     return sim_fail(kEventCaptured, "%s: the event was recorded in a capture that was not replayed yet", caller);
@@ -181,11 +184,16 @@ static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* 
   return kOk;
 }
 
+static int failed(int device) { return device < 0 ? int(kOk) : failure::check(device); }
+
 int sim_event_synchronize(void* handle, int64_t timeout_ms) {
   std::shared_ptr<Recording> recording;
-  if (int code = newest("aclrtSynchronizeEvent", handle, &recording)) return code;
+  int device = -1;
+  if (int code = newest("aclrtSynchronizeEvent", handle, &recording, &device)) return code;
   sim_count_host_wait();
+  if (int code = failed(device)) return code;
   const bool done = !recording || recording->wait(timeout_ms);
+  if (int code = failed(device)) return code;
   if (done && recording && order::on()) order::host_waited(*recording);
   if (done) return kOk;
   return sim_fail(kEventSyncTimeout, "aclrtSynchronizeEvent: not recorded after %lld ms", (long long)timeout_ms);
@@ -193,7 +201,9 @@ int sim_event_synchronize(void* handle, int64_t timeout_ms) {
 
 int sim_event_query(void* handle, int* done) {
   std::shared_ptr<Recording> recording;
-  if (int code = newest("aclrtQueryEventStatus", handle, &recording)) return code;
+  int device = -1;
+  if (int code = newest("aclrtQueryEventStatus", handle, &recording, &device)) return code;
+  if (int code = failed(device)) return code;
   *done = !recording || recording->is_done();
   if (*done && recording && order::on()) order::host_waited(*recording);
   return kOk;
@@ -215,7 +225,8 @@ int sim_event_reset(void* handle, void* on) {
 
 int sim_event_time(void* handle, uint64_t* microseconds) {
   std::shared_ptr<Recording> recording;
-  if (int code = newest("aclrtEventGetTimestamp", handle, &recording)) return code;
+  int device = -1;
+  if (int code = newest("aclrtEventGetTimestamp", handle, &recording, &device)) return code;
   if (!recording || !recording->is_done())
     return sim_fail(kEventTimestampInvalid,
                     "the event has no time stamp: it was not recorded, or the stream is not there yet");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device.h"
+#include "failure.h"
 #include "memory.h"
 #include "waits.h"
 
@@ -130,7 +131,7 @@ void Stream::work() {
     if (queue_.empty()) return;
     batch.swap(queue_);
     while (!batch.empty()) {
-      const bool failed_before = failure_ != kOk && stop_on_failure;
+      const bool failed_before = (failure_ != kOk && stop_on_failure) || failure::code(device) != kOk;
       lock.unlock();
       {
         std::shared_ptr<Task> task = std::move(batch.front());
@@ -142,11 +143,12 @@ void Stream::work() {
         if (!skip) count_task(code != kOk);
         if (code != kOk) {
           const char* reason = sim_error_message();
-          std::lock_guard guard(mutex_);
-          if (failure_ == kOk) {
-            failure_ = code;
-            failure_text_ = reason ? reason : std::string(task->name) + " failed on the device";
+          const std::string text = reason ? reason : std::string(task->name) + " failed on the device";
+          {
+            std::lock_guard guard(mutex_);
+            if (failure_ == kOk) failure_ = code, failure_text_ = text;
           }
+          failure::left(device, code, text);
         }
       }
       lock.lock();
@@ -158,7 +160,8 @@ void Stream::work() {
 
 int Stream::launch(std::shared_ptr<Task> task) {
   bool queued = false;
-  int code;
+  int code = failure::check(device);
+  if (code) return code;
   if (order::on()) order::called();
   if (observer()) [[unlikely]] {
     const std::shared_ptr<Task> told = task;
@@ -233,10 +236,11 @@ std::pair<std::shared_ptr<TaskGroup>, std::vector<std::shared_ptr<Task>>> Stream
 
 int Stream::synchronize(int64_t timeout_ms) {
   if (runs_here()) return sim_fail(kInvalidParam, "a task on a stream's own thread may not synchronize that stream");
+  if (int code = failure::check(device)) return code;
   std::unique_lock lock(mutex_);
   const uint64_t target = submitted_;
   ++waiters_;
-  auto reached = [&] { return completed_ >= target; };
+  auto reached = [&] { return completed_ >= target || failure::code(device) != kOk; };
   bool done = true;
   if (timeout_ms < 0) {
     work_done_.wait(lock, reached);
@@ -246,11 +250,30 @@ int Stream::synchronize(int64_t timeout_ms) {
   --waiters_;
   if (!done)
     return sim_fail(kStreamSyncTimeout, "stream %d: work was not done after %lld ms", id, (long long)timeout_ms);
+  if (int code = failure::check(device)) return code;
   if (order::on()) order::host_waited(*this);
   if (failure_ == kOk) return kOk;
   int code = failure_;
   failure_ = kOk;
   return sim_fail(code, "%s", failure_text_.c_str());
+}
+
+int Stream::drain(int64_t timeout_ms) {
+  std::unique_lock lock(mutex_);
+  const uint64_t target = submitted_;
+  ++waiters_;
+  auto reached = [&] { return completed_ >= target; };
+  bool done = true;
+  if (timeout_ms > 0) done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
+  else work_done_.wait(lock, reached);
+  --waiters_;
+  failure_ = kOk;
+  return done ? kOk : kStreamSyncTimeout;
+}
+
+void Stream::wake() {
+  std::lock_guard lock(mutex_);
+  work_done_.notify_all();
 }
 
 bool Stream::idle() {
@@ -388,6 +411,7 @@ int sim_stream_query(void* handle, int* done) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve("aclrtStreamQuery", handle, &stream)) return code;
   if (stream->capturing()) return captured("aclrtStreamQuery", *stream);
+  if (int code = failure::check(stream->device)) return code;
   *done = stream->idle();
   if (*done && order::on()) order::host_waited(*stream);
   return kOk;
@@ -403,7 +427,12 @@ int sim_stream_id(void* handle, int32_t* id) {
 int sim_stream_stop_on_failure(void* handle, int on) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve("aclrtSetStreamFailureMode", handle, &stream)) return code;
-  stream->stop_on_failure = on != 0;
+  if (!on && stream->stop_on_failure)
+    return sim_fail(kFeatureNotSupported, "aclrtSetStreamFailureMode: stream %d stops on failure and cannot go back",
+                    stream->id);
+  if (!on) return kOk;
+  stream->stop_on_failure = true;
+  failure::stop_on_failure(stream->device);
   return kOk;
 }
 

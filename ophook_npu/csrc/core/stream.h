@@ -94,6 +94,9 @@ struct Stream : std::enable_shared_from_this<Stream> {
   void finish();
   int launch(std::shared_ptr<Task> task);
   int synchronize(int64_t timeout_ms);
+  // Waits for what was launched so far, and forgets its failures.
+  int drain(int64_t timeout_ms);
+  void wake();  // those that synchronize: the device's context has failed
   bool idle();
   bool runs_here() const;       // the calling thread is the stream's own
   static const Stream* here();  // the stream whose thread is calling, or null
@@ -145,6 +148,7 @@ struct Event {
   std::mutex mutex;
   std::shared_ptr<Recording> newest;  // null: never recorded, counts as complete
   std::weak_ptr<Model> model;         // the capture that the newest recording belongs to
+  std::atomic<int> device{-1};        // of the stream that recorded it last
 
   // One that is waited for, and reset, from inside a model: every replay waits anew for a recording outside.
   bool external = false;
