@@ -98,8 +98,9 @@ step "build AddCustom for torch_npu" "ophook-npu doctor" env TORCH_DEVICE_BACKEN
     "$venv/bin/python" -c 'from ophook_npu.ops.extension import build; print(build())'
 keep_freed_memory
 step "run it in eager mode and in graphs" "run alone what the log ends with" \
-    "${run[@]}" -- "$root/scripts/run_modes.py" "$place" "$logs"
-step "compare and report" "read the logs" "$venv/bin/python" "$root/scripts/report.py" --check "$route" "$place" "$logs"
-"$venv/bin/python" "$root/scripts/report.py" "$route" "$place" "$logs"
+    "${run[@]}" -- -m ophook_npu.demo.modes "$place" "$logs"
+report=("$venv/bin/python" -m ophook_npu.demo.report)
+step "compare and report" "read the logs" "${report[@]}" --check "$route" "$place" "$logs"
+"${report[@]}" "$route" "$place" "$logs"
 printf '\nnext, in your shell, after which python, pytest, torchrun … have an npu:\n'
 "$venv/bin/python" -c 'from ophook_npu.npu import autoload; print(*autoload.next_lines(), sep="\n")' | sed 's/^/    /'

@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -51,17 +53,43 @@ def write_wheel(out: Path, progress: OnStep | None = None) -> Path:
         (package / FACTS).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n")
         (package / "__init__.py").write_text(_INIT)
         version = _version(torch.version, torch_npu.version, made["C++ ABI"])
-        tag = f"{_interpreter()}-none-linux_{made['machine']}"
         described = Path(name) / f"{PACKAGE}-{version}.dist-info"
         described.mkdir()
         (described / "METADATA").write_text(_metadata(version, torch.version, torch_npu.version))
-        (described / "WHEEL").write_text(
-            f"Wheel-Version: 1.0\nGenerator: ophook-npu {__version__}\nRoot-Is-Purelib: false\nTag: {tag}\n"
-        )
         out.mkdir(parents=True, exist_ok=True)
-        target = out / f"{PACKAGE}-{version}-{tag}.whl"
-        _zip(Path(name), described, target)
-        return target
+
+        def pack(folder: Path, platform: str) -> Path:
+            tag = f"{_interpreter()}-none-{platform}"
+            (described / "WHEEL").write_text(
+                f"Wheel-Version: 1.0\nGenerator: ophook-npu {__version__}\nRoot-Is-Purelib: false\nTag: {tag}\n"
+            )
+            target = folder / f"{PACKAGE}-{version}-{tag}.whl"
+            _zip(Path(name), described, target)
+            return target
+
+        theirs = [path for wheel in (torch, torch_npu) for path in (wheel.path / "lib").glob("*.so*")]
+        with tempfile.TemporaryDirectory() as asked:
+            plain = pack(Path(asked), f"linux_{made['machine']}")
+            agreed = _audited(plain, {path.name for path in [*libraries, *theirs]})
+        return pack(out, agreed or f"linux_{made['machine']}")
+
+
+def _audited(wheel: Path, known: set[str]) -> str | None:
+    """The manylinux platform that auditwheel finds for ``wheel``, where it is installed and finds one.
+
+    ``known``: libraries that come with it, or with torch and torch_npu, which it requires; others keep it from one.
+    """
+    beside = Path(sys.executable).with_name("auditwheel")
+    program = str(beside) if beside.exists() else shutil.which("auditwheel")
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        excluded = [word for name in sorted(known) for word in ("--exclude", name)]
+        asked = subprocess.run([program, "repair", *excluded, "-w", folder, str(wheel)], capture_output=True)
+        repaired = [path.stem.rsplit("-", 1)[1] for path in Path(folder).glob("*.whl")]
+    # It may name several, the newest first or last: each is enough.
+    found = [one for one in repaired[0].split(".") if one.startswith("manylinux_")] if repaired else []
+    return found[0] if asked.returncode == 0 and found else None
 
 
 def _interpreter() -> str:

@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=source_lib.sh
 source "$here/source_lib.sh"
-python=$1 device=${2:-auto} scripts=${3:-$here/../tests/npu_scripts}
+python=$1 device=${2:-auto} scripts=${3:-$here/../ophook_npu/demo/scripts}
 scripts=$(cd "$scripts" && pwd)
 case $python in /*) ;; *) python=$PWD/$python ;; esac
 command=("$python" -m ophook_npu run --device "$device" --)

@@ -8,23 +8,18 @@ about `ophook-npu run`, needs a process started anew.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
 import os
-import runpy
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
-import types
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 _LARGEST = 1 << 17  # bytes of a request: a message is sent whole or not at all
 
@@ -156,44 +151,6 @@ def serve(channel: socket.socket, modules: Sequence[str]) -> dict[str, Any]:
         channel.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def run_program(arguments: Sequence[str]) -> None:
-    """As Python's own command line does it: ``-c code``, ``-m module`` or a script."""
-    if arguments[0] == "-c":
-        sys.argv = ["-c", *arguments[2:]]
-        sys.path[0] = ""
-        module = types.ModuleType("__main__")
-        sys.modules["__main__"] = module
-        exec(compile(arguments[1], "<string>", "exec"), module.__dict__)
-    elif arguments[0] == "-m":
-        sys.argv = list(arguments[1:])
-        sys.path[0] = os.getcwd()
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv = list(arguments)
-        sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
-        runpy.run_path(arguments[0], run_name="__main__")
-
-
-def run_to_the_end(arguments: Sequence[str]) -> NoReturn:
-    """Run the program, wait for its threads and run what it registered for its exit, and end without taking apart what
-    the server imported: Python's modules and C++'s static objects take half a second, more than most programs. A
-    program that raises ends in Python's own way. What a test checks about the end itself needs a process started anew.
-    """
-    status: int | None = 0
-    try:
-        run_program(arguments)
-    except SystemExit as end:
-        if end.code is not None and not isinstance(end.code, int):
-            raise
-        status = end.code or 0
-    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does before it ends
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    ctypes.CDLL(None).fflush(None)
-    os._exit(status)
-
-
 if __name__ == "__main__":
     _request = serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     os.chdir(_request["cwd"])
@@ -203,4 +160,6 @@ if __name__ == "__main__":
             os.environ[_name] = _value
     for _module in _request["modules"]:
         importlib.import_module(_module)
+    from ophook_npu.demo.forked import run_to_the_end  # in the child: the server imports what it was asked for only
+
     run_to_the_end(_request["arguments"])

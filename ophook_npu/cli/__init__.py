@@ -24,7 +24,7 @@ _NAME = "ophook-npu"
 
 # The commands as the help groups them, by what a reader wants.
 _PANELS: dict[str, tuple[str, ...]] = {
-    "Run a program": ("run", "env", "port"),
+    "Run a program": ("demo", "run", "env", "port"),
     "Watch a program": ("log", "stats", "trace", "profile", "validate"),
     "Find what goes wrong": ("compare", "bisect", "digest", "align", "capture", "replay"),
     "Make an operator": ("op", "kernel", "patch"),
@@ -70,6 +70,7 @@ def _root(
 
 # Each module adds its commands to the app in `register(app)`.
 _COMMANDS: tuple[str, ...] = (
+    "demo",
     "dispatch",
     "doctor",
     "hooks",

@@ -117,7 +117,7 @@ def report(folder: Path, **results: dict[str, object]) -> subprocess.CompletedPr
 
     for mode, found in results.items():
         (folder / f"{mode}.json").write_text(json.dumps({mode: found}))
-    command = [sys.executable, str(ROOT / "scripts" / "report.py"), "--check", "extension", "sim", str(folder)]
+    command = [sys.executable, "-m", "ophook_npu.demo.report", "--check", "extension", "sim", str(folder)]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -134,18 +134,17 @@ def test_the_report_fails_when_a_mode_failed_or_was_not_run(tmp_path: Path) -> N
 def test_a_mode_that_fails_is_told_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    import run_modes
+    from ophook_npu.demo import modes
 
     programs = {}
     for name, code in (("torchair", 3), ("eager", 0), ("npugraph_ex", 0)):
         programs[name] = [str(tmp_path / f"{name}.py"), "--of", name]
         (tmp_path / f"{name}.py").write_text(f"import sys; print(sys.argv[1:]); sys.exit({code})\n")
-    monkeypatch.setattr(run_modes, "PROGRAMS", programs)
-    assert run_modes.main("npu", str(tmp_path)) == 1
+    monkeypatch.setattr(modes, "PROGRAMS", programs)
+    assert modes.main("npu", str(tmp_path)) == 1
     *passed, failed, last = capfd.readouterr().out.splitlines()
     assert [str(tmp_path / "eager.json") in passed[0], str(tmp_path / "npugraph_ex.json") in passed[1]] == [True, True]
     assert str(tmp_path / "torchair.json") in failed
     assert last == f"torchair ended with 3; alone: ophook-npu run -- {tmp_path}/torchair.py --of torchair"
     del programs["torchair"]
-    assert run_modes.main("npu", str(tmp_path)) == 0
+    assert modes.main("npu", str(tmp_path)) == 0
