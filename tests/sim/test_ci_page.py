@@ -21,7 +21,9 @@ BEFORE, AFTER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 def pipelines() -> list[dict[str, Any]]:
-    return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+    """Without lists of steps: those are parts of one."""
+    read = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+    return [pipeline for pipeline in read if isinstance(pipeline, dict)]
 
 
 def lines() -> Iterator[str]:
