@@ -15,6 +15,8 @@ CSRC = ROOT / "ophook_npu" / "csrc"
 ROWS = sorted(path for path in CSRC.glob("*/rows/*.cpp") if path.name != "table.cpp")
 # Where a row begins: ACLNN(Add, …), ROW(Add, …), a macro of the file's own, {"Split", …}
 ROW = re.compile(r'^(?: {4})?(?:[A-Z][A-Z_0-9]+\(|(?<=    )\{")', re.M)
+ACLNN_ROW = re.compile(r"^[A-Z][A-Z_0-9]*\((?:aclnn)?([A-Z]\w+),", re.M)
+GE_ROW = re.compile(r'^ {4}(?:[A-Z][A-Z_0-9]*\(|\{")([A-Z]\w+)', re.M)
 PARAMETERS = re.compile(r"^ACLNN\(\w+,\s*\(((?:[^()]|\([^()]*\))*)\)", re.M)
 HELPER = re.compile(
     r"^(?!return|else|if|for|while|namespace|struct|using)[A-Za-z_][\w:<>,&* ]*?[ &*]+(\w+)\([^;{}]*?\)(?: const)? \{",
@@ -86,6 +88,25 @@ def test_a_row_runs_one_operator_or_kernels(results: ModuleType) -> None:
                 if len(results.operations(way)) > (0 if kernels else 1):
                     found.append(re.sub(r"\s+", " ", row))
     assert found == []
+
+
+def test_an_operator_stands_in_files_of_one_name_in_both_interfaces() -> None:
+    """The pairs are those whose results are compared (tests/sim/pairs.txt), and those of one name."""
+    files = [path for path in ROWS if path.stem != "foreach"]  # there the macros add to the names
+    functions = {name: path.stem for path in files if "opapi" in path.parts for name in names(path, ACLNN_ROW)}
+    types = {name: path.stem for path in files if "ge" in path.parts for name in names(path, GE_ROW)}
+    text = (ROOT / "tests" / "sim" / "pairs.txt").read_text(encoding="utf-8")
+    pairs = set(re.findall(r"^(\w+)\(.*?\| .*?= ?(\w+)\(", text, re.M)) | {(name, name) for name in functions}
+    twins: dict[str, set[str]] = {}
+    for function, of in pairs:
+        if function in functions and of in types:
+            twins.setdefault(of, set()).add(functions[function])
+    assert len(twins) > 150
+    assert {of: sorted(own) for of, own in twins.items() if types[of] not in own} == {}
+
+
+def names(path: Path, row: re.Pattern[str]) -> list[str]:
+    return row.findall(without_macros(path.read_text(encoding="utf-8")))
 
 
 def test_kernels_know_neither_interface() -> None:

@@ -1,4 +1,4 @@
-// `kernel<<<blocks, l2ctrl, stream>>>(arguments)` in a program's host code: what `ophook_npu.kernel.program` writes in its
+// `kernel<<<blocks, l2ctrl, stream>>>(arguments)` in a program's host code: what `ophook_npu.sim.program` writes in its
 // place. The kernel becomes a task of the stream, core by core and with all checks, as a vendor package's kernels do.
 #pragma once
 

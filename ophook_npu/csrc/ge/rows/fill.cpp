@@ -1,4 +1,4 @@
-// Tensors made from shapes and values: filling, repeating, padding.
+// Tensors made from shapes and values: filling, padding.
 #include "ge/rows/rows.h"
 #include "kernels/index.h"
 #include "kernels/shape.h"
@@ -22,18 +22,6 @@ void broadcast_to(Shaper& s) {
     if ((*target)[i] == -1) (*target)[i] = from ? (*from)[i - lead] : unknown;
   broadcast_shapes(target, from, s);
   s.out(s.dtype(0), target);
-}
-void tile(Shaper& s) {
-  Shape shape = s.shape(0);
-  Values times = s.values(1);
-  if (shape && times) {
-    while (shape->size() < times->size()) shape->insert(shape->begin(), 1);
-    size_t lead = shape->size() - times->size();
-    for (size_t i = 0; i < times->size(); ++i) (*shape)[lead + i] = (*shape)[lead + i] * (*times)[i];
-  } else {
-    shape = std::nullopt;
-  }
-  s.out(s.dtype(0), shape);
 }
 void range(Shaper& s) {
   // Bounds of several types give the widest of them.
@@ -119,7 +107,6 @@ const Family fill_rows = {
     ROW(Fill, "dims value -> y", fill, a[1].reshape({}).expand(a.output(0).sizes())),
     ROW(BroadcastTo, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
     ROW(Expand, "x shape -> y", broadcast_to, a[0].expand(a.output(0).sizes())),
-    ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
     ROW(Range, "start limit delta -> y", range, at::arange(a[0].item(), a[1].item(), a[2].item(), a.out_dtype())),
     ROW(Pad, "x paddings -> y", pad, kernels::padded(a[0], a.need(1), 0)),
     ROW(MaskedFillRange, "x start end value -> y | axis:Int=-1", same,
@@ -128,9 +115,6 @@ const Family fill_rows = {
         any_padded(a)),
     ROW(PadV3Grad, "x paddings -> y | mode:String=reflect paddings_contiguous:Bool=true", pad_grad,
         kernels::padded_backward(a[0], *pairs_of(a, a.need(1)), a.text("mode"))),
-    ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
-    ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
-    ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),
 };
 
 }  // namespace sim::ge_table

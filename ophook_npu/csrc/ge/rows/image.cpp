@@ -1,4 +1,4 @@
-// Images sampled where a grid says.
+// Images resized, and sampled where a grid says.
 #include "ge/rows/rows.h"
 
 namespace sim::ge_table {
@@ -31,6 +31,31 @@ void sampled(Shaper& s) {
   s.out(s.dtype(0), x && grid ? x : std::nullopt);
 }
 
+// ---- resizing ------------------------------------------------------------------------------------------------------
+void resize_rule(Shaper& s) {
+  Shape shape = s.shape(0);
+  if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
+  const Values size = s.values(1);
+  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = at_or_unknown(size, i);
+  s.out(s.dtype(0), shape);
+}
+
+void only_torchs(const Call& call) {
+  call.only("align_corners", 0.0);
+  call.only("half_pixel_centers", 0.0);
+}
+
+void nearest_rule(Shaper& s) {
+  only_torchs(s);
+  resize_rule(s);
+}
+
+Dims resized(const Args& a) {
+  Dims sizes = a[0].sizes().vec(), size = a.need(1);
+  std::copy(size.begin(), size.end(), sizes.last(size.size()));
+  return sizes;
+}
+
 }  // namespace
 
 const Family image_rows = {
@@ -43,6 +68,10 @@ const Family image_rows = {
         "align_corners:Bool=false",
         sampled<3>,
         at::grid_sampler_3d(wide(a[0]), wide(a[1]), interpolation(a, 3), padding(a), a.flag("align_corners"))),
+#define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
+    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
+    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
+        at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), resized(a))),
 };
 
 }  // namespace sim::ge_table

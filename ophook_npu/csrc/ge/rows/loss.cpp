@@ -1,4 +1,6 @@
 // Losses, norms and distances with their gradients.
+#include <array>
+
 #include "ge/rows/rows.h"
 #include "kernels/gated.h"
 #include "kernels/loss.h"
@@ -67,12 +69,34 @@ void norm_rule(Shaper& s) {
   s.out(s.dtype(0), shape);
 }
 // ---- distances of each row of x1 to each row of x2, spread out as (…, rows 1, rows 2, columns) --------------------
-void cdist_grad_rule(Shaper& s) {
-  Shape shape = s.shape(1);
-  if (shape && shape->size() < 3) throw Refused("its inputs are (…, rows, rows, columns), not " + s.describe(1));
-  if (shape) shape->erase(rank_of(shape) - 2);
-  s.out(s.dtype(1), shape);
+
+// ---- losses by a reduction -----------------------------------------------------------------------------------------
+int64_t reduction_of(const Call& call) {
+  std::string name = call.text("reduction");
+  for (int64_t i = 0; i < 3; ++i)
+    if (name == std::array<const char*, 3>{"none", "mean", "sum"}[static_cast<size_t>(i)]) return i;
+  throw Refused("reduction '" + name + "' is none of none, mean and sum");
 }
+
+void loss_shape(Shaper& s) {
+  broadcast(s);
+  if (reduction_of(s) != 0) s.out(s.dtype(0), Dims{});
+}
+
+void nll_shape(Shaper& s) {
+  s.out(0, s.dtype(0), reduction_of(s) == 0 ? s.shape(1) : Shape(Dims{}));
+  s.out(1, s.dtype(0), Dims{});
+}
+
+Results nll(const Args& a) {
+  auto [loss, total] = kernels::nll(a[0], a[1], a[2], reduction_of(a), a.integer("ignore_index"));
+  return {loss, total};
+}
+
+at::Tensor nll_grad(const Args& a) {
+  return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
+}
+
 }  // namespace
 
 const Family loss_rows = {
@@ -89,8 +113,12 @@ const Family loss_rows = {
         kernels::power_sum(a[0], norm_order(a), a.integers("axes"), a.flag("keepdim"))),
     ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same,
         kernels::norm_of_power_sum(a[0], norm_order(a), a.real("epsilon"))),
-    ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
-        kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),
+    ROW(MseLoss, "predict label -> y | reduction:String=mean", loss_shape, kernels::mse(a[0], a[1], reduction_of(a))),
+    ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same,
+        kernels::mse_backward(a[2], a[0], a[1], reduction_of(a))),
+    {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
+    ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
+        same, nll_grad(a)),
 };
 
 }  // namespace sim::ge_table

@@ -1,6 +1,7 @@
 // Products of matrices and of batches of them.
 #include "ge/rows/rows.h"
 #include "kernels/matmul.h"
+#include "kernels/reduce.h"
 
 namespace sim::ge_table {
 namespace {
@@ -53,6 +54,13 @@ at::Tensor batch_matmul(const Args& a) {
   return kernels::product_of(a[0], a[1], a[2], a.flag("adj_x1"), a.flag("adj_x2"));
 }
 
+void cdist_grad_rule(Shaper& s) {
+  Shape shape = s.shape(1);
+  if (shape && shape->size() < 3) throw Refused("its inputs are (…, rows, rows, columns), not " + s.describe(1));
+  if (shape) shape->erase(rank_of(shape) - 2);
+  s.out(s.dtype(1), shape);
+}
+
 }  // namespace
 
 const Family matmul_rows = {
@@ -62,6 +70,8 @@ const Family matmul_rows = {
     ROW(BatchMatMul, "x1 x2 -> y | adj_x1:Bool=false adj_x2:Bool=false", batch_shape, batch_matmul(a)),
     ROW(BatchMatMulV2, "x1 x2 bias? offset_w? -> y | adj_x1:Bool=false adj_x2:Bool=false offset_x:Int=0", batch_shape,
         batch_matmul(a)),
+    ROW(CdistGrad, "grad x1 x2 cdist -> y | p:Float=2.0", cdist_grad_rule,
+        kernels::spread_distances_backward(a[0], a[1], a[2], a[3], a.real("p"))),
 };
 
 }  // namespace sim::ge_table

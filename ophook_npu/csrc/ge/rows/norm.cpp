@@ -155,6 +155,39 @@ Results add_rms_norm_cast(const Args& a) {
   return {out[0], out[0], out[1], out[2]};
 }
 
+// ---- over the last dimensions --------------------------------------------------------------------------------------
+// y like x; mean and rstd over the normalised dimensions, which stay as 1.
+void layer_norm_shape(Shaper& s) {
+  s.out(0, s.dtype(0), s.shape(0));
+  Shape stat = s.shape(0), normalized = s.shape(1);
+  if (stat && normalized && normalized->size() == 1 && (*normalized)[0].known()) {
+    auto count = static_cast<size_t>((*normalized)[0].size());
+    if (count > stat->size())
+      throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
+    std::fill(stat->last(count), stat->end(), 1);
+  } else {
+    stat = std::nullopt;
+  }
+  s.out(1, kFloat, stat);
+  s.out(2, kFloat, stat);
+}
+
+Results layer_norm(const Args& a) {
+  auto [y, mean, rstd] = kernels::layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon"));
+  return {y, mean, rstd};
+}
+
+void layer_norm_grad_shape(Shaper& s) {
+  s.out(0, s.dtype(1), s.shape(1));
+  s.out(1, s.dtype(4), s.shape(4));
+  s.out(2, s.dtype(4), s.shape(4));
+}
+
+Results layer_norm_grad(const Args& a) {
+  auto [x, gamma, beta] = kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), a[3], a[2], a[4], a[4]);
+  return {x, gamma, beta};
+}
+
 }  // namespace
 
 #define GROUP_NORM(epsilon) "num_groups:Int data_format:String=NHWC eps:Float=" epsilon " is_training:Bool=true"
@@ -191,6 +224,9 @@ const Family norm_rows = {
     {"RmsNormGrad", "dy x rstd gamma -> dx dgamma", rms_norm_grad_rule, rms_norm_grad},
     {"AddRmsNorm", "x1 x2 gamma -> y rstd x | epsilon:Float=0.000001", add_rms_norm_rule, add_rms_norm},
     {"AddRmsNormCast", "x1 x2 gamma -> y1 y2 rstd x | epsilon:Float=0.000001", add_rms_norm_rule, add_rms_norm_cast},
+    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape,
+     layer_norm},
+    {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
 };
 
 }  // namespace sim::ge_table

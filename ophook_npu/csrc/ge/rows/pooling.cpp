@@ -1,4 +1,4 @@
-// Pooling and resizing of planes, (batch, channels, height, width).
+// Pooling of planes, (batch, channels, height, width).
 #include "ge/rows/rows.h"
 #include "kernels/pooling.h"
 
@@ -96,30 +96,6 @@ Results maxima(const Args& a) {
   return {y, places};
 }
 
-// ---- resizing ---------------------------------------------------------------------------------------------------
-void resize_rule(Shaper& s) {
-  Shape shape = s.shape(0);
-  if (shape && shape->size() != 4) throw Refused("its input has 4 dimensions, it is " + s.describe(0));
-  const Values size = s.values(1);
-  for (size_t i = 0; shape && i < 2; ++i) (*shape)[i + 2] = at_or_unknown(size, i);
-  s.out(s.dtype(0), shape);
-}
-
-void only_torchs(const Call& call) {
-  call.only("align_corners", 0.0);
-  call.only("half_pixel_centers", 0.0);
-}
-void nearest_rule(Shaper& s) {
-  only_torchs(s);
-  resize_rule(s);
-}
-
-Dims resized(const Args& a) {
-  Dims sizes = a[0].sizes().vec(), size = a.need(1);
-  std::copy(size.begin(), size.end(), sizes.last(size.size()));
-  return sizes;
-}
-
 }  // namespace
 
 const Family pooling_rows = {
@@ -149,10 +125,6 @@ const Family pooling_rows = {
     ROW(MaxPoolGradWithArgmaxV3, "x grad argmax -> y | " MAX_POOL " data_format:String=NCHW", same,
         kernels::maxima_backward(a[1], a[0], max_window(a), a[2])),
 
-#define RESIZE "align_corners:Bool=false half_pixel_centers:Bool=false"
-    ROW(ResizeNearestNeighborV2, "x size -> y | " RESIZE, nearest_rule, at::upsample_nearest2d(wide(a[0]), a.need(1))),
-    ROW(ResizeNearestNeighborV2Grad, "grads size -> y | " RESIZE, nearest_rule,
-        at::upsample_nearest2d_backward(wide(a[0]), a[0].sizes().slice(2), resized(a))),
 };
 
 }  // namespace sim::ge_table

@@ -1,10 +1,5 @@
-// Reductions, softmax, normalisation, losses, sorting.
-#include <array>
-
+// Reductions, sorting, running sums.
 #include "ge/rows/rows.h"
-#include "kernels/activation.h"
-#include "kernels/loss.h"
-#include "kernels/norm.h"
 #include "kernels/reduce.h"
 
 namespace sim::ge_table {
@@ -95,51 +90,6 @@ Results value_and_place(const std::tuple<at::Tensor, at::Tensor>& found) {
   return {std::get<0>(found), std::get<1>(found)};
 }
 
-void softmax_shape(Shaper& s) {
-  Shape shape = s.shape(0);
-  for (int64_t axis : s.integers("axes"))
-    if (shape) wrap(axis, static_cast<int64_t>(shape->size()));
-  s.out(s.knows("half_to_float") && s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
-}
-
-int64_t only_axis(const Args& a, const char* attr = "axes") {
-  Dims axes = a.integers(attr);
-  if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
-  return axes[0];
-}
-
-// y like x; mean and rstd over the normalised dimensions, which stay as 1.
-void layer_norm_shape(Shaper& s) {
-  s.out(0, s.dtype(0), s.shape(0));
-  Shape stat = s.shape(0), normalized = s.shape(1);
-  if (stat && normalized && normalized->size() == 1 && (*normalized)[0].known()) {
-    auto count = static_cast<size_t>((*normalized)[0].size());
-    if (count > stat->size())
-      throw Refused("it normalises " + std::to_string(count) + " dimensions of " + s.describe(0));
-    std::fill(stat->last(count), stat->end(), 1);
-  } else {
-    stat = std::nullopt;
-  }
-  s.out(1, kFloat, stat);
-  s.out(2, kFloat, stat);
-}
-
-Results layer_norm(const Args& a) {
-  auto [y, mean, rstd] = kernels::layer_norm(a[0], a.need(1), a[2], a[3], a.real("epsilon"));
-  return {y, mean, rstd};
-}
-
-void layer_norm_grad_shape(Shaper& s) {
-  s.out(0, s.dtype(1), s.shape(1));
-  s.out(1, s.dtype(4), s.shape(4));
-  s.out(2, s.dtype(4), s.shape(4));
-}
-
-Results layer_norm_grad(const Args& a) {
-  auto [x, gamma, beta] = kernels::layer_norm_backward(a[0], a[1], a[4].sizes(), a[3], a[2], a[4], a[4]);
-  return {x, gamma, beta};
-}
-
 void sort_shape(Shaper& s) {
   s.out(0, s.dtype(0), s.shape(0));
   s.out(1, kInt32, s.shape(0));
@@ -154,33 +104,6 @@ void topk_shape(Shaper& s) {
   }
   s.out(0, s.dtype(0), shape);
   s.out(1, kInt32, shape);
-}
-
-// ---- losses -----------------------------------------------------------------------------------------------------
-int64_t reduction_of(const Call& call) {
-  std::string name = call.text("reduction");
-  for (int64_t i = 0; i < 3; ++i)
-    if (name == std::array<const char*, 3>{"none", "mean", "sum"}[static_cast<size_t>(i)]) return i;
-  throw Refused("reduction '" + name + "' is none of none, mean and sum");
-}
-
-void loss_shape(Shaper& s) {
-  broadcast(s);
-  if (reduction_of(s) != 0) s.out(s.dtype(0), Dims{});
-}
-
-void nll_shape(Shaper& s) {
-  s.out(0, s.dtype(0), reduction_of(s) == 0 ? s.shape(1) : Shape(Dims{}));
-  s.out(1, s.dtype(0), Dims{});
-}
-
-Results nll(const Args& a) {
-  auto [loss, total] = kernels::nll(a[0], a[1], a[2], reduction_of(a), a.integer("ignore_index"));
-  return {loss, total};
-}
-
-at::Tensor nll_grad(const Args& a) {
-  return kernels::nll_backward(a[1], a[0], a[2], a[3], reduction_of(a), a.integer("ignore_index"), a[4]);
 }
 
 }  // namespace
@@ -215,22 +138,6 @@ const Family reduce_rows = {
      [](const Args& a) { return place_and_value(at::max(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
     {"ArgMinWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,
      [](const Args& a) { return place_and_value(at::min(a[0], a.integer("dimension"), a.flag("keep_dims"))); }},
-    ROW(SoftmaxV2, "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape,
-        at::softmax(a[0], only_axis(a), a.out_dtype())),
-    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a))),
-    ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same,
-        kernels::softmax_backward(a[1], a[0], only_axis(a))),
-    ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same,
-        kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis"))),
-    {"LayerNormV4", "x normalized_shape gamma? beta? -> y mean rstd | epsilon:Float=0.00001", layer_norm_shape,
-     layer_norm},
-    {"LayerNormGradV3", "dy x rstd mean gamma -> pd_x pd_gamma pd_beta", layer_norm_grad_shape, layer_norm_grad},
-    ROW(MseLoss, "predict label -> y | reduction:String=mean", loss_shape, kernels::mse(a[0], a[1], reduction_of(a))),
-    ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same,
-        kernels::mse_backward(a[2], a[0], a[1], reduction_of(a))),
-    {"NLLLoss", "x target weight? -> y total_weight | reduction:String=mean ignore_index:Int=-100", nll_shape, nll},
-    ROW(NLLLossGrad, "x y_grad target weight? total_weight -> x_grad | reduction:String=mean ignore_index:Int=-100",
-        same, nll_grad(a)),
     {"Sort", "x -> y1 y2 | axis:Int=-1 descending:Bool=false stable:Bool=false", sort_shape,
      [](const Args& a) {
        return value_and_place(at::sort(a[0], a.flag("stable"), a.integer("axis"), a.flag("descending")));

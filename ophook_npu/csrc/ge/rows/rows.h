@@ -155,8 +155,11 @@ struct Family {
 
 // ---- rules that several files use -------------------------------------------------------------------------------
 void same(Shaper& s);          // output 0 like input 0
+void floating(Shaper& s);      // the same, of what has no values for whole numbers
 void boolean_like(Shaper& s);  // bool in the shape of input 0
 void broadcast(Shaper& s);     // all inputs of one dtype, broadcast
+void logical(Shaper& s);       // the same, of bool
+void integral(Shaper& s);      // the same, of whole numbers and bool
 Shape broadcast_shapes(const Shape& a, const Shape& b, const Call& call);
 void require_same_dtype(const Call& call, size_t first, size_t last);
 int64_t wrap(int64_t axis, int64_t rank);  // refuses an axis out of range
@@ -164,6 +167,7 @@ int64_t wrap(int64_t axis, int64_t rank);  // refuses an axis out of range
 // for batch and channels; pads has two for each axis of space, in front and behind, which must be equal.
 Dims spatial(const Call& call, size_t axes, const char* attr, int64_t neutral);
 Dims equal_pads(const Call& call, size_t axes);
+inline Dims optional_values(const Call& call, size_t input) { return call.has(input) ? call.need(input) : Dims(); }
 inline int64_t rank_of(const Shape& shape) { return static_cast<int64_t>(shape->size()); }
 double norm_order(const Call& call);    // attribute p
 Shape all_unknown(const Shape& shape);  // of the same rank

@@ -1,4 +1,4 @@
-// The same elements in another shape, joining and splitting.
+// The same elements in another shape or order, joining, splitting and repeating.
 #include "ge/rows/rows.h"
 #include "kernels/shape.h"
 
@@ -222,6 +222,20 @@ Dims part_lengths(const Args& a, int64_t axis) {
 }
 Results parts(const Args& a, size_t data, int64_t axis) { return kernels::split(a[data], part_lengths(a, axis), axis); }
 
+// ---- repeating ---------------------------------------------------------------------------------------------------
+void tile(Shaper& s) {
+  Shape shape = s.shape(0);
+  Values times = s.values(1);
+  if (shape && times) {
+    while (shape->size() < times->size()) shape->insert(shape->begin(), 1);
+    size_t lead = shape->size() - times->size();
+    for (size_t i = 0; i < times->size(); ++i) (*shape)[lead + i] = (*shape)[lead + i] * (*times)[i];
+  } else {
+    shape = std::nullopt;
+  }
+  s.out(s.dtype(0), shape);
+}
+
 }  // namespace
 
 const Family shape_rows = {
@@ -246,6 +260,10 @@ const Family shape_rows = {
      [](const Args& a) { return parts(a, 0, a.need(2).at(0)); }},
     ROW(ConfusionTransposeD, "x -> y | perm:ListInt shape:ListInt transpose_first:Bool", confusion_transpose,
         kernels::confusion_transposed(a[0], a.integers("perm"), a.integers("shape"), a.flag("transpose_first"))),
+    ROW(Tile, "x multiples -> y", tile, a[0].repeat(a.need(1))),
+    ROW(Tril, "x -> y | diagonal:Int=0", same, at::tril(a[0], a.integer("diagonal"))),
+    ROW(Triu, "x -> y | diagonal:Int=0", same, at::triu(a[0], a.integer("diagonal"))),
+    ROW(ReverseV2, "x axis -> y", same, at::flip(a[0], a.need(1))),
 };
 
 }  // namespace sim::ge_table

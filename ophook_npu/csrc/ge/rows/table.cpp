@@ -251,6 +251,14 @@ at::Tensor Args::output(size_t index) const { return view(call_.outputs[index]);
 
 // ---- shared rules -----------------------------------------------------------------------------------------------
 void same(Shaper& s) { s.out(s.dtype(0), s.shape(0)); }
+void floating(Shaper& s) {
+  const int32_t dtype = s.dtype(0);
+  if (dtype != kFloat && dtype != kHalf && dtype != kBfloat16 && dtype != kDouble && dtype != kComplex64 &&
+      dtype != kComplex128)
+    throw Refused("its input must be a floating-point number, it is " + s.describe(0));
+  same(s);
+}
+
 void boolean_like(Shaper& s) { s.out(kBool, s.shape(0)); }
 
 void require_same_dtype(const Call& call, size_t first, size_t last) {
@@ -284,6 +292,20 @@ void broadcast(Shaper& s) {
   for (size_t i = 1; i < s.count(); ++i)
     if (s.has(i)) shape = broadcast_shapes(shape, s.shape(i), s);
   s.out(s.dtype(0), shape);
+}
+
+void logical(Shaper& s) {
+  for (size_t i = 0; i < s.count(); ++i)
+    if (s.dtype(i) != kBool)
+      throw Refused("its inputs must be bool, input " + std::to_string(i) + " is " + s.describe(i));
+  broadcast(s);
+}
+
+void integral(Shaper& s) {
+  for (size_t i = 0; i < s.count(); ++i)
+    if (s.dtype(i) == kFloat || s.dtype(i) == kHalf || s.dtype(i) == kBfloat16)
+      throw Refused("its inputs must be integers or bool, input " + std::to_string(i) + " is " + s.describe(i));
+  broadcast(s);
 }
 
 int64_t wrap(int64_t axis, int64_t rank) {

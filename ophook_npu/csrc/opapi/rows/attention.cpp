@@ -6,45 +6,25 @@
 using namespace sim::aclnn;
 using namespace sim::attention;
 
-#define SETTINGS Settings{scale, keep, before, after, sparse_mode, prefix, 1}
-#define INFERENCE \
-  Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
-#define SETTINGS_V2 \
-  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type }
-#define SETTINGS_V3                                                                                               \
-  Settings {                                                                                                      \
-    .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix, \
-    .pse_type = pse_type, .sink = sink                                                                            \
-  }
-#define SETTINGS_V4                                                                                                   \
-  Settings {                                                                                                          \
-    scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), {}, {}, {}, sink, query_rope, \
-        key_rope                                                                                                      \
-  }
-#define VARLEN \
-  Settings { scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout) }
-// backward, with what the forward gave
-#define VARLEN_GRAD \
-  Settings { scale, keep, before, after, sparse_mode, prefix, 1, by_rows(softmax_layout), max, sum, out }
-#define GRAD \
-  Settings { scale, keep, before, after, sparse_mode, prefix, 1, false, max, sum, out }
-#define GRAD_V2 \
-  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out }
-#define GRAD_V3 \
-  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out, sink }
-#define GRAD_V4                                                                                              \
-  Settings {                                                                                                 \
-    scale, keep, before, after, sparse_mode, prefix, pse_type, by_rows(softmax_layout), max, sum, out, sink, \
-        query_rope, key_rope                                                                                 \
-  }
-// Layout TND, with a part of the depth that carries positions.
-#define SETTINGS_ROPE                                                                                             \
-  Settings {                                                                                                      \
-    .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix, \
-    .pse_type = pse_type, .query_rope = query_rope, .key_rope = key_rope                                          \
-  }
-#define GRAD_ROPE \
-  Settings { scale, keep, before, after, sparse_mode, prefix, pse_type, false, max, sum, out, {}, query_rope, key_rope }
+#define KEPT \
+  .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix
+#define BY_LAYOUT .by_rows = by_rows(softmax_layout)
+#define ROPE .query_rope = query_rope, .key_rope = key_rope
+// backward: what the forward gave
+#define GIVEN .max = max, .sum = sum, .out = out
+
+#define SETTINGS (Settings{KEPT})
+#define SETTINGS_V2 (Settings{KEPT, .pse_type = pse_type})
+#define SETTINGS_V3 (Settings{KEPT, .pse_type = pse_type, .sink = sink})
+#define SETTINGS_V4 (Settings{KEPT, .pse_type = pse_type, BY_LAYOUT, .sink = sink, ROPE})
+#define SETTINGS_ROPE (Settings{KEPT, .pse_type = pse_type, ROPE})
+#define VARLEN (Settings{KEPT, BY_LAYOUT})
+#define GRAD (Settings{KEPT, GIVEN})
+#define GRAD_V2 (Settings{KEPT, .pse_type = pse_type, GIVEN})
+#define GRAD_V3 (Settings{KEPT, .pse_type = pse_type, GIVEN, .sink = sink})
+#define GRAD_V4 (Settings{KEPT, .pse_type = pse_type, BY_LAYOUT, GIVEN, .sink = sink, ROPE})
+#define GRAD_ROPE (Settings{KEPT, .pse_type = pse_type, GIVEN, ROPE})
+#define VARLEN_GRAD (Settings{KEPT, BY_LAYOUT, GIVEN})
 
 ACLNN(FlashAttentionScore,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, double, scale,
@@ -210,14 +190,11 @@ ACLNN(FlashAttentionUnpaddingScoreGradV5,
 MAX_WORKSPACE(aclnnFlashAttentionUnpaddingScoreGradV5)
 
 // training with numbers of HIFLOAT8; preTokens, nextTokens and sparseMode are kept for later, as the mask is
-#define SETTINGS_HIFLOAT8 \
-  Settings { .scale = scale, .weight_scale = weight_scale }
-#define GRAD_HIFLOAT8                                                                                                  \
-  Settings {                                                                                                           \
-    .scale = scale, .max = max, .sum = sum, .out = out, .weight_scale = weight_scale, .gradient_scale = gradient_scale \
-  }
-#define FORWARD_BLOCKS BlockScales{query_scale, key_scale, value_scale, {}, 128, 256, 512}
-#define GRAD_BLOCKS BlockScales{query_scale, key_scale, value_scale, grad_scale, 512, 512, 512}
+#define SETTINGS_HIFLOAT8 (Settings{.scale = scale, .weight_scale = weight_scale})
+#define GRAD_HIFLOAT8 (Settings{.scale = scale, GIVEN, .weight_scale = weight_scale, .gradient_scale = gradient_scale})
+#define BLOCK_SCALES .query = query_scale, .key = key_scale, .value = value_scale
+#define FORWARD_BLOCKS (BlockScales{BLOCK_SCALES, .of_query = 128, .of_key = 256, .of_value = 512})
+#define GRAD_BLOCKS (BlockScales{BLOCK_SCALES, .grad = grad_scale, .of_query = 512, .of_key = 512, .of_value = 512})
 ACLNN(QuantFlashAttentionScore,
       (In, query, In, key, In, value, In, mask, In, query_scale, In, key_scale, In, value_scale, In, weight_scale,
        double, scale, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, sparse_mode, Out, max,
@@ -236,24 +213,6 @@ ACLNN(QuantFlashAttentionScoreGrad,
       backward_by_blocks(query, key, value, grad, GRAD_BLOCKS, layout, heads, GRAD_HIFLOAT8, grad_query, grad_key,
                          grad_value))
 
-// inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
-ACLNN(PromptFlashAttentionV3,
-      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
-       In, d, In, e, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads,
-       int64_t, sparse_mode, int64_t, precision, Out, out),
-      (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths),
-       check(query, key, value, layout, heads, INFERENCE, out),
-       key_heads_fit(query, key, value, layout, heads, key_heads)),
-      forward(query, key, value, pse, {}, mask, layout, heads, INFERENCE, {}, {}, out))
-ACLNN(IncreFlashAttentionV4,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, a, In, b, In, c, In, d, In, e, In, f,
-       In, g, In, block_table, In, padding, int64_t, heads, double, scale, Text, layout, int64_t, key_heads, int64_t,
-       block_size, int64_t, precision, Out, out),
-      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"),
-       refuse_if_given({block_table, padding}, "paged attention"),
-       check_one_token(query, keys, values, layout, heads, key_heads, out)),
-      one_token(query, keys, values, pse, mask, lengths, layout, heads, scale, out))
-
 ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (rotary_mode(mode), like(out, x)),
       write(out, rotary(x, cos, sin, mode)))
 ACLNN(RotaryPositionEmbeddingV2, (In, x, In, cos, In, sin, int64_t, mode, In, turn, Out, out),
@@ -268,3 +227,4 @@ ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layou
 ACLNN(ApplyRotaryPosEmbV2, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout, Text, mode),
       SIM_CHECK(mode == "half" || mode == "interleave", "rotary mode ", mode, " is not simulated"),
       rotate_both(query, key, cos, sin, mode))
+ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out), like(out, x), write(out, interleaved_rotary(x, cos, sin)))

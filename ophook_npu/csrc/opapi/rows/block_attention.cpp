@@ -6,7 +6,13 @@
 using namespace sim::aclnn;
 namespace blocked = sim::block_attention;
 
-#define BLOCKS (blocked::Blocks{blocks, block_shape, lengths, key_lengths, layout, scale})
+#define BLOCKS                                 \
+  (blocked::Blocks{.mask = blocks,             \
+                   .shape = block_shape,       \
+                   .lengths = lengths,         \
+                   .key_lengths = key_lengths, \
+                   .layout = layout,           \
+                   .scale = scale})
 ACLNN(BlockSparseAttention,
       (In, query, In, key, In, value, In, blocks, In, mask, Ints, block_shape, Ints, lengths, Ints, key_lengths, In,
        pages, Text, layout, Text, key_layout, int64_t, key_heads, int64_t, mask_kind, double, scale, int64_t, precision,
@@ -24,7 +30,14 @@ ACLNN(BlockSparseAttentionGrad,
        blocked::log_sum_like(query, log_sum), like(grad_query, query), like(grad_key, key), like(grad_value, value)),
       blocked::backward(BLOCKS, query, key, value, grad, out, log_sum, grad_query, grad_key, grad_value))
 
-#define PAIRS (blocked::Pairs{query, first_key, first_value, second_key, second_value, mask, scale})
+#define PAIRS                                   \
+  (blocked::Pairs{.query = query,               \
+                  .first_key = first_key,       \
+                  .first_value = first_value,   \
+                  .second_key = second_key,     \
+                  .second_value = second_value, \
+                  .mask = mask,                 \
+                  .scale = scale})
 static void write_floyd(const at::Tensor& top, const at::Tensor& sum, const at::Tensor& out, const Tensors& made) {
   write_each({top, sum, out}, {made[0].expand_as(top), made[1].expand_as(sum), made[2]});
 }

@@ -33,8 +33,11 @@ static void come_back(const at::Tensor& tp, const at::Tensor& x_scale, const at:
         sim::HcclDevices devices(ep);                                                                               \
         experts::dispatch(devices, layout, {x, ids, mask}, scales, weights, quantization, kind, by_row,             \
                           {rows, row_scale, sources, counts, ends, row_weights}))
-#define ROUTED (experts::Layout{ranks, rank, count, shared, shared_ranks})
-#define ROUTED_AND_SPECIAL (experts::Layout{ranks, rank, count, shared, shared_ranks, zeros, copies, constants})
+#define DEVICES_OF_EXPERTS \
+  .ranks = ranks, .rank = rank, .experts = count, .shared = shared, .shared_ranks = shared_ranks
+#define ROUTED (experts::Layout{DEVICES_OF_EXPERTS})
+#define ROUTED_AND_SPECIAL \
+  (experts::Layout{DEVICES_OF_EXPERTS, .zeros = zeros, .copies = copies, .constants = constants})
 
 // ---- there ---------------------------------------------------------------------------------------------------------
 DISPATCH(MoeDistributeDispatch, ROUTED, false, "", when_run(), TOKENS, PLACES, int64_t, quantization, int64_t,
@@ -65,7 +68,7 @@ DISPATCH(MoeDistributeDispatchV4, ROUTED_AND_SPECIAL, true, algorithm,
         write(out,                                                                                              \
               experts::combine(devices, layout, {x, ids, mask}, sources, ends, weights, shared_x, special, by_row)))
 #define NO_SPECIAL (experts::Special{})
-#define SPECIAL (experts::Special{tokens, alpha, beta, value})
+#define SPECIAL (experts::Special{.x = tokens, .alpha = alpha, .beta = beta, .value = value})
 COMBINE(MoeDistributeCombine, ROUTED, false, "", at::Tensor(), NO_SPECIAL, refuse_if_given({mask}, "xActiveMask"),
         RETURNED, PLACES, RETURNED_TO, Out, out)
 COMBINE(MoeDistributeCombineV2, ROUTED, true, algorithm, shared_x, NO_SPECIAL, when_run(), RETURNED, In, shared_x,

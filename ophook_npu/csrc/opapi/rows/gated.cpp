@@ -1,4 +1,4 @@
-// Gated units with bounds, the scaling of features, and softmax with its loss.
+// Gated units, and the scaling of features.
 #include "kernels/gated.h"
 
 #include "kernels/activation.h"
@@ -9,7 +9,7 @@ using namespace sim::aclnn;
 
 namespace {
 
-void half_along(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
+void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
   const int64_t at = wrap(dim, self);
   SIM_CHECK(self.dim() && self.size(at) % 2 == 0, "dimension ", dim, " of ", self.sizes(), " has an odd size");
   Dims sizes = self.sizes().vec();
@@ -25,14 +25,9 @@ void write_rows(const at::Tensor& out, const at::Tensor& rows) {
   if (!whole.is_same(out)) out.copy_(whole);
 }
 
-void write_geglu_two(const at::Tensor& out, const at::Tensor& out_gelu, const kernels::GeGlu& result) {
+void write_geglu(const at::Tensor& out, const at::Tensor& out_gelu, const kernels::GeGlu& result) {
   write(out, result.y);
   write(out_gelu, result.gelu);
-}
-
-void write_loss(const at::Tensor& loss, const at::Tensor& gradient, const kernels::LossAndGradient& result) {
-  write(loss, result.loss.reshape(loss.sizes()));
-  write(gradient, result.gradient);
 }
 
 void write_modulate(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift,
@@ -53,31 +48,41 @@ void modulated_by(const at::Tensor& x, std::initializer_list<at::Tensor> scales)
 ACLNN(ClippedSwiglu,
       (In, self, In, group_index, int64_t, dim, double, alpha, double, limit, double, bias, bool, interleaved, Out,
        out),
-      half_along(out, self, dim),
+      half_of(out, self, dim),
       write_rows(out, kernels::clipped_swiglu(self, group_index, {dim, alpha, limit, bias, interleaved})))
 ACLNN(ClippedSwigluGrad,
       (In, grad, In, self, In, group_index, int64_t, dim, double, alpha, double, limit, double, bias, bool, interleaved,
        Out, out),
-      (half_along(grad, self, dim), like(out, self)),
+      (half_of(grad, self, dim), like(out, self)),
       write(out, kernels::clipped_swiglu_backward(grad, self, group_index, {dim, alpha, limit, bias, interleaved})))
-ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_along(out, self, -1), one_element(threshold)),
+ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_of(out, self, -1), one_element(threshold)),
       write(out, kernels::fatrelu_mul(self, threshold)))
 ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_gelu),
-      (half_along(out, self, dim), like(out_gelu, out)),
-      write_geglu_two(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
+      (half_of(out, self, dim), like(out_gelu, out)),
+      write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
 ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
-      (half_along(grad, self, dim), like(out, self)),
+      (half_of(grad, self, dim), like(out, self)),
       write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, false)))
 ACLNN(SituGlu, (In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
-      half_along(out, self, dim), write(out, kernels::situ_glu(self, {dim, beta, linear_beta, left})))
+      half_of(out, self, dim), write(out, kernels::situ_glu(self, {dim, beta, linear_beta, left})))
 ACLNN(SituGluGrad, (In, grad, In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
-      (half_along(grad, self, dim), like(out, self)),
+      (half_of(grad, self, dim), like(out, self)),
       write(out, kernels::situ_glu_backward(grad, self, {dim, beta, linear_beta, left})))
-ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
-      (like(labels, features), like(gradient, features), sim::quant::by_row(loss, features)),
-      write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))
 ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), like(out, self),
       write(out, kernels::modulate(self, scale, shift)))
 ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out, out_scale, Out, out_shift),
       (like(grad, self), like(out, self), modulated_by(self, {scale, out_scale, out_shift})),
       write_modulate(out, out_scale, out_shift, kernels::modulate_backward(grad, self, scale)))
+ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
+ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
+ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
+      (half_of(out, self, dim), like(out_gelu, out)),
+      write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
+ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
+      write(out, kernels::gelu_mul(self, approximate)))
+ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), (half_of(grad, self, dim), like(out, self)),
+      write(out, kernels::glu_backward(grad, self, dim)))
+ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), like(out, self),
+      write(out, kernels::swiglu_backward(grad, self, dim)))
+ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out),
+      like(out, self), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))

@@ -239,10 +239,20 @@ FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)
   In, x, In, weight, In, x_scale, In, weight_scale, In, sent_tensor, In, received_tensor, In, shared_x, In, \
       shared_weight, In, shared_x_scale, In, shared_weight_scale
 #define SCALED_MODES int64_t, x_mode, int64_t, weight_mode, int64_t, shared_x_mode, int64_t, shared_weight_mode
-#define SCALED (group_product::Scaled{x, weight, x_scale, weight_scale, x_mode, weight_mode})
-#define SCALED_SHARED                                                                                 \
-  (group_product::Scaled{shared_x, shared_weight, shared_x_scale, shared_weight_scale, shared_x_mode, \
-                         shared_weight_mode})
+#define SCALED                                         \
+  (group_product::Scaled{.x = x,                       \
+                         .weight = weight,             \
+                         .x_scale = x_scale,           \
+                         .weight_scale = weight_scale, \
+                         .x_mode = x_mode,             \
+                         .weight_mode = weight_mode})
+#define SCALED_SHARED                                         \
+  (group_product::Scaled{.x = shared_x,                       \
+                         .weight = shared_weight,             \
+                         .x_scale = shared_x_scale,           \
+                         .weight_scale = shared_weight_scale, \
+                         .x_mode = shared_x_mode,             \
+                         .weight_mode = shared_weight_mode})
 #define SCALED_LIKE                                                                                                \
   counted_on_the_host(sent_tensor, received_tensor), not_turned(turned, shared_turned),                            \
       group_product::scaled_experts_like(sim::HcclDevices(group), ranks, SCALED, sent, received, group_size, out), \

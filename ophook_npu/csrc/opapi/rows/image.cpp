@@ -1,5 +1,4 @@
-// Resampling, padding and patches of images.
-#include "kernels/mx_quant.h"
+// Resampling and patches of images.
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -14,22 +13,6 @@ std::optional<double> scale(double value, at::IntArrayRef input, at::IntArrayRef
   const double size = double(input[input.size() - 1 - axis]);
   const bool given = value > 0 && (value != 1 || int64_t(size) == output[output.size() - 1 - axis]);
   return given ? std::optional<double>(value) : std::nullopt;
-}
-
-// The shape that self has after padding, two numbers a dimension, the last dimension first.
-Dims padded_sizes(at::IntArrayRef self, const Dims& pad) {
-  SIM_CHECK(pad.size() % 2 == 0 && pad.size() <= 2 * self.size(), "a tensor of shape ", self, " and paddings ",
-            at::IntArrayRef(pad), " do not belong together");
-  Dims sizes = self.vec();
-  for (size_t i = 0; i < pad.size(); ++i) sizes[sizes.size() - 1 - i / 2] += pad[i];
-  return sizes;
-}
-
-// The same where the last `axes` dimensions are padded, behind one or two others.
-void padded_like(const at::Tensor& padded, const at::Tensor& self, const Dims& pad, int64_t axes) {
-  SIM_CHECK(int64_t(pad.size()) == 2 * axes && (self.dim() == axes + 1 || self.dim() == axes + 2), "a tensor of shape ",
-            self.sizes(), " and paddings ", at::IntArrayRef(pad), " do not belong together");
-  shape(padded, padded_sizes(self.sizes(), pad));
 }
 
 // A batch of images of other sizes.
@@ -229,37 +212,3 @@ ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stri
 ACLNN(Im2colBackward, (In, self, Ints, size, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),
       folded(out, self, size, kernel, dilation, padding, stride),
       write(out, at::col2im(self, size, kernel, dilation, padding, stride)))
-
-ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
-      (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
-      sim::mx::pad(out, self, pad, value))
-ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
-      write(out, at::reflection_pad1d(self, pad)))
-ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
-      write(out, at::reflection_pad2d(self, pad)))
-ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
-      write(out, at::reflection_pad3d(self, pad)))
-ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
-      write(out, at::replication_pad1d(self, pad)))
-ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
-      write(out, at::replication_pad2d(self, pad)))
-ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
-      write(out, at::replication_pad3d(self, pad)))
-ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
-      write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 2)),
-      write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 3)),
-      write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
-      write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 2)),
-      write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
-ACLNN(ReplicationPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 3)),
-      write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))

@@ -1,4 +1,4 @@
-// Indexing, gathering and scattering; joining, repeating and reordering.
+// Indexing, gathering and scattering; windows and slices; places in sorted sequences.
 #include "kernels/index.h"
 #include "kernels/scatter.h"
 #include "kernels/shape.h"
@@ -42,18 +42,6 @@ void room_for_all(const at::Tensor& out, const at::Tensor& self, const at::Tenso
   shape(out, {int64_t(c10::multiply_integers(kernels::broadcast_sizes(self.sizes(), mask.sizes())))});
 }
 
-void repeated_each(const at::Tensor& out, const at::Tensor& self, int64_t repeats) {
-  shape(out, {self.numel() * repeats});
-}
-
-void of_length(const at::Tensor& out, const at::Tensor& self, int64_t dim, int64_t length) {
-  shape(out, kernels::taken_sizes(self, dim, {length}));
-}
-
-void repeated_each(const at::Tensor& out, const at::Tensor& self, int64_t repeats, int64_t dim) {
-  of_length(out, self, dim, self.size(dim) * repeats);
-}
-
 void selected(const at::Tensor& out, const at::Tensor& self, int64_t dim, const at::Tensor& indices) {
   SIM_CHECK(indices.dim() <= 1, "indices of shape ", indices.sizes(), "; one dimension at most");
   holds(out, self.dim() ? kernels::taken_sizes(self, dim, {indices.numel()}) : Dims{});
@@ -90,86 +78,6 @@ void one_hot_like(const at::Tensor& out, const at::Tensor& self, int64_t classes
   holds(out, sizes);
 }
 
-// A tensor without dimensions counts as one with a single element, and an empty one of one dimension as none.
-void joined_like(const at::Tensor& out, const Tensors& parts, int64_t dim) {
-  Dims sizes{0};
-  bool any = false;
-  for (const at::Tensor& part : parts) {
-    if (part.dim() == 1 && part.size(0) == 0) continue;
-    Dims each = part.dim() ? Dims(part.sizes().vec()) : Dims{1};
-    const size_t at = size_t(c10::maybe_wrap_dim(dim, int64_t(each.size())));
-    if (any) {
-      SIM_CHECK(each.size() == sizes.size(), "tensors of shapes ", sizes, " and ", part.sizes(), " are not joined");
-      std::swap(each[at], sizes[at]);
-      const int64_t before = each[at];
-      each[at] = sizes[at];
-      SIM_CHECK(each == sizes, "tensors of shapes ", sizes, " and ", part.sizes(), " are not joined");
-      each[at] += before;
-    }
-    sizes = each, any = true;
-  }
-  holds(out, sizes);
-}
-
-void stacked_like(const at::Tensor& out, const Tensors& parts, int64_t dim) {
-  for (const at::Tensor& part : parts) like(part, parts.front());
-  Dims sizes = parts.front().sizes().vec();
-  sizes.insert(sizes.begin() + c10::maybe_wrap_dim(dim, int64_t(sizes.size()) + 1), int64_t(parts.size()));
-  holds(out, sizes);
-}
-
-// Each part's dimension is cut into chunks, which fill up with zeros; they stand side by side.
-void chunks_like(const at::Tensor& out, const Tensors& parts, int64_t dim, int64_t chunks) {
-  SIM_CHECK(chunks > 0, chunks, " chunks");
-  const int64_t at = wrap(dim, parts.front());
-  int64_t width = 0;
-  for (const at::Tensor& part : parts) {
-    SIM_CHECK(part.dim() > at, "a tensor of shape ", part.sizes(), " has no dimension ", dim);
-    width += (part.size(at) + chunks - 1) / chunks * c10::multiply_integers(part.sizes().slice(size_t(at) + 1));
-  }
-  Dims sizes = parts.front().sizes().slice(0, size_t(at)).vec();
-  sizes.insert(sizes.end(), {chunks, width});
-  shape(out, sizes);
-}
-
-void parts_like(const at::Tensor& self, const Dims& sizes, int64_t dim, const Tensors& out) {
-  SIM_CHECK(sizes.size() == out.size(), sizes.size(), " sizes and ", out.size(), " outputs");
-  const int64_t at = wrap(dim, self);
-  int64_t all = 0;
-  for (size_t i = 0; i < out.size(); ++i) {
-    Dims part = self.sizes().vec();
-    part[at] = sizes[i], all += sizes[i];
-    shape(out[i], part);
-  }
-  SIM_CHECK(all == self.size(at), "parts ", sizes, " of ", self.sizes(), " along dimension ", dim);
-}
-
-void repeated(const at::Tensor& out, const at::Tensor& self, const Dims& repeats) {
-  SIM_CHECK(int64_t(repeats.size()) >= self.dim(), repeats.size(), " repeats for a tensor of shape ", self.sizes());
-  Dims sizes = repeats;
-  auto each = sizes.last(size_t(self.dim()));
-  for (const int64_t size : self.sizes()) *each++ *= size;
-  holds(out, sizes);
-}
-
-void transposed_like(const at::Tensor& out, const Dims& perm, const Dims& sizes, bool transpose_first) {
-  if (transpose_first) return shape(out, sizes);  // then perm is the order of self's dimensions
-  SIM_CHECK(perm.size() == sizes.size(), "an order ", perm, " of the shape ", sizes);
-  Dims turned;
-  for (const int64_t dim : perm) turned.push_back(sizes[size_t(c10::maybe_wrap_dim(dim, int64_t(sizes.size())))]);
-  shape(out, turned);
-}
-
-// Its sizes may be split up. How long a single range is, is what its number says.
-void gathered_ranges(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& repeats, int64_t dim) {
-  const int64_t along = wrap(dim, grad);
-  if (repeats.numel() == 1) return;
-  Dims sizes = grad.sizes().vec();
-  sizes[size_t(along)] = repeats.numel();
-  SIM_CHECK(out.numel() == int64_t(c10::multiply_integers(sizes)), "the output has shape ", out.sizes(),
-            ", expected one of as many elements as ", sizes);
-}
-
 void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t quant_axis,
                      int64_t reduction) {
   SIM_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
@@ -185,10 +93,6 @@ void write_bags(const at::Tensor& out, const at::Tensor& bags, const at::Tensor&
   write(out, found.result);
   for (const auto& [to, from] : {std::pair{bags, found.bags}, {sizes, found.sizes}, {winners, found.winners}})
     if (to.defined() && from.defined() && to.numel() == from.numel()) write_asked(to, from);
-}
-
-void write_parts(const Tensors& out, const Tensors& parts) {
-  for (size_t i = 0; i < out.size(); ++i) write(out[i], parts[i]);
 }
 
 // A row of source for each index; a tensor without dimensions has one.
@@ -220,12 +124,6 @@ void filled_at(const at::Tensor& self, int64_t dim, const Dims& indices) {
   const int64_t along = wrap(dim, self), size = self.dim() ? self.size(along) : 1;
   for (int64_t index : indices)
     SIM_CHECK(index >= -size && index < size, "index ", index, " of a dimension of size ", size);
-}
-
-void rolled(const at::Tensor& self, const Dims& shifts, const Dims& dims) {
-  SIM_CHECK(shifts.size() == std::max<size_t>(dims.size(), 1), shifts.size(), " shifts for ", dims.size(),
-            " dims; allowed: one each, or one shift and no dims");
-  for (int64_t dim : dims) wrap(dim, self);
 }
 
 }  // namespace
@@ -329,50 +227,28 @@ ACLNN(EmbeddingRenorm, (Ref, self, In, indices, double, max, double, p), when_ru
 ACLNN(OneHot, (In, self, int64_t, classes, In, on, In, off, int64_t, axis, Out, out),
       one_hot_like(out, self, classes, axis), write(out, kernels::one_hot(self, classes, on, off, axis)))
 
-// joining, repeating, reordering
-ACLNN(Cat, (List, tensors, int64_t, dim, Out, out), (kept(out, tensors.front()), joined_like(out, tensors, dim)),
-      write(out, kernels::joined(tensors, dim)))
-ACLNN(Stack, (List, tensors, int64_t, dim, Out, out), (kept(out, tensors.front()), stacked_like(out, tensors, dim)),
-      write(out, at::stack(tensors, dim)))
-ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), chunks_like(out, tensors, dim, chunks),
-      write(out, kernels::chunks_joined(tensors, dim, chunks).to(out.scalar_type())))
-ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
-      (kept(out.front(), self), parts_like(self, sizes, dim, out)), write_parts(out, kernels::split(self, sizes, dim)))
-ACLNN(Permute, (In, self, Ints, dims, Out, out), (kept(out, self), like(out, self.permute(dims))),
-      write(out, self.permute(dims)))
-ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))
-ACLNN(Roll, (In, self, Ints, shifts, Ints, dims, Out, out),
-      (kept(out, self), rolled(self, shifts, dims), like(out, self)), write(out, at::roll(self, shifts, dims)))
-ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats), write(out, self.repeat(repeats)))
-ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
-      write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
-ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
-      of_length(out, self, dim, size), write(out, at::repeat_interleave(self, repeats.to(at::kLong), dim)))
-ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), repeated_each(out, self, repeats),
-      write(out, at::repeat_interleave(self, repeats)))
-ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int64_t, size, Out, out),
-      repeated_each(out, self, repeats, dim), write(out, at::repeat_interleave(self, repeats, dim)))
-ACLNN(RepeatInterleaveTensor, (In, repeats, int64_t, size, Out, out), shape(out, {size}),
-      write(out, at::repeat_interleave(repeats)))
-ACLNN(RepeatInterleaveGrad, (In, grad, In, repeats, int64_t, dim, Out, out),
-      (kept(out, grad), gathered_ranges(out, grad, repeats, dim)),
-      write(out, kernels::repeat_interleave_backward(grad, repeats, dim).reshape(out.sizes())))
-ACLNN(Tril, (In, self, int64_t, diagonal, Out, out), (kept(out, self), like(out, self)),
-      at::tril_out(out, self, diagonal))
-ACLNN(Triu, (In, self, int64_t, diagonal, Out, out), (kept(out, self), like(out, self)),
-      at::triu_out(out, self, diagonal))
-ACLNN(InplaceTril, (Ref, self, int64_t, diagonal), when_run(), self.tril_(diagonal))
-ACLNN(InplaceTriu, (Ref, self, int64_t, diagonal), when_run(), self.triu_(diagonal))
-ACLNN(ConfusionTranspose, (In, self, Ints, perm, Ints, sizes, bool, transpose_first, Out, out),
-      transposed_like(out, perm, sizes, transpose_first),
-      write(out, kernels::confusion_transposed(self, perm, sizes, transpose_first)))
 ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))
-#define STRIDED_SLICE \
-  (kernels::StridedSlice{begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask})
+#define STRIDED_SLICE                                    \
+  (kernels::StridedSlice{.begin = begin,                 \
+                         .end = end,                     \
+                         .strides = strides,             \
+                         .begin_mask = begin_mask,       \
+                         .end_mask = end_mask,           \
+                         .ellipsis_mask = ellipsis_mask, \
+                         .new_axis_mask = new_axis_mask, \
+                         .shrink_mask = shrink_axis_mask})
 ACLNN(StridedSlice,
       (In, self, Ints, begin, Ints, end, Ints, strides, int64_t, begin_mask, int64_t, end_mask, int64_t, ellipsis_mask,
        int64_t, new_axis_mask, int64_t, shrink_axis_mask, Out, out),
       kept(out, self);
       shape(out, kernels::sizes_of(kernels::cuts_of(STRIDED_SLICE, self.sizes()))),
       write(out, kernels::cut(self, kernels::cuts_of(STRIDED_SLICE, self.sizes()))))
+// places in a sorted sequence
+ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
+      write(out,
+            at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))
+ACLNN(SearchSorteds, (In, sequence, Num, self, bool, int32, bool, right, In, sorter, Out, out), one_element(out),
+      write(out, at::searchsorted(sequence.contiguous(), self, int32, right, std::nullopt, optional(sorter))))
+ACLNN(Bucketize, (In, self, In, boundaries, bool, int32, bool, right, Out, out), like(out, self),
+      write(out, at::bucketize(self.contiguous(), boundaries.contiguous(), int32, right)))

@@ -18,16 +18,56 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
 #define INFERENCE_WITH_SINK \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink }
-#define QUANTIZED                                                                                          \
-  Quantized {                                                                                              \
-    of_scores, of_weights, of_product, of_result, result_offset, both, both_offset, key_scale, key_offset, \
-        value_scale, value_offset, antiquant_mode, key_mode, value_mode                                    \
-  }
-#define QUANTIZED_QUERY                                                                                    \
-  Quantized {                                                                                              \
-    of_scores, of_weights, of_product, of_result, result_offset, both, both_offset, key_scale, key_offset, \
-        value_scale, value_offset, antiquant_mode, key_mode, value_mode, query_scale, query_mode           \
-  }
+#define QUANTIZED                            \
+  (Quantized{.of_scores = of_scores,         \
+             .of_weights = of_weights,       \
+             .of_product = of_product,       \
+             .of_result = of_result,         \
+             .result_offset = result_offset, \
+             .both = both,                   \
+             .both_offset = both_offset,     \
+             .key = key_scale,               \
+             .key_offset = key_offset,       \
+             .value = value_scale,           \
+             .value_offset = value_offset,   \
+             .mode = antiquant_mode,         \
+             .key_mode = key_mode,           \
+             .value_mode = value_mode})
+#define QUANTIZED_QUERY                      \
+  (Quantized{.of_scores = of_scores,         \
+             .of_weights = of_weights,       \
+             .of_product = of_product,       \
+             .of_result = of_result,         \
+             .result_offset = result_offset, \
+             .both = both,                   \
+             .both_offset = both_offset,     \
+             .key = key_scale,               \
+             .key_offset = key_offset,       \
+             .value = value_scale,           \
+             .value_offset = value_offset,   \
+             .mode = antiquant_mode,         \
+             .key_mode = key_mode,           \
+             .value_mode = value_mode,       \
+             .query = query_scale,           \
+             .query_mode = query_mode})
+// inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
+ACLNN(PromptFlashAttentionV3,
+      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
+       In, d, In, e, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads,
+       int64_t, sparse_mode, int64_t, precision, Out, out),
+      (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths),
+       check(query, key, value, layout, heads, INFERENCE, out),
+       key_heads_fit(query, key, value, layout, heads, key_heads)),
+      forward(query, key, value, pse, {}, mask, layout, heads, INFERENCE, {}, {}, out))
+ACLNN(IncreFlashAttentionV4,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, a, In, b, In, c, In, d, In, e, In, f,
+       In, g, In, block_table, In, padding, int64_t, heads, double, scale, Text, layout, int64_t, key_heads, int64_t,
+       block_size, int64_t, precision, Out, out),
+      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"),
+       refuse_if_given({block_table, padding}, "paged attention"),
+       check_one_token(query, keys, values, layout, heads, key_heads, out)),
+      one_token(query, keys, values, pse, mask, lengths, layout, heads, scale, out))
+
 ACLNN(FusedInferAttentionScoreV2,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
@@ -112,7 +152,6 @@ ACLNN(GatherPaKvCache,
        check_gathering(value_cache, pages, lengths, offsets, mode, running, value)),
       (write(key, from_all_pages(key_cache, pages, lengths, offsets, mode, running, key)),
        write(value, from_all_pages(value_cache, pages, lengths, offsets, mode, running, value))))
-ACLNN(InterleaveRope, (In, x, In, cos, In, sin, Out, out), like(out, x), write(out, interleaved_rotary(x, cos, sin)))
 ACLNN(ApplyTopKTopP, (In, logits, In, p, In, k, Out, out), check_logits(logits, p, k, out),
       write(out, likely(logits, p, k)))
 ACLNN(TopKTopPSample,

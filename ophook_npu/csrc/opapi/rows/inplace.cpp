@@ -63,8 +63,5 @@ ACLNN(InplaceBitwiseXorScalar, (Ref, self, Num, other), promoted(self, self, oth
 ACLNN(InplaceClampMax, (Ref, self, Num, max), promoted(self, self, max), self.clamp_max_(max))
 ACLNN(InplaceClampMinTensor, (Ref, self, In, min), promoted(self, {self, min}), self.clamp_min_(min))
 ACLNN(InplaceClampMaxTensor, (Ref, self, In, max), promoted(self, {self, max}), self.clamp_max_(max))
-ACLNN(InplaceMaskedFillScalar, (Ref, self, In, mask, Num, value), into(self, {mask}), self.masked_fill_(mask, value))
-ACLNN(InplaceMaskedFillTensor, (Ref, self, In, mask, In, value), into(self, {mask}),
-      self.masked_fill_(mask, value.reshape({})))
 ACLNN(InplaceMaskedScatter, (Ref, self, In, mask, In, source), (same_dtype({self, source}), into(self, {mask})),
       self.masked_scatter_(mask.to(at::kBool), source))

@@ -1,5 +1,7 @@
 // Losses and their backwards. reduction: 0 none, 1 mean, 2 sum.
 #include "kernels/loss.h"
+#include "kernels/gated.h"
+#include "kernels/quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -103,6 +105,11 @@ void gradient_like(const at::Tensor& out, const at::Tensor& grad, const at::Tens
   broadcast(out, {grad, self, target});
 }
 
+void write_loss(const at::Tensor& loss, const at::Tensor& gradient, const kernels::LossAndGradient& result) {
+  write(loss, result.loss.reshape(loss.sizes()));
+  write(gradient, result.gradient);
+}
+
 }  // namespace
 
 ACLNN(MseLoss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
@@ -191,3 +198,6 @@ ACLNN(CtcLossBackward,
       like(out, log_probs),
       write(out,
             kernels::ctc_backward(grad, log_probs, targets, inputs, labels, loss, log_alpha, blank, zero_infinity)))
+ACLNN(SoftmaxCrossEntropyWithLogits, (In, features, In, labels, Out, loss, Out, gradient),
+      (like(labels, features), like(gradient, features), sim::quant::by_row(loss, features)),
+      write_loss(loss, gradient, kernels::softmax_cross_entropy(features, labels)))

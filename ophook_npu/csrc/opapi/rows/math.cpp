@@ -144,3 +144,6 @@ ACLNN(Lerp, (In, self, In, end, In, weight, Out, out), promoted(out, {self, end,
       at::lerp_out(out, self, end, weight))
 ACLNN(Lerps, (In, self, In, end, Num, weight, Out, out), promoted(out, {self, end}),
       at::lerp_out(out, self, end, weight))
+ACLNN(InplaceMaskedFillScalar, (Ref, self, In, mask, Num, value), into(self, {mask}), self.masked_fill_(mask, value))
+ACLNN(InplaceMaskedFillTensor, (Ref, self, In, mask, In, value), into(self, {mask}),
+      self.masked_fill_(mask, value.reshape({})))

@@ -1,7 +1,7 @@
 // Activations and their backwards.
-#include "opapi/aclnn.h"
-
 #include "kernels/activation.h"
+#include "kernels/transformer.h"
+#include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
 
@@ -9,25 +9,12 @@ namespace {
 
 const char* approximation(int64_t mode) { return mode == 1 ? "tanh" : "none"; }
 
-void half_of(const at::Tensor& out, const at::Tensor& self, int64_t dim) {
-  SIM_CHECK(self.dim() && self.size(wrap(dim, self)) % 2 == 0, "dimension ", dim, " of ", self.sizes(),
-            " has an odd size");
-  Dims sizes = self.sizes().vec();
-  sizes[wrap(dim, self)] /= 2;
-  shape(out, sizes);
-}
-
 // oneDNN, which ATen uses for a gelu's gradient, does not broadcast.
 at::Tensor spread(const at::Tensor& x, const at::Tensor& out) {
   return x.sizes() == out.sizes() ? x : x.expand_as(out).contiguous();
 }
 
 void not_zero(const at::Scalar& alpha) { SIM_CHECK(alpha.toDouble() != 0, "alpha may not be 0"); }
-
-void write_geglu(const at::Tensor& out, const at::Tensor& out_gelu, const kernels::GeGlu& result) {
-  write(out, result.y);
-  write(out_gelu, result.gelu);
-}
 
 void write_prelu(const at::Tensor& out, const at::Tensor& out_weight, const kernels::PreluGradients& result) {
   write(out, result.x);
@@ -84,13 +71,6 @@ ACLNN(Softplus, (In, self, Num, beta, Num, threshold, Out, out), like(out, self)
 ACLNN(LogSigmoid, (In, self, Out, out), like(out, self), write(out, at::log_sigmoid(self)))
 ACLNN(LogSigmoidForward, (In, self, Out, out, Out, buffer), like(out, self), write(out, at::log_sigmoid(self)))
 ACLNN(Prelu, (In, self, In, weight, Out, out), like(out, self), write(out, kernels::prelu(self, weight)))
-ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
-ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
-ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
-      (half_of(out, self, dim), like(out_gelu, out)),
-      write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
-ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
-      write(out, kernels::gelu_mul(self, approximate)))
 ACLNN(Softmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
       write(out, at::softmax(self, dim, out.scalar_type())))
 ACLNN(LogSoftmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
@@ -147,12 +127,6 @@ ACLNN(MishBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self})
       write(out, at::mish_backward(grad, self)))
 ACLNN(PreluBackward, (In, grad, In, self, In, weight, Out, out, Out, out_weight), like(out, self),
       write_prelu(out, out_weight, kernels::prelu_backward(grad, self, weight)))
-ACLNN(GluBackward, (In, grad, In, self, int64_t, dim, Out, out), (half_of(grad, self, dim), like(out, self)),
-      write(out, kernels::glu_backward(grad, self, dim)))
-ACLNN(SwiGluGrad, (In, grad, In, self, int64_t, dim, Out, out), like(out, self),
-      write(out, kernels::swiglu_backward(grad, self, dim)))
-ACLNN(GeGluV3Backward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, bool, left, Out, out),
-      like(out, self), write(out, kernels::geglu_backward(grad, self, gelu, dim, approximate, left)))
 ACLNN(SoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
       (wrap(dim, output), like(out, output), like(grad, output)),
       write(out, kernels::softmax_backward(grad, output, dim)))
@@ -161,3 +135,5 @@ ACLNN(LogSoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
       write(out, kernels::log_softmax_backward(grad, output, dim)))
 ACLNN(ScaledMaskedSoftmaxBackward, (In, grad, In, output, In, mask, double, scale, bool, triangle, Out, out),
       like(out, output), write(out, kernels::masked_softmax_backward(grad, output, mask, scale, triangle)))
+ACLNN(MaskedSoftmaxWithRelPosBias, (In, self, In, mask, In, bias, double, scale, int64_t, precision, Out, out),
+      like(out, self), write(out, sim::transformer::biased_softmax(self, mask, bias, scale).to(out.scalar_type())))

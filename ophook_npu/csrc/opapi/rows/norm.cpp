@@ -1,5 +1,6 @@
 // Normalization.
 #include "kernels/norm.h"
+#include "kernels/norm_quant.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -265,3 +266,7 @@ ACLNN(GroupNormSwishGrad,
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_swish_backward(grad, self, mean, rstd, gamma, beta, groups, scale,
                                                          {true, gamma_too, beta_too})))
+ACLNN(GroupNormSiluV2,
+      (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
+      kernels::group_norm_like(self, groups, out, mean, rstd),
+      sim::quant::group_norm_silu(self, gamma, beta, groups, eps, silu, out, mean, rstd))

@@ -55,10 +55,6 @@ ACLNN(QuantizedBatchNorm,
       (like(out, self), same_dtype({self, out}), of_dtype("input", self, {at::kChar, at::kByte, at::kInt})),
       write(out, quantized_batch_norm(self, mean, var, scale.toDouble(), zero.toDouble(), out_scale.toDouble(),
                                       out_zero.toDouble(), weight, bias, eps)))
-ACLNN(GroupNormSiluV2,
-      (In, self, In, gamma, In, beta, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out, rstd),
-      kernels::group_norm_like(self, groups, out, mean, rstd),
-      group_norm_silu(self, gamma, beta, groups, eps, silu, out, mean, rstd))
 ACLNN(GroupNormSiluQuant,
       (In, self, In, gamma, In, beta, In, scale, int64_t, groups, double, eps, bool, silu, Out, out, Out, mean, Out,
        rstd),

@@ -22,7 +22,7 @@ ACLNN(NsaCompressWithCache,
        kind, int64_t, page_size, Ref, cache),
       nsa::cached_like(x, weight, slots, lengths, pages, layout, {size, stride}, kind, cache),
       nsa::compress_into(x, weight, slots, lengths, pages, {size, stride}, cache))
-#define CHOICE (nsa::Choice{{size, stride}, block, count})
+#define CHOICE (nsa::Choice{.windows = {size, stride}, .block = block, .count = count})
 ACLNN(NsaCompressAttention,
       (In, query, In, key, In, value, In, mask, In, always, Ints, ends, Ints, key_ends, Ints, block_ends, double, scale,
        int64_t, heads, Text, layout, int64_t, sparse_mode, int64_t, size, int64_t, stride, int64_t, block, int64_t,

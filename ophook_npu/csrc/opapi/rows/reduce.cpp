@@ -171,10 +171,3 @@ ACLNN(UniqueConsecutive,
       (In, self, bool, inverted, bool, counted, int64_t, dim, Resized, values, Out, inverse, Resized, counts),
       inverted ? inverse_of(inverse, self, dim) : void(),
       unique(kernels::without_repeats(self, named(dim)), values, inverted ? inverse : at::Tensor(), counts))
-ACLNN(SearchSorted, (In, sequence, In, self, bool, int32, bool, right, In, sorter, Out, out), like(out, self),
-      write(out,
-            at::searchsorted(sequence.contiguous(), self.contiguous(), int32, right, std::nullopt, optional(sorter))))
-ACLNN(SearchSorteds, (In, sequence, Num, self, bool, int32, bool, right, In, sorter, Out, out), one_element(out),
-      write(out, at::searchsorted(sequence.contiguous(), self, int32, right, std::nullopt, optional(sorter))))
-ACLNN(Bucketize, (In, self, In, boundaries, bool, int32, bool, right, Out, out), like(out, self),
-      write(out, at::bucketize(self.contiguous(), boundaries.contiguous(), int32, right)))

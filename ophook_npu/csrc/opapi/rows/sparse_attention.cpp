@@ -27,7 +27,13 @@ static void write_product(const at::Tensor& query, std::initializer_list<at::Ten
 }
 
 // ---- chosen keys ---------------------------------------------------------------------------------------------------
-#define KEYS (sparse::Layout{layout_query, layout_key, query_lengths, key_lengths, pages, mode})
+#define KEYS                                      \
+  (sparse::Layout{.query = layout_query,          \
+                  .key = layout_key,              \
+                  .query_lengths = query_lengths, \
+                  .key_lengths = key_lengths,     \
+                  .pages = pages,                 \
+                  .mode = mode})
 ACLNN(LightningIndexer,
       (In, query, In, key, In, weights, In, query_lengths, In, key_lengths, In, pages, Text, layout_query, Text,
        layout_key, int64_t, count, int64_t, mode, int64_t, before, int64_t, after, bool, values_asked, Out, out, Out,
@@ -56,7 +62,7 @@ ACLNN(SparseFlashAttentionV2,
       write_attention(out, largest, sum, sums_asked,
                       sparse::attend(KEYS, {query, key, value, chosen, query_rope, key_rope, sinks}, scale, block)))
 
-#define SCALES (sparse::Scales{query_scale, key_scale, query_mode, key_mode})
+#define SCALES (sparse::Scales{.query = query_scale, .key = key_scale, .query_mode = query_mode, .key_mode = key_mode})
 ACLNN(QuantLightningIndexer,
       (In, query, In, key, In, weights, In, query_scale, In, key_scale, In, query_lengths, In, key_lengths, In, pages,
        int64_t, query_mode, int64_t, key_mode, Text, layout_query, Text, layout_key, int64_t, count, int64_t, mode,
@@ -64,7 +70,13 @@ ACLNN(QuantLightningIndexer,
       (sparse::layout_like(KEYS, query, key, before, after, {at::kChar}, {at::kChar}),
        sparse::scaled_like(query, key, SCALES), sparse::chosen_like(query, key, weights, count, false, out)),
       write(out, sparse::chosen_scaled_keys(KEYS, query, key, weights, SCALES, count)))
-#define PACKED (sparse::Packing{key_mode, value_mode, attention_mode, scales_together, tile, rope})
+#define PACKED                                         \
+  (sparse::Packing{.key_mode = key_mode,               \
+                   .value_mode = value_mode,           \
+                   .attention_mode = attention_mode,   \
+                   .scales_together = scales_together, \
+                   .tile = tile,                       \
+                   .rope = rope})
 ACLNN(KvQuantSparseFlashAttention,
       (In, query, In, key, In, value, In, chosen, In, key_scale, In, value_scale, In, pages, In, query_lengths, In,
        key_lengths, double, scale, int64_t, key_mode, int64_t, value_mode, int64_t, block, Text, layout_query, Text,
@@ -76,9 +88,20 @@ ACLNN(KvQuantSparseFlashAttention,
 
 // ---- their gradients
 // -------------------------------------------------------------------------------------------------
-#define OWN_KEYS (sparse::Layout{layout, layout, query_lengths, key_lengths, {}, mode})
-#define LISTED_KEYS \
-  (sparse::Layout{layout, layout, sparse::as_lengths(query_lengths), sparse::as_lengths(key_lengths), {}, mode})
+#define OWN_KEYS                                  \
+  (sparse::Layout{.query = layout,                \
+                  .key = layout,                  \
+                  .query_lengths = query_lengths, \
+                  .key_lengths = key_lengths,     \
+                  .pages = {},                    \
+                  .mode = mode})
+#define LISTED_KEYS                                                   \
+  (sparse::Layout{.query = layout,                                    \
+                  .key = layout,                                      \
+                  .query_lengths = sparse::as_lengths(query_lengths), \
+                  .key_lengths = sparse::as_lengths(key_lengths),     \
+                  .pages = {},                                        \
+                  .mode = mode})
 ACLNN(SparseFlashAttentionGrad,
       (In, query, In, key, In, value, In, chosen, In, grad, In, out, In, largest, In, sum, In, query_lengths, In,
        key_lengths, In, query_rope, In, key_rope, double, scale, int64_t, block, Text, layout, int64_t, mode, int64_t,
@@ -107,8 +130,15 @@ ACLNN(DenseLightningIndexerSoftmaxLse,
        sparse::indexer_like(LISTED_KEYS, {query, key, weights}),
        sparse::log_sums_like(LISTED_KEYS, {query, key, weights}, largest, sum)),
       write_each({largest, sum}, sparse::log_sums(LISTED_KEYS, {query, key, weights})))
-#define INDEXER (sparse::Indexer{query_index, key_index, weights})
-#define ATTENDED (sparse::Attended{query, key, query_rope, key_rope, largest, sum, scale})
+#define INDEXER (sparse::Indexer{.query = query_index, .key = key_index, .weights = weights})
+#define ATTENDED                              \
+  (sparse::Attended{.query = query,           \
+                    .key = key,               \
+                    .query_rope = query_rope, \
+                    .key_rope = key_rope,     \
+                    .largest = largest,       \
+                    .sum = sum,               \
+                    .scale = scale})
 ACLNN(DenseLightningIndexerGradKLLoss,
       (In, query, In, key, In, query_index, In, key_index, In, weights, In, largest, In, sum, In, largest_index, In,
        sum_index, In, query_rope, In, key_rope, Ints, query_lengths, Ints, key_lengths, double, scale, Text, layout,

@@ -12,8 +12,6 @@ ACLNN(RingAttentionUpdateV2,
        like(before_sum, before_top), like(now_top, before_top), like(now_sum, before_top), like(out_top, before_top),
        like(out_sum, before_top)),
       ring_update(before, before_top, before_sum, now, now_top, now_sum, layout == "SBH", out, out_top, out_sum))
-ACLNN(MaskedSoftmaxWithRelPosBias, (In, self, In, mask, In, bias, double, scale, int64_t, precision, Out, out),
-      like(out, self), write(out, biased_softmax(self, mask, bias, scale).to(out.scalar_type())))
 ACLNN(NsaSelectedAttention,
       (In, query, In, key, In, value, In, chosen, In, mask, Ints, ends, Ints, key_ends, double, scale, int64_t, heads,
        Text, layout, int64_t, sparse_mode, int64_t, block_size, int64_t, blocks, Out, top, Out, sum, Out, out),

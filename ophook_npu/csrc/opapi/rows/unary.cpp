@@ -1,4 +1,4 @@
-// Elementwise operators of one operand, copies and fills.
+// Elementwise operators of one operand, and conversions.
 #include "kernels/mx_quant.h"
 #include "kernels/quant.h"
 #include "opapi/aclnn.h"
@@ -17,34 +17,6 @@ std::optional<double> bound(double eps) { return eps < 0 ? std::nullopt : std::o
 
 void whole_numbers_only(const at::Tensor& out) {
   SIM_CHECK(at::isIntegralType(out.scalar_type(), false), "quantization to ", out.scalar_type(), " is not simulated");
-}
-
-// In double, as the caller computes it; of INT64 in whole numbers.
-void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
-  SIM_CHECK(step.toDouble() != 0, "step is 0");
-  if (out.scalar_type() == at::kLong) {
-    const int64_t by = step.to<int64_t>(), way = by > 0 ? 1 : -1;
-    return shape(out, {divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by)});
-  }
-  shape(out, {int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble()))});
-}
-void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
-  const auto as = [&]<typename Number>(Number) {
-    const auto by = step.to<Number>();
-    SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
-    shape(out, {int64_t((end.to<Number>() - start.to<Number>()) / by + 1)});
-  };
-  const auto type = out.scalar_type();  // op-plugin and torch count in whole numbers for these, in float for a half
-  if (at::isIntegralType(type, true)) as(int64_t());
-  else if (type == at::kHalf || type == at::kBFloat16) as(float());
-  else as(double());
-}
-
-void has_diagonal(const at::Tensor& self) {
-  SIM_CHECK(self.dim() >= 2, "two dimensions or more expected, got ", self.sizes());
-  SIM_CHECK(self.dim() == 2 || std::all_of(self.sizes().begin(), self.sizes().end(),
-                                           [&](int64_t size) { return size == self.size(0); }),
-            "more than two dimensions, and not of one length: ", self.sizes());
 }
 
 }  // namespace
@@ -117,21 +89,4 @@ ACLNN(Cast, (In, self, int32_t, dtype, Out, out), sim::mx::cast_like(self, dtype
 ACLNN(InplaceRoundDecimals, (Ref, self, int64_t, decimals), when_run(), self.round_(decimals))
 ACLNN(InplaceNanToNum, (Ref, self, float, nan, float, posinf, float, neginf), when_run(),
       self.nan_to_num_(nan, posinf, neginf))
-
-// fills, and tensors made of nothing
-ACLNN(InplaceFillScalar, (Ref, self, Num, value), when_run(), self.fill_(value))
-ACLNN(InplaceFillTensor, (Ref, self, In, value), one_element(value), self.fill_(value.reshape({})))
-ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), has_diagonal(self), self.fill_diagonal_(value, wrap))
-ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
-ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
-ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
-ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
-      write(out, at::arange(start, end, step, out.scalar_type())))
-ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
-      write(out, at::range(start, end, step, out.scalar_type())))
-ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out), shape(out, {steps}),
-      write(out, at::linspace(start, end, steps, out.scalar_type())))
-ACLNN(LogSpace, (Num, start, Num, end, int64_t, steps, double, base, Out, out), shape(out, {steps}),
-      write(out, at::logspace(start, end, steps, base, out.scalar_type())))
-ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at::eye(n, m, out.options())))
 #undef UNARY

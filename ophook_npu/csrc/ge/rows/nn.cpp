@@ -1,0 +1,96 @@
+// Activations and softmax, with their gradients.
+#include "ge/rows/rows.h"
+#include "kernels/activation.h"
+#include "kernels/transformer.h"
+
+namespace sim::ge_table {
+namespace {
+
+void softmax_shape(Shaper& s) {
+  Shape shape = s.shape(0);
+  for (int64_t axis : s.integers("axes"))
+    if (shape) wrap(axis, static_cast<int64_t>(shape->size()));
+  s.out(s.knows("half_to_float") && s.flag("half_to_float") ? static_cast<int32_t>(kFloat) : s.dtype(0), shape);
+}
+
+int64_t only_axis(const Args& a, const char* attr = "axes") {
+  Dims axes = a.integers(attr);
+  if (axes.size() != 1) throw Refused("softmax over " + std::to_string(axes.size()) + " axes is not simulated");
+  return axes[0];
+}
+
+void prelu_grad_rule(Shaper& s) {
+  s.out(0, s.dtype(1), s.shape(1));
+  s.out(1, s.dtype(2), s.shape(2));
+}
+
+Results prelu_grad(const Args& a) {
+  auto [x, weight] = kernels::prelu_backward(a[0], a[1], a[2]);
+  return {x, weight};
+}
+
+}  // namespace
+
+#define UNARY "x -> y"
+const Family nn_rows = {
+    ROW(Relu, UNARY, same, at::relu(a[0])),
+    ROW(Sigmoid, UNARY, same, at::sigmoid(a[0])),
+    ROW(Gelu, UNARY, same, at::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
+    ROW(GeluV2, "x -> y | approximate:String=none", same, at::gelu(a[0], a.text("approximate"))),
+    ROW(Swish, "x -> y | scale:Float=1.0", same, kernels::swish(a[0], a.real("scale"))),
+    ROW(Elu, "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same,
+        at::elu(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"))),
+    ROW(LeakyRelu, "x -> y | negative_slope:Float=0.0", same, at::leaky_relu(a[0], a.real("negative_slope"))),
+    ROW(HardSwish, UNARY, same, at::hardswish(a[0])),
+    ROW(Mish, UNARY, same, at::mish(a[0])),
+    ROW(SoftplusV2, "x -> y | beta:Float=1.0 threshold:Float=20.0", same,
+        at::softplus(a[0], a.real("beta"), a.real("threshold"))),
+    ROW(ReluGrad, "gradients features -> backprops", broadcast, at::threshold_backward(a[0], a[1], 0)),
+    ROW(ThresholdGradV2D, "gradients features -> backprops | threshold:Float", broadcast,
+        at::threshold_backward(a[0], a[1], a.real("threshold"))),
+    ROW(SigmoidGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0])),
+    ROW(TanhGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0])),
+    ROW(GeluGrad, "dy x y -> z", same, at::gelu_backward(a[0], a[1], "tanh")),
+    ROW(GeluGradV2, "dy x -> z | approximate:String=none", broadcast,
+        at::gelu_backward(a[0], a[1], a.text("approximate"))),
+    ROW(SwishGrad, "grad x y -> grad_x | scale:Float=1.0", same, kernels::swish_backward(a[0], a[1], a.real("scale"))),
+    ROW(HardSwishGrad, "grad x -> y", same, at::hardswish_backward(a[0], a[1])),
+    ROW(HardtanhGrad, "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", same,
+        at::hardtanh_backward(a[1], a[0], a.real("min_val"), a.real("max_val"))),
+    ROW(HardShrink, "input_x -> output_y | lambd:Float=0.5", same, at::hardshrink(a[0], a.real("lambd"))),
+    ROW(HardShrinkGrad, "gradients features -> backprops | lambd:Float=0.5", same,
+        at::hardshrink_backward(a[0], a[1], a.real("lambd"))),
+    ROW(HardSigmoid, "input_x -> output_y | alpha:Float=0.16666666 beta:Float=0.5", same,
+        kernels::hard_sigmoid(a[0], a.real("alpha"), a.real("beta"))),
+    ROW(HardSigmoidGrad, "grads input_x -> y | alpha:Float=0.16666666 beta:Float=0.5", same,
+        kernels::hard_sigmoid_backward(a[0], a[1], a.real("alpha"), a.real("beta"))),
+    ROW(MishGrad, "grad x tanhx? -> x_grad", same, at::mish_backward(a[0], a[1])),
+    ROW(ThresholdV2, "x threshold value? -> y", same, kernels::thresholded(a[0], a[1], a[2])),
+    ROW(LeakyReluGrad, "gradients features -> backprops | negative_slope:Float=0.0", broadcast,
+        at::leaky_relu_backward(a[0], a[1], a.real("negative_slope"), false)),
+    ROW(EluGradV2,
+        "grads activations -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0 is_result:Bool=false",
+        broadcast,
+        at::elu_backward(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"), a.flag("is_result"), a[1])),
+    ROW(LogSigmoid, UNARY, same, at::log_sigmoid(a[0])),
+    ROW(LogSigmoidGrad, "grads features -> backprops", broadcast, kernels::log_sigmoid_backward(a[0], a[1])),
+    ROW(PRelu, "x weight -> y", same, kernels::prelu(a[0], a[1])),
+    {"PReluGrad", "grads features weights -> dx da", prelu_grad_rule, prelu_grad},
+    ROW(FastGelu, UNARY, same, kernels::fast_gelu(a[0])),
+    ROW(FastGeluGrad, "dy x -> z", broadcast, kernels::fast_gelu_backward(a[0], a[1])),
+    ROW(Tanh, UNARY, floating, at::tanh(a[0])),
+
+    ROW(SoftmaxV2, "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape,
+        at::softmax(a[0], only_axis(a), a.out_dtype())),
+    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a))),
+    ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same,
+        kernels::softmax_backward(a[1], a[0], only_axis(a))),
+    ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same,
+        kernels::log_softmax_backward(a[0], a[1], only_axis(a, "axis"))),
+
+    ROW(MaskedSoftmaxWithRelPosBias,
+        "x atten_mask? relative_pos_bias -> y | scale_value:Float=1.0 inner_precision_mode:Int=0", same,
+        transformer::biased_softmax(a[0], a[1], a[2], a.real("scale_value"))),
+};
+
+}  // namespace sim::ge_table

@@ -1,0 +1,67 @@
+// Elementwise operators of one operand, and conversions.
+#include "ge/rows/rows.h"
+#include "kernels/activation.h"
+#include "kernels/arithmetic.h"
+
+namespace sim::ge_table {
+namespace {
+
+void cast(Shaper& s) { s.out(static_cast<int32_t>(s.integer("dst_type")), s.shape(0)); }
+
+// The result's type is an attribute, whatever the input's precision.
+void part_rule(Shaper& s) { s.out(static_cast<int32_t>(s.integer("Tout")), s.shape(0)); }
+
+void bitcast(Shaper& s) {
+  auto type = static_cast<int32_t>(s.integer("type"));
+  s.out(type, s.shape(0));
+}
+
+}  // namespace
+
+#define UNARY "x -> y"
+const Family unary_rows = {
+    ROW(Cast, "x -> y | dst_type:Int", cast, a[0].to(a.out_dtype())),
+    ROW(Real, "input -> output | Tout:Type=0", part_rule, at::real(a[0]).to(a.out_dtype())),
+    ROW(Imag, "input -> output | Tout:Type=0", part_rule, at::imag(a[0]).to(a.out_dtype())),
+    ROW(Bitcast, "x -> y | type:Type keep_dim:Bool=false", bitcast, a[0].view(a.out_dtype())),
+    ROW(Identity, UNARY, same, a[0]),
+    ROW(TensorMove, UNARY, same, a[0]),
+    ROW(Abs, UNARY, same, at::abs(a[0])),
+    ROW(Neg, UNARY, same, at::neg(a[0])),
+    ROW(Exp, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,
+        kernels::exponential(a[0], a.real("base"), a.real("scale"), a.real("shift"))),
+    ROW(Log, "x -> y | base:Float=-1.0 scale:Float=1.0 shift:Float=0.0", floating,
+        kernels::logarithm(a[0], a.real("base"), a.real("scale"), a.real("shift"))),
+    ROW(Log1p, UNARY, floating, at::log1p(a[0])),
+    ROW(Expm1, UNARY, floating, at::expm1(a[0])),
+    ROW(Sqrt, UNARY, floating, at::sqrt(a[0])),
+    ROW(Rsqrt, UNARY, floating, at::rsqrt(a[0])),
+    ROW(Reciprocal, UNARY, same, at::reciprocal(a[0])),
+    ROW(Sin, UNARY, floating, at::sin(a[0])),
+    ROW(Cos, UNARY, floating, at::cos(a[0])),
+    ROW(Tan, UNARY, same, at::tan(a[0])),
+    ROW(Asin, UNARY, same, at::asin(a[0])),
+    ROW(Acos, UNARY, same, at::acos(a[0])),
+    ROW(Atan, UNARY, same, at::atan(a[0])),
+    ROW(Sinh, UNARY, floating, at::sinh(a[0])),
+    ROW(Cosh, UNARY, floating, at::cosh(a[0])),
+    ROW(Erf, UNARY, floating, at::erf(a[0])),
+    ROW(Erfc, UNARY, floating, at::erfc(a[0])),
+    ROW(Floor, UNARY, same, at::floor(a[0])),
+    ROW(Ceil, UNARY, same, at::ceil(a[0])),
+    ROW(Round, UNARY, same, at::round(a[0])),
+    ROW(Rint, UNARY, same, at::round(a[0])),
+    ROW(Trunc, "input_x -> output_y", same, at::trunc(a[0])),
+    ROW(Sign, UNARY, same, at::sign(a[0])),
+    ROW(LogicalNot, UNARY, logical, at::logical_not(a[0])),
+    ROW(Invert, UNARY, integral, at::bitwise_not(a[0])),
+    ROW(IsFinite, UNARY, boolean_like, at::isfinite(a[0])),
+    ROW(IsInf, UNARY, boolean_like, at::isinf(a[0])),
+    ROW(IsNan, UNARY, boolean_like, at::isnan(a[0])),
+    ROW(Asinh, UNARY, same, at::asinh(a[0])),
+    ROW(Acosh, UNARY, same, at::acosh(a[0])),
+    ROW(Atanh, UNARY, same, at::atanh(a[0])),
+    ROW(Erfinv, "input_x -> output_y", floating, at::erfinv(a[0])),
+};
+
+}  // namespace sim::ge_table

@@ -1,0 +1,106 @@
+// Tensors made of values: filling, counting, padding.
+#include "kernels/mx_quant.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {
+
+// In double, as the caller computes it; of INT64 in whole numbers.
+void counts(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
+  SIM_CHECK(step.toDouble() != 0, "step is 0");
+  if (out.scalar_type() == at::kLong) {
+    const int64_t by = step.to<int64_t>(), way = by > 0 ? 1 : -1;
+    return shape(out, {divided(end.to<int64_t>() - start.to<int64_t>() + by - way, by)});
+  }
+  shape(out, {int64_t(std::ceil((end.toDouble() - start.toDouble()) / step.toDouble()))});
+}
+
+void counts_to(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
+  const auto as = [&]<typename Number>(Number) {
+    const auto by = step.to<Number>();
+    SIM_CHECK(by != 0, "step ", step.toDouble(), " is 0 in the output's data type");
+    shape(out, {int64_t((end.to<Number>() - start.to<Number>()) / by + 1)});
+  };
+  const auto type = out.scalar_type();  // op-plugin and torch count in whole numbers for these, in float for a half
+  if (at::isIntegralType(type, true)) as(int64_t());
+  else if (type == at::kHalf || type == at::kBFloat16) as(float());
+  else as(double());
+}
+
+void has_diagonal(const at::Tensor& self) {
+  SIM_CHECK(self.dim() >= 2, "two dimensions or more expected, got ", self.sizes());
+  SIM_CHECK(self.dim() == 2 || std::all_of(self.sizes().begin(), self.sizes().end(),
+                                           [&](int64_t size) { return size == self.size(0); }),
+            "more than two dimensions, and not of one length: ", self.sizes());
+}
+
+// The shape that self has after padding, two numbers a dimension, the last dimension first.
+Dims padded_sizes(at::IntArrayRef self, const Dims& pad) {
+  SIM_CHECK(pad.size() % 2 == 0 && pad.size() <= 2 * self.size(), "a tensor of shape ", self, " and paddings ",
+            at::IntArrayRef(pad), " do not belong together");
+  Dims sizes = self.vec();
+  for (size_t i = 0; i < pad.size(); ++i) sizes[sizes.size() - 1 - i / 2] += pad[i];
+  return sizes;
+}
+
+// The same where the last `axes` dimensions are padded, behind one or two others.
+void padded_like(const at::Tensor& padded, const at::Tensor& self, const Dims& pad, int64_t axes) {
+  SIM_CHECK(int64_t(pad.size()) == 2 * axes && (self.dim() == axes + 1 || self.dim() == axes + 2), "a tensor of shape ",
+            self.sizes(), " and paddings ", at::IntArrayRef(pad), " do not belong together");
+  shape(padded, padded_sizes(self.sizes(), pad));
+}
+
+}  // namespace
+
+// fills, and tensors made of nothing
+ACLNN(InplaceFillScalar, (Ref, self, Num, value), when_run(), self.fill_(value))
+ACLNN(InplaceFillTensor, (Ref, self, In, value), one_element(value), self.fill_(value.reshape({})))
+ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), has_diagonal(self), self.fill_diagonal_(value, wrap))
+ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
+ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
+ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
+ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
+      write(out, at::arange(start, end, step, out.scalar_type())))
+ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
+      write(out, at::range(start, end, step, out.scalar_type())))
+ACLNN(Linspace, (Num, start, Num, end, int64_t, steps, Out, out), shape(out, {steps}),
+      write(out, at::linspace(start, end, steps, out.scalar_type())))
+ACLNN(LogSpace, (Num, start, Num, end, int64_t, steps, double, base, Out, out), shape(out, {steps}),
+      write(out, at::logspace(start, end, steps, base, out.scalar_type())))
+ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at::eye(n, m, out.options())))
+
+// padding
+ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
+      (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
+      sim::mx::pad(out, self, pad, value))
+ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
+      write(out, at::reflection_pad1d(self, pad)))
+ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
+      write(out, at::reflection_pad2d(self, pad)))
+ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
+      write(out, at::reflection_pad3d(self, pad)))
+ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
+      write(out, at::replication_pad1d(self, pad)))
+ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
+      write(out, at::replication_pad2d(self, pad)))
+ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
+      write(out, at::replication_pad3d(self, pad)))
+ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
+      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
+      write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
+      (like(out, self), padded_like(grad, self, pad, 2)),
+      write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
+      (like(out, self), padded_like(grad, self, pad, 3)),
+      write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReplicationPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
+      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
+      write(out, at::replication_pad1d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReplicationPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
+      (like(out, self), padded_like(grad, self, pad, 2)),
+      write(out, at::replication_pad2d_backward(wide(grad), wide(self), pad)))
+ACLNN(ReplicationPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
+      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 3)),
+      write(out, at::replication_pad3d_backward(wide(grad), wide(self), pad)))

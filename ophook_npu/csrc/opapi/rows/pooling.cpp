@@ -1,0 +1,128 @@
+// Pooling of lines, planes and volumes.
+#include "kernels/pooling.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+
+namespace {
+
+void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels::Maxima& result) {
+  write(out, result.y);
+  write(found, result.places);
+}
+
+// The gradient of a pooling: `grad` has the result's shape.
+void pooled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, const kernels::Window& window) {
+  like(out, self), shape(grad, kernels::pooled_sizes(self.sizes(), window));
+}
+
+// out has `size` in the place of self's last dimensions.
+void resized(const at::Tensor& out, const at::Tensor& self, const Dims& size, size_t dims) {
+  SIM_CHECK(size.size() == dims, dims, " sizes expected, got ", at::IntArrayRef(size));
+  shape(out, kernels::last_replaced(self.sizes(), size));
+}
+
+// For each place of a window one bit for each result of a plane, in whole blocks, and one block more.
+void masks(const at::Tensor& mask, const at::Tensor& out, const Dims& kernel) {
+  const int64_t blocks = (out.size(-2) * out.size(-1) + 15) / 16 + 1;
+  shape(mask, kernels::last_replaced(out.sizes(), {of_each(kernel, 0, 1) * of_each(kernel, 1, 1), blocks * 32}));
+}
+
+// The device's mask of winners has a layout of its own, which only the backward reads; here that finds them again.
+void write_masked(const at::Tensor& out, const at::Tensor& mask, const kernels::Maxima& result) {
+  write(out, result.y);
+  mask.zero_();
+}
+
+at::Tensor indices(const at::Tensor& given) { return given.to(at::kLong); }
+
+void one_step(const Dims& dilation) {
+  for (const int64_t each : dilation) SIM_CHECK(each == 1, "dilations ", dilation, "; allowed: 1");
+}
+
+}  // namespace
+
+// maximum
+ACLNN(MaxPool2dWithMask,
+      (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, mask),
+      (shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
+       masks(mask, out, kernel)),
+      write_masked(out, mask, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
+ACLNN(MaxPool2dWithMaskBackward,
+      (In, grad, In, self, In, mask, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
+       out),
+      pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode}),
+      write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode})))
+ACLNN(MaxPool2dWithIndices,
+      (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
+      (shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
+       like(found, out)),
+      write_maxima(out, found, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
+ACLNN(MaxPool2dWithIndicesBackward,
+      (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
+       out),
+      pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode}),
+      write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, found)))
+ACLNN(MaxPool3dWithArgmax,
+      (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
+      (shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, dilation, ceil_mode})),
+       like(found, out)),
+      write_maxima(out, found, kernels::maxima(self, {3, kernel, stride, padding, dilation, ceil_mode})))
+ACLNN(MaxPool3dWithArgmaxBackward,
+      (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
+       out),
+      pooled_from(grad, self, out, {3, kernel, stride, padding, dilation, ceil_mode}),
+      write(out, kernels::maxima_backward(grad, self, {3, kernel, stride, padding, dilation, ceil_mode}, found)))
+ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 2), like(found, out)),
+      write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
+ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
+      write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
+ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
+      write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
+ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
+      write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
+ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out),
+      (kept(out, self), like(found, self), resized(out, self, size, 2)),
+      write(out, at::max_unpool2d(wide(self), indices(found), size)))
+ACLNN(MaxUnpool3d, (In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
+      (like(found, self), resized(out, self, size, 3)),
+      write(out, at::max_unpool3d(wide(self), indices(found), size, stride, padding)))
+
+ACLNN(MaxPool,
+      (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
+       out),
+      SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
+      one_step(dilation); same_dtype({self, out});
+      shape(out, kernels::padded_maxima_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode != 0})),
+      write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))
+
+// average
+ACLNN(AvgPool2d,
+      (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Cube, mode,
+       Out, out),
+      shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode})),
+      write(out, kernels::average(self, {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+ACLNN(AvgPool2dBackward,
+      (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
+       Cube, mode, Out, out),
+      pooled_from(grad, self, out, {2, kernel, stride, padding, {}, ceil_mode}),
+      write(out,
+            kernels::average_backward(grad, self.sizes(), {2, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+ACLNN(AvgPool3d,
+      (In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by, Out, out),
+      shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, {}, ceil_mode})),
+      write(out, kernels::average(self, {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+ACLNN(AvgPool3dBackward,
+      (In, grad, In, self, Ints, kernel, Ints, stride, Ints, padding, bool, ceil_mode, bool, count_pad, int64_t, by,
+       Out, out),
+      pooled_from(grad, self, out, {3, kernel, stride, padding, {}, ceil_mode}),
+      write(out,
+            kernels::average_backward(grad, self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), resized(out, self, size, 2),
+      write(out, kernels::adaptive_average(self, size)))
+ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), like(out, self),
+      write(out, kernels::adaptive_average_backward(grad, self.sizes())))
+ACLNN(AdaptiveAvgPool3d, (In, self, Ints, size, Out, out), resized(out, self, size, 3),
+      write(out, kernels::adaptive_average(self, size)))
+ACLNN(AdaptiveAvgPool3dBackward, (In, grad, In, self, Out, out), like(out, self),
+      write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))
