@@ -26,10 +26,10 @@ EXTENSION = "from ophook_npu.ops.extension import build; build()"
 PACKAGE = """
 import sys
 from pathlib import Path
-from ophook_npu.kernel.package import build
+from ophook_npu.sim.packages import build
 build(*map(Path, sys.argv[1:]))
 """
-NOTHING = "from ophook_npu.kernel import package"
+NOTHING = "from ophook_npu.sim import packages"
 
 
 def measured(program: str, *arguments: str, **environ: str) -> float:

@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ophook_npu import soc as socs
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.npu import autoload, place
-from ophook_npu.sim import soc as socs
 
 _STEPS = 4
 

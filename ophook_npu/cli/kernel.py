@@ -58,6 +58,7 @@ def check(
     from ophook_npu.kernel.check import check as run
     from ophook_npu.kernel.check import for_review
     from ophook_npu.kernel.kinds import kinds
+    from ophook_npu.ops.check.kernel import shipped_cases
 
     sarif.check_format("kernel check", form)
     if dma not in ("eager", "on-wait"):
@@ -69,7 +70,7 @@ def check(
     if debug:
         _tell_gdb(project, op, inputs or ())
         return
-    results = run(project, op, inputs or (), timeout=timeout, **settings)
+    results = run(project, op, inputs or (), declared=shipped_cases, timeout=timeout, **settings)
     reviewed = ""
     if form != "text":
         meanings = {kind.name: kind.todo for kind in kinds()}
@@ -123,8 +124,8 @@ def run(
     Exit status: the program's; 1 where it is 0 and a kernel has errors; 2 it does not compile.
     """
     from ophook_npu.errors import OphookError
-    from ophook_npu.kernel.program import run as start
     from ophook_npu.kernel.source import Settings
+    from ophook_npu.sim.program import run as start
 
     if dma not in ("eager", "on-wait"):
         raise OphookError("kernel run", f"--dma {dma}", allowed="eager, on-wait")
@@ -150,7 +151,7 @@ def build(
 
     Its operators run the project's own kernels, core by core.
     """
-    from ophook_npu.kernel.package import build as make
+    from ophook_npu.sim.packages import build as make
 
     for path in make(project, out.absolute()):
         console.print(str(path))
@@ -179,10 +180,15 @@ def report(
     from ophook_npu.kernel import timeline as lines
     from ophook_npu.kernel.check import check as run
     from ophook_npu.kernel.socs import find
+    from ophook_npu.observe.pages import kernel as drawn
+    from ophook_npu.ops.check.kernel import shipped_cases
 
     for path in (page, timeline):
         _writable(path)
-    results, chosen = run(project, op, inputs or (), soc=soc, timeline=timeline is not None), find(soc)
+    results, chosen = (
+        run(project, op, inputs or (), declared=shipped_cases, soc=soc, timeline=timeline is not None),
+        find(soc),
+    )
     for result in results:
         table = Table(*pages.HEAD, title=result.operator)
         for outcome in result.outcomes:
@@ -199,7 +205,7 @@ def report(
                 )
         console.print(str(timeline))
     if page is not None:
-        page.write_text(pages.html(results, chosen, project.resolve().name), encoding="utf-8")
+        page.write_text(drawn.html(results, chosen, project.resolve().name), encoding="utf-8")
         console.print(str(page))
     raise typer.Exit(1 if any(o.status != "pass" for result in results for o in result.outcomes) else 0)
 
@@ -229,11 +235,13 @@ def _writable(path: Path | None) -> None:
 def _tell_gdb(project: Path, op: str | None, inputs: Sequence[Path]) -> None:
     from ophook_npu.kernel import load
     from ophook_npu.kernel.cases import cases
+    from ophook_npu.ops.check.kernel import shipped_cases
 
     kernel = load(project, op)
-    cases(kernel.prototype, inputs)  # what is wrong with them is told now
+    cases(kernel.prototype, inputs, shipped_cases)  # what is wrong with them is told now
     chosen, given = str(kernel.project.path), [str(path.absolute()) for path in inputs]
-    code = f"from ophook_npu.kernel.check import debug; debug({chosen!r}, {kernel.prototype.type!r}, {given!r})"
+    code = "from ophook_npu.kernel.check import debug; from ophook_npu.ops.check.kernel import shipped_cases; "
+    code += f"debug({chosen!r}, {kernel.prototype.type!r}, {given!r}, shipped_cases)"
     function = kernel.prototype.snake
     console.print(f"gdb -ex 'set breakpoint pending on' -ex 'break {function}' -ex run --args \\")
     console.print(f"    {shlex.quote(sys.executable)} -c {shlex.quote(code)}")

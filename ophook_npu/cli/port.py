@@ -12,12 +12,12 @@ import typer
 from rich.console import Console
 
 from ophook_npu import sarif
+from ophook_npu import soc as socs
 from ophook_npu.cli._command import ProgramCommand, no_program
 from ophook_npu.cli._program import OutOption, ProgramArgument, progress, readable, start_over, watched, writable
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
 from ophook_npu.plural import counted
-from ophook_npu.sim import soc as socs
 from ophook_npu.untrusted import shown
 
 if TYPE_CHECKING:

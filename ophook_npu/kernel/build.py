@@ -16,7 +16,7 @@ from pathlib import Path
 from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import pages
-from ophook_npu.sim.build import CSRC
+from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
 _RUNTIME_UNIT = 45_000  # bytes of the runtime's source that are compiled as one file

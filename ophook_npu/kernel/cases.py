@@ -29,8 +29,18 @@ class Case:
     expected: Callable[[], Any] | None = None
 
 
-def cases(prototype: Prototype, given: Sequence[Path] = ()) -> list[Case]:
-    """
+Declared = Callable[[Prototype], list[Case]]
+"""The cases of an operator that something else knows, such as its declaration; none where it does not."""
+
+
+def unknown(prototype: Prototype) -> list[Case]:
+    """Knows no operator."""
+    return []
+
+
+def cases(prototype: Prototype, given: Sequence[Path] = (), declared: Declared = unknown) -> list[Case]:
+    """``declared`` is asked where nothing is given; what it does not know is made up.
+
     Raises:
         OphookError: a file that is not there or has no ``inputs``.
     """
@@ -41,7 +51,7 @@ def cases(prototype: Prototype, given: Sequence[Path] = ()) -> list[Case]:
         return _from_file(given[0])
     if given:
         return [Case(", ".join(path.name for path in given), tuple(map(_array, given)))]
-    return _declared(prototype) or _made_up(prototype)
+    return declared(prototype) or _made_up(prototype)
 
 
 def _array(path: Path) -> Any:
@@ -99,14 +109,6 @@ def _told(error: BaseException, path: Path) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     said = f"{error.msg} (line {error.lineno})" if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {said}" + (f" (line {lines[-1]})" if lines else "")
-
-
-def _declared(prototype: Prototype) -> list[Case]:
-    """The examples of the operator that ships here under this GE type, in every data type, against its CPU kernel."""
-    from ophook_npu.ops import declaration, shipped
-    from ophook_npu.ops.check.kernel import declared_cases
-
-    return [case for op in map(declaration, shipped()) if op.ge == prototype.type for case in declared_cases(op)]
 
 
 def describe(values: Sequence[Any]) -> str:

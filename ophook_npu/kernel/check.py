@@ -11,7 +11,7 @@ import numpy as np
 
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import isolated
-from ophook_npu.kernel.cases import Case, cases
+from ophook_npu.kernel.cases import Case, Declared, cases, unknown
 from ophook_npu.kernel.findings import KernelReport, Mistake
 from ophook_npu.kernel.memory import is_tensor
 from ophook_npu.kernel.operator import Kernel, load
@@ -61,7 +61,13 @@ class Checked:
 
 
 def check(
-    path: Path, operator: str | None = None, inputs: Sequence[Path] = (), *, timeout: float = 60, **settings: Any
+    path: Path,
+    operator: str | None = None,
+    inputs: Sequence[Path] = (),
+    *,
+    declared: Declared,
+    timeout: float = 60,
+    **settings: Any,
 ) -> list[Checked]:
     """Check every operator of a project, or the one named.
 
@@ -73,7 +79,7 @@ def check(
     kernels = [first] if first else [
         load(path, name, **settings) for name in sorted(load_types(path))
     ]  # fmt: skip
-    return [_check(kernel, cases(kernel.prototype, inputs), timeout) for kernel in kernels]
+    return [_check(kernel, cases(kernel.prototype, inputs, declared), timeout) for kernel in kernels]
 
 
 def for_review(results: Sequence[Checked]) -> list[Annotation]:
@@ -91,10 +97,10 @@ def for_review(results: Sequence[Checked]) -> list[Annotation]:
     return found
 
 
-def debug(path: str, operator: str, inputs: Sequence[str] = ()) -> None:
+def debug(path: str, operator: str, inputs: Sequence[str] = (), declared: Declared = unknown) -> None:
     """The first case, in this process, with a kernel compiled for a debugger; prints what was found."""
     kernel = load(path, operator, debug=True)
-    case = cases(kernel.prototype, [Path(each) for each in inputs])[0]
+    case = cases(kernel.prototype, [Path(each) for each in inputs], declared)[0]
     kernel(*(_own(value) for value in case.inputs), **case.attributes)
     print(*kernel.findings, f"{case.label}: {counted(len(kernel.findings), 'finding')}", sep="\n")
 

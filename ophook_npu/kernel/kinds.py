@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ophook_npu.sim.build import CSRC
+from ophook_npu.soc import CSRC
 
 _ROW = re.compile(r'^FINDING\((\w+),\s*(\w+),\s*"([^"]*)"\)', re.MULTILINE)
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import platform
 import shutil
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ophook_npu import cache, sim, toolchain
+from ophook_npu import cache, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build as compilers
 from ophook_npu.kernel.memory import DTYPES
@@ -27,7 +26,7 @@ from ophook_npu.kernel.operator import Kernel
 from ophook_npu.kernel.project import DYNAMIC, OPTIONAL, Attribute, Project, Prototype
 from ophook_npu.kernel.source import Entry, Settings
 from ophook_npu.npu.installed import require
-from ophook_npu.sim.build import CSRC
+from ophook_npu.soc import CSRC
 
 # attribute: (number of its kind, C type in aclnn, the field of ophook_attribute, type in a GE prototype)
 _ATTRIBUTES = {
@@ -53,29 +52,6 @@ class Parts:
     host: Path
     api: Path  # generated sources
     prototypes: Path
-
-
-def build(path: Path, out: Path) -> list[Path]:
-    """Build every operator of the project into ``out``, which is replaced if it is such a package.
-
-    Returns:
-        The libraries.
-
-    Raises:
-        OphookError: something does not compile, or ``out`` is something else.
-    """
-    project = Project(path)
-    if out.exists() and any(out.iterdir()) and not (out / "op_impl" / "cpu").is_dir():
-        raise OphookError("kernel build", f"{out} is not empty and no such package", allowed="a new or empty folder")
-    simulator = sim.active() or sim.build()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as name:
-        staging = Path(name) / "package"
-        build_into(compile_parts(project), staging, simulator / "lib64")
-        if out.exists():
-            shutil.rmtree(out)
-        shutil.move(staging, out)
-    return sorted(p for p in out.rglob("*.so"))
 
 
 def compile_parts(project: Project) -> Parts:

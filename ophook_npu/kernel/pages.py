@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from ophook_npu import toolchain
-from ophook_npu.sim.soc import CSRC
+from ophook_npu.soc import CSRC
 
 ROOT = CSRC / "ascendc"
 PAGES = ROOT / "pages.txt"

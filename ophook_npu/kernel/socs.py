@@ -8,8 +8,8 @@ import functools
 import re
 from dataclasses import dataclass
 
-from ophook_npu.sim import soc as simulated
-from ophook_npu.sim.build import CSRC
+from ophook_npu import soc as simulated
+from ophook_npu.soc import CSRC
 
 _SOC = re.compile(r'^SOC\("([^"]+)",\s*(\d+),\s*(\d+),\s*(\d+),\s*(\d+)', re.MULTILINE)
 _ARCHITECTURE = re.compile(r'^ARCHITECTURE\((\d+),\s*"([^"]+)",\s*([^)]*)\)', re.MULTILINE)

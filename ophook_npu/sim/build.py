@@ -28,11 +28,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ophook_npu import __version__, cache, prebuilt, toolchain
+from ophook_npu import __version__, cache, prebuilt, soc, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.npu.installed import Wheel, require
 from ophook_npu.prebuilt import Prebuilt
-from ophook_npu.sim import developer, headers, plugins, soc
+from ophook_npu.sim import developer, headers, plugins
 from ophook_npu.sim.libraries import TORCH_LINK, libraries
 from ophook_npu.sim.operators import rows
 from ophook_npu.sim.variables import CANN_VERSIONS, SEARCHED, home, set_env_script
@@ -271,7 +271,7 @@ def _lay_out_compiler(root: Path) -> None:
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
     program = root / "bin" / "bisheng"
     # Its modules are this package's, and Python's own variables may name other ones.
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.kernel.driver "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.driver "$@"\n')
     program.chmod(0o755)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from ophook_npu.cache import cache_dir
 from ophook_npu.errors import OphookError
 from ophook_npu.sim.libraries import FLAGS
-from ophook_npu.sim.soc import CSRC
+from ophook_npu.soc import CSRC
 from ophook_npu.toolchain import Library, Unit, digest, unit_command
 
 CHECKOUT = CSRC.parents[1]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ophook_npu import __version__
 from ophook_npu.npu.installed import Wheel
-from ophook_npu.sim.soc import CSRC
+from ophook_npu.soc import CSRC
 from ophook_npu.toolchain import Library
 
 FLAGS = "OPHOOK_SIM_CXXFLAGS"

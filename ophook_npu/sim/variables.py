@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from ophook_npu import soc as socs
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload
-from ophook_npu.sim import soc as socs
 
 # Variable -> folder below the root that comes first in it.
 SEARCHED = {

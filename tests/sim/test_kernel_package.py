@@ -63,7 +63,7 @@ print(*kernels())
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from ophook_npu.kernel.package import build
+    from ophook_npu.sim.packages import build
 
     folder = tmp_path_factory.mktemp("package") / "vendor"
     made = [path.relative_to(folder).as_posix() for path in build(PROJECT, folder)]
@@ -104,7 +104,7 @@ def test_a_runtime_of_another_version_is_refused(run_sim, package: Path, tmp_pat
 
 def test_another_folder_is_left_alone(tmp_path: Path) -> None:
     from ophook_npu.errors import OphookError
-    from ophook_npu.kernel.package import build
+    from ophook_npu.sim.packages import build
 
     (tmp_path / "mine").write_text("")
     with pytest.raises(OphookError, match="is not empty and no such package"):

@@ -10,7 +10,7 @@ import pytest
 
 from ophook_npu import sim
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel import program
+from ophook_npu.sim import program
 from ophook_npu.sim.variables import apply, environment
 
 SOURCE = Path(__file__).parent / "programs" / "asc" / "scale.asc"

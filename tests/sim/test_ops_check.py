@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ophook_npu.kernel.package import build
 from ophook_npu.ops import _OPERATORS
+from ophook_npu.sim.packages import build
 
 NPU = [name for name in _OPERATORS if name.startswith("npu_")]
 ROUTES = ("prototype", "aclnn", "torchair static", "torchair dynamic", "npugraph_ex")

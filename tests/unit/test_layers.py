@@ -18,19 +18,6 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "ophook_npu"
 Imports = dict[str, set[str]]
 
-# Imports against the order that are there all the same, each inside a function, and why.
-_OWN_KERNELS = "the simulator ships operators that run their own kernels: `kernel` builds them for it, and against it"
-_CHECK = "`op check` runs the operator's kernel; the cases of `kernel check` come from the declarations: both ask both"
-_PLUGIN = "pytest's entry point, which gives fixtures for what the whole package has"
-ALLOWED = {
-    ("ophook_npu.sim.build", "ophook_npu.kernel.package"): _OWN_KERNELS,
-    ("ophook_npu.sim.build", "ophook_npu.kernel.project"): _OWN_KERNELS,
-    ("ophook_npu.ops.check.kernel", "ophook_npu.kernel"): _CHECK,
-    ("ophook_npu.ops.check.kernel", "ophook_npu.kernel.cases"): _CHECK,
-    ("ophook_npu.ops.check.kernel", "ophook_npu.kernel.check"): _CHECK,
-    ("ophook_npu.sim.pytest_plugin", "ophook_npu.kernel"): _PLUGIN,
-}
-
 
 def imports(package: Path) -> Imports:
     """Module -> the modules of the same package that it imports, wherever in its source."""
@@ -92,8 +79,6 @@ def circle(found: Imports) -> list[str]:
 @pytest.fixture(scope="module")
 def ours() -> Imports:
     found = imports(ROOT / PACKAGE)
-    for module, other in ALLOWED:
-        found[module].remove(other)  # an exception that nobody needs any more has to go
     found[PACKAGE].clear()  # imported when they are asked for; in its source for type checkers only
     return found
 

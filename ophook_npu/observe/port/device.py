@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import torch
 
-from ophook_npu.sim import rules, soc
+from ophook_npu import soc
+from ophook_npu.sim import rules
 
 
 class Seen(NamedTuple):

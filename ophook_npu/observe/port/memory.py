@@ -14,7 +14,7 @@ import torch
 
 from ophook_npu.observe.port.finding import Findings, key
 from ophook_npu.observe.port.where import FRAMEWORK, NOWHERE, OWN, Where, kind_of
-from ophook_npu.sim.soc import CSRC
+from ophook_npu.soc import CSRC
 
 _STEPS = 2  # that the allocator's history is kept for
 _EVENTS = 200_000

@@ -9,15 +9,19 @@ from typing import Any
 
 import torch
 
+from ophook_npu.kernel.cases import Case, describe
+from ophook_npu.kernel.check import Checked, run_case
+from ophook_npu.kernel.operator import load
+from ophook_npu.kernel.project import Prototype
 from ophook_npu.ops.check.outcome import Failure, NotHere
 from ophook_npu.ops.declare import Operator
 from ophook_npu.plural import counted
+from ophook_npu.soc import CSRC
 
 
 def project_of(op: Operator) -> Path | None:
     """The operator project with its kernel: the package's own, or ``ascendc`` next to the file that declares it."""
     from ophook_npu.ops.export.ge import file_stem
-    from ophook_npu.sim.build import CSRC
 
     if op.ge is None:
         return None
@@ -32,9 +36,6 @@ def kernel(op: Operator) -> str:
     project = project_of(op)
     if project is None:
         raise NotHere("no Ascend C kernel: no ascendc/op_kernel next to the declaration")
-    from ophook_npu.kernel import load
-    from ophook_npu.kernel.check import Checked, run_case
-
     loaded = load(project, op.ge)
     outcomes = [run_case(loaded, case) for case in declared_cases(op)]
     checked = Checked(loaded.prototype.type, outcomes)
@@ -46,15 +47,20 @@ def kernel(op: Operator) -> str:
     return f"{counted(len(outcomes), 'example')}, up to {counted(cores, 'core')}"
 
 
-def declared_cases(op: Operator) -> list[Any]:
+def shipped_cases(prototype: Prototype) -> list[Case]:
+    """The examples of the operator that ships here under this GE type, in every data type, against its CPU kernel."""
+    from ophook_npu.ops import declaration, shipped
+
+    return [case for op in map(declaration, shipped()) if op.ge == prototype.type for case in declared_cases(op)]
+
+
+def declared_cases(op: Operator) -> list[Case]:
     """The operator's examples as a kernel takes them: tensors, then attributes by their GE names; with what its CPU
     implementation gives, computed here: a child of this process must not start torch's threads.
 
     Raises:
         NotHere: an example has what a kernel cannot be given from here.
     """
-    from ophook_npu.kernel.cases import Case, describe
-
     found = []
     for number, example in enumerate(op.examples()):
         values = dict(zip((a.name for a in op.arguments), example, strict=False))

@@ -41,8 +41,8 @@ def test_missing_script_is_named() -> None:
 
 
 def test_unknown_soc_names_the_nearest() -> None:
+    from ophook_npu import soc
     from ophook_npu.errors import OphookError
-    from ophook_npu.sim import soc
 
     with pytest.raises(
         OphookError, match=r"unknown SoC 'Ascend910B5', did you mean Ascend910B4\?; allowed: Ascend910B1, "

@@ -3,7 +3,7 @@
 import pytest
 
 from ophook_npu.errors import OphookError
-from ophook_npu.kernel.program import translated
+from ophook_npu.sim.program import translated
 
 
 @pytest.mark.parametrize(

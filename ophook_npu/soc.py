@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ophook_npu.errors import OphookError
 
-CSRC = Path(__file__).resolve().parent.parent / "csrc"
+CSRC = Path(__file__).resolve().parent / "csrc"
 DEFAULT = "Ascend910B4"
 
 

@@ -7,7 +7,7 @@ import sys
 
 def main() -> int:
     from ophook_npu.errors import OphookError
-    from ophook_npu.kernel.program import compile
+    from ophook_npu.sim.program import compile
 
     try:
         compile(sys.argv[1:])
