@@ -1,0 +1,62 @@
+"""scripts/fuzz.py: generated programs agree with the CPU, and one that does not is found, made smaller and told."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "fuzz.py"
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("fuzz", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz"] = module  # where dataclasses look
+    spec.loader.exec_module(module)
+    return module
+
+
+def worker(fuzz: ModuleType, match: str = "", seed: int = 11):
+    return fuzz.Worker(argparse.Namespace(seed=seed, match=match, graphs=0, programs=0))
+
+
+def test_generated_programs_agree(fuzz: ModuleType) -> None:
+    run = worker(fuzz)
+    known = {tuple(line.split()[:2]) for line in fuzz.KNOWN.read_text().splitlines() if line[0] != "#"}
+    verdicts = []
+    for number in range(60):
+        program = run.draw(number)
+        if program is None:
+            continue
+        try:
+            verdict, why = run.judge(program)
+        except fuzz.NoProgram:
+            continue
+        assert verdict not in fuzz.BAD or (program.op, verdict) in known, f"{program}: {why}"
+        verdicts.append(verdict)
+    assert verdicts.count("equal") > 40
+
+
+def test_what_differs_is_found_and_made_smaller(fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = worker(fuzz, "trunc")
+    drawn = [program for number in range(400) if (program := run.draw(number)) is not None]
+    odd = next(p for p in drawn if p.dtype == "float32" and p.form == "in place" and p.layouts[0] in ("gaps", "offset"))
+    assert run.judge(odd) == ("equal", "")
+    outcome = run.outcome
+
+    def off_on_npu(program, device, *rest, **named):
+        how, found = outcome(program, device, *rest, **named)
+        return how, [one + 1 for one in found] if device == "npu" else found
+
+    monkeypatch.setattr(run, "outcome", off_on_npu)
+    verdict, why = run.judge(odd)
+    assert verdict == "wrong" and "Mismatched elements" in why
+    small, told = run.smaller(odd, verdict, why)
+    assert small.form == "function" and small.layouts == ("as it is",) and "strides" in told
