@@ -46,6 +46,41 @@ def test_a_chinese_page_links_what_is_there_and_in_chinese_where_there_is_such_a
     assert [link for link in english if (page.parent / f"{link[:-3]}.zh.md").exists()] == []
 
 
+def linked(page: Path) -> set[Path]:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    return {(page.parent / link).resolve() for link in links if link.endswith(".md")}
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    seen, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page not in seen and page.exists():
+            seen.add(page)
+            todo += linked(page)
+    pages = {*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")}
+    assert sorted(path.name for path in pages - seen) == []
+
+
+def headings(text: str) -> list[int]:
+    """How deep each heading is, outside of code."""
+    return [len(found) for found in re.findall(r"^(#+) ", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)]
+
+
+def blocks(text: str) -> list[str]:
+    """Code without comments: a translation has its own."""
+    found = re.findall(r"^```\w+\n(.*?)^```", text, re.M | re.S)
+    return [re.sub(r"\s*(?:#|//) .*", "", block) for block in found]
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_chinese_page_has_the_headings_and_the_code_of_the_english_one(page: Path) -> None:
+    english = page.with_name(page.name.replace(".zh.md", ".md")).read_text(encoding="utf-8")
+    chinese = page.read_text(encoding="utf-8")
+    assert headings(chinese) == headings(english)
+    assert blocks(chinese) == blocks(english)
+
+
 def test_commands_are_there() -> None:
     app = typer.Typer()
     for module in cli._COMMANDS:
