@@ -16,3 +16,4 @@
 #include "ascendc/transpose.h"
 #include "ascendc/types.h"
 #include "ascendc/vector.h"
+#include "ascendc/whole.h"

@@ -138,8 +138,10 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
     const uint64_t from = std::max(begin, first) / uint64_t(a->element), to = std::min(old.end, first + usable) / uint64_t(a->element);
     if (old.core != core.index && core.saw(old.core, old.pipe, old.seq)) return;
     if (old.core != core.index)
-      core.report(Kind::cores_overlap, call, at,
-                  text("cores %d and %d both write elements %llu to %llu of %s", old.core, core.index, (unsigned long long)from,
+      core.report(same ? Kind::written_twice : Kind::cores_overlap, call, at,
+                  text(same ? "cores %d and %d both write elements %llu to %llu of %s, the same values"
+                            : "cores %d and %d both write elements %llu to %llu of %s",
+                       old.core, core.index, (unsigned long long)from,
                        (unsigned long long)to, a->name.c_str()),
                   a->name);
     else if (a->role != 3 && !atomic)

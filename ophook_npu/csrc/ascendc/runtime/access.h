@@ -11,6 +11,7 @@ struct Operation {
   const char* call;
   At at;
   uint32_t seq;
+  bool same = false;  // what is written to device memory is there already
   uint32_t limits[kPipes];  // earlier operations of each pipe up to this number are over
 
   Operation(Core& c, Pipe p, const char* name, At where);

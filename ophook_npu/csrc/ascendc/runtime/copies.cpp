@@ -86,6 +86,20 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
   }
 }
 
+// Whether only the last bytes of blocks of 32 are missing: the values before them in the same block are there.
+static bool only_tails(const uint8_t* written, uint64_t bytes) {
+  for (uint64_t block = 0; block < bytes; block += kBlock) {
+    const uint64_t end = std::min<uint64_t>(block + kBlock, bytes);
+    if (!written[block]) return false;
+    bool over = false;
+    for (uint64_t i = block; i < end; ++i) {
+      if (written[i] && over) return false;
+      over |= !written[i];
+    }
+  }
+  return true;
+}
+
 void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At at) {
   Core& c = core();
   const bool from_cube = from.memory == Memory::l0c;
@@ -114,9 +128,10 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     op.reads(from, i * step, b.length);
     if (c.atomic_kind && !op.initialized(target, b.length))
       c.report(Kind::uninitialized, call, at, "an atomic operation on device memory that was never written");
+    const uint8_t* source = op.data(from) + i * step;
+    op.same = !c.launch.options.on_wait && !c.atomic_kind && c.launch.memory.holds(target, b.length) && !std::memcmp(target, source, b.length);
     const uint64_t usable = op.to_device(target, b.length);
     c.launch.counters.copied_out += usable;
-    const uint8_t* source = op.data(from) + i * step;
     const uint8_t* written = op.written(from) + i * step;
     Core* owner = &c;
     const int kind = c.atomic_kind;
@@ -125,7 +140,7 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     when_due(op, [=] {
       if (owner->launch.checks() && usable && !all_written(written, usable)) {
         const auto* hole = static_cast<const uint8_t*>(std::memchr(written, 0, usable));
-        owner->report(Kind::uninitialized, call, at,
+        owner->report(only_tails(written, usable) ? Kind::uncomputed_tail : Kind::uninitialized, call, at,
                       text("copies out values that were never computed, first element %llu of this piece",
                            (unsigned long long)((hole - written) / size_of(tensor.dtype))),
                       owner->describe(tensor));
@@ -217,6 +232,55 @@ void write_global(const char* call, Global tensor, uint64_t index, uint32_t size
   Operation op(c, Pipe::S, call, at);
   uint8_t* data = tensor.data + index * size;
   std::memcpy(data, value, op.to_device(data, size));
+}
+
+namespace {
+// The bytes past the cache: any core may use them at any time, so only their place is checked.
+uint64_t uncached(Core& c, const char* call, const Global& tensor, uint32_t size, At at, Argument** out) {
+  Argument* a = *out = c.launch.memory.find(tensor.data, size);
+  if (a && uint64_t(tensor.data - a->data) + size <= std::max(a->bytes, a->allocated)) return size;
+  c.report(Kind::global_bounds, call, at, text("%u bytes of device memory that belong to no argument", size));
+  return 0;
+}
+}  // namespace
+
+void read_global_uncached(const char* call, Global tensor, uint32_t size, void* out, At at) {
+  Core& c = core();
+  c.settle_all();
+  yield_core();
+  c.begin(Pipe::S, call, at);
+  Argument* a;
+  std::memset(out, 0, size);
+  std::memcpy(out, tensor.data, uncached(c, call, tensor, size, at, &a));
+}
+
+void write_global_uncached(const char* call, Global tensor, uint32_t size, const void* value, At at) {
+  Core& c = core();
+  const uint32_t seq = c.begin(Pipe::S, call, at);
+  Argument* a;
+  if (!uncached(c, call, tensor, size, at, &a)) return;
+  if (a->role == 0 || a->role == 4) {
+    c.report(Kind::input_written, call, at, text("%s is an input", a->name.c_str()), a->name);
+    return;
+  }
+  std::memcpy(tensor.data, value, size);
+  if (!c.launch.checks() || !a->tracked()) return;
+  Touch touch;  // atomic: what others do to it is no conflict
+  touch.end = uint64_t(tensor.data - a->data) + size, touch.core = c.index, touch.phase = c.phase, touch.atomic = true;
+  touch.seq = seq, touch.pipe = Pipe::S, touch.at = at;
+  a->writes.add(uint64_t(tensor.data - a->data), touch, true, [](uint64_t, const Touch&) {});
+}
+
+// Copies of the vector core itself: it waits for those before, and what comes after waits for it.
+void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at) {
+  Core& c = core();
+  if (!has_unit(c, true, call, at)) return;
+  c.settle_all();
+  Operation op(c, Pipe::MTE3, call, at);
+  for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
+  const uint64_t usable = op.to_device(to.data, count * size);
+  for (uint64_t i = 0; i < usable / size; ++i) std::memcpy(to.data + i * size, value, size);
+  c.launch.counters.copied_out += usable;
 }
 
 }  // namespace ophook::rt

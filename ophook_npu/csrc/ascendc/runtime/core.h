@@ -133,6 +133,7 @@ class Core {
 
   float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
+  double last_sum = 0;  // of ReduceSum
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;

@@ -56,6 +56,10 @@ class DeviceMemory {
   // The argument that holds these bytes, else the one that holds the first. Inputs may be views of one memory: of those that
   // begin in the same place, only the longer one holds a long read.
   Argument* find(const void* data, uint64_t bytes = 1);
+  bool holds(const void* data, uint64_t bytes) {
+    const Argument* a = find(data, bytes);
+    return a && uint64_t(static_cast<const uint8_t*>(data) - a->data) + bytes <= a->bytes;
+  }
 
  private:
   size_t last_ = 0;

@@ -41,6 +41,32 @@ void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, 
   }
 }
 
+void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Gatherb", at);
+  if (!repeats || !ready(op, dst, src) || !c.usable(offsets, "Gatherb", at)) return;
+  const uint64_t index_bytes = repeats * 32ull;
+  if (!op.aligned(dst, kBlock, "the destination") || !op.aligned(src, kBlock, "the source") || !op.aligned(offsets, kBlock, "the offsets") ||
+      !op.inside(offsets, 0, index_bytes, "the offsets"))
+    return;
+  op.reads(offsets, 0, index_bytes);
+  if (c.launch.checks() && !all_written(op.written(offsets), index_bytes))
+    c.report(Kind::uninitialized, "Gatherb", at, "the offsets were never computed", c.describe(offsets));
+  for (uint32_t i = 0; i < repeats * 8; ++i) {
+    uint32_t from;
+    std::memcpy(&from, op.data(offsets) + i * 4, 4);
+    const uint64_t to = (uint64_t(i / 8) * dst_repeat + uint64_t(i % 8) * dst_block) * kBlock;
+    if (from % kBlock) {
+      c.report(Kind::alignment, "Gatherb", at, text("offset %u is no multiple of 32 bytes", from));
+      return;
+    }
+    if (!op.inside(src, from, kBlock, "the source") || !op.inside(dst, to, kBlock, "the destination")) return;
+    op.reads(src, from, kBlock);
+    op.writes(dst, to, kBlock);
+    move(op, dst, to, src, from, kBlock);
+  }
+}
+
 void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask, uint32_t block,
                  uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at) {
   Core& c = core();

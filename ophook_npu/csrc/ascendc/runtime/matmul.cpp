@@ -120,7 +120,7 @@ void product(Operation& op, const MatrixProduct& p) {
     return;
   }
   const uint32_t size = size_of(p.c.dtype);
-  const int64_t c0 = size == 1 ? 32 : 16, height = up(p.c.rows, 16);
+  const int64_t c0 = size == 1 ? 32 : p.narrow && size == 4 ? 8 : 16, height = up(p.c.rows, 16);
   auto put = [&](int64_t place, const uint8_t* from, uint64_t bytes) {
     const uint64_t at = uint64_t(place) * size;
     if (p.c.on_core) {

@@ -182,13 +182,19 @@ void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool r
   *to = static_cast<uint8_t>(int32_t(rounded != rounded ? 0.0f : std::min(std::max(rounded, least), most)));
 }
 
-void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
+namespace {
+
+// `local`: into L1, and `to` has its data type alone.
+void fixpipe_into(Global to, const Local* local, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
   Core& c = core();
   if (p.unitFlag) c.join(Pipe::FIX, c.snapshot(Pipe::M));
   Operation op(c, Pipe::FIX, "Fixpipe", at);
   if (!has_unit(c, false, "Fixpipe", at) || !c.usable(from, "Fixpipe", at) || (scales && !c.usable(*scales, "Fixpipe", at))) return;
   if (!placed(op, from, from.memory == Memory::l0c, "the source", "L0C (CO1)") || !op.aligned(from, 64, "the source")) return;
   if (scales && !placed(op, *scales, scales->memory == Memory::l1, "the tensor of factors", "L1 (A1)")) return;
+  if (local && (!c.usable(*local, "Fixpipe", at) || !placed(op, *local, local->memory == Memory::l1, "the destination", "L1 (A1, B1, C1)") ||
+                !op.aligned(*local, kBlock, "the destination")))
+    return;
   const Conversion* how = conversion_of(op, p.quantPre, from.dtype, to.dtype);
   if (!how) return c.stop();
   if (by_column(p.quantPre) != (scales != nullptr)) {
@@ -248,6 +254,17 @@ void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeP
         }
         const uint64_t offset = row_major ? (uint64_t(nd) * p.dstNdStride + uint64_t(i) * p.dstStride) * size
                                           : uint64_t(first / c0) * p.dstStride * kBlock + uint64_t(i) * c0 * size;
+        if (local) {
+          const uint64_t bytes = uint64_t(count) * size;
+          if (!op.inside(*local, offset, bytes, "the destination")) return;
+          op.writes(*local, offset, bytes);
+          uint8_t *data = op.data(*local) + offset, *written = op.written(*local) + offset;
+          when_due(op, [=] {
+            std::memcpy(data, run.data(), bytes);
+            std::memset(written, 1, bytes);
+          });
+          continue;
+        }
         uint8_t* target = to.data + offset;
         if (c.atomic_kind && !op.initialized(target, uint64_t(count) * size))
           c.report(Kind::uninitialized, "Fixpipe", at, "an atomic operation on device memory that was never written");
@@ -262,6 +279,15 @@ void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeP
       }
     }
   if (c.launch.checks() && !known) missing(op, from, "the source");
+}
+
+}  // namespace
+
+void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at) {
+  fixpipe_into(to, nullptr, from, scales, p, row_major, at);
+}
+void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at) {
+  fixpipe_into({nullptr, 0, to.dtype}, &to, from, scales, p, false, at);
 }
 
 }  // namespace ophook::rt

@@ -84,8 +84,11 @@ void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover
   if (!c.usable(dst, call, at) || !op.inside(dst, 0, results * size, "the destination")) return;
   store(op, dst, 0, results * size);
   put(dst.dtype, folded.value, op.data(dst));
+  if (fold == Fold::sum && cover.kind == Cover::kCount) c.last_sum = double(folded.value);
   if (index) put_index(dst.dtype, folded.index, op.data(dst) + size);
 }
+
+double last_sum() { return core().last_sum; }
 
 void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover, uint32_t dst_repeat,
                    uint32_t src_block, uint32_t src_repeat, int order, At at) {
@@ -93,15 +96,25 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   Operation op(c, Pipe::V, call, at);
   real(op, src);
   const uint32_t size = size_of(src.dtype), lanes = 256 / size;
+  if (c.mask_by_count) {  // counter mode: so many elements over as many repeats as they take
+    if (cover.kind == Cover::kPreset) cover.low = c.mask_low;
+    cover.kind = Cover::kCount, cover.repeat = uint32_t((cover.low + lanes - 1) / lanes);
+  }
   if (cover.kind == Cover::kLanes && cover.low > lanes) {
     c.report(Kind::mask, call, at, text("the mask covers %llu elements; allowed: up to %u", (unsigned long long)cover.low, lanes));
     return;
   }
-  if (cover.repeat > 255) {
+  if (cover.repeat > 255 && cover.kind != Cover::kCount) {
     c.report(Kind::repeat, call, at, text("repeat is %u; allowed: up to 255", cover.repeat));
     return;
   }
-  if (cover.kind == Cover::kPreset) cover.low = c.mask_by_count ? c.mask_low : lanes;
+  uint64_t low = cover.low, high = cover.high;
+  if (cover.kind == Cover::kPreset) low = c.mask_low, high = c.mask_high, cover.kind = Cover::kBits;
+  auto masked = [&](uint32_t repeat, uint32_t e) {
+    if (cover.kind == Cover::kCount) return uint64_t(repeat) * lanes + e < low;
+    if (cover.kind == Cover::kLanes) return e < low;
+    return ((e < 64 ? low >> e : high >> (e - 64)) & 1) != 0;
+  };
   if (!c.usable(src, call, at) || !c.usable(dst, call, at) || !op.aligned(src, kBlock, "the source")) return;
   const uint32_t groups = lanes / group;
   // dst's repeat stride counts results: those of one repeat for pairs and blocks, single ones for a whole repeat.
@@ -110,7 +123,8 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
   for (uint32_t repeat = 0; repeat < cover.repeat; ++repeat)
     for (uint32_t g = 0; g < groups; ++g) {
       Folded folded;
-      for (uint32_t e = g * group; e < (g + 1) * group && e < cover.low; ++e) {
+      for (uint32_t e = g * group; e < (g + 1) * group; ++e) {
+        if (!masked(repeat, e)) continue;
         const uint32_t per_block = kBlock / size;
         const uint64_t offset = uint64_t(repeat) * src_repeat * kBlock + uint64_t(e / per_block) * src_block * kBlock + e % per_block * size;
         if (!op.inside(src, offset, size, "the source")) return;

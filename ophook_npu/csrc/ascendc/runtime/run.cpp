@@ -303,6 +303,22 @@ void dump(Global tensor, uint32_t tag, uint32_t count) {
   dump_values(tensor.dtype, tensor.data, tag, uint32_t(std::min<uint64_t>(count, left)));
 }
 
+void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, uint32_t count, At at) {
+  Core& c = core();
+  const auto* data = static_cast<const uint8_t*>(address);
+  for (const Memory each : {Memory::ub, Memory::l1, Memory::l0a, Memory::l0b, Memory::l0c}) {
+    LocalMemory& memory = c.memory->at(each);
+    if (data < memory.data() || data >= memory.data() + memory.size()) continue;
+    const auto left = uint32_t(memory.data() + memory.size() - data) / size_of(dtype);
+    return dump_values(dtype, data, desc, std::min(count, left));
+  }
+  if (!c.launch.memory.find(data)) {
+    c.report(Kind::global_bounds, call, at, "the address is of no argument and of no local memory");
+    return;
+  }
+  dump(Global{const_cast<uint8_t*>(data), 0, dtype}, desc, count);
+}
+
 void assertion(const char* condition, At at) {
   core().report(Kind::assertion, "assert", at, text("%s does not hold", condition));
   core().stop();

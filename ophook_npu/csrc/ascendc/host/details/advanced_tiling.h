@@ -185,6 +185,9 @@ OPHOOK_SPACE(void, RoundMaxMinTmpSize, const platform_ascendc::PlatformAscendC&)
 OPHOOK_FACTOR(Round, const platform_ascendc::PlatformAscendC&)
 OPHOOK_SPACE(void, SigmoidMaxMinTmpSize)
 OPHOOK_SPACE(void, SiluTmpSize)
+OPHOOK_SPACE(void, SwishTmpSize)
+OPHOOK_SPACE(void, GeGLUMaxMinTmpSize)
+OPHOOK_SPACE(void, ReGluMaxMinTmpSize)
 #undef OPHOOK_ELEMENTWISE
 #undef OPHOOK_SPACE
 inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, const bool, const uint32_t type_size, const bool, uint32_t& most,
@@ -214,6 +217,76 @@ inline void GetConfusionTransposeMaxMinTmpSize(const ge::Shape& shape, uint32_t,
 // Only for TRANSPOSE_ND2ND_ONLY (7): the kernel refuses the others by name.
 inline void GetConfusionTransposeTilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, optiling::ConfusionTransposeTiling& tiling) {
   tiling.set_param0(uint32_t(shape.GetDim(0))), tiling.set_param1(uint32_t(shape.GetDim(1)));
+}
+
+namespace host_details {
+// A field of the tiling that an operator registers, or of the plain structure.
+#define OPHOOK_PUT(field)                                                      \
+  template <typename Tiling>                                                   \
+  void put_##field(Tiling& tiling, uint32_t value) {                           \
+    if constexpr (requires { tiling.set_##field(value); }) tiling.set_##field(value); \
+    else tiling.field = value;                                                 \
+  }
+OPHOOK_PUT(srcHeight)
+OPHOOK_PUT(srcWidth)
+OPHOOK_PUT(srcOriWidth)
+OPHOOK_PUT(srcM)
+OPHOOK_PUT(srcK)
+OPHOOK_PUT(srcSize)
+#undef OPHOOK_PUT
+inline void both(const ge::Shape& shape, uint32_t& most, uint32_t& least) { most = 2 * whole(shape), least = 2 * line(shape); }
+}  // namespace host_details
+
+inline void GetPadMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) { host_details::both(shape, most, least); }
+template <typename Tiling>
+void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, Tiling& tiling) {
+  host_details::put_srcHeight(tiling, uint32_t(shape.GetDim(0))), host_details::put_srcWidth(tiling, uint32_t(shape.GetDim(1)));
+  host_details::put_srcOriWidth(tiling, uint32_t(original.GetDim(1)));
+}
+inline void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) {
+  host_details::both(shape, most, least);
+}
+template <typename Tiling>
+void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_t, Tiling& tiling) {
+  host_details::put_srcHeight(tiling, uint32_t(shape.GetDim(0))), host_details::put_srcWidth(tiling, uint32_t(shape.GetDim(1)));
+}
+inline uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::whole(shape); }
+inline uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::line(shape); }
+template <typename Tiling>
+void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, Tiling& tiling, const bool = false) {
+  host_details::put_srcM(tiling, host_details::rows(shape)), host_details::put_srcK(tiling, host_details::last(shape));
+  host_details::put_srcSize(tiling, uint32_t(shape.GetShapeSize()));
+}
+inline uint32_t GetDropOutMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool) { return 2 * host_details::whole(shape); }
+inline uint32_t GetDropOutMinTmpSize(const ge::Shape& shape, const uint32_t, const bool) { return 2 * host_details::line(shape); }
+inline void GetDropOutMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {
+  host_details::both(shape, most, least);
+}
+inline void GetSelectMaxMinTmpSize(const ge::Shape& src0, const ge::Shape& src1, const uint32_t, const ge::Shape&, const uint32_t, const bool,
+                                   uint32_t& most, uint32_t& least) {
+  host_details::both(src0.GetShapeSize() > src1.GetShapeSize() ? src0 : src1, most, least);
+}
+inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& to, uint32_t, const bool,
+                                      uint32_t& most, uint32_t& least) {
+  host_details::both(to, most, least);
+}
+inline void GetCumSumMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, uint32_t& most, uint32_t& least) {
+  host_details::both(shape, most, least);
+}
+inline uint32_t GetGeluMaxTmpSize(const ge::Shape& shape, const uint32_t) { return 2 * host_details::whole(shape); }
+inline uint32_t GetGeluMinTmpSize(const ge::Shape& shape, const uint32_t) { return 2 * host_details::line(shape); }
+inline void GetGeluMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) { host_details::both(shape, most, least); }
+inline void GetSwiGLUMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least, const bool = false) {
+  host_details::both(shape, most, least);
+}
+inline void GetArangeMaxMinTmpSize(uint32_t& most, uint32_t& least) { most = least = 0; }
+enum class SortType { RADIX_SORT, MERGE_SORT };
+struct SortConfig {
+  SortType type = SortType::RADIX_SORT;
+  bool isDescend = false, hasSrcIndex = false, hasDstIndex = false;
+};
+inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorDataType, bool, const SortConfig&, uint32_t& most, uint32_t& least) {
+  most = least = 4 * host_details::whole(shape);  // pairs of 8 bytes, twice
 }
 
 }  // namespace AscendC

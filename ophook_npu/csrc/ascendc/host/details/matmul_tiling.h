@@ -31,6 +31,17 @@ enum class DataType {
 enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM = 1, FIRSTN = 2 };
 enum class MatrixMadType : int32_t { NORMAL = 0, HF32 = 1 };
 enum class DequantType : int32_t { SCALAR = 0, TENSOR = 1 };
+enum class ScheduleType : int32_t { INNER_PRODUCT = 0, OUTER_PRODUCT = 1, N_BUFFER_33 = 2 };
+struct MatmulConfigParams {
+  int32_t mmConfigType;
+  bool enableL1CacheUB;
+  ScheduleType scheduleType;
+  MatrixTraverse traverse;
+  bool enVecND2NZ;
+  MatmulConfigParams(int32_t type = 1, bool cache = false, ScheduleType schedule = ScheduleType::INNER_PRODUCT,
+                     MatrixTraverse order = MatrixTraverse::NOSET, bool vector = false)
+      : mmConfigType(type), enableL1CacheUB(cache), scheduleType(schedule), traverse(order), enVecND2NZ(vector) {}
+};
 
 class MatmulApiTilingBase {
  public:
@@ -62,6 +73,18 @@ class MatmulApiTilingBase {
   }
   int32_t SetTraverse(MatrixTraverse order) { return order_ = order == MatrixTraverse::FIRSTN ? 1 : 0, 0; }
   int32_t SetMadType(MatrixMadType) { return 0; }
+  // How the kernel loads: 0 is the Norm template, 1 MDL.
+  void SetMatmulConfigParams(int32_t = 1, bool = false, ScheduleType = ScheduleType::INNER_PRODUCT, MatrixTraverse order = MatrixTraverse::NOSET,
+                             bool = false) {
+    if (order != MatrixTraverse::NOSET) SetTraverse(order);
+  }
+  void SetMatmulConfigParams(const MatmulConfigParams& p) {
+    SetMatmulConfigParams(p.mmConfigType, p.enableL1CacheUB, p.scheduleType, p.traverse, p.enVecND2NZ);
+  }
+  int32_t SetDoubleBuffer(bool, bool, bool, bool, bool = true, bool = true) { return 0; }
+  int32_t SetSplitRange(int32_t most_m = -1, int32_t most_n = -1, int32_t most_k = -1, int32_t = -1, int32_t = -1, int32_t = -1) {
+    return most_m_ = most_m, most_n_ = most_n, most_k_ = most_k, 0;
+  }
   // Products in batches (IterateBatch): each is tiled as one by itself.
   int32_t SetBatchNum(int32_t) { return 0; }
   int32_t SetBatchInfoForNormal(int32_t, int32_t, int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k); }
@@ -95,11 +118,13 @@ class MatmulApiTilingBase {
     if (m_ <= 0 || n_ <= 0 || ka_ <= 0 || kb_ <= 0 || deal()) return -1;
     const int32_t c0 = 32 / size;
     // A tile of C fills at most L0C; two tiles of A and of B fit their memories.
-    base_m_ = fixed_m_ > 0 ? fixed_m_ : std::min(up(single_m_, 16), 128);
+    auto limit = [](int32_t value, int32_t most, int32_t to) { return most > 0 ? std::min(value, std::max(most / to * to, to)) : value; };
+    base_m_ = fixed_m_ > 0 ? fixed_m_ : limit(std::min(up(single_m_, 16), 128), most_m_, 16);
     base_n_ = fixed_n_ > 0 ? fixed_n_ : std::min(up(single_n_, 16), int32_t(l0c_ / 4 / uint64_t(base_m_) / 16 * 16));
-    if (fixed_n_ <= 0) base_n_ = std::min(base_n_, 256);
+    if (fixed_n_ <= 0) base_n_ = limit(std::min(base_n_, 256), most_n_, 16);
     const uint64_t rows = uint64_t(std::max(base_m_, base_n_)) * uint64_t(size);
     base_k_ = fixed_k_ > 0 ? fixed_k_ : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) / c0 * c0);
+    if (fixed_k_ <= 0) base_k_ = limit(base_k_, most_k_, c0);
     if (base_m_ <= 0 || base_n_ <= 0 || base_k_ <= 0 || base_m_ % 16 || base_n_ % 16 || base_k_ % c0) return -1;
     const uint64_t left = uint64_t(base_m_) * uint64_t(base_k_) * uint64_t(size), right = uint64_t(base_n_) * uint64_t(base_k_) * uint64_t(size);
     if (left > l0a_ || right > l0b_ || uint64_t(base_m_) * uint64_t(base_n_) * 4 > l0c_ || left + right > l1_) return -1;
@@ -122,6 +147,7 @@ class MatmulApiTilingBase {
 
   Side a_, b_, c_, bias_;
   int32_t m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, single_m_ = 0, single_n_ = 0, single_k_ = 0;
+  int32_t most_m_ = -1, most_n_ = -1, most_k_ = -1;
   int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1, base_m_ = 0, base_n_ = 0, base_k_ = 0;
   int32_t used_ = 1, order_ = 0;
   bool has_bias_ = false;
@@ -138,6 +164,12 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
   using MatmulApiTilingBase::MatmulApiTilingBase;
   int32_t SetDim(int32_t dim) { return dim_ = dim, 0; }
   int32_t SetShape(int32_t m, int32_t n, int32_t k) override { return shape_m_ = m, shape_n_ = n, shape_k_ = k, 0; }
+  // The cores share K as well, and add what each gets.
+  void EnableMultiCoreSplitK(bool flag) { split_k_ = flag; }
+  int32_t SetSingleRange(int32_t most_m = -1, int32_t most_n = -1, int32_t = -1, int32_t = -1, int32_t = -1, int32_t = -1) {
+    return range_m_ = most_m, range_n_ = most_n, 0;
+  }
+  int32_t SetAlignSplit(int32_t m, int32_t n, int32_t) { return align_m_ = std::max(m, 1), align_n_ = std::max(n, 1), 0; }
   int32_t SetSingleShape(int32_t m, int32_t n, int32_t k) { return wanted_ = true, MatmulApiTilingBase::SetShape(m, n, k); }
   int32_t GetSingleShape(int32_t& m, int32_t& n, int32_t& k) const { return m = single_m_, n = single_n_, k = single_k_, 0; }
   int32_t GetCoreNum(int32_t& dim, int32_t& m_dim, int32_t& n_dim) const { return dim = used_, m_dim = m_dim_, n_dim = n_dim_, 0; }
@@ -154,9 +186,10 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
       int64_t least = INT64_MAX, reads = INT64_MAX;
       for (int32_t i = 1; i <= dim_; ++i)
         for (int32_t j = 1; i * j <= dim_; ++j) {
-          const int32_t rows = std::min(m, up(pieces(m, i), 16)), columns = std::min(n, up(pieces(n, j), 16));
+          const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)), columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
+          if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
           const int64_t work = int64_t(rows) * columns, read = int64_t(rows) + columns;
-          if (work > least || (work == least && read >= reads)) continue;
+          if (work > least || (work == least && read > reads)) continue;
           least = work, reads = read;
           single_m_ = rows, single_n_ = columns, m_dim_ = pieces(m, rows), n_dim_ = pieces(n, columns);
         }
@@ -164,9 +197,15 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
     }
     if (single_k_ <= 0) single_k_ = k;
     used_ = m_dim_ * n_dim_;
+    if (split_k_ && !wanted_ && used_ * 2 <= dim_) {
+      single_k_ = std::min(k, up(pieces(k, dim_ / used_), 16));
+      used_ *= pieces(k, single_k_);
+    }
     return used_ <= dim_ ? 0 : -1;
   }
   int32_t dim_ = 1, shape_m_ = 0, shape_n_ = 0, shape_k_ = 0, m_dim_ = 1, n_dim_ = 1;
+  int32_t range_m_ = -1, range_n_ = -1, align_m_ = 1, align_n_ = 1;
+  bool split_k_ = false;
   bool wanted_ = false;  // SetSingleShape says the split
 };
 

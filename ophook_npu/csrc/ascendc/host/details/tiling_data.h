@@ -92,6 +92,10 @@ struct TilingRegistration {
   type field;                                                                                  \
   char field##_added_ = add(#type, #field, static_cast<optiling::TilingDef*>(&field), 0, 1, 0, true);
 #define END_TILING_DATA_DEF }
+#ifdef OPHOOK_ASC_PROGRAM  // a program fills its structures itself: nobody asks for them by an operator's name
+#define REGISTER_TILING_DATA_CLASS(op, class_name)
+#else
 #define REGISTER_TILING_DATA_CLASS(op, class_name)                                                        \
   static const ophook::host::TilingRegistration ophook_tiling_##op##_##class_name(                        \
       #op, #class_name, []() -> optiling::TilingDef* { return new class_name; });
+#endif

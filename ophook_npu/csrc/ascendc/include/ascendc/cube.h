@@ -108,9 +108,9 @@ struct FixpipeParamsV220 {
   FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu)
       : nSize(columns), mSize(rows), srcStride(src), dstStride(dst), reluEn(relu) {}
   FixpipeParamsV220(uint16_t columns, uint16_t rows, uint16_t src, uint32_t dst, bool relu, QuantMode_t quant, int64_t scale,
-                    uint16_t matrices, uint16_t src_matrix, uint16_t dst_matrix)
+                    uint16_t matrices, uint16_t src_matrix, uint16_t dst_matrix, uint8_t unit = 0)
       : nSize(columns), mSize(rows), srcStride(src), dstStride(dst), quantPre(quant), deqScalar(static_cast<uint64_t>(scale)),
-        ndNum(matrices), srcNdStride(src_matrix), dstNdStride(dst_matrix), reluEn(relu) {}
+        ndNum(matrices), srcNdStride(src_matrix), dstNdStride(dst_matrix), reluEn(relu), unitFlag(unit) {}
   uint16_t nSize = 0, mSize = 0;
   uint16_t srcStride = 0;  // rows of 16 elements from one column of fractals to the next: m rounded up to 16
   uint32_t dstStride = 0;  // ND: elements of a row; NZ: blocks of 32 bytes from one column of fractals to the next
@@ -140,6 +140,7 @@ OPHOOK_RT void load_transposed(Local to, Local from, const AscendC::LoadData2dTr
 OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at);  // padValue: its bits
 OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at);
 OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
+OPHOOK_RT void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at);
 OPHOOK_RT void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at);
 }  // namespace ophook::rt
 
@@ -198,6 +199,18 @@ __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>&
                                const FixpipeParamsV220& params, ophook::rt::At at = ophook::rt::At::here()) {
   const auto scales = cbufWorkspace.view();
   ophook::rt::fixpipe(dst.view(), src.view(), &scales, params, config.format == CO2Layout::ROW_MAJOR, at);
+}
+// Into L1 the result stays NZ, whatever the configuration says.
+template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+__aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,
+                               ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), nullptr, params, at);
+}
+template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+__aicore__ inline void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<uint64_t>& cbufWorkspace,
+                               const FixpipeParamsV220& params, ophook::rt::At at = ophook::rt::At::here()) {
+  const auto scales = cbufWorkspace.view();
+  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), &scales, params, at);
 }
 template <typename T>
 __aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,

@@ -65,10 +65,43 @@ __aicore__ constexpr std::common_type_t<A, B> Ceil(A a, B b) {
     const auto b = src1.view(), work = tmp.view();                                                                         \
     ophook::rt::math_pair(#name, ophook::rt::Pair::which, dst.view(), src0.view(), &b, {}, false, &work, calCount, at);    \
   }
+#define OPHOOK_PAIR_ALL(name)                                                                                              \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              const LocalTensor<uint8_t>& tmp, ophook::rt::At at = ophook::rt::At::here()) {               \
+    name<T, isReuseSource>(dst, src0, src1, tmp, src0.GetSize(), at);                                                      \
+  }                                                                                                                        \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,           \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                \
+    name<T, isReuseSource>(dst, src0, src1, src0.GetSize(), at);                                                           \
+  }
 OPHOOK_PAIR(Power, power)
 OPHOOK_PAIR(Fmod, fmod)
 OPHOOK_PAIR(Xor, bits_xor)
+OPHOOK_PAIR_ALL(Power)
+OPHOOK_PAIR_ALL(Fmod)
+OPHOOK_PAIR_ALL(Xor)
 #undef OPHOOK_PAIR
+#undef OPHOOK_PAIR_ALL
+
+// A power with a scalar, a tensor for what lies between, and a count or the whole of it.
+#define OPHOOK_POWER(first, second, source, base, reversed)                                                                \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void Power(const LocalTensor<T>& dst, first, second, const LocalTensor<uint8_t>& tmp,                  \
+                               const uint32_t calCount, ophook::rt::At at = ophook::rt::At::here()) {                      \
+    const auto work = tmp.view();                                                                                          \
+    ophook::rt::math_pair("Power", ophook::rt::Pair::power, dst.view(), source.view(), nullptr, ophook::rt::scalar_of(base), reversed, &work, \
+                          calCount, at);                                                                                   \
+  }                                                                                                                        \
+  template <typename T, bool isReuseSource = false>                                                                        \
+  __aicore__ inline void Power(const LocalTensor<T>& dst, first, second, const LocalTensor<uint8_t>& tmp,                  \
+                               ophook::rt::At at = ophook::rt::At::here()) {                                               \
+    Power<T, isReuseSource>(dst, src0, src1, tmp, source.GetSize(), at);                                                   \
+  }
+OPHOOK_POWER(const LocalTensor<T>& src0, const T& src1, src0, src1, false)
+OPHOOK_POWER(const T& src0, const LocalTensor<T>& src1, src1, src0, true)
+#undef OPHOOK_POWER
 
 template <typename T, bool isReuseSource = false>
 __aicore__ inline void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const T& src1, const uint32_t calCount,

@@ -2,11 +2,7 @@
 // ASCENDC_CUBE_ONLY cube cores do both. Here the core that asks computes, by the same rules, and every access is checked.
 #pragma once
 
-#include "../kernel_operator.h"
-#include "../kernel_tiling/kernel_tiling.h"
-
-enum class CubeFormat { ND = 0, NZ, ZN, ZZ, NN, VECTOR, SCALAR, ND_ALIGN };
-enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };
+#include "matmul_config.h"
 
 namespace ophook::rt {
 
@@ -24,6 +20,7 @@ struct MatrixProduct {
   int64_t first_m = 0, first_n = 0;     // of the tile
   int64_t tile_m = 0, tile_n = 0;
   bool in_a_row = false;                // the tile alone, not its place in C
+  bool narrow = false;                  // NZ of float with fractals of 8 columns
   int atomic = 0;
   bool scaled = false, scaled_by_column = false;
   uint64_t scale = 0;
@@ -46,37 +43,38 @@ struct MatmulType {
   using T = TYPE;
   static constexpr bool isTrans = ISTRANS;
   static constexpr LayoutMode layout = LAYOUT;
+  static constexpr bool ibShare = IBSHARE;
 };
 
-// How the device loads its matrices; what is computed does not depend on it.
-struct MatmulConfig {
-  bool doNorm = true, doBasicBlock = false, doMultiDataLoad = false, doSpecialMDL = false;
-};
-constexpr MatmulConfig CFG_NORM{};
-constexpr MatmulConfig CFG_MDL{false, false, true, false};
-
-template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM>
+template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM, class MM_CB = MatmulCallBackFunc<>,
+          template <const auto&, typename...> class POLICY = Impl::Detail::MatmulPolicy>
 class Matmul {
+  static constexpr const MatmulConfig& kConfig = matmul_details::config_of(MM_CFG);
+  static_assert(MM_CB::none, "Matmul: MatmulCallBackFunc with functions of one's own is not implemented");
+  static_assert(!kConfig.isPartialOutput, "Matmul: isPartialOutput is not implemented");
+  static_assert(!kConfig.enableMixDualMaster, "Matmul: enableMixDualMaster is not implemented");
+  static_assert(!kConfig.intraBlockPartSum, "Matmul: intraBlockPartSum is not implemented");
+
   using SrcT = typename A::T;
   using SrcBT = typename B::T;
   using DstT = typename C::T;
   using BiasT = typename BIAS::T;
   using At = ophook::rt::At;
   static constexpr bool fractal(CubeFormat format) { return format == CubeFormat::NZ; }
-  static_assert((A::format == CubeFormat::ND || fractal(A::format)) && (B::format == CubeFormat::ND || fractal(B::format)) &&
+  static_assert((A::format == CubeFormat::ND || A::format == CubeFormat::VECTOR || fractal(A::format)) && (B::format == CubeFormat::ND || fractal(B::format)) &&
                     (C::format == CubeFormat::ND || fractal(C::format) || C::format == CubeFormat::ND_ALIGN),
-                "Matmul: only the formats ND and NZ are implemented");
+                "Matmul: only the formats ND and NZ are implemented, and VECTOR of A");
 
  public:
   __aicore__ Matmul() {}
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
-    tiling_ = *tiling;
+    Take(tiling, at);
     ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
     Begin();
   }
   // False: this core is done.
   __aicore__ bool OphookRegister(bool cube_only, const TCubeTiling* tiling, At at) {
-    tiling_ = *tiling;
+    Take(tiling, at);
     Begin();
     return ophook::rt::matmul_register(cube_only, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
   }
@@ -119,6 +117,14 @@ class Matmul {
     ++next_;
     return true;
   }
+  // The next tile, left in CO1 as NZ.
+  template <bool sync = true, typename L0>
+  __aicore__ bool Iterate(bool partial, const LocalTensor<L0>& localCmatrix, At at = At::here()) {
+    static_assert(C::pos == TPosition::CO1, "Matmul: Iterate with a tensor of CO1 is for a C in TPosition::CO1");
+    if (!Iterate<sync>(partial, at)) return false;
+    Tile("Iterate", SideOf(localCmatrix, false, true), 0, true, sync, at);
+    return true;
+  }
   template <bool sync = true>
   __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
     Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
@@ -158,7 +164,7 @@ class Matmul {
     for (uint32_t i = 0; i < most; ++i) {
       a_ = Moved(a, i / (most / batchA) * (matrixStrideA ? matrixStrideA : own_a));
       b_ = Moved(b, i / (most / batchB) * (matrixStrideB ? matrixStrideB : own_b));
-      if (bias.given) bias_ = Moved(bias, uint64_t(i) * uint64_t(n_));
+      if (bias.given) bias_ = Moved(bias, kConfig.isBiasBatch ? uint64_t(i) * uint64_t(n_) : 0);
       const ophook::rt::MatrixSide c = Moved(Result(to), i * (matrixStrideC ? matrixStrideC : own_c));
       Rewind();
       while (Iterate<sync>(false, at)) Tile("IterateBatch", c, enAtomic, false, sync, at);
@@ -182,6 +188,11 @@ class Matmul {
 
  private:
   __aicore__ void Rewind() { next_ = 0; }
+  __aicore__ void Take(const TCubeTiling* tiling, At at) {
+    if (tiling) tiling_ = *tiling;
+    else if (!matmul_details::is_constant(MM_CFG)) ophook::rt::matmul_refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
+    matmul_details::constants(tiling_, MM_CFG);
+  }
   __aicore__ void Begin() {
     SetOrgShape(tiling_.M, tiling_.N, tiling_.Ka, tiling_.Kb);
     SetSingleShape(tiling_.singleCoreM, tiling_.singleCoreN, tiling_.singleCoreK);
@@ -225,7 +236,7 @@ class Matmul {
     p.first_m = int64_t(tile_m_) * tiling_.baseM, p.first_n = int64_t(tile_n_) * tiling_.baseN;
     p.tile_m = p.m - p.first_m < tiling_.baseM ? p.m - p.first_m : tiling_.baseM;
     p.tile_n = p.n - p.first_n < tiling_.baseN ? p.n - p.first_n : tiling_.baseN;
-    p.in_a_row = in_a_row, p.atomic = atomic;
+    p.in_a_row = in_a_row, p.atomic = atomic, p.narrow = kConfig.isEnableChannelSplit;
     p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
     ophook::rt::matmul_tile(call, p, at);
     if (sync) ophook::rt::matmul_done(call, at);
@@ -255,18 +266,22 @@ __aicore__ bool Register(bool cube_only, ophook::rt::At at, MM& mm, const TCubeT
 
 }  // namespace AscendC
 
+// Programs name them without a namespace, too.
+#define OPHOOK_NAMES(use)                                                                                                          \
+  use(CFG_MDL) use(CFG_NORM) use(CFG_IBSHARE_NORM) use(MM_CFG_BB) use(MatmulConfig) use(MatmulConfigMode) use(MatmulShapeParams)   \
+  use(MatmulQuantParams) use(MatmulBatchParams) use(MatmulFuncParams) use(MatmulApiStaticTiling) use(BatchMode) use(BatchOutMode)  \
+  use(IterateOrder) use(ScheduleType) use(GetMMConfig) use(GetNormalConfig) use(GetMDLConfig) use(GetSpecialMDLConfig)            \
+  use(GetIBShareNormConfig) use(GetBasicConfig) use(GetMatmulApiTiling)
+#define OPHOOK_USE(name) using AscendC::name;
 namespace matmul {
-using AscendC::CFG_MDL;
-using AscendC::CFG_NORM;
+OPHOOK_NAMES(OPHOOK_USE)
 using AscendC::GetBlockIdx;
 using AscendC::Matmul;
-using AscendC::MatmulConfig;
 using AscendC::MatmulType;
 }  // namespace matmul
-// Programs name them without a namespace, too.
-using AscendC::CFG_MDL;
-using AscendC::CFG_NORM;
-using AscendC::MatmulConfig;
+OPHOOK_NAMES(OPHOOK_USE)
+#undef OPHOOK_NAMES
+#undef OPHOOK_USE
 
 #ifdef ASCENDC_CUBE_ONLY
 #define OPHOOK_CUBE_ONLY true

@@ -12,6 +12,8 @@ OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, 
                              uint32_t src_block, uint32_t src_repeat, int order, At at);
 OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at);
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa, Step sb, At at);
+OPHOOK_RT double last_sum();  // of the last ReduceSum of the first elements of a tensor
+OPHOOK_RT void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat, At at);
 OPHOOK_RT void gather(Local dst, Local src, Local offsets, uint32_t base, uint32_t count, At at);
 OPHOOK_RT void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block, uint32_t dst_repeat, At at);
 OPHOOK_RT void copy_blocks(Local dst, Local src, Cover cover, Step d, Step s, At at);
@@ -69,40 +71,52 @@ OPHOOK_REDUCE_INDEX(ReduceMax, max)
 OPHOOK_REDUCE_INDEX(ReduceMin, min)
 #undef OPHOOK_REDUCE_INDEX
 
-#define OPHOOK_GROUPS(name, fold, group)                                                                                   \
+namespace cover {
+inline Cover of(int32_t mask, int32_t repeat, bool set) { return set ? lanes(uint64_t(mask), uint32_t(repeat)) : preset(uint32_t(repeat)); }
+inline Cover of(const uint64_t* mask, int32_t repeat, bool set) { return set ? bits(mask, uint32_t(repeat)) : preset(uint32_t(repeat)); }
+}  // namespace cover
+// A mask is a number of elements or bits.
+#define OPHOOK_GROUPS(name, fold, group, mask_type)                                                                        \
   template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, const int32_t mask, \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat, mask_type,       \
                               const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,          \
                               ophook::rt::At at = ophook::rt::At::here()) {                                                \
     ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), group,                                \
-                              isSetMask ? cover::lanes(uint64_t(mask), uint32_t(repeat)) : cover::preset(uint32_t(repeat)), \
-                              uint32_t(dstRepStride), uint32_t(srcBlkStride), uint32_t(srcRepStride), -1, at);             \
+                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),          \
+                              uint32_t(srcRepStride), -1, at);                                                             \
   }
-OPHOOK_GROUPS(BlockReduceSum, sum, 32 / sizeof(T))
-OPHOOK_GROUPS(BlockReduceMax, max, 32 / sizeof(T))
-OPHOOK_GROUPS(BlockReduceMin, min, 32 / sizeof(T))
-OPHOOK_GROUPS(PairReduceSum, sum, 2)
-#undef OPHOOK_GROUPS
-template <typename T, bool isSetMask = true>
-__aicore__ inline void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t mask,
-                                      const int32_t repeat, const int32_t dstRepStride, const int32_t srcBlkStride,
-                                      const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {
-  ophook::rt::reduce_groups("WholeReduceSum", ophook::rt::Fold::sum, dst.view(), src.view(), 256 / sizeof(T),
-                            isSetMask ? cover::lanes(uint64_t(mask), uint32_t(repeat)) : cover::preset(uint32_t(repeat)),
-                            uint32_t(dstRepStride), uint32_t(srcBlkStride), uint32_t(srcRepStride), -1, at);
-}
-#define OPHOOK_WHOLE(name, fold)                                                                                           \
+#define OPHOOK_WHOLE_SUM(mask_type)                                                                                        \
   template <typename T, bool isSetMask = true>                                                                             \
-  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t mask, const int32_t repeat, \
+  __aicore__ inline void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type,                   \
+                                        const int32_t repeat, const int32_t dstRepStride, const int32_t srcBlkStride,      \
+                                        const int32_t srcRepStride, ophook::rt::At at = ophook::rt::At::here()) {          \
+    ophook::rt::reduce_groups("WholeReduceSum", ophook::rt::Fold::sum, dst.view(), src.view(), 256 / sizeof(T),            \
+                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),          \
+                              uint32_t(srcRepStride), -1, at);                                                             \
+  }
+#define OPHOOK_WHOLE(name, fold, mask_type)                                                                                \
+  template <typename T, bool isSetMask = true>                                                                             \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, mask_type, const int32_t repeat,       \
                               const int32_t dstRepStride, const int32_t srcBlkStride, const int32_t srcRepStride,          \
                               ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,                                          \
                               ophook::rt::At at = ophook::rt::At::here()) {                                                \
     ophook::rt::reduce_groups(#name, ophook::rt::Fold::fold, dst.view(), src.view(), 256 / sizeof(T),                      \
-                              isSetMask ? cover::lanes(uint64_t(mask), uint32_t(repeat)) : cover::preset(uint32_t(repeat)), \
-                              uint32_t(dstRepStride), uint32_t(srcBlkStride), uint32_t(srcRepStride), int(order), at);     \
+                              cover::of(mask, repeat, isSetMask), uint32_t(dstRepStride), uint32_t(srcBlkStride),          \
+                              uint32_t(srcRepStride), int(order), at);                                                     \
   }
-OPHOOK_WHOLE(WholeReduceMax, max)
-OPHOOK_WHOLE(WholeReduceMin, min)
+#define OPHOOK_EITHER_MASK(mask_type)                            \
+  OPHOOK_GROUPS(BlockReduceSum, sum, 32 / sizeof(T), mask_type)  \
+  OPHOOK_GROUPS(BlockReduceMax, max, 32 / sizeof(T), mask_type)  \
+  OPHOOK_GROUPS(BlockReduceMin, min, 32 / sizeof(T), mask_type)  \
+  OPHOOK_GROUPS(PairReduceSum, sum, 2, mask_type)                \
+  OPHOOK_WHOLE_SUM(mask_type)                                    \
+  OPHOOK_WHOLE(WholeReduceMax, max, mask_type)                   \
+  OPHOOK_WHOLE(WholeReduceMin, min, mask_type)
+OPHOOK_EITHER_MASK(const int32_t mask)
+OPHOOK_EITHER_MASK(const uint64_t mask[])
+#undef OPHOOK_EITHER_MASK
+#undef OPHOOK_GROUPS
+#undef OPHOOK_WHOLE_SUM
 #undef OPHOOK_WHOLE
 
 template <typename T, typename U>
@@ -189,6 +203,25 @@ template <typename T>
 __aicore__ inline void ArithProgression(const LocalTensor<T>& dst, const T first, const T step, const int32_t count,
                                         ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::ramp(dst.view(), ophook::rt::scalar_of(first), ophook::rt::scalar_of(step), count, at);
+}
+
+// What the last ReduceSum of the first elements of a tensor gave.
+template <typename T>
+__aicore__ inline T GetReduceRepeatSumSpr() {
+  static_assert(std::is_same_v<T, half> || std::is_same_v<T, float>, "GetReduceRepeatSumSpr: half or float");
+  return T(float(ophook::rt::last_sum()));
+}
+struct GatherRepeatParams {
+  GatherRepeatParams() = default;
+  GatherRepeatParams(uint8_t block, uint8_t repeat) : dstBlkStride(block), dstRepStride(repeat) {}
+  uint8_t dstBlkStride = 1, dstRepStride = 8;
+};
+// Blocks of 32 bytes, eight a repeat, from offsets in bytes.
+template <typename T>
+__aicore__ inline void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& offset,
+                               const uint8_t repeatTime, const GatherRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, uint16_t> || std::is_same_v<T, uint32_t>, "Gatherb on an Atlas A2 or A3: uint16_t or uint32_t");
+  ophook::rt::gather_blocks(dst.view(), src.view(), offset.view(), repeatTime, p.dstBlkStride ? p.dstBlkStride : 1, p.dstRepStride, at);
 }
 
 // The names that take the operation as an argument of the template: of a repeat, of each block of 32 bytes, of pairs.

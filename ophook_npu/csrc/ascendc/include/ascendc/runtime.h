@@ -113,6 +113,9 @@ OPHOOK_RT void read_local(const char* call, Local tensor, uint64_t index, uint32
 OPHOOK_RT void write_local(const char* call, Local tensor, uint64_t index, uint32_t size, const void* value, At at);
 OPHOOK_RT void read_global(const char* call, Global tensor, uint64_t index, uint32_t size, void* out, At at);
 OPHOOK_RT void write_global(const char* call, Global tensor, uint64_t index, uint32_t size, const void* value, At at);
+// Past the data cache: other cores see it at once, and may look for it in a loop.
+OPHOOK_RT void read_global_uncached(const char* call, Global tensor, uint32_t size, void* out, At at);
+OPHOOK_RT void write_global_uncached(const char* call, Global tensor, uint32_t size, const void* value, At at);
 OPHOOK_RT void beyond(Local tensor, uint64_t first, const char* what, At at);
 
 // ---- buffers and queues ----
@@ -146,6 +149,7 @@ OPHOOK_RT void cross_set(int mode, Pipe pipe, int id, At at);
 OPHOOK_RT void cross_wait(int mode, int id, At at);
 OPHOOK_RT void between_set(int block, int id, At at);
 OPHOOK_RT void between_wait(int block, int id, At at);
+OPHOOK_RT void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at);
 OPHOOK_RT void pad_value(uint64_t bits);
 OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min
 
@@ -160,6 +164,7 @@ OPHOOK_RT uint8_t* workspace_address();
 OPHOOK_RT void copy_tiling(void* to, const void* from, size_t bytes, const char* name, At at);
 OPHOOK_RT void print(const char* format, va_list arguments);
 OPHOOK_RT void dump(Local tensor, uint32_t tag, uint32_t count);
+OPHOOK_RT void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, uint32_t count, At at);
 OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count);
 [[noreturn]] OPHOOK_RT void assertion(const char* condition, At at);
 [[noreturn]] OPHOOK_RT void trap(At at);

@@ -17,12 +17,12 @@ namespace AscendC {
 struct MrgSort4Info {
   MrgSort4Info() = default;
   MrgSort4Info(const uint16_t lengths[4], bool suspend, uint16_t valid, uint16_t repeats)
-      : ifExhaustedSuspension(suspend), validBits(valid), repeatTimes(repeats) {
+      : ifExhaustedSuspension(suspend), validBit(valid), repeatTimes(repeats) {
     for (int i = 0; i < 4; ++i) elementLengths[i] = lengths[i];
   }
   uint16_t elementLengths[4] = {};
   bool ifExhaustedSuspension = false;
-  uint16_t validBits = 0;
+  uint16_t validBit = 0;
   uint8_t repeatTimes = 1;
 };
 template <typename T>
@@ -72,7 +72,7 @@ __aicore__ inline void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T
                                ophook::rt::At at = ophook::rt::At::here()) {
   const ophook::rt::Local lists[] = {src.src1.view(), src.src2.view(), src.src3.view(), src.src4.view()};
   uint32_t taken[4];
-  ophook::rt::merge_sorted(dst.view(), lists, params.elementLengths, params.validBits, params.repeatTimes,
+  ophook::rt::merge_sorted(dst.view(), lists, params.elementLengths, params.validBit, params.repeatTimes,
                            params.ifExhaustedSuspension, taken, at);
 }
 // How many of each list the last MrgSort took.

@@ -108,6 +108,29 @@ __aicore__ inline void InitSocState() {
   ophook::rt::atomic(0, ophook::rt::Dtype::other);
   ophook::rt::set_mask(false, ~uint64_t{0}, ~uint64_t{0}, false);
 }
+// Which memory's accesses DataSyncBarrier waits for.
+enum class MemDsbT : uint64_t { ALL = 0, DDR, UB, SEQ };
+template <MemDsbT arg0>
+__aicore__ inline void DataSyncBarrier(ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::barrier(ophook::rt::Pipe::ALL, at);
+}
+// Another core may wait for the value in a loop, so a read lets the others run.
+template <typename T>
+__aicore__ inline T ReadGmByPassDCache(__gm__ T* addr, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_integral_v<T>, "ReadGmByPassDCache: whole numbers of up to 8 bytes");
+  T value;
+  ophook::rt::read_global_uncached("ReadGmByPassDCache", {reinterpret_cast<uint8_t*>(addr), sizeof(T), ophook::rt::dtype_of<T>()}, sizeof(T), &value, at);
+  return value;
+}
+template <typename T>
+__aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_integral_v<T>, "WriteGmByPassDCache: whole numbers of up to 8 bytes");
+  ophook::rt::write_global_uncached("WriteGmByPassDCache", {reinterpret_cast<uint8_t*>(addr), sizeof(T), ophook::rt::dtype_of<T>()}, sizeof(T), &value, at);
+}
+__aicore__ constexpr inline int32_t CeilDivision(int32_t num1, int32_t num2) { return num2 ? (num1 + num2 - 1) / num2 : 0; }
+// Examples of the vendor call it so.
+__aicore__ constexpr inline uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
+
 // The counter of Atlas A2 and A3 runs at 50 MHz; here it is the host's clock in that unit.
 __aicore__ inline int64_t GetSystemCycle() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count() / 20;
@@ -162,4 +185,20 @@ __aicore__ inline void wait_flag(pipe_t from, pipe_t to, event_t id, ophook::rt:
 #undef assert
 #define assert(condition, ...) \
   ((condition) ? static_cast<void>(0) : ::ophook::rt::assertion(#condition, ::ophook::rt::At::here()))
+// As in the vendor's debugging on a CPU: the block runs, and the kernel ends.
+#define ASCENDC_ASSERT(condition, ...)                                       \
+  do {                                                                       \
+    if (!(condition)) {                                                      \
+      __VA_ARGS__;                                                           \
+      ::ophook::rt::assertion(#condition, ::ophook::rt::At::here());         \
+    }                                                                        \
+  } while (false)
+#ifndef ASSERT
+#define ASSERT(...) assert((__VA_ARGS__))
+#endif
+#define KERNEL_LOG(level, ...) OPHOOK_LOG_##level(__VA_ARGS__)
+#define OPHOOK_LOG_KERNEL_DEBUG(...) ::AscendC::printf(__VA_ARGS__)
+#define OPHOOK_LOG_KERNEL_INFO(...) ::AscendC::printf(__VA_ARGS__)
+#define OPHOOK_LOG_KERNEL_WARN(...) ::AscendC::printf(__VA_ARGS__)
+#define OPHOOK_LOG_KERNEL_ERROR(...) ::AscendC::printf(__VA_ARGS__)
 #define ascendc_assert(condition, ...) assert(condition, __VA_ARGS__)

@@ -31,6 +31,13 @@
 #ifndef __CCE_AICORE__
 #define __CCE_AICORE__ 220
 #endif
+#ifndef __NPU_ARCH__
+#if __CCE_AICORE__ == 310
+#define __NPU_ARCH__ 3510
+#else
+#define __NPU_ARCH__ 2201
+#endif
+#endif
 
 using GM_ADDR = uint8_t*;
 

@@ -1,0 +1,455 @@
+// Advanced functions that are a formula over whole tensors: each reads and writes as one vector instruction would, and is
+// computed here, in float and rounded once. The formulas are those of the vendor's pages.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "advanced.h"
+#include "copy.h"
+#include "pipe.h"
+
+namespace ophook::rt {
+struct Part {
+  Local tensor;
+  uint64_t bytes;
+  const char* role;
+};
+// Checks and records what the function writes and reads, each from its tensor's begin on. False, after a finding, where it
+// cannot work.
+OPHOOK_RT bool whole(const char* call, std::initializer_list<Part> writes, std::initializer_list<Part> reads, const Local* work, At at);
+}  // namespace ophook::rt
+
+namespace AscendC {
+
+namespace whole_details {
+using ophook::rt::At;
+using ophook::rt::Local;
+using ophook::rt::Part;
+using ophook::rt::RowShape;
+template <typename T>
+float wide(T value) {
+  if constexpr (std::is_same_v<T, bfloat16_t>) return ophook::rt::bfloat16_value(value.bits);
+  else return static_cast<float>(value);
+}
+template <typename T>
+T narrow(float value) { return static_cast<T>(value); }
+template <typename T>
+T* data(const LocalTensor<T>& tensor) { return static_cast<T*>(ophook::rt::local_address(tensor.view())); }
+template <typename T>
+Part part(const LocalTensor<T>& tensor, uint64_t count, const char* role) { return {tensor.view(), count * sizeof(T), role}; }
+template <typename T>
+constexpr bool real = std::is_same_v<T, half> || std::is_same_v<T, float>;
+template <typename T>
+std::vector<float> values(const LocalTensor<T>& tensor, uint64_t count) {  // a copy: the destination may be the same tensor
+  std::vector<float> out(count);
+  for (uint64_t i = 0; i < count; ++i) out[i] = wide(data(tensor)[i]);
+  return out;
+}
+// dst[i] = f(src[i]), and with two sources f(a[i], b[i]).
+template <typename T, typename F>
+void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local* work, uint64_t count, At at, F f) {
+  if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(src, count, "the source")}, work, at)) return;
+  for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(src)[i])));
+}
+template <typename T, typename F>
+void each(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b, const Local* work, uint64_t count, At at,
+          F f) {
+  if (!ophook::rt::whole(call, {part(dst, count, "the destination")}, {part(a, count, "the first source"), part(b, count, "the second source")},
+                         work, at))
+    return;
+  for (uint64_t i = 0; i < count; ++i) data(dst)[i] = narrow<T>(f(wide(data(a)[i]), wide(data(b)[i])));
+}
+inline float gelu(float x) { return x / (1.0f + std::exp(-1.5957691216057308f * (x + 0.044715f * x * x * x))); }
+inline float faster_gelu(float x) { return x / (1.0f + std::exp(-1.702f * x)); }
+inline float swish(float x, float beta) { return x / (1.0f + std::exp(-beta * x)); }
+}  // namespace whole_details
+
+#define OPHOOK_AT ophook::rt::At at = ophook::rt::At::here()
+#define OPHOOK_REAL(name) static_assert(whole_details::real<T>, name ": half or float")
+
+#define OPHOOK_GELU(name, formula)                                                                                             \
+  template <typename T, bool highPrecision = false, bool highPerformance = false>                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dataSize, OPHOOK_AT) {      \
+    OPHOOK_REAL(#name);                                                                                                        \
+    whole_details::each(#name, dst, src, nullptr, dataSize, at, [](float x) { return whole_details::formula(x); });            \
+  }                                                                                                                            \
+  template <typename T, bool highPrecision = false, bool highPerformance = false>                                              \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,           \
+                              const uint32_t dataSize, OPHOOK_AT) {                                                            \
+    OPHOOK_REAL(#name);                                                                                                        \
+    const auto work = tmp.view();                                                                                              \
+    whole_details::each(#name, dst, src, &work, dataSize, at, [](float x) { return whole_details::formula(x); });              \
+  }
+OPHOOK_GELU(Gelu, gelu)
+OPHOOK_GELU(FasterGelu, faster_gelu)
+OPHOOK_GELU(FasterGeluV2, faster_gelu)
+#undef OPHOOK_GELU
+
+// a gate: src0 times a function of src1
+#define OPHOOK_GATE(name, formula)                                                                                             \
+  template <typename T, bool isReuseSource = false>                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,               \
+                              const LocalTensor<uint8_t>& tmp, uint32_t calCount, OPHOOK_AT) {                                 \
+    OPHOOK_REAL(#name);                                                                                                        \
+    const auto work = tmp.view();                                                                                              \
+    whole_details::each(#name, dst, src0, src1, &work, calCount, at, [](float a, float b) { return a * (formula); });          \
+  }                                                                                                                            \
+  template <typename T, bool isReuseSource = false>                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,               \
+                              uint32_t calCount, OPHOOK_AT) {                                                                  \
+    OPHOOK_REAL(#name);                                                                                                        \
+    whole_details::each(#name, dst, src0, src1, nullptr, calCount, at, [](float a, float b) { return a * (formula); });        \
+  }                                                                                                                            \
+  template <typename T, bool isReuseSource = false>                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,               \
+                              const LocalTensor<uint8_t>& tmp, OPHOOK_AT) {                                                    \
+    name<T, isReuseSource>(dst, src0, src1, tmp, src0.GetSize(), at);                                                          \
+  }                                                                                                                            \
+  template <typename T, bool isReuseSource = false>                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPHOOK_AT) {  \
+    name<T, isReuseSource>(dst, src0, src1, src0.GetSize(), at);                                                               \
+  }
+OPHOOK_GATE(GeGLU, whole_details::gelu(b))
+OPHOOK_GATE(ReGlu, b > 0 ? b : 0)
+#undef OPHOOK_GATE
+
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta,
+                              const LocalTensor<uint8_t>& tmp, const uint32_t calCount, OPHOOK_AT) {
+  OPHOOK_REAL("SwiGLU");
+  const auto work = tmp.view();
+  whole_details::each("SwiGLU", dst, src0, src1, &work, calCount, at, [beta](float a, float b) { return a * whole_details::swish(b, beta); });
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta,
+                              const LocalTensor<uint8_t>& tmp, OPHOOK_AT) {
+  SwiGLU<T, isReuseSource>(dst, src0, src1, beta, tmp, src0.GetSize(), at);
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta,
+                              const uint32_t calCount, OPHOOK_AT) {
+  OPHOOK_REAL("SwiGLU");
+  whole_details::each("SwiGLU", dst, src0, src1, nullptr, calCount, at, [beta](float a, float b) { return a * whole_details::swish(b, beta); });
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void SwiGLU(LocalTensor<T>& dst, LocalTensor<T>& src0, LocalTensor<T>& src1, const float& beta, OPHOOK_AT) {
+  SwiGLU<T, isReuseSource>(dst, src0, src1, beta, src0.GetSize(), at);
+}
+template <typename T, bool isReuseSource = false>
+__aicore__ inline void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t dataSize, const T beta, OPHOOK_AT) {
+  OPHOOK_REAL("Swish");
+  const float factor = whole_details::wide(beta);
+  whole_details::each("Swish", dst, src, nullptr, dataSize, at, [factor](float x) { return whole_details::swish(x, factor); });
+}
+
+// Rows whose maximum is `from` (its bits) become `to`; whether there was one.
+template <typename T1, typename T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
+__aicore__ inline bool AdjustSoftMaxRes(const LocalTensor<T1>& res, const LocalTensor<T2>& max, const uint32_t from, const T1 to,
+                                        const SoftMaxShapeInfo& s, OPHOOK_AT) {
+  static_assert(!isDataFormatNZ, "AdjustSoftMaxRes: only the format ND is implemented");
+  const uint64_t step = stepSizeMode ? 1 : 32 / sizeof(T2), all = uint64_t(s.srcM) * s.srcK;
+  if (!ophook::rt::whole("AdjustSoftMaxRes", {whole_details::part(res, all, "the result")},
+                         {whole_details::part(res, all, "the result"), whole_details::part(max, s.srcM * step, "the maxima")}, nullptr, at))
+    return false;
+  bool found = false;
+  for (uint32_t row = 0; row < s.srcM; ++row) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, whole_details::data(max) + row * step, sizeof(T2));
+    if (bits != from) continue;
+    found = true;
+    for (uint32_t i = 0; i < s.srcK; ++i) whole_details::data(res)[uint64_t(row) * s.srcK + i] = to;
+  }
+  return found;
+}
+
+namespace whole_details {
+template <typename T>
+void softmax_grad(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, const Local* work,
+                  RowShape s, bool front, At at) {
+  static_assert(real<T>, "SoftmaxGrad: half or float");
+  const uint64_t all = uint64_t(s.count) * s.width, block = 32 / sizeof(T);
+  if (!ophook::rt::whole(call, {part(dst, front ? s.count * block : all, "the destination")},
+                         {part(grad, all, "the gradient"), part(src, all, "the source")}, work, at))
+    return;
+  const auto x = values(grad, all), y = values(src, all);
+  for (uint64_t row = 0; row < s.count; ++row) {
+    const uint64_t first = row * s.width;
+    float sum = 0;
+    for (uint32_t i = 0; i < s.valid; ++i) sum += x[first + i] * y[first + i];
+    if (front)
+      for (uint64_t i = 0; i < block; ++i) data(dst)[row * block + i] = narrow<T>(sum);
+    else
+      for (uint32_t i = 0; i < s.width; ++i) data(dst)[first + i] = narrow<T>((x[first + i] - sum) * y[first + i]);
+  }
+}
+}  // namespace whole_details
+template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
+__aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
+                                   bool isFront = false, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+  static_assert(!isDataFormatNZ, "SoftmaxGrad: only the format ND is implemented");
+  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, nullptr, advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at),
+                              isFront, at);
+}
+template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
+__aicore__ inline void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                                   const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, bool isFront = false,
+                                   const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+  static_assert(!isDataFormatNZ, "SoftmaxGrad: only the format ND is implemented");
+  const auto work = tmp.view();
+  whole_details::softmax_grad("SoftmaxGrad", dst, grad, src, &work, advanced_details::rows("SoftmaxGrad", shape, tiling.srcM, tiling.srcK, at),
+                              isFront, at);
+}
+template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false>
+__aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                                        const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+  static_assert(!isDataFormatNZ, "SoftmaxGradFront: only the format ND is implemented");
+  whole_details::softmax_grad("SoftmaxGradFront", dst, grad, src, nullptr,
+                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true, at);
+}
+template <typename T, bool isBasicBlock = false, bool isDataFormatNZ = false>
+__aicore__ inline void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src,
+                                        const LocalTensor<uint8_t>& tmp, const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPHOOK_AT) {
+  static_assert(!isDataFormatNZ, "SoftmaxGradFront: only the format ND is implemented");
+  const auto work = tmp.view();
+  whole_details::softmax_grad("SoftmaxGradFront", dst, grad, src, &work,
+                              advanced_details::rows("SoftmaxGradFront", shape, tiling.srcM, tiling.srcK, at), true, at);
+}
+
+template <typename T>
+__aicore__ inline void Arange(const LocalTensor<T>& dst, const T first, const T difference, const int32_t count, OPHOOK_AT) {
+  ArithProgression(dst, first, difference, count, at);
+}
+
+struct DropOutShapeInfo {
+  DropOutShapeInfo() = default;
+  uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
+};
+// dropOutMode: 0 by the shapes, 1 and 2 a byte an element, 3 and 4 a bit.
+template <typename T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
+__aicore__ inline void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask,
+                               const LocalTensor<uint8_t>& tmp, const float keepProb, const DropOutShapeInfo& info, OPHOOK_AT) {
+  OPHOOK_REAL("DropOut");
+  static_assert(dropOutMode <= 4, "DropOut: dropOutMode is 0 to 4");
+  const bool bits = dropOutMode ? dropOutMode >= 3 : info.maskLastAxis < info.srcLastAxis;
+  const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis, line = info.maskLastAxis;
+  const auto work = tmp.view();
+  if (!ophook::rt::whole("DropOut", {whole_details::part(dst, all, "the destination")},
+                         {whole_details::part(src, all, "the source"), whole_details::part(mask, info.firstAxis * line, "the mask")}, &work, at))
+    return;
+  const float factor = 1.0f / keepProb;
+  for (uint32_t row = 0; row < info.firstAxis; ++row)
+    for (uint32_t i = 0; i < info.srcLastAxis; ++i) {
+      const uint8_t* m = whole_details::data(mask) + row * line;
+      const bool keep = bits ? m[i / 8] >> i % 8 & 1 : m[i] != 0;
+      const uint64_t at_element = uint64_t(row) * info.srcLastAxis + i;
+      whole_details::data(dst)[at_element] = keep ? whole_details::narrow<T>(whole_details::wide(whole_details::data(src)[at_element]) * factor) : T(0);
+    }
+}
+
+struct SelectWithBytesMaskShapeInfo {
+  SelectWithBytesMaskShapeInfo() = default;
+  uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
+};
+namespace whole_details {
+// The scalar where the mask has (or, with `scalar_first`, has not) a 0.
+template <typename T, typename U>
+void select_bytes(const LocalTensor<T>& dst, const LocalTensor<T>& src, T scalar, bool scalar_first, const LocalTensor<U>& mask,
+                  const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info, At at) {
+  const uint64_t all = uint64_t(info.firstAxis) * info.srcLastAxis;
+  const auto work = tmp.view();
+  if (!ophook::rt::whole("Select", {part(dst, all, "the destination")},
+                         {part(src, all, "the source"), part(mask, uint64_t(info.firstAxis) * info.maskLastAxis, "the mask")}, &work, at))
+    return;
+  for (uint32_t row = 0; row < info.firstAxis; ++row)
+    for (uint32_t i = 0; i < info.srcLastAxis; ++i) {
+      const bool set = data(mask)[uint64_t(row) * info.maskLastAxis + i] != U(0);
+      const uint64_t e = uint64_t(row) * info.srcLastAxis + i;
+      data(dst)[e] = set != scalar_first ? scalar : data(src)[e];
+    }
+}
+}  // namespace whole_details
+template <typename T, typename U, bool isReuseMask = true>
+__aicore__ inline void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, T src1, const LocalTensor<U>& mask,
+                              const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info, OPHOOK_AT) {
+  whole_details::select_bytes(dst, src0, src1, false, mask, tmp, info, at);
+}
+template <typename T, typename U, bool isReuseMask = true>
+__aicore__ inline void Select(const LocalTensor<T>& dst, T src0, const LocalTensor<T>& src1, const LocalTensor<U>& mask,
+                              const LocalTensor<uint8_t>& tmp, const SelectWithBytesMaskShapeInfo& info, OPHOOK_AT) {
+  whole_details::select_bytes(dst, src1, src0, true, mask, tmp, info, at);
+}
+
+struct PadParams {
+  PadParams() = default;
+  PadParams(uint16_t left, uint16_t right, int32_t value) : leftPad(left), rightPad(right), padValue(value) {}
+  uint16_t leftPad = 0, rightPad = 0;
+  int32_t padValue = 0;
+};
+struct UnPadParams {
+  UnPadParams() = default;
+  UnPadParams(uint16_t left, uint16_t right) : leftPad(left), rightPad(right) {}
+  uint16_t leftPad = 0, rightPad = 0;
+};
+namespace whole_details {
+template <typename T>
+void pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p, const Local* work, const PadTiling& t, At at) {
+  ophook::rt::needs_tiling("Pad", t.srcHeight && t.srcWidth, at);
+  // A width that is whole blocks already has the pad in it.
+  const bool inside = t.srcWidth * sizeof(T) % 32 == 0;
+  const uint32_t given = inside ? t.srcOriWidth : t.srcWidth, width = inside ? t.srcWidth : t.srcWidth + p.leftPad + p.rightPad;
+  const uint64_t from = uint64_t(t.srcHeight) * t.srcWidth, to = uint64_t(t.srcHeight) * width;
+  if (!ophook::rt::whole("Pad", {part(dst, to, "the destination")}, {part(src, from, "the source")}, work, at)) return;
+  const std::vector<T> all(data(src), data(src) + from);
+  const uint32_t left = inside ? 0 : p.leftPad;
+  for (uint32_t row = 0; row < t.srcHeight; ++row)
+    for (uint32_t i = 0; i < width; ++i)
+      data(dst)[uint64_t(row) * width + i] = i >= left && i < left + given ? all[uint64_t(row) * t.srcWidth + i - left] : T(p.padValue);
+}
+template <typename T>
+void unpad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p, const Local* work, const UnPadTiling& t, At at) {
+  ophook::rt::needs_tiling("UnPad", t.srcHeight && t.srcWidth, at);
+  const uint32_t width = t.srcWidth - p.leftPad - p.rightPad;
+  if (!ophook::rt::whole("UnPad", {part(dst, uint64_t(t.srcHeight) * width, "the destination")},
+                         {part(src, uint64_t(t.srcHeight) * t.srcWidth, "the source")}, work, at))
+    return;
+  for (uint32_t row = 0; row < t.srcHeight; ++row)
+    for (uint32_t i = 0; i < width; ++i) data(dst)[uint64_t(row) * width + i] = data(src)[uint64_t(row) * t.srcWidth + p.leftPad + i];
+}
+}  // namespace whole_details
+template <typename T>
+__aicore__ inline void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, PadParams& p, PadTiling& tiling, OPHOOK_AT) {
+  whole_details::pad(dst, src, p, nullptr, tiling, at);
+}
+template <typename T>
+__aicore__ inline void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, PadParams& p, const LocalTensor<uint8_t>& tmp, PadTiling& tiling,
+                           OPHOOK_AT) {
+  const auto work = tmp.view();
+  whole_details::pad(dst, src, p, &work, tiling, at);
+}
+template <typename T>
+__aicore__ inline void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, UnPadParams& p, UnPadTiling& tiling, OPHOOK_AT) {
+  whole_details::unpad(dst, src, p, nullptr, tiling, at);
+}
+template <typename T>
+__aicore__ inline void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, UnPadParams& p, LocalTensor<uint8_t>& tmp, UnPadTiling& tiling,
+                             OPHOOK_AT) {
+  const auto work = tmp.view();
+  whole_details::unpad(dst, src, p, &work, tiling, at);
+}
+
+namespace whole_details {
+template <typename T, int32_t dim, int32_t axis>
+void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* to, const uint32_t* from, const Local* work, At at) {
+  static_assert((dim == 1 || dim == 2) && axis >= 0 && axis < dim, "Broadcast: one or two dimensions, and one of them is repeated");
+  const uint32_t rows = dim == 2 ? to[0] : 1, columns = to[dim - 1], have_rows = dim == 2 ? from[0] : 1, have = from[dim - 1];
+  if (!ophook::rt::whole("Broadcast", {part(dst, uint64_t(rows) * columns, "the destination")},
+                         {part(src, uint64_t(have_rows) * have, "the source")}, work, at))
+    return;
+  const std::vector<T> all(data(src), data(src) + uint64_t(have_rows) * have);
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t i = 0; i < columns; ++i)
+      data(dst)[uint64_t(row) * columns + i] = all[uint64_t(have_rows == 1 ? 0 : row) * have + (have == 1 ? 0 : i)];
+}
+}  // namespace whole_details
+template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>
+__aicore__ inline void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape, OPHOOK_AT) {
+  whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, nullptr, at);
+}
+template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>
+__aicore__ inline void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape,
+                                 LocalTensor<uint8_t>& tmp, OPHOOK_AT) {
+  const auto work = tmp.view();
+  whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, &work, at);
+}
+
+enum class CumSumAlgorithm { CUMSUM_ALGORITHM_LINEBYLINE = 0, CUMSUM_ALGORITHM_SKLANSKY = 1 };
+struct CumSumConfig {
+  bool isLastAxis{true};
+  bool isReuseSource{false};
+  bool outputLastRow{false};
+  CumSumAlgorithm algorithm{CumSumAlgorithm::CUMSUM_ALGORITHM_LINEBYLINE};
+};
+constexpr CumSumConfig defaultCumSumConfig{};
+struct CumSumInfo {
+  uint32_t outter{0};
+  uint32_t inner{0};
+};
+namespace whole_details {
+template <typename T, const CumSumConfig& config>
+void cum_sum(LocalTensor<T>& dst, LocalTensor<T>& last, const LocalTensor<T>& src, const Local* work, const CumSumInfo& info, At at) {
+  static_assert(real<T>, "CumSum: half or float");
+  const uint64_t all = uint64_t(info.outter) * info.inner;
+  const Part to = part(dst, all, "the destination"), from = part(src, all, "the source");
+  if (!(config.outputLastRow ? ophook::rt::whole("CumSum", {to, part(last, info.inner, "the last row")}, {from}, work, at)
+                             : ophook::rt::whole("CumSum", {to}, {from}, work, at)))
+    return;
+  std::vector<float> sums = values(src, all);
+  for (uint64_t i = 0; i < all; ++i) {
+    const uint64_t back = config.isLastAxis ? 1 : info.inner;
+    if (config.isLastAxis ? i % info.inner != 0 : i >= back) sums[i] += sums[i - back];
+  }
+  for (uint64_t i = 0; i < all; ++i) data(dst)[i] = narrow<T>(sums[i]);
+  if (config.outputLastRow)
+    for (uint32_t i = 0; i < info.inner; ++i) data(last)[i] = data(dst)[all - info.inner + i];
+}
+}  // namespace whole_details
+template <typename T, const CumSumConfig& config = defaultCumSumConfig>
+__aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src, LocalTensor<uint8_t>& tmp,
+                              const CumSumInfo& info, OPHOOK_AT) {
+  const auto work = tmp.view();
+  whole_details::cum_sum<T, config>(dst, lastRow, src, &work, info, at);
+}
+template <typename T, const CumSumConfig& config = defaultCumSumConfig>
+__aicore__ inline void CumSum(LocalTensor<T>& dst, LocalTensor<T>& lastRow, const LocalTensor<T>& src, const CumSumInfo& info, OPHOOK_AT) {
+  whole_details::cum_sum<T, config>(dst, lastRow, src, nullptr, info, at);
+}
+
+// dst += src * scalar with a tensor for what lies between.
+template <typename T, typename U, bool isReuseSource = false>
+__aicore__ inline void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U scalar, const LocalTensor<uint8_t>& tmp,
+                            const uint32_t calCount, OPHOOK_AT) {
+  static_assert(whole_details::real<T> && whole_details::real<U> && sizeof(T) >= sizeof(U), "Axpy: half to half or float, float to float");
+  const auto work = tmp.view();
+  if (!ophook::rt::whole("Axpy", {whole_details::part(dst, calCount, "the destination")},
+                         {whole_details::part(dst, calCount, "the destination"), whole_details::part(src, calCount, "the source")}, &work, at))
+    return;
+  for (uint32_t i = 0; i < calCount; ++i)
+    whole_details::data(dst)[i] = whole_details::narrow<T>(whole_details::wide(whole_details::data(dst)[i]) +
+                                                           whole_details::wide(whole_details::data(src)[i]) * whole_details::wide(scalar));
+}
+#define OPHOOK_CLAMP(name, sign)                                                                                               \
+  template <typename T, bool isReuseSource = false>                                                                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,           \
+                              const T scalar, const uint32_t calCount, OPHOOK_AT) {                                            \
+    OPHOOK_REAL(#name);                                                                                                        \
+    const auto work = tmp.view();                                                                                              \
+    const float bound = whole_details::wide(scalar);                                                                           \
+    whole_details::each(#name, dst, src, &work, calCount, at, [bound](float x) { return x sign bound ? bound : x; });          \
+  }
+OPHOOK_CLAMP(ClampMax, >)
+OPHOOK_CLAMP(ClampMin, <)
+#undef OPHOOK_CLAMP
+// expandLevel: how many terms of a series the device takes; here it is the function itself.
+template <typename T, uint8_t expandLevel, bool isReuseSource = false>
+__aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, const uint32_t calCount, OPHOOK_AT) {
+  OPHOOK_REAL("Exp");
+  const auto work = tmp.view();
+  whole_details::each("Exp", dst, src, &work, calCount, at, [](float x) { return std::exp(x); });
+}
+template <typename T, uint8_t expandLevel, bool isReuseSource = false>
+__aicore__ inline void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount, OPHOOK_AT) {
+  OPHOOK_REAL("Exp");
+  whole_details::each("Exp", dst, src, nullptr, calCount, at, [](float x) { return std::exp(x); });
+}
+
+// A core fills its device memory by copies from the vector unit's local memory.
+template <typename T>
+__aicore__ inline void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
+  ophook::rt::fill_global("Fill", gm.view(), size, sizeof(T), &value, at);
+}
+
+#undef OPHOOK_REAL
+#undef OPHOOK_AT
+
+}  // namespace AscendC
