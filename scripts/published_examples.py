@@ -16,12 +16,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -85,7 +86,7 @@ def block(readme: str) -> str:
 
 
 def run(folder: Path, root: Path, timeout: float) -> Result:
-    name = "/".join(folder.parts[folder.parts.index("examples") + 1 :])
+    name = _name(folder)
     script = block(_readme(folder))
     if not script:
         return Result(name, "no block", "its README has no block that builds it")
@@ -101,12 +102,14 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
         environ["OPHOOK_KERNEL_REPORT"] = str(told)
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
         try:
-            done = subprocess.run(
+            started = subprocess.Popen(
                 command, cwd=place, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                timeout=timeout, text=True, errors="replace", check=False,
+                text=True, errors="replace", start_new_session=True,
             )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            said = error.stdout.decode(errors="replace") if isinstance(error.stdout, bytes) else ""
+            said, _ = started.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            said, _ = started.communicate()
             return Result(name, "stopped", f"not over in {timeout:.0f} s", log=said)
         findings: Counter[str] = Counter()
         if told.exists():
@@ -114,17 +117,32 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
                 row = json.loads(line)
                 for found in KernelReport.parse(json.dumps(row["report"]), row["blocks"], 0).findings:
                     findings[f"{found.severity} {found.kind} ({Path(found.file).name}:{found.line})"] += 1
-                    done.stdout += f"\n{found}"
-    built = re.search(r"\[100%\]|Built target", done.stdout) is not None
-    said = done.stdout
-    if done.returncode and not built:
+                    said += f"\n{found}"
+    built = re.search(r"\[100%\]|Built target", said) is not None
+    if started.returncode and not built:
         return Result(name, "build", _reason(said), findings, said)
     if any(kind.startswith("error") for kind in findings):
         return Result(name, "differs", _reason(said), findings, said)
-    if done.returncode or _FAILED.search(_after_build(said)):
+    if started.returncode or _FAILED.search(_after_build(said)):
         return Result(name, "differs", _reason(_after_build(said)), findings, said)
     state = "equal" if _PASSED.search(_after_build(said)) else "ran"
     return Result(name, state, "", findings, said)
+
+
+def _kept(log: Path, results: list[Result], folders: list[Path]) -> list[Result]:
+    """Those of this run, and of earlier ones, in the order of the checkout."""
+    by_name = {result.name: result for result in results}
+    for folder in folders:
+        name = _name(folder)
+        file = log / f"{name.replace('/', '.')}.json"
+        if name not in by_name and file.is_file():
+            row = json.loads(file.read_text())
+            by_name[name] = Result(**{**row, "findings": Counter(row["findings"])})
+    return [by_name[name] for name in map(_name, folders) if name in by_name]
+
+
+def _name(folder: Path) -> str:
+    return "/".join(folder.parts[folder.parts.index("examples") + 1 :])
 
 
 def _after_build(said: str) -> str:
@@ -167,7 +185,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="examples whose folder matches this expression")
     parser.add_argument("--jobs", type=int, default=2, help="examples at once")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one example, its build included")
-    parser.add_argument("--log", type=Path, help="a folder for what each example printed")
+    parser.add_argument("--log", type=Path, help="a folder that keeps results; those that --only leaves out are read from it")
     parser.add_argument("--table", type=Path, help="a page with <!-- examples --> and <!-- end of examples -->")
     options = parser.parse_args()
     root = sim.active() or sim.build()
@@ -181,7 +199,9 @@ def main() -> int:
             print(f"{result.state:9}{result.name}  {result.why}", flush=True)
             if options.log:
                 options.log.mkdir(parents=True, exist_ok=True)
-                (options.log / f"{result.name.replace('/', '.')}.txt").write_text(result.log)
+                (options.log / f"{result.name.replace('/', '.')}.json").write_text(json.dumps(asdict(result)))
+    if options.log:
+        results = _kept(options.log, results, examples(options.checkout.resolve()))
     states = Counter(result.state for result in results)
     print(", ".join(f"{number} {state}" for state, number in states.most_common()))
     if options.table:

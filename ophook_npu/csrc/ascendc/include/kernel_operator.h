@@ -10,6 +10,7 @@
 #include "ascendc/pipe.h"
 #include "ascendc/reduce.h"
 #include "ascendc/sort.h"
+#include "ascendc/std.h"
 #include "ascendc/sync.h"
 #include "ascendc/tensor.h"
 #include "ascendc/tiling.h"

@@ -106,6 +106,20 @@ void copies_out_what_nobody_computed(ARGUMENTS) {
 EXPORT(copies_out_what_nobody_computed)
 
 template <bool wrong>
+void copies_out_the_rest_of_a_block(ARGUMENTS) {
+  TPipe pipe;
+  Out out;
+  pipe.InitBuffer(out, 1, kBytes);
+  LocalTensor<float> t = out.AllocTensor<float>();
+  Duplicate(t, 1.0f, wrong ? kCount - 3 : kCount);
+  out.EnQue(t);
+  t = out.DeQue<float>();
+  DataCopy(part(z), t, kCount);  // FAULT uncomputed_tail
+  out.FreeTensor(t);
+}
+EXPORT(copies_out_the_rest_of_a_block)
+
+template <bool wrong>
 void reads_a_scalar_that_nobody_wrote(ARGUMENTS) {
   fill(x, z);
   TPipe pipe;

@@ -175,12 +175,12 @@ void softmax_grad(const char* call, const LocalTensor<T>& dst, const LocalTensor
   const auto x = values(grad, all), y = values(src, all);
   for (uint64_t row = 0; row < s.count; ++row) {
     const uint64_t first = row * s.width;
-    float sum = 0;
-    for (uint32_t i = 0; i < s.valid; ++i) sum += x[first + i] * y[first + i];
+    double sum = 0;
+    for (uint32_t i = 0; i < s.valid; ++i) sum += double(x[first + i]) * y[first + i];
     if (front)
-      for (uint64_t i = 0; i < block; ++i) data(dst)[row * block + i] = narrow<T>(sum);
+      for (uint64_t i = 0; i < block; ++i) data(dst)[row * block + i] = narrow<T>(float(sum));
     else
-      for (uint32_t i = 0; i < s.width; ++i) data(dst)[first + i] = narrow<T>((x[first + i] - sum) * y[first + i]);
+      for (uint32_t i = 0; i < s.width; ++i) data(dst)[first + i] = narrow<T>((x[first + i] - float(sum)) * y[first + i]);
   }
 }
 }  // namespace whole_details
