@@ -4,8 +4,9 @@
     python scripts/published_examples.py CHECKOUT --only math --log LOG   # some; what each printed goes into LOG
     python scripts/published_examples.py CHECKOUT --table docs/published-examples.md
 
-An example is a folder with a CMakeLists.txt whose README lists an Atlas A2. It is copied, and the first block of its README
-that calls cmake runs in a shell on the simulated Ascend: build, input data, program, comparison with the golden data.
+An example is a folder with a CMakeLists.txt whose README lists an Atlas A2. It is copied, and the first block of its
+README that calls cmake runs in a shell on the simulated Ascend: build, input data, program, comparison with the golden
+data.
 Nothing of the checkout is in our repository. Exit status: 0 all equal, 1 some are not.
 """
 
@@ -34,6 +35,7 @@ from ophook_npu.npu import autoload
 from ophook_npu.sim.variables import apply, environment
 
 PARTS = ("01_simd_cpp_api", "02_simd_c_api")  # SIMT and hybrid programs are Ascend950's; AI CPU is not simulated
+STATES = ("equal", "ran", "differs", "stopped", "build", "no block")
 _PASSED = re.compile(r"test pass|\[Success\]|success|\bPASS\b|passed", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail|\[ERROR\]|mismatch|not equal", re.IGNORECASE)
 # Where the first line of a failure is; g++'s and ours.
@@ -47,7 +49,7 @@ class Result:
     name: str
     state: str
     why: str = ""
-    findings: Counter[str] = field(default_factory=Counter)
+    findings: dict[str, int] = field(default_factory=dict)
     log: str = ""
 
 
@@ -81,7 +83,7 @@ def block(readme: str) -> str:
         else:
             found.append("\n".join(inside))
             inside = None
-    named = [text for text in found if "cmake" in text] or [text for text in found if text.startswith("bash ")]
+    named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)] or [text for text in found if text.startswith("bash ")]
     return named[0] if named else ""
 
 
@@ -103,8 +105,8 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
         try:
             started = subprocess.Popen(
-                command, cwd=place, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                text=True, errors="replace", start_new_session=True,
+                command, cwd=place, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
             )  # fmt: skip
             said, _ = started.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -120,13 +122,13 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
                     said += f"\n{found}"
     built = re.search(r"\[100%\]|Built target", said) is not None
     if started.returncode and not built:
-        return Result(name, "build", _reason(said), findings, said)
+        return Result(name, "build", _reason(said), dict(findings), said)
     if any(kind.startswith("error") for kind in findings):
-        return Result(name, "differs", _reason(said), findings, said)
+        return Result(name, "differs", _reason(said), dict(findings), said)
     if started.returncode or _FAILED.search(_after_build(said)):
-        return Result(name, "differs", _reason(_after_build(said)), findings, said)
+        return Result(name, "differs", _reason(_after_build(said)), dict(findings), said)
     state = "equal" if _PASSED.search(_after_build(said)) else "ran"
-    return Result(name, state, "", findings, said)
+    return Result(name, state, "", dict(findings), said)
 
 
 def _kept(log: Path, results: list[Result], folders: list[Path]) -> list[Result]:
@@ -137,7 +139,7 @@ def _kept(log: Path, results: list[Result], folders: list[Path]) -> list[Result]
         file = log / f"{name.replace('/', '.')}.json"
         if name not in by_name and file.is_file():
             row = json.loads(file.read_text())
-            by_name[name] = Result(**{**row, "findings": Counter(row["findings"])})
+            by_name[name] = Result(**row)
     return [by_name[name] for name in map(_name, folders) if name in by_name]
 
 
@@ -162,7 +164,7 @@ def write(page: Path, results: list[Result], commit: str) -> None:
     states = Counter(result.state for result in results)
     head = [
         f"asc-devkit at `{commit}`: {len(results)} examples; "
-        + ", ".join(f"{states[state]} {state}" for state in ("equal", "ran", "differs", "stopped", "build", "no block") if states[state])
+        + ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
         + ".",
         "",
         "| example | result | why | findings |",
@@ -170,7 +172,8 @@ def write(page: Path, results: list[Result], commit: str) -> None:
     ]
     rows = []
     for result in results:
-        shown = ", ".join(list(result.findings)[:4]) + (f" and {len(result.findings) - 4} more" if len(result.findings) > 4 else "")
+        more = len(result.findings) - 4
+        shown = ", ".join(list(result.findings)[:4]) + (f" and {more} more" if more > 0 else "")
         why = result.why.replace("|", "\\|").replace("`", "'")
         rows.append(f"| `{result.name}` | {result.state} | {why or '–'} | {shown or '–'} |")
     try:
@@ -185,7 +188,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="examples whose folder matches this expression")
     parser.add_argument("--jobs", type=int, default=2, help="examples at once")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one example, its build included")
-    parser.add_argument("--log", type=Path, help="a folder that keeps results; those that --only leaves out are read from it")
+    parser.add_argument("--log", type=Path, help="a folder that keeps results; what --only leaves out is read from it")
     parser.add_argument("--table", type=Path, help="a page with <!-- examples --> and <!-- end of examples -->")
     options = parser.parse_args()
     root = sim.active() or sim.build()

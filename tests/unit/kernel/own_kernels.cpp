@@ -200,3 +200,33 @@ KERNEL(attention, Row scores = part(w, 0), one = part(w, 1), work = part(w, 2), 
          const float sum = exponentials(scores, scores, work, one, 16);
          for (int j = 0; j < 16; ++j) Axpy(r[i * 16], a[j * 16], read(scores, j) / sum, 16);
        })
+
+// ---- formulas over whole tensors ----
+KERNEL(gelu_of, Gelu(r, a, kWidth))
+KERNEL(faster_gelu_of, FasterGelu(r, a, part<uint8_t>(w, 0), kWidth))
+KERNEL(gated_gelu, GeGLU(r, a, b))
+KERNEL(gated_relu, ReGlu(r, a, b, part<uint8_t>(w, 0), kWidth))
+KERNEL(gated_swish, SwiGLU(r, a, b, 2.0f, uint32_t(kWidth)))
+KERNEL(swish_of, Swish(r, a, kWidth, 2.0f))
+KERNEL(exponential_of, Exp<float, 10>(r, a, part<uint8_t>(w, 0), kWidth))
+KERNEL(at_most, ClampMax(r, a, part<uint8_t>(w, 0), 0.5f, kWidth))
+KERNEL(powers, Abs(part(w, 0), a, kWidth); Power(r, part(w, 0), 3.0f, part<uint8_t>(w, 1)))
+KERNEL(cumulated, Row last = part(w, 0); static constexpr CumSumConfig by_rows{false, false, false}; CumSum<float, by_rows>(r, last, a, CumSumInfo{4, 64}))
+KERNEL(columns_broadcast, const uint32_t to[] = {16, 16}, from[] = {16, 1}; Broadcast<float, 2, 1>(r, a, to, from))
+KERNEL(padded, PadParams p(0, 1, 7); PadTiling t{16, 15, 15}; Pad(r, a, p, t))
+KERNEL(unpadded, UnPadParams p(0, 1); UnPadTiling t{16, 16}; UnPad(r, a, p, t))
+KERNEL(gradient_of_softmax, SoftMaxTiling t{}; t.srcM = 4, t.srcK = 64; SoftmaxGrad(r, a, b, t))
+KERNEL(dropped, LocalTensor<uint16_t> every_second = part<uint16_t>(w, 0); Duplicate(every_second, uint16_t(1), 128); DropOutShapeInfo info;
+       info.firstAxis = 1, info.srcLastAxis = kWidth, info.maskLastAxis = kWidth;
+       DropOut(r, a, every_second.ReinterpretCast<uint8_t>(), part<uint8_t>(w, 1), 0.5f, info))
+KERNEL(chosen_by_bytes, LocalTensor<uint16_t> every_second = part<uint16_t>(w, 0); Duplicate(every_second, uint16_t(1), 128);
+       SelectWithBytesMaskShapeInfo info; info.firstAxis = 1, info.srcLastAxis = kWidth, info.maskLastAxis = kWidth;
+       Select(r, a, -5.0f, every_second.ReinterpretCast<uint8_t>(), part<uint8_t>(w, 1), info))
+KERNEL(blocks_backwards, LocalTensor<int32_t> p = part<int32_t>(w, 0); CreateVecIndex(p, int32_t(0), 32); Muls(p, p, int32_t(-32), 32);
+       Adds(p, p, int32_t(31 * 32), 32);
+       Gatherb(r.ReinterpretCast<uint32_t>(), a.ReinterpretCast<uint32_t>(), p.ReinterpretCast<uint32_t>(), 4, GatherRepeatParams{1, 8}))
+KERNEL(sum_from_the_register, ReduceSum(part(w, 0), a, part(w, 1), kWidth); vector_to_scalar(); const float sum = GetReduceRepeatSumSpr<float>();
+       scalar_to_vector(); Duplicate(r, sum, 8))
+KERNEL(sums_of_even_lanes, uint64_t even[] = {0x5555555555555555ull, 0}; ReduceRepeat<ReduceType::SUM>(r, a, even, 4, 1, 1, 8))
+KERNEL(sums_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, kWidth - 32);
+       ReduceRepeat<ReduceType::SUM, float, float, false>(r, a, int32_t(MASK_PLACEHOLDER), 1, 1, 1, 8); SetMaskNorm(); ResetMask())

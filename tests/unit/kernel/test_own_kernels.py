@@ -66,6 +66,15 @@ def square(x: Array) -> Array:
     return x.reshape(-1, 16, 16)
 
 
+def gelu(x: Array) -> Array:
+    return x / (1 + np.exp(-1.5957691216 * (x + 0.044715 * x**3)))
+
+
+def softmax_gradient(a: Array, b: Array) -> Array:
+    x, y = a.reshape(ROWS, 4, 64), b.reshape(ROWS, 4, 64)
+    return (x - (x * y).sum(-1, keepdims=True)) * y
+
+
 def attended(a: Array, b: Array) -> Array:
     return softmax(square(a) @ square(b).transpose(0, 2, 1) * 0.25) @ square(a)
 
@@ -90,7 +99,7 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "leaky_relu": lambda a, b: np.where(a >= 0, a, np.float32(0.1) * a),
     "clamp": lambda a, b: np.clip(a, -1, 1),
     "silu": lambda a, b: a / (1 + np.exp(-a)),
-    "gelu": lambda a, b: a / (1 + np.exp(-1.5957691216 * (a + 0.044715 * a**3))),
+    "gelu": lambda a, b: gelu(a),
     "softplus": lambda a, b: np.log1p(np.exp(a)),
     "hardswish": lambda a, b: a * np.clip(a + 3, 0, 6) / 6,
     "tanh_of": lambda a, b: np.tanh(a),
@@ -129,6 +138,29 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "eight_largest_places": lambda a, b: np.argsort(-a, 1, kind="stable")[:, :8],
     "matmul": lambda a, b: square(a) @ square(b),
     "attention": attended,
+    "gelu_of": lambda a, b: gelu(a),
+    "faster_gelu_of": lambda a, b: a / (1 + np.exp(-1.702 * a)),
+    "gated_gelu": lambda a, b: a * gelu(b),
+    "gated_relu": lambda a, b: a * np.maximum(b, 0),
+    "gated_swish": lambda a, b: a * b / (1 + np.exp(-2 * b)),
+    "swish_of": lambda a, b: a / (1 + np.exp(-2 * a)),
+    "exponential_of": lambda a, b: np.exp(a),
+    "at_most": lambda a, b: np.minimum(a, 0.5),
+    "powers": lambda a, b: np.abs(a) ** 3,
+    "cumulated": lambda a, b: np.cumsum(a.reshape(ROWS, 4, 64), 1),
+    "columns_broadcast": lambda a, b: np.repeat(a[:, :16], 16, 1),
+    "padded": lambda a, b: np.pad(a[:, :240].reshape(ROWS, 16, 15), ((0, 0), (0, 0), (0, 1)), constant_values=7),
+    "unpadded": lambda a, b: square(a)[:, :, :15],
+    "gradient_of_softmax": softmax_gradient,
+    "dropped": lambda a, b: np.where(np.arange(WIDTH) % 2, 0, 2 * a),
+    "chosen_by_bytes": lambda a, b: np.where(np.arange(WIDTH) % 2, a, -5),
+    "blocks_backwards": lambda a, b: a.reshape(ROWS, 32, 8)[:, ::-1],
+    "sum_from_the_register": lambda a, b: np.repeat(a.sum(1, keepdims=True), 8, 1),
+    "sums_of_even_lanes": lambda a, b: a.reshape(ROWS, 4, 32, 2)[..., 0].sum(2),
+    "sums_in_counter_mode": lambda a, b: (
+        a[:, :-32].reshape(ROWS, 7, 32).sum(2).reshape(ROWS, 7)[:, [0, 2, 4, 6]]
+        + np.pad(a[:, :-32].reshape(ROWS, 7, 32).sum(2)[:, [1, 3, 5]], ((0, 0), (0, 1)))
+    ),
 }
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>  // programs that include this one print with it
+#include <type_traits>
 #include <vector>
 
 #include "../../../include/securec.h"  // tiling functions copy with memcpy_s and include nothing for it
@@ -224,7 +225,7 @@ namespace host_details {
 #define OPHOOK_PUT(field)                                                      \
   template <typename Tiling>                                                   \
   void put_##field(Tiling& tiling, uint32_t value) {                           \
-    if constexpr (requires { tiling.set_##field(value); }) tiling.set_##field(value); \
+    if constexpr (std::is_base_of_v<optiling::TilingDef, Tiling>) tiling.set_##field(value); \
     else tiling.field = value;                                                 \
   }
 OPHOOK_PUT(srcHeight)
