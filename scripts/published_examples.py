@@ -83,7 +83,8 @@ def block(readme: str) -> str:
         else:
             found.append("\n".join(inside))
             inside = None
-    named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)] or [text for text in found if text.startswith("bash ")]
+    named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)]
+    named = named or [text for text in found if text.startswith("bash ")]
     return named[0] if named else ""
 
 

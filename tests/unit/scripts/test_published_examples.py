@@ -1,0 +1,62 @@
+"""scripts/published_examples.py without a checkout: the block of a README that is run, what an example is, the table."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[3] / "scripts"
+README = """| Atlas A2 | yes |
+
+```text
+├── CMakeLists.txt   // cmake
+```
+
+  ```bash
+  mkdir -p build && cd build;
+  cmake ..;make -j;   # builds
+  ./demo
+  ```
+```bash
+cmake -DCMAKE_ASC_RUN_MODE=cpu ..
+```
+"""
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import published_examples
+
+    yield published_examples
+    del sys.modules["published_examples"]
+
+
+def test_the_first_block_that_calls_cmake_is_run(script: ModuleType) -> None:
+    assert script.block(README).splitlines() == [
+        "mkdir -p build && cd build;",
+        "cmake ..;make -j;   # builds",
+        "./demo",
+    ]
+    assert script.block("```bash\nbash run.sh\n```") == "bash run.sh" and script.block("cmake ..") == ""
+
+
+def test_examples_are_folders_for_an_atlas_a2(script: ModuleType, tmp_path: Path) -> None:
+    for name, text in (("add", README), ("registers", "| Ascend 950 | yes |")):
+        folder = tmp_path / "examples" / "01_simd_cpp_api" / name
+        folder.mkdir(parents=True)
+        (folder / "CMakeLists.txt").touch()
+        (folder / "README.md").write_text(text)
+    assert [folder.name for folder in script.examples(tmp_path)] == ["add"]
+
+
+def test_the_table_counts_and_names(script: ModuleType, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- examples -->\n<!-- end of examples -->\n")
+    script.write(
+        page, [script.Result("a", "equal"), script.Result("b", "build", "no `X`|", {"error mask (b.asc:1)": 2})], "c0"
+    )
+    assert "asc-devkit at `c0`: 2 examples; 1 equal, 1 build." in page.read_text()
+    assert "| `b` | build | no 'X'\\| | error mask (b.asc:1) |" in page.read_text()
