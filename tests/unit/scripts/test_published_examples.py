@@ -1,4 +1,4 @@
-"""scripts/published_examples.py without a checkout: the block of a README that is run, what an example is, the table."""
+"""scripts/published_examples.py without a checkout: which block of a README runs, what an example is, the table."""
 
 import sys
 from collections.abc import Iterator
