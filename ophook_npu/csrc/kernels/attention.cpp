@@ -166,6 +166,8 @@ at::Tensor through_8_bits(const at::Tensor& x, const at::Tensor& scale, at::Scal
   return (hifloat8 ? from_hifloat8(to_hifloat8(y)) : mx::stepped(y, at::empty({0}, type)).to(at::kFloat)).div_(scale);
 }
 
+static Heads heads_of(const Inputs& in) { return heads_of(in.query, in.key, in.value, in.layout, in.heads); }
+
 // What the forward gave, over (batch, heads, sequence, …).
 struct Forward {
   at::Tensor max, sum, out;
@@ -185,10 +187,6 @@ Forward attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask
   });
   return {joined(max), joined(sum), joined(result)};
 }
-
-struct Gradients {
-  at::Tensor query, key, value, pse, sink;
-};
 
 Gradients rows_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& out,
                         const at::Tensor& kept, const Settings& how, const Forward& forward) {
@@ -229,12 +227,12 @@ Gradients attend_backward(const at::Tensor& grad, const Heads& heads, const at::
 }
 
 // The query's shape, with the depth of the values.
-Dims result_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-                  int64_t heads) {
-  Dims sizes(query.sizes().begin(), query.sizes().end());
-  const bool joined = layout == "BSH" || layout == "SBH";
+Dims result_sizes(const Inputs& in) {
+  Dims sizes(in.query.sizes().begin(), in.query.sizes().end());
+  const bool joined = in.layout == "BSH" || in.layout == "SBH";
   sizes.back() =
-      joined ? heads * divided(value.size(-1), divided(key.size(-1), depth_of(query, layout, heads))) : value.size(-1);
+      joined ? in.heads * divided(in.value.size(-1), divided(in.key.size(-1), depth_of(in.query, in.layout, in.heads)))
+             : in.value.size(-1);
   return sizes;
 }
 
@@ -252,11 +250,9 @@ static void statistics_like(const at::Tensor& query, const std::string& layout, 
   }
 }
 
-void check_forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-                   int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
-                   const at::Tensor& out, bool by_sequence) {
-  check(query, key, value, layout, heads, how, out, by_sequence);
-  for (const at::Tensor& each : {max, sum}) statistics_like(query, layout, how, heads, each);
+void check_forward(const Inputs& in, const Settings& how, const Outputs& to, bool by_sequence) {
+  check(in, how, to.out, by_sequence);
+  for (const at::Tensor& each : {to.max, to.sum}) statistics_like(in.query, in.layout, how, in.heads, each);
 }
 
 // An output for the gradient of what is not there is not looked at.
@@ -264,72 +260,64 @@ static void gradient_like(const at::Tensor& grad, const at::Tensor& of) {
   if (given(grad) && given(of)) like(grad, of);
 }
 
-void check_backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-                    const at::Tensor& pse, const std::string& layout, int64_t heads, const Settings& how,
-                    const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
-                    const at::Tensor& grad_pse, const MoreGradients& more, bool by_sequence) {
-  check_forward(query, key, value, layout, heads, how, how.max, how.sum, given(how.out) ? how.out : at::Tensor(),
-                by_sequence);
-  shape(grad, result_sizes(query, key, value, layout, heads));
-  like(grad_query, query), like(grad_key, key), like(grad_value, value);
-  gradient_like(grad_pse, pse), gradient_like(more.sink, how.sink);
-  gradient_like(more.query_rope, how.query_rope), gradient_like(more.key_rope, how.key_rope);
+void check_backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to,
+                    bool by_sequence) {
+  check_forward(in, how, {how.max, how.sum, given(how.out) ? how.out : at::Tensor()}, by_sequence);
+  shape(grad, result_sizes(in));
+  like(to.query, in.query), like(to.key, in.key), like(to.value, in.value);
+  gradient_like(to.pse, in.pse), gradient_like(to.sink, how.sink);
+  gradient_like(to.query_rope, how.query_rope), gradient_like(to.key_rope, how.key_rope);
 }
 
-void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-           int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence) {
-  if (by_sequence) known_layout(layout, {"TND"});
-  else known_layout(layout, {"BNSD", "BSND", "BSH", "SBH"});
-  same_dtype({query, key, value});
-  SIM_CHECK(query.dim() == key.dim() && heads > 0, "query ", query.sizes(), " and key ", key.sizes(), " do not fit ",
-            heads, " heads");
+void check(const Inputs& in, const Settings& how, const at::Tensor& out, bool by_sequence) {
+  if (by_sequence) known_layout(in.layout, {"TND"});
+  else known_layout(in.layout, {"BNSD", "BSND", "BSH", "SBH"});
+  same_dtype({in.query, in.key, in.value});
+  SIM_CHECK(in.query.dim() == in.key.dim() && in.heads > 0, "query ", in.query.sizes(), " and key ", in.key.sizes(),
+            " do not fit ", in.heads, " heads");
   SIM_CHECK(how.keep > 0 && how.keep <= 1, "keep probability ", how.keep, "; allowed: above 0, up to 1");
   SIM_CHECK(how.pse_type == 0 || how.pse_type == 1, "pse type ", how.pse_type, " is not simulated");
-  const bool joined = layout == "BSH" || layout == "SBH";
-  SIM_CHECK(query.dim() == (joined || by_sequence ? 3 : 4) && value.dim() == query.dim(), "layout ", layout, ", query ",
-            query.sizes(), " and value ", value.sizes());
-  SIM_CHECK(joined || query.size(layout == "BNSD" || by_sequence ? 1 : 2) == heads, "query ", query.sizes(),
-            " in layout ", layout, " does not have ", heads, " heads");
-  shape(out, result_sizes(query, key, value, layout, heads));
-  if (given(how.sink)) of_dtype("sink", how.sink, {at::kFloat}), shape(how.sink, {heads});
+  const bool joined = in.layout == "BSH" || in.layout == "SBH";
+  SIM_CHECK(in.query.dim() == (joined || by_sequence ? 3 : 4) && in.value.dim() == in.query.dim(), "layout ", in.layout,
+            ", query ", in.query.sizes(), " and value ", in.value.sizes());
+  SIM_CHECK(joined || in.query.size(in.layout == "BNSD" || by_sequence ? 1 : 2) == in.heads, "query ", in.query.sizes(),
+            " in layout ", in.layout, " does not have ", in.heads, " heads");
+  shape(out, result_sizes(in));
+  if (given(how.sink)) of_dtype("sink", how.sink, {at::kFloat}), shape(how.sink, {in.heads});
   SIM_CHECK(given(how.query_rope) == given(how.key_rope), "query_rope and key_rope go together");
   if (!given(how.query_rope)) return;
-  known_layout(layout, {"BNSD", "BSND", "TND"});
-  same_dtype({query, how.query_rope, how.key_rope});
-  const size_t rows = size_t(query.dim() - 1);
-  SIM_CHECK(how.query_rope.dim() == query.dim() && how.key_rope.dim() == key.dim() &&
-                how.query_rope.sizes().slice(0, rows) == query.sizes().slice(0, rows) &&
-                how.key_rope.sizes().slice(0, rows) == key.sizes().slice(0, rows) &&
+  known_layout(in.layout, {"BNSD", "BSND", "TND"});
+  same_dtype({in.query, how.query_rope, how.key_rope});
+  const size_t rows = size_t(in.query.dim() - 1);
+  SIM_CHECK(how.query_rope.dim() == in.query.dim() && how.key_rope.dim() == in.key.dim() &&
+                how.query_rope.sizes().slice(0, rows) == in.query.sizes().slice(0, rows) &&
+                how.key_rope.sizes().slice(0, rows) == in.key.sizes().slice(0, rows) &&
                 how.query_rope.size(-1) == how.key_rope.size(-1),
-            "query_rope ", how.query_rope.sizes(), " and key_rope ", how.key_rope.sizes(), " for query ", query.sizes(),
-            " and key ", key.sizes());
+            "query_rope ", how.query_rope.sizes(), " and key_rope ", how.key_rope.sizes(), " for query ",
+            in.query.sizes(), " and key ", in.key.sizes());
 }
 
-void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
-             const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
-             const Settings& how, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
-  auto split = heads_of(query, key, value, layout, heads);
-  const auto result = attend(split, pse, mask, kept_of(drop_mask, split), how);
-  write(out, join_heads(result.out, layout));
-  write_statistics(max, result.max);
-  write_statistics(sum, result.sum);
+void forward(const Inputs& in, const Settings& how, const Outputs& to) {
+  auto split = heads_of(in);
+  const auto result = attend(split, in.pse, in.mask, kept_of(in.drop_mask, split), how);
+  write(to.out, join_heads(result.out, in.layout));
+  write_statistics(to.max, result.max);
+  write_statistics(to.sum, result.sum);
 }
 
-void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-              const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
-              int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
-              const at::Tensor& grad_value, const at::Tensor& grad_pse, const at::Tensor& grad_sink) {
-  auto split = heads_of(query, key, value, layout, heads);
-  auto to = split_heads(grad, layout, divided(grad.size(-1), layout == "BSH" || layout == "SBH" ? heads : 1));
+void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to) {
+  auto split = heads_of(in);
+  auto rows =
+      split_heads(grad, in.layout, divided(grad.size(-1), in.layout == "BSH" || in.layout == "SBH" ? in.heads : 1));
   Forward forward;
   if (given(how.max) && given(how.sum)) forward = {how.max.narrow(-1, 0, 1), how.sum.narrow(-1, 0, 1), {}};
-  if (given(how.out)) forward.out = split_heads(how.out, layout, to.size(-1));
-  auto grads = attend_backward(to, split, pse, mask, kept_of(drop_mask, split), how, forward);
-  write(grad_query, join_heads(grads.query, layout));
-  write(grad_key, join_heads(grads.key, layout));
-  write(grad_value, join_heads(grads.value, layout));
-  if (given(pse)) write_asked(grad_pse, grads.pse);
-  if (given(how.sink)) write_asked(grad_sink, grads.sink);
+  if (given(how.out)) forward.out = split_heads(how.out, in.layout, rows.size(-1));
+  auto grads = attend_backward(rows, split, in.pse, in.mask, kept_of(in.drop_mask, split), how, forward);
+  write(to.query, join_heads(grads.query, in.layout));
+  write(to.key, join_heads(grads.key, in.layout));
+  write(to.value, join_heads(grads.value, in.layout));
+  if (given(in.pse)) write_asked(to.pse, grads.pse);
+  if (given(how.sink)) write_asked(to.sink, grads.sink);
 }
 
 // Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
@@ -369,120 +357,103 @@ at::Tensor statistics_of(const at::Tensor& all, int64_t heads, int64_t first, in
   return all.view({-1, all.size(2)}).narrow(0, heads * first, heads * length).view({heads, length, all.size(2)});
 }
 
-void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                         const at::Tensor& drop_mask, const at::Tensor& mask, const Dims& query_ends,
-                         const Dims& key_ends, int64_t heads, const Settings& how, const at::Tensor& max,
-                         const at::Tensor& sum, const at::Tensor& out) {
-  out.zero_();  // a sequence without keys
-  each_sequence(query_ends, key_ends, heads,
+void forward_by_sequence(const Inputs& in, const Settings& how, const Outputs& to) {
+  to.out.zero_();  // a sequence without keys
+  each_sequence(in.query_ends, in.key_ends, in.heads,
                 [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-                  Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
-                  const auto result = attend(split, {}, mask, kept_of(drop_mask, bits, {1, heads, queries, keys}),
-                                             of_sequence(how, i, query_ends.size()));
-                  write(out.narrow(0, q, queries), as_rows(result.out));
-                  if (given(max))
-                    write_statistics(statistics_of(max, heads, q, queries, how.by_rows), result.max.squeeze(0));
-                  if (given(sum))
-                    write_statistics(statistics_of(sum, heads, q, queries, how.by_rows), result.sum.squeeze(0));
+                  Heads split{sequence(in.query, q, queries), sequence(in.key, k, keys), sequence(in.value, k, keys)};
+                  const auto result =
+                      attend(split, {}, in.mask, kept_of(in.drop_mask, bits, {1, in.heads, queries, keys}),
+                             of_sequence(how, i, in.query_ends.size()));
+                  write(to.out.narrow(0, q, queries), as_rows(result.out));
+                  if (given(to.max))
+                    write_statistics(statistics_of(to.max, in.heads, q, queries, how.by_rows), result.max.squeeze(0));
+                  if (given(to.sum))
+                    write_statistics(statistics_of(to.sum, in.heads, q, queries, how.by_rows), result.sum.squeeze(0));
                 });
 }
 
-void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                          const at::Tensor& grad, const at::Tensor& drop_mask, const at::Tensor& mask,
-                          const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
-                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
-                          const at::Tensor& grad_sink) {
-  for (const at::Tensor& to : {grad_query, grad_key, grad_value}) to.zero_();  // a sequence without queries or keys
-  auto to_sink = at::zeros({heads}, at::kFloat);
-  each_sequence(query_ends, key_ends, heads,
+void backward_by_sequence(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to) {
+  for (const at::Tensor& each : {to.query, to.key, to.value}) each.zero_();  // a sequence without queries or keys
+  auto to_sink = at::zeros({in.heads}, at::kFloat);
+  each_sequence(in.query_ends, in.key_ends, in.heads,
                 [&](size_t i, int64_t q, int64_t queries, int64_t k, int64_t keys, int64_t bits) {
-                  Heads split{sequence(query, q, queries), sequence(key, k, keys), sequence(value, k, keys)};
+                  Heads split{sequence(in.query, q, queries), sequence(in.key, k, keys), sequence(in.value, k, keys)};
                   Forward forward;
                   if (given(how.max) && given(how.sum)) {
                     auto first = [&](const at::Tensor& all) {
-                      return statistics_of(all, heads, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
+                      return statistics_of(all, in.heads, q, queries, how.by_rows).narrow(-1, 0, 1).unsqueeze(0);
                     };
                     forward = {first(how.max), first(how.sum), {}};
                   }
                   if (given(how.out)) forward.out = sequence(how.out, q, queries);
-                  auto grads = attend_backward(sequence(grad, q, queries), split, {}, mask,
-                                               kept_of(drop_mask, bits, {1, heads, queries, keys}),
-                                               of_sequence(how, i, query_ends.size()), forward);
-                  write(grad_query.narrow(0, q, queries), as_rows(grads.query));
-                  write(grad_key.narrow(0, k, keys), as_rows(grads.key));
-                  write(grad_value.narrow(0, k, keys), as_rows(grads.value));
+                  auto grads = attend_backward(sequence(grad, q, queries), split, {}, in.mask,
+                                               kept_of(in.drop_mask, bits, {1, in.heads, queries, keys}),
+                                               of_sequence(how, i, in.query_ends.size()), forward);
+                  write(to.query.narrow(0, q, queries), as_rows(grads.query));
+                  write(to.key.narrow(0, k, keys), as_rows(grads.key));
+                  write(to.value.narrow(0, k, keys), as_rows(grads.value));
                   if (grads.sink.defined()) to_sink.add_(grads.sink);
                 });
-  if (given(how.sink)) write_asked(grad_sink, to_sink);
+  if (given(how.sink)) write_asked(to.sink, to_sink);
 }
 
 // The newest form takes any layout, and draws the dropout mask itself where none is given.
-at::Tensor drawn(const at::Tensor& drop_mask, int64_t scores, double keep, int64_t seed, int64_t offset) {
-  if (given(drop_mask) || keep >= 1) return drop_mask;
+at::Tensor drawn(const Inputs& in, int64_t scores, double keep) {
+  if (given(in.drop_mask) || keep >= 1) return in.drop_mask;
   auto mask = at::empty({(scores + 7) / 8}, at::kByte);
-  pack_bits(mask, draw_kept(scores, keep, seed, offset));
+  pack_bits(mask, draw_kept(scores, keep, in.seed, in.offset));
   return mask;
 }
 
-int64_t scores_by_sequence(const Dims& query_ends, const Dims& key_ends, int64_t heads) {
+int64_t scores_by_sequence(const Inputs& in) {
   int64_t count = 0;
-  for (size_t i = 0; i < query_ends.size(); ++i)
-    count += heads * (query_ends[i] - (i ? query_ends[i - 1] : 0)) * (key_ends[i] - (i ? key_ends[i - 1] : 0));
+  for (size_t i = 0; i < in.query_ends.size(); ++i)
+    count += in.heads * (in.query_ends[i] - (i ? in.query_ends[i - 1] : 0)) *
+             (in.key_ends[i] - (i ? in.key_ends[i - 1] : 0));
   return count;
 }
 
-int64_t scores_of_batch(const at::Tensor& query, const at::Tensor& key, const std::string& layout, int64_t heads) {
-  auto split = heads_of(query, key, key, layout, heads);
-  return split.query.size(0) * heads * split.query.size(2) * split.key.size(2);
+int64_t scores_of_batch(const Inputs& in) {
+  const Heads split = heads_of(in);
+  return split.query.size(0) * in.heads * split.query.size(2) * split.key.size(2);
 }
 
 at::Tensor whole_depth(const at::Tensor& x, const at::Tensor& rope) { return given(rope) ? at::cat({x, rope}, -1) : x; }
 
-void forward_any(const at::Tensor& own_query, const at::Tensor& own_key, const at::Tensor& value, const at::Tensor& pse,
-                 const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
-                 const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
-                 const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
-  const auto query = whole_depth(own_query, how.query_rope), key = whole_depth(own_key, how.key_rope);
-  if (layout == "TND") {
-    auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
-    forward_by_sequence(query, key, value, kept, mask, query_ends, key_ends, heads, how, max, sum, out);
-  } else {
-    auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
-    forward(query, key, value, pse, kept, mask, layout, heads, how, max, sum, out);
-  }
+// The same with the whole depth, and the dropout mask that counts.
+Inputs whole_inputs(const Inputs& in, const Settings& how) {
+  Inputs whole = in;
+  whole.query = whole_depth(in.query, how.query_rope), whole.key = whole_depth(in.key, how.key_rope);
+  whole.drop_mask = drawn(whole, in.layout == "TND" ? scores_by_sequence(whole) : scores_of_batch(whole), how.keep);
+  return whole;
 }
 
-void backward_any(const at::Tensor& own_query, const at::Tensor& own_key, const at::Tensor& value,
-                  const at::Tensor& grad, const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask,
-                  const std::string& layout, int64_t heads, const Settings& how, const Dims& query_ends,
-                  const Dims& key_ends, int64_t seed, int64_t offset, const at::Tensor& grad_query,
-                  const at::Tensor& grad_key, const at::Tensor& grad_value, const at::Tensor& grad_pse,
-                  const MoreGradients& more) {
-  const auto query = whole_depth(own_query, how.query_rope), key = whole_depth(own_key, how.key_rope);
+void forward_any(const Inputs& in, const Settings& how, const Outputs& to) {
+  const Inputs whole = whole_inputs(in, how);
+  in.layout == "TND" ? forward_by_sequence(whole, how, to) : forward(whole, how, to);
+}
+
+void backward_any(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to) {
+  const Inputs whole = whole_inputs(in, how);
   const bool ropes = given(how.query_rope);
-  const auto to_query = ropes ? at::empty(query.sizes(), at::kFloat) : grad_query,
-             to_key = ropes ? at::empty(key.sizes(), at::kFloat) : grad_key;
-  if (layout == "TND") {
-    auto kept = drawn(drop_mask, scores_by_sequence(query_ends, key_ends, heads), how.keep, seed, offset);
-    backward_by_sequence(query, key, value, grad, kept, mask, query_ends, key_ends, heads, how, to_query, to_key,
-                         grad_value, more.sink);
-  } else {
-    auto kept = drawn(drop_mask, scores_of_batch(query, key, layout, heads), how.keep, seed, offset);
-    backward(query, key, value, grad, pse, kept, mask, layout, heads, how, to_query, to_key, grad_value, grad_pse,
-             more.sink);
+  Gradients of_whole = to;
+  if (ropes) {
+    of_whole.query = at::empty(whole.query.sizes(), at::kFloat);
+    of_whole.key = at::empty(whole.key.sizes(), at::kFloat);
   }
+  in.layout == "TND" ? backward_by_sequence(whole, how, grad, of_whole) : backward(whole, how, grad, of_whole);
   if (!ropes) return;
   for (const auto& [all, own, rope] :
-       {std::tuple(to_query, grad_query, more.query_rope), std::tuple(to_key, grad_key, more.key_rope)}) {
+       {std::tuple(of_whole.query, to.query, to.query_rope), std::tuple(of_whole.key, to.key, to.key_rope)}) {
     write(own, all.narrow(-1, 0, own.size(-1)));
     write(rope, all.narrow(-1, own.size(-1), all.size(-1) - own.size(-1)));
   }
 }
 
-void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
-               const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& out) {
-  check(query, key, value, layout, heads, how, out, layout == "TND");
-  check_pse(pse, layout);
+void check_any(const Inputs& in, const Settings& how, const at::Tensor& out) {
+  check(in, how, out, in.layout == "TND");
+  check_pse(in.pse, in.layout);
 }
 
 void check_pse(const at::Tensor& pse, const std::string& layout) {
@@ -493,10 +464,9 @@ void whole(const Dims& query_lengths, const Dims& key_lengths) {
   SIM_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
 }
 
-void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-                   int64_t heads, int64_t key_heads) {
-  const int64_t found = heads_of(query, key, value, layout, heads).key.size(1);
-  SIM_CHECK(found == (key_heads ? key_heads : heads), "numKeyValueHeads is ", key_heads, ", the key has ", found,
+void key_heads_fit(const Inputs& in, int64_t key_heads) {
+  const int64_t found = heads_of(in).key.size(1);
+  SIM_CHECK(found == (key_heads ? key_heads : in.heads), "numKeyValueHeads is ", key_heads, ", the key has ", found,
             " heads of the query's depth");
 }
 
@@ -515,65 +485,62 @@ static at::Tensor times_scales(const at::Tensor& x, const at::Tensor& scale, int
   return wide(x).mul(mx::spread(scale, 2, block, x.size(1)).transpose(1, 2));
 }
 
-void check_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const BlockScales& scales,
-                     const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max,
-                     const at::Tensor& sum, const at::Tensor& out) {
-  known_layout(layout, {"BSND"});
-  check(query, key, value, layout, heads, how, out);
-  for (const at::Tensor& each : {query, key, value})
-    SIM_CHECK(each.dim() == 4 && each.size(0) == query.size(0), "query ", query.sizes(), " and a key or value of ",
-              each.sizes());
-  SIM_CHECK(query.size(2) == heads, "headNum is ", heads, ", the query has ", query.size(2), " heads");
-  SIM_CHECK(key.sizes().slice(0, 3) == value.sizes().slice(0, 3) && heads % key.size(2) == 0 &&
-                query.size(3) == key.size(3) && key.size(3) >= value.size(3),
-            "query ", query.sizes(), ", key ", key.sizes(), " and value ", value.sizes(), " do not fit");
-  scale_of_blocks("dScaleQ", scales.query, query, scales.of_query);
-  scale_of_blocks("dScaleK", scales.key, key, scales.of_key);
-  scale_of_blocks("dScaleV", scales.value, value, scales.of_value);
+void check_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const Outputs& to) {
+  known_layout(in.layout, {"BSND"});
+  check(in, how, to.out);
+  for (const at::Tensor& each : {in.query, in.key, in.value})
+    SIM_CHECK(each.dim() == 4 && each.size(0) == in.query.size(0), "query ", in.query.sizes(),
+              " and a key or value of ", each.sizes());
+  SIM_CHECK(in.query.size(2) == in.heads, "headNum is ", in.heads, ", the query has ", in.query.size(2), " heads");
+  SIM_CHECK(in.key.sizes().slice(0, 3) == in.value.sizes().slice(0, 3) && in.heads % in.key.size(2) == 0 &&
+                in.query.size(3) == in.key.size(3) && in.key.size(3) >= in.value.size(3),
+            "query ", in.query.sizes(), ", key ", in.key.sizes(), " and value ", in.value.sizes(), " do not fit");
+  scale_of_blocks("dScaleQ", scales.query, in.query, scales.of_query);
+  scale_of_blocks("dScaleK", scales.key, in.key, scales.of_key);
+  scale_of_blocks("dScaleV", scales.value, in.value, scales.of_value);
   float_of("pScale", how.weight_scale, {1});
-  float_of("softmaxMax", max, {query.size(0), heads, query.size(1), 1});
-  float_of("softmaxSum", sum, {query.size(0), heads, query.size(1), 1});
+  float_of("softmaxMax", to.max, {in.query.size(0), in.heads, in.query.size(1), 1});
+  float_of("softmaxSum", to.sum, {in.query.size(0), in.heads, in.query.size(1), 1});
 }
 
-void check_backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                              const at::Tensor& grad, const BlockScales& scales, const std::string& layout,
-                              int64_t heads, const Settings& how, int64_t dtype, const at::Tensor& grad_query,
-                              const at::Tensor& grad_key, const at::Tensor& grad_value) {
-  check_by_blocks(query, key, value, scales, layout, heads, how, how.max, how.sum, how.out);
-  SIM_CHECK(key.size(2) == heads && query.size(3) == 128 && value.sizes() == key.sizes(), "query ", query.sizes(),
-            ", key ", key.sizes(), " and value ", value.sizes(), "; allowed: as many heads, depth 128");
-  like(grad, query), same_dtype({query, grad});
+void check_backward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const at::Tensor& grad,
+                              int64_t dtype, const Gradients& to) {
+  check_by_blocks(in, scales, how, {how.max, how.sum, how.out});
+  SIM_CHECK(in.key.size(2) == in.heads && in.query.size(3) == 128 && in.value.sizes() == in.key.sizes(), "query ",
+            in.query.sizes(), ", key ", in.key.sizes(), " and value ", in.value.sizes(),
+            "; allowed: as many heads, depth 128");
+  like(grad, in.query), same_dtype({in.query, grad});
   scale_of_blocks("dScaleDy", scales.grad, grad, scales.of_query);
   float_of("dsScale", how.gradient_scale, {1});
   SIM_CHECK(dtype == 0 || dtype == 1, "outDtype ", dtype, "; allowed: 0 (FLOAT16), 1 (BFLOAT16)");
-  like(grad_query, query), like(grad_key, key), like(grad_value, value);
-  for (const at::Tensor& each : {grad_query, grad_key, grad_value})
+  like(to.query, in.query), like(to.key, in.key), like(to.value, in.value);
+  for (const at::Tensor& each : {to.query, to.key, to.value})
     of_dtype("dqOut, dkOut or dvOut", each, {dtype == 0 ? at::kHalf : at::kBFloat16});
 }
 
-void forward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                       const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
-                       const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out) {
-  forward(times_scales(query, scales.query, scales.of_query), times_scales(key, scales.key, scales.of_key),
-          times_scales(value, scales.value, scales.of_value), {}, {}, {}, layout, heads, how, max, sum, out);
+static Inputs of_scales(const Inputs& in, const BlockScales& scales) {
+  Inputs whole = in;
+  whole.query = times_scales(in.query, scales.query, scales.of_query);
+  whole.key = times_scales(in.key, scales.key, scales.of_key);
+  whole.value = times_scales(in.value, scales.value, scales.of_value);
+  return whole;
 }
 
-void backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-                        const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
-                        const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value) {
-  backward(times_scales(query, scales.query, scales.of_query), times_scales(key, scales.key, scales.of_key),
-           times_scales(value, scales.value, scales.of_value), times_scales(grad, scales.grad, scales.of_query), {}, {},
-           {}, layout, heads, how, grad_query, grad_key, grad_value, {});
+void forward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const Outputs& to) {
+  forward(of_scales(in, scales), how, to);
+}
+
+void backward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const at::Tensor& grad,
+                        const Gradients& to) {
+  backward(of_scales(in, scales), how, times_scales(grad, scales.grad, scales.of_query), to);
 }
 
 // One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
-void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const at::Tensor& pse,
-               const at::Tensor& mask, const Dims& lengths, const std::string& layout, int64_t heads, double scale,
-               const at::Tensor& out) {
-  const auto split = heads_of(query, keys[0], values[0], layout, heads);
+void one_token(const Inputs& in, const Dims& lengths, double scale, const at::Tensor& out) {
+  const auto split = heads_of(in);
   const int64_t batch = split.query.size(0), count = split.key.size(2);
   auto unseen = at::zeros({batch, 1, 1, count}, at::kBool);
-  if (given(mask)) unseen = at::logical_or(unseen, mask.to(at::kBool).reshape({-1, 1, 1, count}));
+  if (given(in.mask)) unseen = at::logical_or(unseen, in.mask.to(at::kBool).reshape({-1, 1, 1, count}));
   if (!lengths.empty()) {
     SIM_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch,
               " batches");
@@ -581,16 +548,20 @@ void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& valu
     unseen = at::logical_or(
         unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
   }
-  forward(query, keys[0], values[0], pse, {}, unseen, layout, heads, Settings{.scale = scale}, {}, {}, out);
+  Inputs masked = in;
+  masked.mask = unseen;
+  forward(masked, {.scale = scale}, {.out = out});
 }
 
-void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
-                     int64_t heads, int64_t key_heads, const at::Tensor& out) {
+void one_of_each(const Tensors& keys, const Tensors& values) {
   SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
-  check(query, keys[0], values[0], layout, heads, {}, out);
-  const int64_t tokens = heads_of(query, keys[0], values[0], layout, heads).query.size(2);
+}
+
+void check_one_token(const Inputs& in, int64_t key_heads, const at::Tensor& out) {
+  check(in, {}, out);
+  const int64_t tokens = heads_of(in).query.size(2);
   SIM_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
-  key_heads_fit(query, keys[0], values[0], layout, heads, key_heads);
+  key_heads_fit(in, key_heads);
 }
 
 }  // namespace sim::attention

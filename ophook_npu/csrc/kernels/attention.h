@@ -1,4 +1,4 @@
-// Fused attention, as aclnn functions and graph operators share it.
+// Fused attention, which both interfaces have.
 //
 //   attention = dropout(softmax(mask(scale * (pse + q k^T)))) v
 //
@@ -29,9 +29,20 @@ struct Settings {
   at::Tensor weight_scale = {}, gradient_scale = {};
   at::ScalarType small = at::kFloat;  // their data type; this is HIFLOAT8
 };
-// What the backward of these two writes, where it is asked for.
-struct MoreGradients {
-  at::Tensor sink = {}, query_rope = {}, key_rope = {};
+struct Inputs {
+  at::Tensor query = {}, key = {}, value = {};
+  std::string layout = {};
+  int64_t heads = 0;
+  at::Tensor pse = {}, drop_mask = {}, mask = {};
+  Dims query_ends = {}, key_ends = {};  // layout TND: the running sums of the sequences' lengths
+  int64_t seed = 0, offset = 0;         // of the dropout mask, where it is drawn
+};
+struct Outputs {
+  at::Tensor max = {}, sum = {}, out = {};
+};
+// What the backward writes; where it is not asked for, nothing.
+struct Gradients {
+  at::Tensor query = {}, key = {}, value = {}, pse = {}, sink = {}, query_rope = {}, key_rope = {};
 };
 
 inline bool by_rows(const std::string& softmax_layout) {
@@ -40,81 +51,43 @@ inline bool by_rows(const std::string& softmax_layout) {
 
 void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes);
 void whole(const Dims& query_lengths, const Dims& key_lengths);  // no lengths of single sequences
-void key_heads_fit(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-                   int64_t heads, int64_t key_heads);
+void key_heads_fit(const Inputs& in, int64_t key_heads);
 
-// ---- training; layouts BNSD, BSND, BSH, SBH ------------------------------------------------------------------------
-void check(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-           int64_t heads, const Settings& how, const at::Tensor& out, bool by_sequence = false);
-void check_forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-                   int64_t heads, const Settings& how, const at::Tensor& max, const at::Tensor& sum,
-                   const at::Tensor& out, bool by_sequence = false);
-void check_backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-                    const at::Tensor& pse, const std::string& layout, int64_t heads, const Settings& how,
-                    const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
-                    const at::Tensor& grad_pse, const MoreGradients& more = {}, bool by_sequence = false);
+// ---- training; layouts BNSD, BSND, BSH, SBH; by_sequence: TND, sequences of different lengths one behind the other
+// ---
+void check(const Inputs& in, const Settings& how, const at::Tensor& out, bool by_sequence = false);
+void check_forward(const Inputs& in, const Settings& how, const Outputs& to, bool by_sequence = false);
+void check_backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to,
+                    bool by_sequence = false);
 void check_pse(const at::Tensor& pse, const std::string& layout);
-// The shape of the result.
-Dims result_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::string& layout,
-                  int64_t heads);
-void forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
-             const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
-             const Settings& how, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
-void backward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-              const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
-              int64_t heads, const Settings& how, const at::Tensor& grad_query, const at::Tensor& grad_key,
-              const at::Tensor& grad_value, const at::Tensor& grad_pse, const at::Tensor& grad_sink = {});
-
-// Layout TND: sequences of different lengths one behind the other; the lengths arrive as their running sum.
-void forward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                         const at::Tensor& drop_mask, const at::Tensor& mask, const Dims& query_ends,
-                         const Dims& key_ends, int64_t heads, const Settings& how, const at::Tensor& max,
-                         const at::Tensor& sum, const at::Tensor& out);
-void backward_by_sequence(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                          const at::Tensor& grad, const at::Tensor& drop_mask, const at::Tensor& mask,
-                          const Dims& query_ends, const Dims& key_ends, int64_t heads, const Settings& how,
-                          const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value,
-                          const at::Tensor& grad_sink = {});
+Dims result_sizes(const Inputs& in);
+void forward(const Inputs& in, const Settings& how, const Outputs& to);
+void backward(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to);
+void forward_by_sequence(const Inputs& in, const Settings& how, const Outputs& to);
+void backward_by_sequence(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to);
 
 // Any of these layouts; the dropout mask is drawn where none is given.
-void check_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
-               const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& out);
-void forward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& pse,
-                 const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout, int64_t heads,
-                 const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed, int64_t offset,
-                 const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
-void backward_any(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-                  const at::Tensor& pse, const at::Tensor& drop_mask, const at::Tensor& mask, const std::string& layout,
-                  int64_t heads, const Settings& how, const Dims& query_ends, const Dims& key_ends, int64_t seed,
-                  int64_t offset, const at::Tensor& grad_query, const at::Tensor& grad_key,
-                  const at::Tensor& grad_value, const at::Tensor& grad_pse, const MoreGradients& more = {});
+void check_any(const Inputs& in, const Settings& how, const at::Tensor& out);
+void forward_any(const Inputs& in, const Settings& how, const Outputs& to);
+void backward_any(const Inputs& in, const Settings& how, const at::Tensor& grad, const Gradients& to);
 
 // ---- numbers of HIFLOAT8 in layout BSND, with a scale for each head and block of a sequence: (B, N, blocks, 1)
-// --------
+// -------
 struct BlockScales {
   at::Tensor query, key, value, grad;
   int64_t of_query, of_key, of_value;  // the lengths of their blocks
 };
-void check_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const BlockScales& scales,
-                     const std::string& layout, int64_t heads, const Settings& how, const at::Tensor& max,
-                     const at::Tensor& sum, const at::Tensor& out);
-void check_backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                              const at::Tensor& grad, const BlockScales& scales, const std::string& layout,
-                              int64_t heads, const Settings& how, int64_t dtype, const at::Tensor& grad_query,
-                              const at::Tensor& grad_key, const at::Tensor& grad_value);
-void forward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                       const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
-                       const at::Tensor& max, const at::Tensor& sum, const at::Tensor& out);
-void backward_by_blocks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor& grad,
-                        const BlockScales& scales, const std::string& layout, int64_t heads, const Settings& how,
-                        const at::Tensor& grad_query, const at::Tensor& grad_key, const at::Tensor& grad_value);
+void check_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const Outputs& to);
+void check_backward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const at::Tensor& grad,
+                              int64_t dtype, const Gradients& to);
+void forward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const Outputs& to);
+void backward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const at::Tensor& grad,
+                        const Gradients& to);
 
 // ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys
 // -----------------
-void check_one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
-                     int64_t heads, int64_t key_heads, const at::Tensor& out);
-void one_token(const at::Tensor& query, const Tensors& keys, const Tensors& values, const at::Tensor& pse,
-               const at::Tensor& mask, const Dims& lengths, const std::string& layout, int64_t heads, double scale,
-               const at::Tensor& out);
+void one_of_each(const Tensors& keys, const Tensors& values);
+void check_one_token(const Inputs& in, int64_t key_heads, const at::Tensor& out);
+void one_token(const Inputs& in, const Dims& lengths, double scale, const at::Tensor& out);
 
 }  // namespace sim::attention

@@ -68,8 +68,13 @@ void attend(const Blocks& blocks, const at::Tensor& query, const at::Tensor& key
   each_sequence(blocks, query, key, [&](auto own, auto of_keys, const at::Tensor& hidden) {
     const at::Tensor queries = own(query);
     const at::Tensor top = at::empty({1, queries.size(1), queries.size(2), 1}, at::kFloat), sum = at::empty_like(top);
-    attention::forward(queries, of_keys(key), of_keys(value), {}, {}, hidden, "BNSD", queries.size(1),
-                       {.scale = blocks.scale}, top, sum, own(out));
+    attention::forward({.query = queries,
+                        .key = of_keys(key),
+                        .value = of_keys(value),
+                        .layout = "BNSD",
+                        .heads = queries.size(1),
+                        .mask = hidden},
+                       {.scale = blocks.scale}, {.max = top, .sum = sum, .out = own(out)});
     if (given(log_sum)) own(log_sum).copy_(sum.log().add(top));
   });
 }
@@ -81,8 +86,14 @@ void backward(const Blocks& blocks, const at::Tensor& query, const at::Tensor& k
   each_sequence(blocks, query, key, [&](auto own, auto of_keys, const at::Tensor& hidden) {
     const at::Tensor queries = own(query), top = own(log_sum).contiguous();
     const attention::Settings how{.scale = blocks.scale, .max = top, .sum = at::ones_like(top), .out = own(out)};
-    attention::backward(queries, of_keys(key), of_keys(value), own(grad), {}, {}, hidden, "BNSD", queries.size(1), how,
-                        own(grad_query), of_keys(grad_key), of_keys(grad_value), {});
+    attention::backward({.query = queries,
+                         .key = of_keys(key),
+                         .value = of_keys(value),
+                         .layout = "BNSD",
+                         .heads = queries.size(1),
+                         .mask = hidden},
+                        how, own(grad),
+                        {.query = own(grad_query), .key = of_keys(grad_key), .value = of_keys(grad_value)});
   });
 }
 

@@ -1,6 +1,6 @@
 #include "kernels/group_product.h"
 
-#include "kernels/grouped.h"
+#include "kernels/quantized_product.h"
 #include "kernels/scaled_product.h"
 
 namespace sim::group_product {
@@ -80,9 +80,9 @@ void sent_in_8_bits(const at::Tensor& first, const at::Tensor& second, const at:
 static at::Tensor product(const Factors& with, at::ScalarType result) {
   const at::Tensor x = with.x.flatten(0, -2);
   const at::Tensor out = at::empty({x.size(0), with.weight.size(1)}, x.options().dtype(result));
-  if (of_8_bits(x)) grouped::quantized_matmul(x, with.weight, with.row_scale, with.scale, {}, {}, with.bias, out);
+  if (of_8_bits(x)) weighted::quantized_matmul(x, with.weight, with.row_scale, with.scale, {}, {}, with.bias, out);
   else if (of_8_bits(with.weight))
-    grouped::weight_quantized_matmul(x, with.weight, with.weight_scale, with.offset, {}, with.bias, out);
+    weighted::weight_quantized_matmul(x, with.weight, with.weight_scale, with.offset, {}, with.bias, out);
   else
     out.copy_(with.bias.defined() ? at::matmul(wide(x), wide(with.weight)).add(wide(with.bias))
                                   : at::matmul(wide(x), wide(with.weight)));

@@ -4,15 +4,11 @@
 
 #include "kernels/activation.h"
 #include "kernels/quant.h"
+#include "kernels/quantized_product.h"
 
 namespace sim::grouped {
 
-// ---- one product ---------------------------------------------------------------------------------------------------
-// What goes with one weight; an undefined tensor is absent.
-struct Extras {
-  at::Tensor bias, scale, offset, antiquant_scale, antiquant_offset;
-  at::Tensor row_scale;  // of the rows of x
-};
+using weighted::Extras;
 
 // ---- groups of rows ------------------------------------------------------------------------------------------------
 struct Lists {
@@ -70,49 +66,6 @@ void feed_forward(const at::Tensor& x, const Dims& tokens, bool ends, const Laye
                   const at::Tensor& scale, const at::Tensor& offset, const std::string& activation, bool fast,
                   const at::Tensor& out);
 
-// ---- one quantized product -----------------------------------------------------------------------------------------
-void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
-                           const at::Tensor& out_scale, const at::Tensor& out);
-void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
-                      const at::Tensor& bias, const at::Tensor& out);
-at::Tensor turned(const at::Tensor& matrix, bool transpose);
-// The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight.
-void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                            const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
-                            bool transpose_weight, const at::Tensor& out);
-void product_by_scales(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
-                       const at::Tensor& bias, bool transpose_weight, const at::Tensor& out);
-// The first form of weight quantization.
-void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
-                           const at::Tensor& deq_scale, const at::Tensor& out);
-void matrix_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
-                      const at::Tensor& deq_scale, const at::Tensor& offset, const at::Tensor& scale,
-                      const at::Tensor& bias, const at::Tensor& out);
-// Batches are summed up after they were scaled.
-void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                          const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,
-                          const at::Tensor& out);
-at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                           const at::Tensor& scale);
-// With gelu by tanh or by erf after it.
-void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                        std::initializer_list<at::Tensor> absent, const std::string& activation, const at::Tensor& out);
-at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
-                         const at::Tensor& scale, const at::Tensor& bias, const std::string& activation);
-// Of numbers of 16 bits, into 8, by a scale as the device encodes it.
-void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
-                      const at::Tensor& out);
-
-// Rows of half numbers are quantized, by one scale or their own, multiplied with weights of int8, and scaled back.
-// weight: (n, k), and with groups, which end where `ends` says, (experts, n, k).
-void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
-                      const at::Tensor& x_scale, const at::Tensor& smooth, const std::string& mode,
-                      bool transpose_weight, const at::Tensor& out);
-at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
-                       const at::Tensor& x_scale, const at::Tensor& smooth);
-
 // ---- each expert's rows times a number each, added up where row_index says ------------------------------------------
 struct Combined {
   const at::Tensor &logit, &row_index, &shared;
@@ -123,11 +76,5 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
                             int64_t kind, const Combined& how, int64_t dtype, bool turned, const at::Tensor& out);
 at::Tensor finalized_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with, const at::Tensor& list,
                              int64_t kind, const Combined& how, at::IntArrayRef sizes);
-
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale,
-                           const at::Tensor& out);
-void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
-                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
-                             const at::Tensor& out);
 
 }  // namespace sim::grouped

@@ -335,7 +335,14 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, cons
       auto shift = given(pse) ? mask_of(pse, item, batch, queries, keys) : pse;
       auto top = at::empty({1, heads, queries, 1}, at::kFloat), sum = at::empty_like(top);
       auto result = at::empty({1, heads, queries, v.size(-1)}, at::kFloat);
-      forward(q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0), shift, {}, part, "BNSD", heads, how, top, sum, result);
+      forward({.query = q.unsqueeze(0),
+               .key = k.unsqueeze(0),
+               .value = v.unsqueeze(0),
+               .layout = "BNSD",
+               .heads = heads,
+               .pse = shift,
+               .mask = part},
+              how, {.max = top, .sum = sum, .out = result});
       write(sequence(out, to, heads, item, first, queries), as_result(result, quantized, out)[0]);
       if (given(log_sum)) {
         const auto all = in == "NSD" ? log_sum.reshape({heads, -1, 1}) : log_sum;

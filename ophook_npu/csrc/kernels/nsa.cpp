@@ -126,8 +126,8 @@ void compressed_attention_like(const at::Tensor& query, const at::Tensor& key, c
                                const Dims& block_ends, int64_t heads, const std::string& layout, int64_t sparse_mode,
                                const Choice& choice, const at::Tensor& top, const at::Tensor& sum,
                                const at::Tensor& out, const at::Tensor& chosen) {
-  attention::check_forward(query, key, value, layout, heads, {.sparse_mode = sparse_mode, .by_rows = true}, top, sum,
-                           out, true);
+  attention::check_forward({.query = query, .key = key, .value = value, .layout = layout, .heads = heads},
+                           {.sparse_mode = sparse_mode, .by_rows = true}, {.max = top, .sum = sum, .out = out}, true);
   SIM_CHECK(sparse_mode == 0 || sparse_mode == 1, "sparseMode ", sparse_mode, "; allowed: 0, 1");
   check_choice(choice);
   SIM_CHECK(!ends.empty() && ends.size() == key_ends.size() && ends.size() == block_ends.size(), "lengths of ",
@@ -163,7 +163,14 @@ void compressed_attention(const at::Tensor& query, const at::Tensor& key, const 
                           const Dims& block_ends, double scale, const Choice& choice, const at::Tensor& top,
                           const at::Tensor& sum, const at::Tensor& out, const at::Tensor& chosen) {
   const int64_t heads = query.size(1), key_heads = key.size(1), each = divided(heads, key_heads);
-  attention::forward_by_sequence(query, key, value, {}, mask, ends, key_ends, heads, {.scale = scale}, top, sum, out);
+  attention::forward_by_sequence({.query = query,
+                                  .key = key,
+                                  .value = value,
+                                  .heads = heads,
+                                  .mask = mask,
+                                  .query_ends = ends,
+                                  .key_ends = key_ends},
+                                 {.scale = scale}, {.max = top, .sum = sum, .out = out});
   for (size_t i = 0; i < ends.size(); ++i) {
     const auto length = [&](const Dims& of) { return of[i] - (i ? of[i - 1] : 0); };
     const int64_t queries = length(ends), keys = length(key_ends), blocks = length(block_ends);

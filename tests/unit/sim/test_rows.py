@@ -141,3 +141,11 @@ def test_no_two_files_of_rows_have_a_helper_of_one_name() -> None:
     assert len(places) > 300
     assert {name: files for (_, name), files in places.items() if len(files) > 1} == {}
     assert HELPER.search("Dims lengths(const Args& a,\n             int64_t axis) {\n")
+
+
+def test_no_macro_of_rows_fills_a_struct_by_position() -> None:
+    """Two tensors could be swapped unseen: fields are named, `.query = query`."""
+    macro = re.compile(r"^#define \w+ (?:\\\n)?\s*\(?(?:\w+::)*[A-Z]\w+ ?\{ ?[a-z_]\w*, (?:.*\\\n)*.*", re.M)
+    assert macro.search("#define KEYS (sparse::Layout{layout, key, {}, mode})\n")
+    assert not macro.search("#define KEYS (sparse::Layout{.query = layout, .key = key})\n")
+    assert [match[0] for path in ROWS for match in macro.finditer(path.read_text(encoding="utf-8"))] == []

@@ -51,11 +51,24 @@ void flash_rule(Shaper& s) {
   s.out(3, s.dtype(0), out);
 }
 
+attention::Inputs trained(const Args& a, size_t pse, size_t ends) {
+  return {.query = a[0],
+          .key = a[1],
+          .value = a[2],
+          .layout = layout_of(a),
+          .heads = a.integer("head_num"),
+          .pse = a[pse],
+          .drop_mask = a[pse + 1],
+          .mask = a[pse + 3],
+          .query_ends = optional_values(a, ends),
+          .key_ends = optional_values(a, ends + 1)};
+}
+
 Results flash(const Args& a) {
   const Settings how = settings(a, 7);
-  attention::check_any(a[0], a[1], a[2], a[3], layout_of(a), a.integer("head_num"), how, a.output(3));
-  attention::forward_any(a[0], a[1], a[2], a[3], a[4], a[6], layout_of(a), a.integer("head_num"), how,
-                         optional_values(a, 8), optional_values(a, 9), 0, 0, a.output(0), a.output(1), a.output(3));
+  const attention::Inputs in = trained(a, 3, 8);
+  attention::check_any(in, how, a.output(3));
+  attention::forward_any(in, how, {.max = a.output(0), .sum = a.output(1), .out = a.output(3)});
   return {a.output(0), a.output(1), a.output(2), a.output(3)};
 }
 
@@ -67,10 +80,10 @@ void flash_grad_rule(Shaper& s) {
 Results flash_grad(const Args& a) {
   Settings how = settings(a, 12);
   how.max = a[8], how.sum = a[9], how.out = a[11];
-  attention::check_any(a[0], a[1], a[2], a[4], layout_of(a), a.integer("head_num"), how, a[3]);
-  attention::backward_any(a[0], a[1], a[2], a[3], a[4], a[5], a[7], layout_of(a), a.integer("head_num"), how,
-                          optional_values(a, 13), optional_values(a, 14), 0, 0, a.output(0), a.output(1), a.output(2),
-                          a.output(3));
+  const attention::Inputs in = trained(a, 4, 13);
+  attention::check_any(in, how, a[3]);
+  attention::backward_any(in, how, a[3],
+                          {.query = a.output(0), .key = a.output(1), .value = a.output(2), .pse = a.output(3)});
   return {a.output(0), a.output(1), a.output(2), a.output(3)};
 }
 

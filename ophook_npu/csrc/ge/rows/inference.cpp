@@ -26,6 +26,17 @@ int64_t key_heads_of(const Call& s) {
   return given ? given : s.integer("num_heads");
 }
 
+// query key value pse mask
+attention::Inputs attended_by(const Args& a) {
+  return {.query = a[0],
+          .key = a[1],
+          .value = a[2],
+          .layout = a.text("input_layout"),
+          .heads = a.integer("num_heads"),
+          .pse = a[3],
+          .mask = a[4]};
+}
+
 void prompt_rule(Shaper& s) {
   refuse_fed(s, 7, 12, "quantized attention");
   require_same_dtype(s, 0, 3);
@@ -33,16 +44,15 @@ void prompt_rule(Shaper& s) {
 }
 
 at::Tensor prompt(const Args& a) {
-  const std::string layout = a.text("input_layout");
-  const int64_t heads = a.integer("num_heads");
   const attention::Settings how{.scale = a.real("scale_value"),
                                 .before = a.integer("pre_tokens"),
                                 .after = a.integer("next_tokens"),
                                 .sparse_mode = a.integer("sparse_mode")};
   attention::whole(optional_values(a, 5), optional_values(a, 6));
-  attention::check(a[0], a[1], a[2], layout, heads, how, a.output(0));
-  attention::key_heads_fit(a[0], a[1], a[2], layout, heads, key_heads_of(a));
-  attention::forward(a[0], a[1], a[2], a[3], {}, a[4], layout, heads, how, {}, {}, a.output(0));
+  const attention::Inputs in = attended_by(a);
+  attention::check(in, how, a.output(0));
+  attention::key_heads_fit(in, key_heads_of(a));
+  attention::forward(in, how, {.out = a.output(0)});
   return a.output(0);
 }
 
@@ -56,11 +66,9 @@ void increment_rule(Shaper& s) {
 }
 
 at::Tensor increment(const Args& a) {
-  const std::string layout = a.text("input_layout");
-  const int64_t heads = a.integer("num_heads");
-  attention::check_one_token(a[0], {a[1]}, {a[2]}, layout, heads, key_heads_of(a), a.output(0));
-  attention::one_token(a[0], {a[1]}, {a[2]}, a[3], a[4], optional_values(a, 5), layout, heads, a.real("scale_value"),
-                       a.output(0));
+  const attention::Inputs in = attended_by(a);
+  attention::check_one_token(in, key_heads_of(a), a.output(0));
+  attention::one_token(in, optional_values(a, 5), a.real("scale_value"), a.output(0));
   return a.output(0);
 }
 

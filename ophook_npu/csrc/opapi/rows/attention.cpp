@@ -10,6 +10,15 @@ using namespace sim::attention;
   .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix
 #define BY_LAYOUT .by_rows = by_rows(softmax_layout)
 #define ROPE .query_rope = query_rope, .key_rope = key_rope
+#define QKV .query = query, .key = key, .value = value, .layout = layout, .heads = heads
+#define MASKS .drop_mask = drop_mask, .mask = mask
+#define ENDS .query_ends = query_ends, .key_ends = key_ends
+#define MASKED (Inputs{QKV, .pse = pse, MASKS})
+#define BY_SEQUENCE (Inputs{QKV, MASKS, ENDS})
+#define DRAWN (Inputs{QKV, .pse = pse, MASKS, ENDS, .seed = seed, .offset = offset})
+#define WRITTEN (Outputs{.max = max, .sum = sum, .out = out})
+#define GRADIENTS .query = grad_query, .key = grad_key, .value = grad_value
+#define ROPE_GRADIENTS .query_rope = grad_query_rope, .key_rope = grad_key_rope
 // backward: what the forward gave
 #define GIVEN .max = max, .sum = sum, .out = out
 
@@ -30,56 +39,47 @@ ACLNN(FlashAttentionScore,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, double, scale,
        double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t,
        sparse_mode, Out, max, Out, sum, Out, softmax, Out, out),
-      check_forward(query, key, value, layout, heads, SETTINGS, max, sum, out),
-      forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS, max, sum, out))
+      check_forward(MASKED, SETTINGS, WRITTEN), forward(MASKED, SETTINGS, WRITTEN))
 ACLNN(FlashAttentionScoreV2,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_start,
        Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
        int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
-      check_forward(query, key, value, layout, heads, SETTINGS_V2, max, sum, out),
-      forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V2, max, sum, out))
+      check_forward(MASKED, SETTINGS_V2, WRITTEN), forward(MASKED, SETTINGS_V2, WRITTEN))
 ACLNN(FlashAttentionScoreV3,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, sink, Ints, prefix, Ints,
        query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text,
        layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum, Out, softmax, Out, out),
-      check_forward(query, key, value, layout, heads, SETTINGS_V3, max, sum, out),
-      forward(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V3, max, sum, out))
+      check_forward(MASKED, SETTINGS_V3, WRITTEN), forward(MASKED, SETTINGS_V3, WRITTEN))
 ACLNN(FlashAttentionScoreV4,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, In, query_rope, In, key_rope, In,
        a, In, b, In, c, In, sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start,
        double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision,
        int64_t, sparse_mode, int64_t, out_dtype, int64_t, pse_type, Text, softmax_layout, int64_t, seed, int64_t,
        offset, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({a, b, c}, "quantized input"),
-       check_forward(query, key, value, layout, heads, SETTINGS_V4, max, sum, out, layout == "TND"),
+      (refuse_if_given({a, b, c}, "quantized input"), check_forward(MASKED, SETTINGS_V4, WRITTEN, layout == "TND"),
        check_pse(pse, layout)),
-      forward_any(query, key, value, pse, drop_mask, mask, layout, heads, SETTINGS_V4, query_ends, key_ends, seed,
-                  offset, max, sum, out))
+      forward_any(DRAWN, SETTINGS_V4, WRITTEN))
 ACLNN(FlashAttentionScoreGrad,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, Ints, prefix, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads,
        Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out, grad_key, Out, grad_value, Out,
        grad_pse),
-      check_backward(query, key, value, grad, pse, layout, heads, GRAD, grad_query, grad_key, grad_value, grad_pse),
-      backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD, grad_query, grad_key, grad_value,
-               grad_pse))
+      check_backward(MASKED, GRAD, grad, {GRADIENTS, .pse = grad_pse}),
+      backward(MASKED, GRAD, grad, {GRADIENTS, .pse = grad_pse}))
 ACLNN(FlashAttentionScoreGradV2,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, Ints, prefix, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before,
        int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out,
        grad_query, Out, grad_key, Out, grad_value, Out, grad_pse),
-      check_backward(query, key, value, grad, pse, layout, heads, GRAD_V2, grad_query, grad_key, grad_value, grad_pse),
-      backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V2, grad_query, grad_key, grad_value,
-               grad_pse))
+      check_backward(MASKED, GRAD_V2, grad, {GRADIENTS, .pse = grad_pse}),
+      backward(MASKED, GRAD_V2, grad, {GRADIENTS, .pse = grad_pse}))
 ACLNN(FlashAttentionScoreGradV3,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, In, sink, Ints, prefix, Ints, query_start, Ints, key_start, double, scale, double, keep,
        int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t,
        pse_type, Out, grad_query, Out, grad_key, Out, grad_value, Out, grad_pse, Out, grad_sink),
-      check_backward(query, key, value, grad, pse, layout, heads, GRAD_V3, grad_query, grad_key, grad_value, grad_pse,
-                     {grad_sink}),
-      backward(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V3, grad_query, grad_key, grad_value,
-               grad_pse, grad_sink))
+      check_backward(MASKED, GRAD_V3, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink}),
+      backward(MASKED, GRAD_V3, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink}))
 ACLNN(FlashAttentionScoreGradV4,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, In, sink, In, query_rope, In, key_rope, In, a, In, b, In, c, In, d, In, e, Ints, prefix, Ints,
@@ -88,72 +88,61 @@ ACLNN(FlashAttentionScoreGradV4,
        int64_t, pse_type, int64_t, seed, int64_t, offset, int64_t, out_dtype, Out, grad_query, Out, grad_key, Out,
        grad_value, Out, grad_query_rope, Out, grad_key_rope, Out, grad_pse, Out, grad_sink),
       (refuse_if_given({a, b, c, d, e}, "quantized input"),
-       check_backward(query, key, value, grad, pse, layout, heads, GRAD_V4, grad_query, grad_key, grad_value, grad_pse,
-                      {grad_sink, grad_query_rope, grad_key_rope}, layout == "TND"),
+       check_backward(MASKED, GRAD_V4, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink, ROPE_GRADIENTS},
+                      layout == "TND"),
        check_pse(pse, layout)),
-      backward_any(query, key, value, grad, pse, drop_mask, mask, layout, heads, GRAD_V4, query_ends, key_ends, seed,
-                   offset, grad_query, grad_key, grad_value, grad_pse, {grad_sink, grad_query_rope, grad_key_rope}))
+      backward_any(DRAWN, GRAD_V4, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink, ROPE_GRADIENTS}))
 
 ACLNN(FlashAttentionVarLenScore,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
        Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
        int64_t, precision, int64_t, sparse_mode, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(query, key, value, layout, heads, SETTINGS, max, sum, out, true)),
-      forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, SETTINGS, max, sum, out))
+      (refuse_if_given({pse}, "a position encoding in layout TND"), check_forward(MASKED, SETTINGS, WRITTEN, true)),
+      forward_by_sequence(BY_SEQUENCE, SETTINGS, WRITTEN))
 ACLNN(FlashAttentionVarLenScoreV2,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
        Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep, int64_t, before, int64_t, after,
        int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, max, Out, sum,
        Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(query, key, value, layout, heads, SETTINGS_V2, max, sum, out, true)),
-      forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, SETTINGS_V2, max, sum, out))
+      (refuse_if_given({pse}, "a position encoding in layout TND"), check_forward(MASKED, SETTINGS_V2, WRITTEN, true)),
+      forward_by_sequence(BY_SEQUENCE, SETTINGS_V2, WRITTEN))
 ACLNN(FlashAttentionVarLenScoreV3,
       (In, query, In, query_rope, In, key, In, key_rope, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints,
        prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double, keep,
        int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, int64_t,
        pse_type, Out, max, Out, sum, Out, softmax, Out, out),
       (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(query, key, value, layout, heads, SETTINGS_ROPE, max, sum, out, true)),
-      forward_any(query, key, value, {}, drop_mask, mask, layout, heads, SETTINGS_ROPE, query_ends, key_ends, 0, 0, max,
-                  sum, out))
+       check_forward(MASKED, SETTINGS_ROPE, WRITTEN, true)),
+      forward_any(BY_SEQUENCE, SETTINGS_ROPE, WRITTEN))
 ACLNN(FlashAttentionVarLenScoreV4,
       (In, query, In, key, In, value, In, pse, In, drop_mask, In, padding, In, mask, Ints, prefix, Ints, query_ends,
        Ints, key_ends, double, scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout,
        int64_t, precision, int64_t, sparse_mode, Text, softmax_layout, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(query, key, value, layout, heads, VARLEN, max, sum, out, true)),
-      forward_by_sequence(query, key, value, drop_mask, mask, query_ends, key_ends, heads, VARLEN, max, sum, out))
+      (refuse_if_given({pse}, "a position encoding in layout TND"), check_forward(MASKED, VARLEN, WRITTEN, true)),
+      forward_by_sequence(BY_SEQUENCE, VARLEN, WRITTEN))
 ACLNN(FlashAttentionUnpaddingScoreGrad,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
        int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out,
        grad_key, Out, grad_value, Out, grad_pse),
       (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(query, key, value, grad, pse, layout, heads, GRAD, grad_query, grad_key, grad_value, grad_pse, {},
-                      true)),
-      backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, GRAD, grad_query,
-                           grad_key, grad_value))
+       check_backward(MASKED, GRAD, grad, {GRADIENTS, .pse = grad_pse}, true)),
+      backward_by_sequence(BY_SEQUENCE, GRAD, grad, {GRADIENTS}))
 ACLNN(FlashAttentionUnpaddingScoreGradV2,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double,
        scale, double, keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t,
        sparse_mode, int64_t, pse_type, Out, grad_query, Out, grad_key, Out, grad_value, Out, grad_pse),
       (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(query, key, value, grad, pse, layout, heads, GRAD_V2, grad_query, grad_key, grad_value, grad_pse,
-                      {}, true)),
-      backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, GRAD_V2, grad_query,
-                           grad_key, grad_value))
+       check_backward(MASKED, GRAD_V2, grad, {GRADIENTS, .pse = grad_pse}, true)),
+      backward_by_sequence(BY_SEQUENCE, GRAD_V2, grad, {GRADIENTS}))
 ACLNN(FlashAttentionVarLenScoreV5,
       (In, query, In, query_rope, In, key, In, key_rope, In, value, In, pse, In, drop_mask, In, padding, In, mask, In,
        sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints, query_start, Ints, key_start, double, scale, double,
        keep, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode,
        int64_t, pse_type, Text, softmax_layout, Out, max, Out, sum, Out, softmax, Out, out),
-      (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_forward(query, key, value, layout, heads, SETTINGS_V4, max, sum, out, true)),
-      forward_any(query, key, value, {}, drop_mask, mask, layout, heads, SETTINGS_V4, query_ends, key_ends, 0, 0, max,
-                  sum, out))
+      (refuse_if_given({pse}, "a position encoding in layout TND"), check_forward(MASKED, SETTINGS_V4, WRITTEN, true)),
+      forward_any(BY_SEQUENCE, SETTINGS_V4, WRITTEN))
 MAX_WORKSPACE(aclnnFlashAttentionVarLenScoreV5)
 ACLNN(FlashAttentionUnpaddingScoreGradV3,
       (In, query, In, query_rope, In, key, In, key_rope, In, value, In, grad, In, pse, In, drop_mask, In, padding, In,
@@ -162,20 +151,16 @@ ACLNN(FlashAttentionUnpaddingScoreGradV3,
        int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Out, grad_query, Out, grad_query_rope, Out,
        grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse),
       (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(query, key, value, grad, pse, layout, heads, GRAD_ROPE, grad_query, grad_key, grad_value,
-                      grad_pse, {{}, grad_query_rope, grad_key_rope}, true)),
-      backward_any(query, key, value, grad, {}, drop_mask, mask, layout, heads, GRAD_ROPE, query_ends, key_ends, 0, 0,
-                   grad_query, grad_key, grad_value, {}, {{}, grad_query_rope, grad_key_rope}))
+       check_backward(MASKED, GRAD_ROPE, grad, {GRADIENTS, .pse = grad_pse, ROPE_GRADIENTS}, true)),
+      backward_any(BY_SEQUENCE, GRAD_ROPE, grad, {GRADIENTS, ROPE_GRADIENTS}))
 ACLNN(FlashAttentionUnpaddingScoreGradV4,
       (In, query, In, key, In, value, In, grad, In, pse, In, drop_mask, In, padding, In, mask, In, max, In, sum, In,
        softmax, In, out, Ints, prefix, Ints, query_ends, Ints, key_ends, double, scale, double, keep, int64_t, before,
        int64_t, after, int64_t, heads, Text, layout, int64_t, precision, int64_t, sparse_mode, Out, grad_query, Out,
        grad_key, Out, grad_value, Out, grad_pse, Text, softmax_layout),
       (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(query, key, value, grad, pse, layout, heads, VARLEN_GRAD, grad_query, grad_key, grad_value,
-                      grad_pse, {}, true)),
-      backward_by_sequence(query, key, value, grad, drop_mask, mask, query_ends, key_ends, heads, VARLEN_GRAD,
-                           grad_query, grad_key, grad_value))
+       check_backward(MASKED, VARLEN_GRAD, grad, {GRADIENTS, .pse = grad_pse}, true)),
+      backward_by_sequence(BY_SEQUENCE, VARLEN_GRAD, grad, {GRADIENTS}))
 ACLNN(FlashAttentionUnpaddingScoreGradV5,
       (In, query, In, query_rope, In, key, In, key_rope, In, value, In, grad, In, pse, In, drop_mask, In, padding, In,
        mask, In, max, In, sum, In, softmax, In, out, In, sink, Ints, prefix, Ints, query_ends, Ints, key_ends, Ints,
@@ -183,10 +168,8 @@ ACLNN(FlashAttentionUnpaddingScoreGradV5,
        layout, int64_t, precision, int64_t, sparse_mode, int64_t, pse_type, Text, softmax_layout, Out, grad_query, Out,
        grad_query_rope, Out, grad_key, Out, grad_key_rope, Out, grad_value, Out, grad_pse, Out, grad_sink),
       (refuse_if_given({pse}, "a position encoding in layout TND"),
-       check_backward(query, key, value, grad, pse, layout, heads, GRAD_V4, grad_query, grad_key, grad_value, grad_pse,
-                      {grad_sink, grad_query_rope, grad_key_rope}, true)),
-      backward_any(query, key, value, grad, {}, drop_mask, mask, layout, heads, GRAD_V4, query_ends, key_ends, 0, 0,
-                   grad_query, grad_key, grad_value, {}, {grad_sink, grad_query_rope, grad_key_rope}))
+       check_backward(MASKED, GRAD_V4, grad, {GRADIENTS, .pse = grad_pse, .sink = grad_sink, ROPE_GRADIENTS}, true)),
+      backward_any(BY_SEQUENCE, GRAD_V4, grad, {GRADIENTS, .sink = grad_sink, ROPE_GRADIENTS}))
 MAX_WORKSPACE(aclnnFlashAttentionUnpaddingScoreGradV5)
 
 // training with numbers of HIFLOAT8; preTokens, nextTokens and sparseMode are kept for later, as the mask is
@@ -200,18 +183,16 @@ ACLNN(QuantFlashAttentionScore,
        double, scale, int64_t, before, int64_t, after, int64_t, heads, Text, layout, int64_t, sparse_mode, Out, max,
        Out, sum, Out, softmax, Out, out),
       (refuse_if_given({mask}, "attenMaskOptional"), refuse_unless_zero(sparse_mode, "sparseMode"),
-       check_by_blocks(query, key, value, FORWARD_BLOCKS, layout, heads, SETTINGS_HIFLOAT8, max, sum, out)),
-      forward_by_blocks(query, key, value, FORWARD_BLOCKS, layout, heads, SETTINGS_HIFLOAT8, max, sum, out))
+       check_by_blocks({QKV}, FORWARD_BLOCKS, SETTINGS_HIFLOAT8, WRITTEN)),
+      forward_by_blocks({QKV}, FORWARD_BLOCKS, SETTINGS_HIFLOAT8, WRITTEN))
 ACLNN(QuantFlashAttentionScoreGrad,
       (In, query, In, key, In, value, In, grad, In, mask, In, max, In, sum, In, out, In, query_scale, In, key_scale, In,
        value_scale, In, grad_scale, In, gradient_scale, In, weight_scale, double, scale, int64_t, before, int64_t,
        after, int64_t, heads, Text, layout, int64_t, sparse_mode, int64_t, out_dtype, Out, grad_query, Out, grad_key,
        Out, grad_value),
       (refuse_if_given({mask}, "attenMaskOptional"), refuse_unless_zero(sparse_mode, "sparseMode"),
-       check_backward_by_blocks(query, key, value, grad, GRAD_BLOCKS, layout, heads, GRAD_HIFLOAT8, out_dtype,
-                                grad_query, grad_key, grad_value)),
-      backward_by_blocks(query, key, value, grad, GRAD_BLOCKS, layout, heads, GRAD_HIFLOAT8, grad_query, grad_key,
-                         grad_value))
+       check_backward_by_blocks({QKV}, GRAD_BLOCKS, GRAD_HIFLOAT8, grad, out_dtype, {GRADIENTS})),
+      backward_by_blocks({QKV}, GRAD_BLOCKS, GRAD_HIFLOAT8, grad, {GRADIENTS}))
 
 ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (rotary_mode(mode), like(out, x)),
       write(out, rotary(x, cos, sin, mode)))

@@ -18,6 +18,11 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
 #define INFERENCE_WITH_SINK \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink }
+#define ATTENDED_KEYS \
+  (Inputs{.query = query, .key = key, .value = value, .layout = layout, .heads = heads, .pse = pse, .mask = mask})
+#define ONE_OF_EACH \
+  (Inputs{          \
+      .query = query, .key = keys[0], .value = values[0], .layout = layout, .heads = heads, .pse = pse, .mask = mask})
 #define QUANTIZED                            \
   (Quantized{.of_scores = of_scores,         \
              .of_weights = of_weights,       \
@@ -56,17 +61,16 @@ ACLNN(PromptFlashAttentionV3,
        In, d, In, e, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads,
        int64_t, sparse_mode, int64_t, precision, Out, out),
       (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths),
-       check(query, key, value, layout, heads, INFERENCE, out),
-       key_heads_fit(query, key, value, layout, heads, key_heads)),
-      forward(query, key, value, pse, {}, mask, layout, heads, INFERENCE, {}, {}, out))
+       check(ATTENDED_KEYS, INFERENCE, out), key_heads_fit(ATTENDED_KEYS, key_heads)),
+      forward(ATTENDED_KEYS, INFERENCE, {.out = out}))
 ACLNN(IncreFlashAttentionV4,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, a, In, b, In, c, In, d, In, e, In, f,
        In, g, In, block_table, In, padding, int64_t, heads, double, scale, Text, layout, int64_t, key_heads, int64_t,
        block_size, int64_t, precision, Out, out),
       (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"),
-       refuse_if_given({block_table, padding}, "paged attention"),
-       check_one_token(query, keys, values, layout, heads, key_heads, out)),
-      one_token(query, keys, values, pse, mask, lengths, layout, heads, scale, out))
+       refuse_if_given({block_table, padding}, "paged attention"), one_of_each(keys, values),
+       check_one_token(ONE_OF_EACH, key_heads, out)),
+      one_token(ONE_OF_EACH, lengths, scale, out))
 
 ACLNN(FusedInferAttentionScoreV2,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,

@@ -1,0 +1,327 @@
+#include "kernels/quantized_product.h"
+
+#include "kernels/mx_quant.h"
+#include "kernels/scaled_product.h"
+
+namespace sim::weighted {
+
+using namespace sim::quant;
+using sim::mx::of_whole_numbers;
+
+constexpr auto kFloat4 = at::ScalarType::Float4_e2m1fn_x2;
+
+at::Tensor present(const at::Tensor& tensor) { return tensor.defined() && tensor.numel() ? tensor : at::Tensor(); }
+
+at::Tensor plus(const at::Tensor& value, const at::Tensor& bias) {
+  return bias.defined() ? value.add(wide(bias)) : value;
+}
+
+// 8 bits by 4: the device takes an x apart into halves of 4 bits, both with a sign, so that x is too small by 8. The
+// caller gives what that leaves out, 8 * weight * scale summed over k, as `bias`. A scale for each group of k.
+static at::Tensor product_of_8_by_4(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                                    const at::Tensor& bias, const at::Tensor& row_scale) {
+  SIM_CHECK(row_scale.defined(), "int8 by int4 needs the scales of the rows");
+  auto scaled = dequantized(weight, scale_of(scale).reshape({-1, scale.size(-1)}), {});
+  auto value = plus(at::matmul(wide(x).to(at::kFloat).sub(8), scaled), bias);
+  return value.mul(wide(row_scale).reshape({-1, 1}));
+}
+
+// Weights of 4 bits with a scale, and a zero point, for each group of k.
+at::Tensor product_by_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& zero, const at::Tensor& row_scale) {
+  auto numbers = whole_numbers(weight).to(at::kFloat);
+  auto zeros = zero.defined() ? std::optional<at::Tensor>(wide(zero)) : std::nullopt;
+  const int64_t each = divided(numbers.size(0), scale.size(0));
+  if (zeros) numbers = numbers.sub(zeros->repeat_interleave(each, 0));
+  auto value = at::matmul(whole_numbers(x).to(at::kFloat), numbers.mul(scale_of(scale).repeat_interleave(each, 0)));
+  return row_scale.defined() ? value.mul(row_scale.reshape({-1, 1})) : value;
+}
+
+// Without a scale the sums themselves.
+static at::Tensor integer_product_of(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  auto sums = integer_product(whole_numbers(x), whole_numbers(weight));
+  const bool early = with.bias.defined() && with.bias.scalar_type() == at::kInt;
+  if (early) sums = sums.add(with.bias);
+  if (!with.scale.defined()) return sums;
+  auto scale = scale_of(with.scale).reshape({-1});
+  SIM_CHECK(scale.numel() == 1 || scale.numel() == sums.size(-1), scale.numel(), " scales for ", sums.size(-1),
+            " columns; scales by group of k are not simulated here");
+  auto value = sums.to(at::kFloat).mul(scale);
+  if (with.row_scale.defined()) value = value.mul(wide(with.row_scale).reshape({-1, 1}));
+  return early ? value : plus(value, with.bias);
+}
+
+// With a scale for each 32 numbers along k. No page has it: torch_npu and op-plugin's tests pass it so on an Ascend950,
+// and the bias is added to the product.
+at::Tensor scaled_product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  return plus(at::matmul(scaled::rows_times_factors(mx::numbers_of(x), with.row_scale),
+                         scaled::times_factors(mx::numbers_of(weight), with.scale)),
+              with.bias);
+}
+
+// FLOAT8 and FLOAT4; FLOAT4_E1M2 arrives as bytes.
+bool of_small_floats(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat8_e5m2:
+    case at::kFloat8_e4m3fn:
+    case at::kByte:
+    case kFloat4: return true;
+    default: return false;
+  }
+}
+
+// The scale of a weight of 4 bits for an x of 8 comes as antiquant_scale.
+static at::Tensor product_of_small_floats(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  SIM_CHECK(of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
+            " is not simulated");
+  SIM_CHECK(!with.offset.defined() && !with.antiquant_offset.defined(),
+            "offsets of FLOAT8 and FLOAT4 are not simulated");
+  const at::Tensor& scale = with.scale.defined() ? with.scale : with.antiquant_scale;
+  SIM_CHECK(scale.defined(), "x of ", x.scalar_type(), " needs a scale of the weight");
+  if (scale.scalar_type() == at::kFloat8_e8m0fnu) {
+    const int64_t k = mx::number_sizes(x)[1], blocks = divided(k + 63, 64);
+    SIM_CHECK(with.row_scale.defined(), "blocks of 32 numbers need the scales of the rows");
+    shape(scale, {blocks, mx::number_sizes(weight)[1], 2}), shape(with.row_scale, {x.size(0), blocks, 2});
+    return scaled_product(x, weight, {with.bias, scale, {}, {}, {}, with.row_scale});
+  }
+  auto value = at::matmul(mx::numbers_of(x), mx::numbers_of(weight)).mul(scale_of(scale).reshape({-1}));
+  return plus(with.row_scale.defined() ? value.mul(wide(with.row_scale).reshape({-1, 1})) : value, with.bias);
+}
+
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const Extras& with) {
+  if (of_small_floats(x)) return product_of_small_floats(x, weight, with);
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt) {
+    refuse_if_given({with.offset}, "offset of a product of int8 by int4");
+    return product_of_8_by_4(x, weight, with.scale, with.bias, with.row_scale);
+  }
+  if (of_whole_numbers(x)) return integer_product_of(x, weight, with);
+  SIM_CHECK(!of_small_floats(weight), "x of ", x.scalar_type(), " by a weight of ", weight.scalar_type(),
+            " is not simulated");
+  if (!of_whole_numbers(weight)) return plus(at::matmul(wide(x), wide(weight)), with.bias);
+  SIM_CHECK(with.antiquant_scale.defined(), "a weight of ", weight.scalar_type(), " needs antiquant_scale");
+  return plus(at::matmul(wide(x), wide(dequantized(weight, with.antiquant_scale, with.antiquant_offset))), with.bias);
+}
+
+void write_product(const at::Tensor& out, at::Tensor value, const Extras& with) {
+  if (out.scalar_type() != at::kChar) return write(out, value.to(out.scalar_type()));
+  if (with.scale.defined() && is_encoded(with.scale))
+    value = value.round().clamp(-256, 255).add(offset_of(with.scale).reshape({-1}));  // 9 bits before the offset
+  write_quantized(out, plus(value, with.offset));
+}
+
+// ---- one quantized product -----------------------------------------------------------------------------------------
+void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& x_offset,
+                           const at::Tensor& out_scale, const at::Tensor& out) {
+  of_dtype("x1", x, {at::kChar, at::kInt});
+  of_dtype("x2", weight, {at::kChar, at::kInt});
+  SIM_CHECK(!present(x_offset).defined() && !present(out_scale).defined(), "x1_offset and y_scale are not simulated");
+  matrix(out, whole_sizes(x), whole_sizes(weight));
+}
+
+void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                      const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                      const at::Tensor& bias, const at::Tensor& out) {
+  Extras with{present(bias), scale, present(offset), {}, {}, present(row_scale)};
+  if (out.scalar_type() == at::kInt) with.scale = at::Tensor();
+  if (x.scalar_type() == at::kChar && weight.scalar_type() == at::kInt)
+    return write_product(out, product_of_8_by_4(x, weight, scale, present(out_offset), with.row_scale), {});
+  if (scale.dim() == 2 && scale.size(0) > 1 && scale.size(1) > 1)
+    return write_product(out, product_by_groups(x, weight, scale, with.offset, with.row_scale), {});
+  auto value = product(x, weight, with);
+  if (is_encoded(scale)) with.offset = at::Tensor();  // it is part of the scale
+  write_product(out, value, with);
+}
+
+at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
+
+static void one_product(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight) {
+  matrix(out, x, weight);
+  SIM_CHECK(out.dim() == 2, "matrices of ", x.sizes(), " and ", weight.sizes(), "; allowed: two dimensions");
+}
+
+constexpr int64_t kBlock = 128;
+
+static bool by_blocks(const at::Tensor& x, const at::Tensor& row_scale) {
+  return row_scale.defined() && row_scale.dim() == 2 && x.scalar_type() == at::kChar && row_scale.size(1) > 1;
+}
+
+void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                            const at::Tensor& scale, const at::Tensor& x_offset, const at::Tensor& out_scale,
+                            bool transpose_weight, const at::Tensor& out) {
+  quantized_matmul_like(x, weight, x_offset, out_scale, out);
+  if (!by_blocks(x, row_scale)) return;
+  of_dtype("x2", weight, {at::kChar});
+  one_product(out, x, weight);
+  const int64_t blocks = divided(x.size(1) + kBlock - 1, kBlock);
+  shape(row_scale, {x.size(0), blocks});
+  shape(turned(scale, transpose_weight), {blocks, divided(weight.size(1) + kBlock - 1, kBlock)});
+}
+
+static void product_by_blocks(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                              const at::Tensor& scale, const at::Tensor& bias, const at::Tensor& out) {
+  auto total = at::zeros({x.size(0), weight.size(1)});
+  const auto columns = scale.repeat_interleave(kBlock, 1).narrow(1, 0, weight.size(1));
+  for (int64_t block = 0; block < scale.size(0); ++block) {
+    const int64_t first = block * kBlock, count = std::min(kBlock, x.size(1) - first);
+    auto part = integer_product(x.narrow(1, first, count), weight.narrow(0, first, count)).to(at::kFloat);
+    total.add_(part.mul(row_scale.narrow(1, block, 1)).mul(columns.narrow(0, block, 1)));
+  }
+  write(out, (bias.defined() ? total.add(wide(bias)) : total).to(out.scalar_type()));
+}
+
+void product_by_scales(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
+                       const at::Tensor& bias, bool transpose_weight, const at::Tensor& out) {
+  if (by_blocks(x, row_scale))
+    return product_by_blocks(x, weight, row_scale, turned(scale, transpose_weight), bias, out);
+  quantized_matmul(x, weight, row_scale, scale, offset, out_offset, bias, out);
+}
+
+// (x2 + offset) * scale: of up to 64 rows with the offsets and scales that the caller made for a matrix unit, of more
+// with its own.
+void matrix_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
+                           const at::Tensor& deq_scale, const at::Tensor& out) {
+  of_dtype("out", out, {at::kHalf});
+  one_product(out, x, weight);
+  SIM_CHECK(x.size(0) > 64 || (deq_offset.defined() && deq_scale.defined()), "deqOffset and deqScale are null for ",
+            x.size(0), " rows; up to 64 need them");
+}
+
+void matrix_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& deq_offset,
+                      const at::Tensor& deq_scale, const at::Tensor& offset, const at::Tensor& scale,
+                      const at::Tensor& bias, const at::Tensor& out) {
+  const bool few = x.size(0) <= 64;
+  auto numbers = weight.to(at::kFloat);
+  auto row = [](const at::Tensor& values) { return values.to(at::kFloat).reshape({1, -1}); };
+  if (const at::Tensor& added = few ? deq_offset : offset; added.defined()) numbers = numbers.add(row(added));
+  if (const at::Tensor& factor = few ? deq_scale : scale; factor.defined())
+    numbers = numbers.mul(row(few ? scale_of(factor) : factor));
+  auto value = at::matmul(x.to(at::kFloat), numbers);
+  write(out, (bias.defined() ? value.add(bias) : value).to(out.scalar_type()));
+}
+
+at::Tensor reduced_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                           const at::Tensor& scale) {
+  auto value = integer_product(x, weight).to(at::kFloat).mul(wide(row_scale).unsqueeze(-1));
+  return value.mul(scale_of(scale)).sum(0);
+}
+
+static void none_of(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& each : tensors)
+    SIM_CHECK(!present(each).defined(), "yScale, x1Offset, x2Offset, yOffset, x3 (or bias) are not taken");
+}
+
+void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                          const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,
+                          const at::Tensor& out) {
+  of_dtype("x1", x, {at::kChar}), of_dtype("x2", weight, {at::kChar}), none_of(absent);
+  SIM_CHECK(x.dim() == 3 && weight.dim() == 3 && x.size(0) == weight.size(0) && x.size(2) == weight.size(1),
+            "batches of matrices expected, got ", x.sizes(), " and ", weight.sizes());
+  SIM_CHECK(!otherwise, "transposeX1, transposeX2 and keepDims are false, dims is [0]");
+  shape(out, {x.size(1), weight.size(2)});
+  shape(row_scale, {x.size(0), x.size(1)});
+  shape(scale, {weight.size(2)});
+}
+
+void fused_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                        std::initializer_list<at::Tensor> absent, const std::string& activation,
+                        const at::Tensor& out) {
+  of_dtype("x1", x, {at::kChar, at::kInt}), of_dtype("x2", weight, {at::kChar, at::kInt}), none_of(absent);
+  matrix(out, whole_sizes(x), whole_sizes(weight));
+  SIM_CHECK(scale.defined(), "x2Scale is null");
+  SIM_CHECK(activation.empty() || activation == "gelu_tanh" || activation == "gelu_erf", "fusedOpType ", activation,
+            "; allowed: gelu_tanh, gelu_erf");
+}
+
+at::Tensor fused_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
+                         const at::Tensor& scale, const at::Tensor& bias, const std::string& activation) {
+  auto value = product(x, weight, {present(bias), scale, {}, {}, {}, present(row_scale)});
+  return activation.empty() ? value : at::gelu(value, activation == "gelu_tanh" ? "tanh" : "none");
+}
+
+void quantized_result(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& bias,
+                      const at::Tensor& out) {
+  auto value = plus(at::matmul(wide(x), wide(weight)), present(bias));
+  write_product(out, value.mul(scale_of(scale).reshape({-1})), {{}, scale, {}, {}, {}, {}});
+}
+
+// ---- quantized on the way ------------------------------------------------------------------------------------------
+void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
+                      const at::Tensor& x_scale, const at::Tensor& smooth, const std::string& mode,
+                      bool transpose_weight, const at::Tensor& out) {
+  of_dtype("x", x, {at::kHalf}), of_dtype("weight", weight, {at::kChar}), of_dtype("out", out, {at::kHalf});
+  SIM_CHECK(transpose_weight, "transposeWeight false; allowed: true");
+  SIM_CHECK(mode == "pertoken" || mode == "pertensor", "xQuantMode '", mode, "'; allowed: pertoken, pertensor");
+  const bool groups = weight.dim() == 3;
+  SIM_CHECK(groups == ends.defined(), "a weight ", weight.sizes(),
+            groups ? " needs a groupList" : " takes no groupList");
+  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 + groups && weight.size(-1) == x.size(1), "x (m, k) and weight ",
+            groups ? "(experts, n, k)" : "(n, k)", " expected, got ", x.sizes(), " and ", weight.sizes());
+  SIM_CHECK(weight.size(-1) % 16 == 0 && weight.size(-2) % 16 == 0, "n and k of weight ", weight.sizes(),
+            " must be multiples of 16");
+  shape(out, {x.size(0), weight.size(-2)});
+  shape(scale, weight.sizes().slice(0, size_t(weight.dim()) - 1));
+  of_dtype("weightScale", scale, {at::kFloat, at::kLong});
+  if (groups) shape(ends, {weight.size(0)}), of_dtype("groupList", ends, {at::kLong});
+  const bool scaled = present(x_scale).defined(), both = scale.scalar_type() == at::kLong;
+  SIM_CHECK(scaled || mode == "pertoken", "xQuantMode pertensor needs xScale");
+  SIM_CHECK(both == (scaled && x_scale.scalar_type() == at::kHalf), "weightScale of INT64 goes with xScale of FLOAT16");
+  SIM_CHECK(!both || mode == "pertensor", "weightScale of INT64 goes with xQuantMode pertensor");
+  if (scaled) shape(x_scale, {mode == "pertensor" ? 1 : x.size(0)});
+  if (present(smooth).defined()) shape(smooth, {x.size(1)}), of_dtype("smoothScale", smooth, {at::kHalf});
+}
+
+// A weight's scale of INT64 has the bits of a float that x's scale is a part of.
+static at::Tensor of_float_bits(const at::Tensor& scale) {
+  return scale.scalar_type() == at::kLong ? scale.to(at::kInt).view(at::kFloat) : scale;
+}
+
+// Halves are rounded to the even neighbour, as in the device's cast.
+at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
+                       const at::Tensor& x_scale, const at::Tensor& smooth) {
+  auto rows = wide(x);
+  if (present(smooth).defined()) rows = rows.mul(wide(smooth));
+  Dynamic steps;
+  if (present(x_scale).defined()) {
+    steps.scale = wide(x_scale);
+    steps.value = rows.div(steps.scale.reshape({-1, 1}));
+  } else {
+    steps = symmetric(rows, 127);
+  }
+  const at::Tensor whole = saturated(steps.value, at::empty({0}, at::kChar));
+  const auto scaled = [&](const at::Tensor& part, const at::Tensor& matrix, const at::Tensor& columns) {
+    return integer_product(part, matrix.t()).to(at::kFloat).mul(of_float_bits(columns));
+  };
+  at::Tensor value;
+  if (ends.defined()) {
+    value = at::zeros({x.size(0), weight.size(1)});
+    for (const auto& [expert, start, count] : groups_of(ends, kEnds, x.size(0)))
+      if (count)
+        value.narrow(0, start, count).copy_(scaled(whole.narrow(0, start, count), weight[expert], scale[expert]));
+  } else {
+    value = scaled(whole, weight, scale);
+  }
+  return scale.scalar_type() == at::kLong ? value : value.mul(steps.scale.reshape({-1, 1}));
+}
+
+// ---- weights of 4 or 8 bits alone ----------------------------------------------------------------------------------
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale,
+                           const at::Tensor& out) {
+  of_dtype("x", x, {at::kHalf, at::kBFloat16});
+  of_dtype("weight", weight, {at::kChar, at::kInt});
+  SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(),
+            "; batches of weights are not simulated");
+  SIM_CHECK(!present(out_scale).defined() || is_encoded(out_scale), "quant_scale of ", out_scale.scalar_type(),
+            " is not simulated");
+  matrix(out, whole_sizes(x), whole_sizes(weight));
+}
+
+void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                             const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
+                             const at::Tensor& out) {
+  auto value = product(x, weight, {present(bias), {}, {}, scale, present(offset), {}});
+  const Extras with{{}, present(out_scale), {}, {}, {}, {}};
+  write_product(out, with.scale.defined() ? value.mul(scale_of(with.scale).reshape({-1})) : value, with);
+}
+
+}  // namespace sim::weighted

@@ -1,0 +1,90 @@
+// Products with one weight, quantized before, on the way or behind.
+#include "kernels/quantized_product.h"
+#include "opapi/aclnn.h"
+
+using namespace sim::aclnn;
+using namespace sim::quant;
+using namespace sim::weighted;
+
+ACLNN(QuantMatmulV5,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+      product_by_scales_like(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, x_offset,
+                             out_scale, transpose_weight, out),
+      product_by_scales(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                        bias, transpose_weight, out))
+ACLNN(QuantMatmulWeightNz,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
+      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), x_offset, out_scale, out),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
+                       bias, out))
+ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
+      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, {}, {}, bias, out))
+ACLNN(QuantMatmulV3,
+      (In, x, In, weight, In, scale, In, offset, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
+      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, offset, {}, bias, out))
+ACLNN(QuantMatmulV4,
+      (In, x, In, weight, In, scale, In, offset, In, row_scale, In, bias, bool, transpose_x, bool, transpose_weight,
+       Out, out),
+      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
+      quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, {}, bias,
+                       out))
+ACLNN(QuantMatmulReduceSumWeightNz,
+      (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
+       bool, transpose_x, bool, transpose_weight, int64_t, group_size, Ints, dims, bool, keep, Out, out),
+      reduced_product_like(x, weight, row_scale, scale, {out_scale, x_offset, offset, out_offset, bias},
+                           transpose_x || transpose_weight || keep || dims != Dims{0}, out),
+      write(out, reduced_product(x, weight, row_scale, scale)))
+#define FUSED_QUANT_MATMUL(name)                                                                                   \
+  ACLNN(name,                                                                                                      \
+        (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, \
+         bias, In, third, Text, activation, int64_t, group_size, Out, out),                                        \
+        fused_product_like(x, weight, scale, {out_scale, x_offset, offset, out_offset, third}, activation, out),   \
+        write(out, fused_product(x, weight, row_scale, scale, bias, activation)))
+FUSED_QUANT_MATMUL(FusedQuantMatmul)
+FUSED_QUANT_MATMUL(FusedQuantMatmulWeightNz)
+ACLNN(BatchMatmulQuant, (In, x, In, weight, In, scale, In, bias, bool, transpose_x, bool, transpose_weight, Out, out),
+      matrix(out, turned(x, transpose_x), turned(weight, transpose_weight));
+      of_dtype("out", out, {at::kChar});
+      SIM_CHECK(is_encoded(scale), "quantParam comes from aclnnTransQuantParam"),
+      quantized_result(turned(x, transpose_x), turned(weight, transpose_weight), scale, bias, out))
+ACLNN(WeightQuantBatchMatmul,
+      (In, x, In, weight, In, diagonal, In, deq_offset, In, deq_scale, In, offset, In, scale, In, bias, bool,
+       transpose_x, bool, transpose_weight, float, antiquant_scale, float, antiquant_offset, Out, out),
+      matrix_quantized_like(turned(x, transpose_x), turned(weight, transpose_weight), deq_offset, deq_scale, out),
+      matrix_quantized(turned(x, transpose_x), turned(weight, transpose_weight), deq_offset, deq_scale, offset, scale,
+                       bias, out))
+ACLNN(WeightQuantBatchMatmulV2,
+      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
+       out),
+      weight_quantized_like(x, weight, out_scale, out),
+      weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+ACLNN(WeightQuantBatchMatmulV3,
+      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, int32_t,
+       precise, Out, out),
+      weight_quantized_like(x, weight, out_scale, out),
+      weight_quantized_matmul(x, weight, scale, offset, out_scale, bias, out))
+ACLNN(WeightQuantBatchMatmulNz,
+      (In, x, In, weight, In, scale, In, offset, In, out_scale, In, out_offset, In, bias, int32_t, group_size, Out,
+       out),
+      (refuse_if_given({out_scale, out_offset}, "quantScaleOptional and quantOffsetOptional"),
+       weight_quantized_like(x, weight, {}, out)),
+      weight_quantized_matmul(x, weight, scale, offset, {}, bias, out))
+ACLNN(QuantMatmulDequant,
+      (In, x, In, weight, In, scale, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool,
+       transpose_weight, Out, out),
+      (refuse_if_given({bias}, "biasOptional"), refuse_if_given({x_offset}, "xOffsetOptional"),
+       requantized_like(x, weight, scale, {}, x_scale, smooth, mode, transpose_weight, out)),
+      write(out, requantized(x, weight, scale, {}, x_scale, smooth).to(out.scalar_type())))
+#define GROUPED_DEQUANT(name)                                                                                       \
+  ACLNN(name,                                                                                                       \
+        (In, x, In, weight, In, scale, In, ends, In, bias, In, x_scale, In, x_offset, In, smooth, Text, mode, bool, \
+         transpose_weight, Out, out),                                                                               \
+        (refuse_if_given({bias}, "bias"), refuse_if_given({x_offset}, "xOffset"),                                   \
+         requantized_like(x, weight, scale, ends, x_scale, smooth, mode, transpose_weight, out)),                   \
+        write(out, requantized(x, weight, scale, ends, x_scale, smooth).to(out.scalar_type())))
+GROUPED_DEQUANT(QuantGroupedMatmulDequant)
+GROUPED_DEQUANT(QuantGroupedMatmulDequantWeightNZ)
