@@ -3,8 +3,9 @@ which shapes and data types of two; and which tensors it makes contiguous. `devi
 shapes and lower ranks only where a check says so too, and of strides where CANN does not see to it itself: pages also
 say what a kernel is meant for, and such a statement refuses nothing on a device.
 
-And what it takes, by product, as `first_phase` follows it: data types, more than eight dimensions, null pointers,
-which data types must be the same and which can be converted. There the check decides, whatever the page says.
+And what it takes, by product, as `first_phase` follows it: data types, formats, more than eight dimensions, null
+pointers, which data types or formats must be the same and which data types can be converted. There the check decides,
+whatever the page says.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from first_phase import EVERY, Sources, Taken, follow
+from first_phase import EVERY, EVERY_FORMAT, Sources, Taken, follow
 from first_phase.syntax import Callee, File, closing, split
+from first_phase.values import format_of
 
-from ophook_npu.sim.rules import DATA_TYPES, Function, Parameter, can_cast
+from ophook_npu.sim.rules import DATA_TYPES, FORMATS, KINDS, PRIVATE_FORMATS, Function, Parameter, can_cast
 
 _WORD = r"\s*(?:params\.)?(\w+)\s*"
 _SHAPES = re.compile(rf"\b(?:OP_CHECK_SHAPE_NOT_EQUAL|CheckSameShape1In1Out)\s*\({_WORD},{_WORD}[,)]")
@@ -130,8 +132,12 @@ def taken_as_it_lies(tree: Path, function: str, parameter: str) -> bool:
 
 
 TENSORS = ("aclTensor*", "aclTensorList*")
+_TYPED = (*TENSORS, "aclScalar*", "aclDataType")
+_FEW = 4  # of so many pointers that may be null each two are tried together
 _NEWER = ("FLOAT8", "FLOAT6", "FLOAT4", "HIFLOAT8")  # which Ascend950 has first
 _MOST = frozenset(range(9))
+_NULL = "ACLNN_ERR_PARAM_NULLPTR"
+_PUBLIC = EVERY_FORMAT - frozenset(PRIVATE_FORMATS)
 
 
 @functools.cache
@@ -142,7 +148,7 @@ def _sources(tree: Path) -> Sources:
 def _settled(sources: Sources, function: str, family: str) -> Taken | None:
     """What a first phase takes; followed again with what is left, because a comparison may come before the list."""
     taken = follow(sources, function, family)
-    again = taken and taken.types and follow(sources, function, family, types=taken.types)
+    again = taken and taken.types and follow(sources, function, family, types=taken.types, formats=taken.formats)
     return again if again and again.types else None
 
 
@@ -160,6 +166,7 @@ class Followed:
         families = function.families if self.own_name else ()
         found = {family: _settled(self.sources, function.name, family) for family in families}
         self.taken = {family: taken for family, taken in found.items() if taken}
+        self.wide = {family: follow(self.sources, function.name, family, whole=False) for family in self.taken}
 
     def everywhere(self) -> bool:
         return bool(self.taken) and len(self.taken) == len(self.function.families)
@@ -174,19 +181,35 @@ class Followed:
         family: str,
         types: Mapping[str, frozenset[str]] | None = None,
         nulls: Mapping[str, frozenset[bool]] | None = None,
+        formats: Mapping[str, frozenset[str]] | None = None,
+        whole: bool = True,
     ) -> Taken | None:
         """The result where no way succeeds under these limits, else None."""
         every = {**self.taken[family].types, **(types or {})}
-        taken = follow(self.sources, self.function.name, family, types=every, nulls=nulls)
+        taken = follow(self.sources, self.function.name, family, types=every, nulls=nulls, formats=formats, whole=whole)
         return taken if taken and not taken.types else None
+
+    def one_by_one(self, one: Parameter, family: str, types: frozenset[str]) -> frozenset[str]:
+        """Those that are taken alone: where others decide with it, what is joined on the way says less."""
+        own = self.own_name[one.name]
+        usual = sorted(types & {*(name for kind in KINDS for name in kind), *one.dtypes.get(family, ())})
+        if not self.refuses(family, types={own: frozenset(("STRING",))}):
+            return types
+        return frozenset(name for name in usual if not self.refuses(family, types={own: frozenset((name,))}))
 
     def must_be_given(self, one: Parameter) -> bool:
         """161001 on every product where it is null."""
         null = {self.own_name[one.name]: frozenset((True,))}
         results = [self.refuses(family, nulls=null) for family in self.taken]
-        return self.everywhere() and all(result and "ACLNN_ERR_PARAM_NULLPTR" in result.codes for result in results)
+        return self.everywhere() and all(result and _NULL in result.codes for result in results)
 
-    def always(self, one: Parameter, other: Parameter, agree: Callable[[str, str], bool]) -> bool:
+    def one_must_be_given(self, one: Parameter, other: Parameter) -> bool:
+        """161001 on every product where both are null."""
+        nulls = {self.own_name[each.name]: frozenset((True,)) for each in (one, other)}
+        results = [self.refuses(family, nulls=nulls) for family in self.taken]
+        return self.everywhere() and all(result and _NULL in result.codes for result in results)
+
+    def always(self, one: Parameter, other: Parameter, agree: Callable[[str, str], bool], whole: bool = True) -> bool:
         """Whether the second's data types that do not agree with the first's are refused, and there are such."""
         if not self.everywhere():
             return False
@@ -198,9 +221,45 @@ class Followed:
                 if not others:
                     continue
                 tried += 1
-                if not self.refuses(family, types={first: frozenset((name,)), second: frozenset(others)}):
+                if not self.refuses(family, types={first: frozenset((name,)), second: frozenset(others)}, whole=whole):
                     return False
         return tried > 0
+
+    def formats(self, one: Parameter) -> dict[str, frozenset[str]]:
+        """The formats that the check takes, by product; empty where that is unclear on one, or it must be null."""
+        own = self.own_name.get(one.name, "")
+        if not self.everywhere() or any(format_of(own) in taken.unclear for taken in self.taken.values()):
+            return {}
+        found = {family: taken.formats.get(own, EVERY_FORMAT) for family, taken in self.taken.items()}
+        return found if all(found.values()) else {}
+
+    def unseen_if_empty(self, one: Parameter, same: str = "") -> tuple[str, ...]:
+        """What of this parameter an empty tensor leaves unlooked at; ``same``: whose data type it must have else."""
+        own = self.own_name[one.name]
+        found = [
+            column
+            for column in ("types", "formats", "ranks")
+            if any(
+                wide is None or getattr(wide, column).get(own) != getattr(self.taken[family], column).get(own)
+                for family, wide in self.wide.items()
+            )
+        ]
+        other = next((other for other in self.function.parameters if other.name == same), None)
+        if other and not self.always(other, one, lambda a, b: a == b, whole=False):
+            found.append("same")
+        return tuple("dtypes" if column == "types" else column for column in found)
+
+    def one_format(self, one: Parameter, other: Parameter) -> bool:
+        """Whether the second must have the first's format on each product."""
+        left, right = self.formats(one), self.formats(other)
+        own = self.own_name
+        return bool(left and right) and all(
+            self.refuses(
+                family, formats={own[one.name]: frozenset((name,)), own[other.name]: right[family] - frozenset((name,))}
+            )
+            for family in left
+            for name in sorted(left[family], key=FORMATS.index)
+        )
 
 
 def _usual(one: Parameter, family: str, types: frozenset[str]) -> frozenset[str]:
@@ -212,7 +271,7 @@ def _usual(one: Parameter, family: str, types: frozenset[str]) -> frozenset[str]
 
 def _same_types(followed: Followed) -> dict[str, str]:
     """By parameter: one before it whose data type it must have."""
-    typed = [one for one in followed.function.parameters if one.kind in TENSORS]
+    typed = [one for one in followed.function.parameters if one.kind in (*TENSORS, "aclDataType")]
     first = sorted(typed, key=lambda one: (not one.required, one.direction == "out"))
     found: dict[str, str] = {}
     for place, one in enumerate(first):
@@ -221,6 +280,35 @@ def _same_types(followed: Followed) -> dict[str, str]:
                 found[one.name] = other.name
                 break
     return found
+
+
+def _same_formats(followed: Followed) -> dict[str, str]:
+    """By parameter: one before it whose format it must have, where that says more than their lists."""
+    typed = [one for one in followed.function.parameters if one.kind == "aclTensor*"]
+    found: dict[str, str] = {}
+    for place, one in enumerate(typed):
+        if all(len(formats) == 1 for formats in followed.formats(one).values()):
+            continue
+        for other in typed[:place]:
+            if other.name not in found and followed.one_format(other, one):
+                found[one.name] = other.name
+                break
+    return found
+
+
+def _with_formats(followed: Followed, one: Parameter) -> tuple[Parameter, frozenset[str]]:
+    """The parameter with the formats that the check takes, and what that changed."""
+    taken = followed.formats(one)
+    if not taken:
+        return one, frozenset()
+    if all(formats == EVERY_FORMAT for formats in taken.values()):
+        return replace(one, relations={**one.relations, "any_format": ()}), frozenset()
+    if all(formats == _PUBLIC for formats in taken.values()):
+        public = {key: tuple(name for name in names if name in _PUBLIC) for key, names in one.formats.items()}
+        return replace(one, formats={key: names for key, names in public.items() if names}), frozenset()
+    limited = {family: formats for family, formats in taken.items() if formats != EVERY_FORMAT}
+    lists = {family: tuple(name for name in FORMATS if name in formats) for family, formats in limited.items()}
+    return replace(one, formats=lists), frozenset(("formats",))
 
 
 def _casts(followed: Followed, one: Parameter, same: Mapping[str, str]) -> tuple[str, ...]:
@@ -245,6 +333,10 @@ def _listed(followed: Followed, one: Parameter, family: str) -> tuple[str, ...] 
     check = followed.types(one, family)
     if check == EVERY:
         return page
+    if "STRING" in check and one.kind != "aclScalar*":
+        check = followed.one_by_one(one, family, check)
+    if one.kind == "aclScalar*" and all(check & frozenset(kind) for kind in KINDS):
+        return page  # of a scalar the kind is known, no more
     if "STRING" in check or followed.own_name[one.name] in followed.taken[family].unclear:
         return tuple(name for name in page if name in check) or page if page else None
     if family != "Ascend950":
@@ -326,7 +418,7 @@ def with_checks(tree: Path, function: Function) -> Function:
     function = followed.function = with_idle(followed)
     if not followed.taken:
         return function
-    same = _same_types(followed)
+    same, formats = _same_types(followed), _same_formats(followed)
     masked = any(one.kind == "aclBoolArray*" for one in function.parameters)
     parameters = []
     for one in function.parameters:
@@ -338,8 +430,11 @@ def with_checks(tree: Path, function: Function) -> Function:
         if one.kind.endswith("*") and not one.required and not may_be_null and followed.must_be_given(one):
             new = replace(new, required=True)
             told |= {"null"}
-        relations = dict(one.relations)
         if one.kind in TENSORS:
+            new, changed = _with_formats(followed, new)
+            told |= changed
+        relations = dict(new.relations)
+        if one.kind in _TYPED:
             lists = {family: _listed(followed, one, family) for family in function.families}
             dtypes = {family: names for family, names in lists.items() if names}
             if {key: set(value) for key, value in dtypes.items()} != {
@@ -347,6 +442,9 @@ def with_checks(tree: Path, function: Function) -> Function:
             }:
                 new = replace(new, dtypes=dtypes)
                 told |= {"dtypes"}
+            names = dict.fromkeys((*relations.pop("dtype", ()), *([same[one.name]] if one.name in same else [])))
+            relations |= {"dtype": tuple(names)} if names else {}
+        if one.kind in TENSORS:
             ranks = frozenset().union(*(taken.ranks[followed.own_name[one.name]] for taken in followed.taken.values()))
             # Of a list the check looks at one tensor, and others may have other ranks.
             if one.kind != "aclTensorList*" and followed.everywhere() and ranks and not ranks - _MOST:
@@ -354,11 +452,27 @@ def with_checks(tree: Path, function: Function) -> Function:
                 if tuple(sorted(both)) != one.ranks:
                     new = replace(new, ranks=tuple(sorted(both)))
                     told |= {"ranks"}
-            names = dict.fromkeys((*relations.pop("dtype", ()), *([same[one.name]] if one.name in same else [])))
-            relations |= {"dtype": tuple(names)} if names else {}
+            if one.name in formats:
+                relations["format"] = (formats[one.name],)
+            if free := followed.unseen_if_empty(one, same.get(one.name, "")):
+                relations["free_if_empty"] = free
             if casts := _casts(followed, one, same):
                 relations["cast"] = casts
         if told:
             relations["checked"] = tuple(sorted(told))
         parameters.append(replace(new, relations=relations))
-    return replace(function, parameters=tuple(parameters))
+    return replace(function, parameters=tuple(parameters if masked else _with_either(followed, parameters)))
+
+
+def _with_either(followed: Followed, parameters: list[Parameter]) -> list[Parameter]:
+    """With pairs of which one must be given."""
+    free = [one for one in parameters if one.kind.endswith("*") and not one.required and "either" not in one.relations]
+    pairs: dict[str, str] = {}
+    for place, one in enumerate(free if len(free) <= _FEW else ()):
+        for other in free[:place]:
+            if not {one.name, other.name} & {*pairs} and followed.one_must_be_given(one, other):
+                pairs |= {one.name: other.name, other.name: one.name}
+    return [
+        replace(one, relations={**one.relations, "either": (pairs[one.name],)}) if one.name in pairs else one
+        for one in parameters
+    ]

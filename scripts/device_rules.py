@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks
 
-from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, INVALID, TILING, Function, Parameter, write
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, write
 
 PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
 assert set(PRODUCTS.values()) == set(FAMILIES)
@@ -36,7 +36,6 @@ DTYPES |= {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16", "BF16": "BFLO
 DTYPES |= {"HIF8": "HIFLOAT8", "bool": "BOOL"}
 TENSORS = ("aclTensor*", "aclTensorList*")
 WHOLE = ("int64_t", "int32_t", "int8_t", "int", "uint64_t", "uint32_t", "aclDataType")
-FORMATS = ("ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "NCL", "NC1HWC0", "FRACTAL_NZ", "FRACTAL_Z")
 _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
 _LIST = rf"(?:(?:{_NAMES})(?:数据)?(?:类型)?[、,，/和或\s]*)+"

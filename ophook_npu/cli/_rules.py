@@ -78,12 +78,18 @@ def _print_function(console: Console, one: rules.Function, families: tuple[str, 
                 ("161001" if parameter.required else "allowed or not said") if parameter.kind.endswith("*") else "",
                 " ".join(parameter.dtypes.get(family, ())) or "-",
                 rules.ranks_text(parameter.ranks),
-                "; ".join(_relation(key, names) for key, names in parameter.relations.items()),
+                "; ".join(_formats(parameter, family) + [_relation(*said) for said in parameter.relations.items()]),
             )
         console.print(table)
     if rules.TILING in (one.shape_code, one.invalid_code):
         codes = f"A wrong shape or number of dimensions: {one.shape_code}; what else is wrong: {one.invalid_code}."
         console.print(codes, highlight=False)
+
+
+def _formats(parameter: rules.Parameter, family: str) -> list[str]:
+    """Those that are enforced: a list of the page alone refuses private formats."""
+    listed = parameter.formats.get(family) if "formats" in parameter.relations.get("checked", ()) else None
+    return [f"format one of {', '.join(listed)}"] if listed else []
 
 
 def _relation(key: str, names: tuple[str, ...]) -> str:
@@ -92,7 +98,9 @@ def _relation(key: str, names: tuple[str, ...]) -> str:
     words = {
         "either": "161001 where null like",
         "shape_of_broadcast": "shape of the broadcast of",
-        "any_if_empty": "any type if empty",
+        "any_format": "any format",
+        "free_if_empty": "not looked at where one is empty:",
+        "format": "format of",
         "contiguous": "contiguous",
         "dtype": "data type of",
         "cast": "data type that can be converted from that of",

@@ -32,6 +32,15 @@ DATA_TYPES = (
 )  # fmt: skip
 """The names of ``aclDataType`` without their prefix, with CANN's BFLOAT16 for ACL_BF16."""
 
+FORMATS = (
+    "ND", "NCHW", "NHWC", "HWCN", "NCDHW", "NDHWC", "NCL", "NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_NZ",
+    "FRACTAL_NZ_C0_16", "FRACTAL_NZ_C0_32", "FRACTAL_NZ_C0_2", "FRACTAL_NZ_C0_4", "FRACTAL_NZ_C0_8",
+)  # fmt: skip
+"""The names of ``aclFormat`` without their prefix."""
+
+PRIVATE_FORMATS = FORMATS[FORMATS.index("NC1HWC0") :]
+"""Those that lay the elements out in blocks."""
+
 KINDS = (
     ("BOOL",),
     ("INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64"),
@@ -63,11 +72,13 @@ class Parameter:
     family that is missing is not limited. ``ranks`` are the numbers of dimensions that are allowed, None for any.
     ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
     the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``cast`` (what is computed in
-    the data type of these can be converted to this one's, `can_cast`), ``idle`` (where one of
-    these is empty, the first phase succeeds before it compares shapes). ``checked`` names the columns (``dtypes``,
-    ``null``, ``ranks``) in which CANN's own check says otherwise than the page, and decides. Two name nobody:
-    ``any_if_empty`` (the data type of a tensor without elements is not looked at) and ``contiguous`` (no view with
-    other strides). Of a whole number or a text they say ``values``, all that it may be, or ``least`` and ``most``.
+    the data type of these can be converted to this one's, `can_cast`), ``format`` (has the format of these), ``idle``
+    (where one of these is empty, the first phase succeeds before it compares shapes). ``checked`` names the columns
+    (``dtypes``, ``null``, ``ranks``, ``formats``) in which CANN's own check says otherwise than the page, and decides;
+    without it a list of formats refuses private ones only. ``free_if_empty`` names what is not looked at where a tensor
+    that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same`` (relations of data types). Two name
+    nothing: ``any_format`` (no check looks at it, private ones are taken) and ``contiguous`` (no view with other
+    strides). Of a whole number or a text they say ``values``, all that it may be, or ``least`` and ``most``.
     """
 
     name: str

@@ -67,6 +67,7 @@ struct PlatformInfo {
 };
 extern PlatformInfo* platform;  // shared by the processes of all tests: one test may leave it to the next
 inline PlatformInfo& GetCurrentPlatformInfo() { return *platform; }
+inline ostream& operator<<(ostream& out, SocVersion) { return out; }
 void SetPlatformSocVersion(SocVersion soc);
 void SetPlatformNpuArch(NpuArch arch);
 inline void SetPlatformNpuArch(NpuArch, SocVersion soc) { SetPlatformSocVersion(soc); }
@@ -114,6 +115,8 @@ class TensorDesc {
   aclFormat format;
   int64_t offset;
 };
+
+inline string String(aclDataType) { return {}; }  // for messages
 
 struct TensorListDesc {
   TensorListDesc(const vector<TensorDesc>& all) : all(all) {}

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from first_phase.syntax import Callee, File, parsed
-from first_phase.values import EVERY, RANKS, Attribute, Constant, Pointer, State, TooDeep, join
+from first_phase.values import EVERY, EVERY_FORMAT, RANKS, Attribute, Constant, Pointer, State, TooDeep, Types, join
 from first_phase.walk import SUCCESS, Walk
 
-__all__ = ["EVERY", "Sources", "Taken", "follow"]
+__all__ = ["EVERY", "EVERY_FORMAT", "Sources", "Taken", "follow"]
 
 
 class Sources:
@@ -93,6 +93,7 @@ class Taken:
     types: Mapping[str, frozenset[str]]
     ranks: Mapping[str, frozenset[int]]
     nulls: Mapping[str, frozenset[bool]]
+    formats: Mapping[str, frozenset[str]]
     unclear: frozenset[str]
     codes: frozenset[str]  # of the ways that end otherwise
     unread: frozenset[str]
@@ -105,10 +106,13 @@ def follow(
     types: Mapping[str, frozenset[str]] | None = None,
     nulls: Mapping[str, frozenset[bool]] | None = None,
     ranks: Mapping[str, frozenset[int]] | None = None,
+    formats: Mapping[str, frozenset[str]] | None = None,
+    whole: bool = True,
 ) -> Taken | None:
     """What is left on the ways to success; None where the first phase is in none of the sources or too long.
 
     ``types`` and the others limit parameters from the start: ``types`` of the result are empty where nothing succeeds.
+    ``whole``: no tensor is empty.
     """
     callee = sources.find(f"{function}GetWorkspaceSize", None)
     if not callee:
@@ -119,17 +123,21 @@ def follow(
     tensors = [
         name
         for (name, _), kind in zip(callee.parameters, callee.types, strict=True)
-        if re.search(r"\bacl(Tensor|Scalar)", kind)
+        if re.search(r"\bacl(Tensor|Scalar|DataType)", kind)
     ]
     state = State(
         {name: (types or {}).get(name, EVERY) for name in tensors},
         {name: (ranks or {}).get(name, RANKS) for name in tensors},
         {name: (nulls or {}).get(name, frozenset((True, False))) for name in pointers},
+        {name: (formats or {}).get(name, EVERY_FORMAT) for name in tensors},
     )
     arguments: list[Any] = []
     for (name, _), kind in zip(callee.parameters, callee.types, strict=True):
-        arguments.append(Pointer(name) if kind.endswith("*") and name in pointers else Attribute(name))
-    walk = Walk(sources, product)
+        if "aclDataType" in kind:
+            arguments.append(Types(state.types[name], name))
+        else:
+            arguments.append(Pointer(name) if kind.endswith("*") and name in pointers else Attribute(name))
+    walk = Walk(sources, product, whole)
     try:
         ways = walk.call(callee, arguments, state)
     except (TooDeep, RecursionError):
@@ -137,5 +145,6 @@ def follow(
     good = join(where for value, where in ways if value == Constant(SUCCESS) or not isinstance(value, Constant))
     codes = frozenset(value.name for value, _ in ways if isinstance(value, Constant) and value.name != SUCCESS)
     if good is None:
-        return Taken({}, {}, {}, frozenset(walk.unclear), codes, frozenset(walk.unread))
-    return Taken(good.types, good.ranks, good.nulls, frozenset(walk.unclear), codes, frozenset(walk.unread))
+        return Taken({}, {}, {}, {}, frozenset(walk.unclear), codes, frozenset(walk.unread))
+    told = good.types, good.ranks, good.nulls, good.formats
+    return Taken(*told, frozenset(walk.unclear), codes, frozenset(walk.unread))

@@ -7,13 +7,14 @@ from typing import Any
 from first_phase.values import (
     COMPLEX,
     END,
-    EVERY,
+    EVERY_OF,
     FLOATS,
     INTEGERS,
     NULLPTR,
     VERSIONS,
     Attribute,
     Constant,
+    Count,
     Found,
     Pointer,
     Rank,
@@ -28,7 +29,9 @@ from first_phase.values import (
     join,
     parameters_in,
 )  # fmt: skip
-from ophook_npu.sim.rules import can_cast
+from ophook_npu.sim.rules import PRIVATE_FORMATS, can_cast
+
+KINDS_ASKED = {"IsComplexType": COMPLEX, "IsFloatingType": FLOATS, "IsIntegralType": INTEGERS}
 
 
 class Conditions:
@@ -70,7 +73,7 @@ class Conditions:
             return self.order(sign, left, right, state)
         if kind == "call" and condition[1][0] == "name":
             name = condition[1][1].split("::")[-1]
-            known = {"CheckType", "CanCast", "IsComplexType", "IsFloatingType", "IsIntegralType", "IsNullptr"}
+            known = {"CheckType", "CanCast", "IsNullptr", "IsPrivateFormat", *KINDS_ASKED}
             if name in known and not condition[1][1].startswith("l0op"):
                 given = [self.value(one, state) for one in condition[2]]
                 if name == "CheckType":
@@ -79,7 +82,10 @@ class Conditions:
                     return self.compare(given[0], NULLPTR, state)
                 if name == "CanCast":
                     return self.castable(given[0], given[1], state)
-                kinds = {"IsComplexType": COMPLEX, "IsFloatingType": FLOATS, "IsIntegralType": INTEGERS}[name]
+                if name == "IsPrivateFormat":
+                    private = tuple(Types(frozenset((one,)), column="formats") for one in PRIVATE_FORMATS)
+                    return self.among(given[0], private, state)
+                kinds = KINDS_ASKED[name]
                 if name == "IsIntegralType" and len(given) > 1 and given[1] is True:
                     kinds = (*kinds, "BOOL")
                 if name == "IsFloatingType":
@@ -110,15 +116,16 @@ class Conditions:
             if isinstance(value, Unknown):
                 self.unclear |= value.about
 
-    def limited(self, state: State, name: str, types: frozenset[str]) -> State | None:
+    def limited(self, state: State, what: Types, types: frozenset[str]) -> State | None:
         """The state with a parameter's types narrowed; None where none is left, though it is there."""
-        narrowed = state.types[name] & types
-        if not narrowed and state.types[name]:
+        before = getattr(state, what.column)[what.of]
+        narrowed = before & types
+        if not narrowed and before:
             return None
-        if narrowed == state.types[name]:
+        if narrowed == before:
             return state
         state = state.copy()
-        state.types[name] = narrowed
+        getattr(state, what.column)[what.of] = narrowed
         return state
 
     def among(self, what: Any, members: Any, state: State) -> tuple[State | None, State | None]:
@@ -133,10 +140,10 @@ class Conditions:
             return state, state.copy()
         listed = frozenset().union(*sets)
         if what.of:
-            names = state.types[what.of] & what.names
+            names = what.left(state)
             return (
-                self.limited(state.copy(), what.of, listed) if names & listed else None,
-                self.limited(state.copy(), what.of, EVERY - listed) if names - listed else None,
+                self.limited(state.copy(), what, listed) if names & listed else None,
+                self.limited(state.copy(), what, EVERY_OF[what.column] - listed) if names - listed else None,
             )
         return state if what.names & listed else None, state.copy() if what.names - listed else None
 
@@ -145,12 +152,12 @@ class Conditions:
         if not isinstance(one, Types) or not isinstance(other, Types):
             self.unclear |= parameters_in(one, other)
             return state, state.copy()
-        left, right = (state.types[value.of] & value.names if value.of else value.names for value in (one, other))
+        left, right = one.left(state), other.left(state)
         yes: State | None = state.copy()
         if one.of and yes:
-            yes = self.limited(yes, one.of, frozenset(a for a in left if any(can_cast(a, b) for b in right)))
+            yes = self.limited(yes, one, frozenset(a for a in left if any(can_cast(a, b) for b in right)))
         if other.of and yes:
-            yes = self.limited(yes, other.of, frozenset(b for b in right if any(can_cast(a, b) for a in left)))
+            yes = self.limited(yes, other, frozenset(b for b in right if any(can_cast(a, b) for a in left)))
         possible = any(can_cast(a, b) for a in left for b in right)
         certain = all(can_cast(a, b) for a in left for b in right)
         return yes if possible else None, None if certain else state
@@ -176,7 +183,9 @@ class Conditions:
             place = left if isinstance(left, Found) else right
             yes, no = self.among(place.what, place.within, state)
             return no, yes
-        if isinstance(left, Types) and isinstance(right, Types):
+        if isinstance(left, Count) and right == 0:
+            return None, state
+        if isinstance(left, Types) and isinstance(right, Types) and left.column == right.column:
             return self.same_type(left, right, state)
         if isinstance(left, Rank) or isinstance(right, Rank):
             return self.order("==", left, right, state)
@@ -202,7 +211,7 @@ class Conditions:
             yes = state.copy()
             yes.nulls[name] = frozenset((True,))
             if name in yes.types:
-                yes.types[name], yes.ranks[name] = frozenset(), frozenset()
+                yes.types[name] = yes.ranks[name] = yes.formats[name] = frozenset()
         if False in state.nulls[name]:
             no = state.copy()
             no.nulls[name] = frozenset((False,))
@@ -211,16 +220,16 @@ class Conditions:
     def same_type(self, left: Types, right: Types, state: State) -> tuple[State | None, State | None]:
         if left.of and left.of == right.of:
             return state, None
-        a, b = (state.types[value.of] & value.names if value.of else value.names for value in (left, right))
+        a, b = left.left(state), right.left(state)
         both = a & b
         yes: State | None = state.copy() if both or not (a and b) else None
         no: State | None = None if len(a) == len(b) == 1 and both else state.copy()
         for value in (left, right):
             if yes and value.of:
-                yes = self.limited(yes, value.of, both)
+                yes = self.limited(yes, value, both)
         for value, other in ((left, b), (right, a)):
             if no and value.of and len(other) == 1:
-                no = self.limited(no, value.of, EVERY - other)
+                no = self.limited(no, value, EVERY_OF[value.column] - other)
         return yes, no
 
     def order(self, sign: str, left: Any, right: Any, state: State) -> tuple[State | None, State | None]:
@@ -232,6 +241,8 @@ class Conditions:
             ">=": lambda a, b: a >= b,
             "==": lambda a, b: a == b,
         }[sign]
+        if isinstance(left, Count) and (sign, right) in ((">", 0), (">=", 1), ("<", 1), ("<=", 0)):
+            return (state, None) if sign[0] == ">" else (None, state)
         if isinstance(left, Constant) and isinstance(right, Constant):
             versions = [one.name.split("::")[-1].replace("ASCEND910_95", "ASCEND950") for one in (left, right)]
             if all(one in VERSIONS for one in versions):

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ophook_npu.sim.rules import DATA_TYPES, KINDS
+from ophook_npu.sim.rules import DATA_TYPES, FORMATS, KINDS
 
 _, INTEGERS, FLOATS, COMPLEX = KINDS
 EVERY = frozenset(DATA_TYPES)
+EVERY_FORMAT = frozenset(FORMATS)
+EVERY_OF = {"types": EVERY, "formats": EVERY_FORMAT}
 RANKS = frozenset(range(12))
 VERSIONS = ("ASCEND910", "ASCEND910B", "ASCEND910_93", "ASCEND950", "ASCEND910E", "ASCEND310", "ASCEND310P")
 
@@ -56,10 +58,15 @@ class Pointer:
 
 @dataclass(frozen=True)
 class Types:
-    """A data type that is one of these; ``of``: it is that of this parameter."""
+    """A data type, or a format, that is one of these; ``of``: it is that of this parameter."""
 
     names: frozenset[str]
     of: str = ""
+    column: str = "types"
+
+    def left(self, state: State) -> frozenset[str]:
+        """Those that are still possible."""
+        return getattr(state, self.column)[self.of] & self.names if self.of else self.names
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class Rank:
+    of: str
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many members a list has: one at least."""
+
     of: str
 
 
@@ -116,13 +130,19 @@ class State:
     types: dict[str, frozenset[str]]
     ranks: dict[str, frozenset[int]]
     nulls: dict[str, frozenset[bool]]
+    formats: dict[str, frozenset[str]]
     scope: dict[str, Any] = field(default_factory=dict)
 
     def copy(self) -> State:
-        return State(dict(self.types), dict(self.ranks), dict(self.nulls), dict(self.scope))
+        return State(*map(dict, (self.types, self.ranks, self.nulls, self.formats, self.scope)))
 
     def within(self, scope: dict[str, Any]) -> State:
-        return State(self.types, self.ranks, self.nulls, scope)
+        return State(self.types, self.ranks, self.nulls, self.formats, scope)
+
+    def narrow(self, other: State) -> None:
+        """What is possible is what is possible there."""
+        for column in ("types", "ranks", "nulls", "formats"):
+            getattr(self, column).update(getattr(other, column))
 
 
 @dataclass(frozen=True)
@@ -145,6 +165,7 @@ def join(states: Iterable[State | None]) -> State | None:
             {name: first.types[name] | other.types[name] for name in first.types},
             {name: first.ranks[name] | other.ranks[name] for name in first.ranks},
             {name: first.nulls[name] | other.nulls[name] for name in first.nulls},
+            {name: first.formats[name] | other.formats[name] for name in first.formats},
             {
                 name: value if alike(value, other.scope[name]) else either(value, other.scope[name])
                 for name, value in first.scope.items()
@@ -158,16 +179,21 @@ def alike(one: Any, other: Any) -> bool:
     return one is other or (type(one) is type(other) and not isinstance(one, Split) and one == other)
 
 
+def format_of(name: str) -> str:
+    """How a parameter is named among what is unclear where it is its format that decides."""
+    return f"{name}/format"
+
+
 def parameters_in(*values: Any) -> frozenset[str]:
-    """The parameters whose data types such values may tell."""
+    """The parameters whose data types, and those whose formats, such values may tell."""
     found: set[str] = set()
     for value in values:
         if isinstance(value, Unknown):
             found |= value.about
         elif isinstance(value, Pointer):
-            found.add(value.name)
+            found |= {value.name, format_of(value.name)}
         elif isinstance(value, Types):
-            found |= {value.of} if value.of else set()
+            found |= {value.of if value.column == "types" else format_of(value.of)} if value.of else set()
         elif isinstance(value, (tuple, list)):
             found |= parameters_in(*value)
         elif isinstance(value, Record):
@@ -178,8 +204,8 @@ def parameters_in(*values: Any) -> frozenset[str]:
 
 
 def either(one: Any, other: Any) -> Any:
-    if isinstance(one, Types) and isinstance(other, Types):
-        return Types(one.names | other.names)
+    if isinstance(one, Types) and isinstance(other, Types) and one.column == other.column:
+        return Types(one.names | other.names, column=one.column)
     return Unknown(parameters_in(*(value for value in (one, other) if isinstance(value, (Unknown, Types, Split)))))
 
 

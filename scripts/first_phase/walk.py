@@ -6,15 +6,17 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from first_phase.conditions import Conditions
+from first_phase.conditions import KINDS_ASKED, Conditions
 from first_phase.syntax import Callee, File, Parser, parsed
 from first_phase.values import (
     END,
     EVERY,
+    EVERY_FORMAT,
     NULLPTR,
     UNKNOWN,
     Closure,
     Constant,
+    Count,
     Found,
     Leave,
     Pointer,
@@ -51,15 +53,17 @@ _QUIET = re.compile(
     r".*Log.*|.*Stride.*|.*ViewCopy.*|std::make_shared|strn?cmp|str[n]?len|aclGet.*|tolower|"
     r"Post.*|.*Process|Exec.*|CommonOpExecutorRun|memcpy_s|IsDimValid)"
 )
+_ASKED = re.compile(r"ormat|Valid|Check|Inner|Supp|GetWorkspaceSize")  # a function that may ask for formats
 _ABOUT_TYPE = re.compile(r"Type|Supp|Valid|Check|Dtype")
 
 
 class Walk(Conditions):
     """One way through a first phase on one product."""
 
-    def __init__(self, sources: Sources, product: str) -> None:
+    def __init__(self, sources: Sources, product: str, whole: bool) -> None:
         super().__init__()
         self.sources, self.product = sources, product
+        self.whole = whole  # no tensor is empty
         self.unread: set[str] = set()  # functions that were asked about data types and are not read here
         self.steps, self.depth = 0, 0
 
@@ -385,6 +389,8 @@ class Walk(Conditions):
         if name in ("nullptr", "NULL"):
             return NULLPTR
         last = name.split("::")[-1]
+        if m := re.fullmatch(r"(?:ACL_)?FORMAT_([A-Z0-9_]+)", last):
+            return Types(frozenset((m[1] if m[1] in EVERY_FORMAT else f"no {m[1]}",)), column="formats")
         if m := re.fullmatch(r"(?:DT|ACL)_([A-Z0-9_]+)", last):
             word = NAMES.get(m[1], m[1])
             if word in EVERY:
@@ -444,6 +450,8 @@ class Walk(Conditions):
                 "ToAclDataType",
                 "uint32_t",
                 "uint64_t",
+                "Format",
+                "GetPrimaryFormat",
             )
             and len(arguments) == 1
         ):
@@ -454,13 +462,13 @@ class Walk(Conditions):
             return UNKNOWN
         if last == "GetCurrentPlatformInfo":
             return Constant("platform")
-        if last in ("CheckType", "CanCast", "IsComplexType", "IsFloatingType", "IsIntegralType", "IsNullptr"):
+        if last in ("CheckType", "CanCast", "IsNullptr", "IsPrivateFormat", *KINDS_ASKED):
             return self.condition(expression, state)
         given = [self.value(one, state) for one in arguments]
         flat = [self.joined(one) for one in given]
         if last == "PromoteType" and len(flat) == 2:
             if all(isinstance(one, Types) for one in flat):
-                a, b = (state.types[one.of] & one.names if one.of else one.names for one in flat)
+                a, b = (one.left(state) for one in flat)
                 if flat[0].of and flat[0].of == flat[1].of:
                     return Types(a)
                 return Types(frozenset(promote(x, y) or "no UNDEFINED" for x in a for y in b))
@@ -475,12 +483,12 @@ class Walk(Conditions):
                 return UNKNOWN
             if len(ways) == 1:
                 value, where = ways[0]
-                state.types.update(where.types)
-                state.ranks.update(where.ranks)
-                state.nulls.update(where.nulls)
+                state.narrow(where)
                 return value
             return Split(tuple(ways))
         about = parameters_in(*flat)
+        if _ASKED.search(name):
+            self.unclear |= {one for one in about if one.endswith("/format")}
         if about and not _QUIET.match(name):
             self.unread.add(name)
             return Unknown(about)
@@ -503,6 +511,12 @@ class Walk(Conditions):
         if isinstance(of, Pointer):
             if name in ("GetDataType",):
                 return Types(state.types.get(of.name, EVERY), of.name) if of.name in state.types else UNKNOWN
+            if name == "IsEmpty" and self.whole and of.name in state.types:
+                return False
+            if name == "Size" and of.name in state.types:
+                return Count(of.name)
+            if name in ("GetStorageFormat", "GetViewFormat", "GetOriginalFormat") and of.name in state.formats:
+                return Types(state.formats[of.name], of.name, "formats")
             if name in ("GetViewShape",) and of.name in state.ranks:
                 return Shape(of.name)
             return UNKNOWN

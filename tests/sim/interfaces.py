@@ -26,6 +26,7 @@ CODES = {
 }  # fmt: skip
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 _ABSENT, _ND = 28, 2
+FORMATS = {"NCHW": 0, "NHWC": 1, "ND": _ND, "HWCN": 16, "NDHWC": 27, "FRACTAL_NZ": 29, "NCDHW": 30, "NCL": 47}
 _RANKS = 16
 
 
@@ -45,6 +46,14 @@ class HiFloat8(Pairs):
 
     def __init__(self, data: torch.Tensor) -> None:
         super().__init__(data, 34)
+
+
+def format_for(one: rules.Parameter | None, rank: int) -> int:
+    """ND, or where CANN's check does not take it what torch_npu gives a tensor of so many dimensions."""
+    lists = one.formats.values() if one and "formats" in one.relations.get("checked", ()) else ()
+    named = [name for name in FORMATS if all(name in names for names in lists)]
+    usual = {3: "NCL", 4: "NCHW", 5: "NCDHW"}.get(rank, "ND")
+    return FORMATS[next(name for name in ("ND", usual, *named, "ND") if name in named)] if named else _ND
 
 
 class Refused(Exception):
@@ -110,7 +119,7 @@ class _OnDevice:
             assert acl.aclrtFree(memory) == 0
 
 
-def _tensor(given: torch.Tensor | Pairs, device: _OnDevice) -> ctypes.c_void_p:
+def _tensor(given: torch.Tensor | Pairs, device: _OnDevice, one: rules.Parameter | None) -> ctypes.c_void_p:
     value = given.data if isinstance(given, Pairs) else given
     sizes, strides, elements = (
         [*value.shape],
@@ -125,11 +134,11 @@ def _tensor(given: torch.Tensor | Pairs, device: _OnDevice) -> ctypes.c_void_p:
     return _made(
         "aclCreateTensor", _int64s(sizes), ctypes.c_uint64(value.dim()),
         given.code if isinstance(given, Pairs) else CODES[value.dtype], _int64s(strides), ctypes.c_int64(0),
-        _ND, _int64s([elements]), ctypes.c_uint64(1), ctypes.c_void_p(device.address(value)),
+        format_for(one, len(sizes)), _int64s([elements]), ctypes.c_uint64(1), ctypes.c_void_p(device.address(value)),
     )  # fmt: skip
 
 
-def _scalar(value: float, _device: _OnDevice) -> ctypes.c_void_p:
+def _scalar(value: float, _device: _OnDevice, _one: rules.Parameter | None) -> ctypes.c_void_p:
     held = ctypes.c_double(value) if isinstance(value, float) else ctypes.c_int64(value)
     return _made(
         "aclCreateScalar", ctypes.byref(held), CODES[torch.float64 if isinstance(value, float) else torch.int64]
@@ -149,7 +158,13 @@ _ARRAYS = {
 _LISTS = {"List": ("TensorList", _tensor), "Nums": ("ScalarList", _scalar)}
 
 
-def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]], device: _OnDevice) -> Any:
+def _argument(
+    kind: str,
+    value: Any,
+    drops: list[tuple[str, ctypes.c_void_p]],
+    device: _OnDevice,
+    one: rules.Parameter | None,
+) -> Any:
     if kind in _NUMBERS:
         return _NUMBERS[kind](value)
     if kind == "Dtype":
@@ -165,13 +180,13 @@ def _argument(kind: str, value: Any, drops: list[tuple[str, ctypes.c_void_p]], d
         made = _made(f"aclCreate{name}", (element * max(len(value), 1))(*value), ctypes.c_uint64(len(value)))
     elif kind in _LISTS:
         name, make = _LISTS[kind]
-        members = [make(member, device).value for member in value]
+        members = [make(member, device, one).value for member in value]
         made = _made(
             f"aclCreate{name}", (ctypes.c_void_p * max(len(members), 1))(*members), ctypes.c_uint64(len(members))
         )
     else:
         name, make = ("Scalar", _scalar) if kind in ("Num", "MaybeNum") else ("Tensor", _tensor)
-        made = make(value, device)
+        made = make(value, device, one)
     drops.append((f"aclDestroy{name}", made))
     return made
 
@@ -185,7 +200,9 @@ def aclnn(function: str, *values: Any) -> None:
     opapi, acl = libraries()
     kinds, drops, device = parameters(function), [], _OnDevice()
     assert len(kinds) == len(values), f"{function} has {len(kinds)} parameters, not {len(values)}"
-    made = [_argument(kind, value, drops, device) for kind, value in zip(kinds, values, strict=True)]
+    known = rules.table()[function].parameters if function in rules.table() else ()
+    each = known if len(known) == len(kinds) else [None] * len(kinds)
+    made = [_argument(kind, value, drops, device, one) for kind, value, one in zip(kinds, values, each, strict=True)]
     size, executor, workspace = ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_void_p()
     status = getattr(opapi, f"{function}GetWorkspaceSize")(*made, ctypes.byref(size), ctypes.byref(executor))
     if status == 0:

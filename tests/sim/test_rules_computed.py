@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from interfaces import format_for
 from test_rules import (
     DTYPES,
     FAMILY,
@@ -60,7 +61,7 @@ class Runner(Caller):
         self.numbers = {name: numbers.to(dtype).contiguous() for name, dtype in ATEN.items()}
         self.made: list[tuple[int, int, str]] = []  # where each tensor lies, its size, its type
 
-    def tensor(self, dtype: str, sizes: tuple[int, ...]) -> ctypes.c_void_p:
+    def tensor(self, dtype: str, sizes: tuple[int, ...], one: rules.Parameter | None = None) -> ctypes.c_void_p:
         count = math.prod(map(abs, sizes)) * (2 if min(sizes, default=0) < 0 else 1)
         place = self.arena.data_ptr() + self.end
         self.end += (count * (ATEN[dtype].itemsize if dtype in ATEN else 1) + 1023) // 512 * 512
@@ -73,11 +74,12 @@ class Runner(Caller):
             size = ctypes.c_size_t(min(count, NUMBERS) * held.element_size())
             self.runtime.aclrtMemcpy(ctypes.c_void_p(place), size, ctypes.c_void_p(held.data_ptr()), size, TO_DEVICE)
         self.made.append((place, count, dtype))
+        layout = self.formats.get(len(sizes), format_for(one, len(sizes)))
         given, rank = (ctypes.c_int64 * len(sizes))(*map(abs, sizes)), ctypes.c_uint64(len(sizes))
         strides = (ctypes.c_int64 * len(sizes))(*[2] * len(sizes)) if min(sizes, default=0) < 0 else None
         return ctypes.c_void_p(
             self.library.aclCreateTensor(
-                given, rank, DTYPES[dtype], strides, ctypes.c_int64(0), self.formats.get(len(sizes), 2), given, rank,
+                given, rank, DTYPES[dtype], strides, ctypes.c_int64(0), layout, given, rank,
                 ctypes.c_void_p(place),
             )
         )  # fmt: skip
@@ -88,12 +90,14 @@ class Runner(Caller):
         used = ctypes.c_size_t(self.end)
         self.runtime.aclrtMemset(ctypes.c_void_p(self.arena.data_ptr()), used, 0, used)
         self.end, self.made, self.places = 0, [], []
-        arguments = []
+        arguments, given = [], {one.name: text for one, text in zip(function.parameters, call, strict=True)}
         for one, text, before in zip(function.parameters, call, base, strict=True):
             self.numbered = type_of(before) in REAL and one.direction != "out"
             self.formats = CHANNELS_LAST if one.name in images else {}
             self.places.append(len(self.made))
-            arguments.append(self.read(one.kind, text) if text else self.value(one, "FLOAT", (1,)))
+            same = [type_of(given[name]) for name in one.relations.get("dtype", ())]
+            dtype = (*same, *next(iter(one.dtypes.values()), ()), "FLOAT")[0]
+            arguments.append(self.read(one, text) if text else self.value(one, dtype, (1,)))
             self.tensors.clear()
         self.places.append(len(self.made))
         return arguments
@@ -260,7 +264,14 @@ def test_each_data_type_of_the_tables_is_computed(runner: Runner, family: str) -
 def both_orders(function: rules.Function, family: str) -> set[str]:
     """The images: parameters that may have their channels first or last. Where any format will do none matters."""
     pairs = ({"NCHW", "NHWC"}, {"NCDHW", "NDHWC"})
-    listed = {one.name: set(one.formats.get(family, ())) for one in function.parameters}
+    listed = {
+        one.name: set(one.formats.get(family) or next(iter(one.formats.values()), ())) for one in function.parameters
+    }
+    first = {"NCHW", "NCDHW"}
+    for one in function.parameters:
+        formats = listed[one.name]
+        if "formats" in one.relations.get("checked", ()) and formats & first and not any(p <= formats for p in pairs):
+            return set()
     return {
         name for name, formats in listed.items() if "HWCN" not in formats and any(pair <= formats for pair in pairs)
     }

@@ -172,9 +172,15 @@ at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::T
                     wide(b).expand({b.size(0) ? batches : 0, -1, -1}), beta, alpha);
 }
 
+int64_t crossing(const at::Tensor& self, int64_t dims, int64_t dim) {
+  return c10::maybe_wrap_dim(dim, self.dim()) + dims - self.dim();
+}
+
 at::Tensor crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim) {
   const auto type = at::result_type(self, other);
-  return at::linalg_cross(self.to(type), other.to(type), dim);
+  const auto sizes = at::infer_size(self.sizes(), other.sizes());
+  const int64_t place = crossing(self, int64_t(sizes.size()), dim);
+  return at::linalg_cross(self.to(type).expand(sizes), other.to(type).expand(sizes), place);
 }
 
 at::Tensor vector_sum(const at::Tensor& self, const at::Tensor& matrix, const at::Tensor& vector,

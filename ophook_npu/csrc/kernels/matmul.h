@@ -52,6 +52,8 @@ at::Tensor renormalized(const at::Tensor& x, const at::Scalar& p, int64_t dim, c
 at::Tensor plus_batches(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, const at::Scalar& beta,
                         const at::Scalar& alpha);
 // Of operands of several types, in the type of all of them.
+// Where a dimension of self lies in the shape of both, which has so many.
+int64_t crossing(const at::Tensor& self, int64_t dims, int64_t dim);
 at::Tensor crossed(const at::Tensor& self, const at::Tensor& other, int64_t dim);
 at::Tensor vector_sum(const at::Tensor& self, const at::Tensor& matrix, const at::Tensor& vector,
                       const at::Scalar& beta, const at::Scalar& alpha);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -83,15 +84,20 @@ bool is_contiguous(const aclTensor& tensor) {
   return true;
 }
 
-Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclTensor& tensor, size_t family) {
-  const uint64_t dtypes = rule.dtypes[family];
-  if (dtypes && !(dtypes >> tensor.dtype & 1) && !(rule.any_if_empty && is_empty(tensor)))
+// `empty`: one of the function's tensors whose emptiness ends its check early is.
+Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclTensor& tensor, size_t family,
+                       bool empty) {
+  const uint64_t dtypes = rule.free_dtypes && (empty || is_empty(tensor)) ? 0 : rule.dtypes[family];
+  if (dtypes && !(dtypes >> tensor.dtype & 1))
     return refused(rules, rule, family, "has data type " + dtype_name(tensor.dtype), dtype_names(dtypes));
   const size_t rank = tensor.sizes.size();
-  if (rule.ranks && (rank >= 32 || !(rule.ranks >> rank & 1)))
+  if (rule.ranks && !(empty && rule.free_ranks) && (rank >= 32 || !(rule.ranks >> rank & 1)))
     return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks),
                    rules.shape_code);
-  if (is_private(tensor.format) && !rule.private_formats[family])
+  if (const uint64_t formats = empty && rule.free_formats ? 0 : rule.formats[family];
+      formats && (unsigned(tensor.format) >= 64 || !(formats >> unsigned(tensor.format) & 1)))
+    return refused(rules, rule, family, "has format " + format_name(tensor.format), format_names(formats));
+  if (is_private(tensor.format) && !rule.private_formats[family] && !rule.any_format)
     return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
   // What a private format lays out, its storage says, and of no element there is no order.
   if (rule.contiguous && !is_private(tensor.format) && !is_contiguous(tensor) && !is_empty(tensor))
@@ -160,6 +166,30 @@ Verdict cast_verdict(const FunctionRules& rules, size_t own, size_t from, const 
                      rules.parameters[from].name + " can be converted");
 }
 
+// Of a scalar the kind is known, whatever number of bits its caller gave it.
+Verdict scalar_verdict(const FunctionRules& rules, const ParameterRules& rule, const aclScalar& scalar, size_t family) {
+  uint64_t left = rule.dtypes[family];
+  const Kind kind = kind_of(scalar.value.type());
+  while (left && kind_of(aclDataType(std::countr_zero(left))) != kind) left &= left - 1;
+  if (left || !rule.dtypes[family]) return {};
+  return refused(rules, rule, family, std::string("has data type ") + at::toString(scalar.value.type()),
+                 dtype_names(rule.dtypes[family]));
+}
+
+// The data type of a tensor, or one that is given by its number; -1: there is none.
+int dtype_of(const Argument& argument) {
+  if (const aclTensor* tensor = tensor_of(argument)) return tensor->dtype;
+  return argument.said == Argument::kNumber ? int(argument.number) : -1;
+}
+
+Verdict number_verdict(const FunctionRules& rules, const ParameterRules& rule, const Argument& argument,
+                       size_t family) {
+  const uint64_t dtypes = rule.dtypes[family];
+  const int came = dtype_of(argument);
+  if (!dtypes || came < 0 || (came < 64 && dtypes >> came & 1)) return {};
+  return refused(rules, rule, family, "is " + dtype_name(came), dtype_names(dtypes));
+}
+
 // Two lists have the same data types member by member.
 Verdict lists_verdict(const FunctionRules& rules, size_t own, size_t other, const Argument* arguments, size_t family) {
   if (arguments[other].kind != Argument::kList || !arguments[own].pointer || !arguments[other].pointer) return {};
@@ -181,19 +211,25 @@ bool is_idle(const ParameterRules& rule, const Argument* arguments) {
 }
 
 Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation& relation, const Argument* arguments,
-                         size_t family) {
+                         size_t family, bool empty) {
   if (relation.kind == Relation::kCast) return cast_verdict(rules, own, relation.first, arguments, family);
   if (relation.kind == Relation::kDtype && arguments[own].kind == Argument::kList)
     return lists_verdict(rules, own, relation.first, arguments, family);
   const aclTensor *one = tensor_of(arguments[own]), *first = tensor_of(arguments[relation.first]);
-  if (!one || !first) return {};
   const ParameterRules& rule = rules.parameters[own];
   const std::string& other = rules.parameters[relation.first].name;
+  if (relation.kind == Relation::kDtype) {
+    const int came = dtype_of(arguments[own]), wanted = dtype_of(arguments[relation.first]);
+    if (came < 0 || wanted < 0 || came == wanted || (rule.free_same && (empty || (one && is_empty(*one))))) return {};
+    return refused(rules, rule, family, (one ? "has data type " : "is ") + dtype_name(came),
+                   "that of " + other + ", " + dtype_name(wanted));
+  }
+  if (!one || !first) return {};
   switch (relation.kind) {
-    case Relation::kDtype:
-      if (one->dtype == first->dtype || (rule.any_if_empty && is_empty(*one))) return {};
-      return refused(rules, rule, family, "has data type " + dtype_name(one->dtype),
-                     "that of " + other + ", " + dtype_name(first->dtype));
+    case Relation::kFormat:
+      if (one->format == first->format) return {};
+      return refused(rules, rule, family, "has format " + format_name(one->format),
+                     "that of " + other + ", " + format_name(first->format));
     case Relation::kShape:
       if (one->sizes == first->sizes || is_idle(rule, arguments)) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
@@ -208,7 +244,8 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
                      "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes),
                      rules.shape_code);
     }
-    case Relation::kCast:    // above
+    case Relation::kDtype:  // above, as the next
+    case Relation::kCast:
     case Relation::kEither:  // looked at with the null pointers
     case Relation::kIdle: return {};
   }
@@ -248,22 +285,36 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
     if (is_missing(rules, i, arguments))
       return {kNullPointer,
               rules.name + ": " + rules.parameters[i].name + " is null and may not be (" + rules.page + ")"};
+  bool empty = false;
+  for (size_t i = 0; rules.free_if_empty && i < count; ++i)
+    if (const aclTensor* tensor = rules.parameters[i].free_if_empty ? tensor_of(arguments[i]) : nullptr)
+      empty |= is_empty(*tensor);
   for (size_t i = 0; i < count; ++i) {
     const ParameterRules& rule = rules.parameters[i];
     if (!arguments[i].pointer) continue;
     if (arguments[i].kind == Argument::kTensor) {
-      if (Verdict found = tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family);
+      if (Verdict found =
+              tensor_verdict(rules, rule, *static_cast<const aclTensor*>(arguments[i].pointer), family, empty);
           found.code)
         return found;
     } else if (arguments[i].kind == Argument::kList) {
       for (const aclTensor* tensor : static_cast<const aclTensorList*>(arguments[i].pointer)->tensors)
         if (tensor)
-          if (Verdict found = tensor_verdict(rules, rule, *tensor, family); found.code) return found;
+          if (Verdict found = tensor_verdict(rules, rule, *tensor, family, empty); found.code) return found;
     }
   }
   for (size_t i = 0; i < count; ++i)
+    if (arguments[i].kind == Argument::kValue)
+      if (Verdict found = number_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
+  for (size_t i = 0; i < count; ++i)
+    if (rules.parameters[i].scalar && arguments[i].pointer)
+      if (Verdict found =
+              scalar_verdict(rules, rules.parameters[i], *static_cast<const aclScalar*>(arguments[i].pointer), family);
+          found.code)
+        return found;
+  for (size_t i = 0; i < count; ++i)
     for (const Relation& relation : rules.parameters[i].relations)
-      if (Verdict found = relation_verdict(rules, i, relation, arguments, family); found.code) return found;
+      if (Verdict found = relation_verdict(rules, i, relation, arguments, family, empty); found.code) return found;
   for (size_t i = 0; i < count; ++i)
     if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;
   return {};

@@ -21,6 +21,25 @@ constexpr Named kDtypes[] = {
     {"FLOAT4_E2M1", 40}, {"FLOAT4_E1M2", 41},
 };
 
+constexpr Named kFormats[] = {
+    {"ND", 2},
+    {"NCHW", 0},
+    {"NHWC", 1},
+    {"HWCN", 16},
+    {"NCDHW", 30},
+    {"NDHWC", 27},
+    {"NCL", 47},
+    {"NC1HWC0", 3},
+    {"NDC1HWC0", 32},
+    {"FRACTAL_Z", 4},
+    {"FRACTAL_NZ", 29},
+    {"FRACTAL_NZ_C0_16", 50},
+    {"FRACTAL_NZ_C0_32", 51},
+    {"FRACTAL_NZ_C0_2", 52},
+    {"FRACTAL_NZ_C0_4", 53},
+    {"FRACTAL_NZ_C0_8", 54},
+};
+
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -57,13 +76,29 @@ void by_family(std::string_view column, Set set) {
     if (!told[family]) set(family, rest);
 }
 
-uint64_t dtype_bits(std::string_view words) {
+template <size_t N>
+uint64_t bits_of(const Named (&known)[N], std::string_view words) {
   uint64_t bits = 0;
   if (words == "-") return bits;
   for (std::string_view word : split(words, ' '))
-    for (const Named& dtype : kDtypes)
-      if (dtype.name == word) bits |= uint64_t(1) << dtype.value;
+    for (const Named& one : known)
+      if (one.name == word) bits |= uint64_t(1) << one.value;
   return bits;
+}
+
+template <size_t N>
+std::string name_of(const Named (&known)[N], int value, const char* what) {
+  for (const Named& one : known)
+    if (one.value == value) return std::string(one.name);
+  return what + std::to_string(value);
+}
+
+template <size_t N>
+std::string names_of(const Named (&known)[N], uint64_t bits) {
+  std::string names;
+  for (const Named& one : known)
+    if (bits >> one.value & 1) names += (names.empty() ? "" : ", ") + std::string(one.name);
+  return names;
 }
 
 uint32_t rank_bits(std::string_view column) {
@@ -90,11 +125,13 @@ void read_parameter(const std::vector<std::string_view>& columns, ParameterRules
   if (says(2)) rules.kind = kind_of(columns[2]), rules.scalar = columns[2] == "aclScalar*";
   if (says(4)) rules.required = columns[4] == "required";
   if (says(8)) rules.related = columns[8] == "-" ? "" : columns[8];
-  if (rules.kind != Argument::kTensor && rules.kind != Argument::kList) return;
   if (says(5))
-    by_family(columns[5], [&](size_t family, std::string_view words) { rules.dtypes[family] = dtype_bits(words); });
+    by_family(columns[5],
+              [&](size_t family, std::string_view words) { rules.dtypes[family] = bits_of(kDtypes, words); });
+  if (rules.kind != Argument::kTensor && rules.kind != Argument::kList) return;
   if (says(6)) {
     by_family(columns[6], [&](size_t family, std::string_view words) {
+      rules.formats[family] = bits_of(kFormats, words);
       rules.private_formats[family] = words.find("FRACTAL") != words.npos || words.find("C1HWC0") != words.npos;
     });
     const auto lists = [&](std::string_view format) { return columns[6].find(format) != columns[6].npos; };
@@ -111,21 +148,29 @@ size_t position(const FunctionRules& function, std::string_view name) {
 
 void relate(const FunctionRules& function, ParameterRules& one) {
   constexpr std::pair<std::string_view, Relation::Kind> kKinds[] = {
-      {"dtype", Relation::kDtype},   {"cast", Relation::kCast},
-      {"shape", Relation::kShape},   {"shape_of_broadcast", Relation::kShapeOfBroadcast},
-      {"either", Relation::kEither}, {"idle", Relation::kIdle}};
+      {"dtype", Relation::kDtype},  {"format", Relation::kFormat}, {"cast", Relation::kCast},
+      {"shape", Relation::kShape},  {"idle", Relation::kIdle},     {"shape_of_broadcast", Relation::kShapeOfBroadcast},
+      {"either", Relation::kEither}};
   one.relations.clear();
-  one.any_if_empty = one.contiguous = false;
+  one.contiguous = one.any_format = false;
+  one.free_if_empty = one.free_dtypes = one.free_formats = one.free_ranks = one.free_same = false;
+  bool formats_checked = false;
   one.values.clear();
   one.least = one.most = std::nullopt;
-  if (one.related.empty()) return;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
-    one.any_if_empty |= word == "any_if_empty";
     one.contiguous |= word == "contiguous";
+    one.any_format |= word == "any_format";
     const std::string_view key = word.substr(0, equals), said = equals == word.npos ? "" : word.substr(equals + 1);
     if (key == "values")
       for (std::string_view value : split(said, ',')) one.values.emplace_back(value);
+    if (key == "free_if_empty") {
+      const auto names = [&](std::string_view column) { return said.find(column) != said.npos; };
+      one.free_if_empty = true;
+      one.free_dtypes = names("dtypes"), one.free_formats = names("formats"), one.free_ranks = names("ranks");
+      one.free_same = names("same");
+    }
+    if (key == "checked") formats_checked = said.find("formats") != said.npos;
     if (key == "least") one.least = std::stoll(std::string(said));
     if (key == "most") one.most = std::stoll(std::string(said));
     for (const auto& [name, kind] : kKinds) {
@@ -137,6 +182,8 @@ void relate(const FunctionRules& function, ParameterRules& one) {
         for (std::string_view other : others) one.relations.push_back({kind, position(function, other), 0});
     }
   }
+  if (!formats_checked) one.formats = {};
+  one.any_format |= formats_checked;
 }
 
 }  // namespace
@@ -145,7 +192,11 @@ void read_rules(const std::string& path, RulesTable& table) {
   std::ifstream file(path);
   FunctionRules function;
   auto finish = [&] {
-    for (ParameterRules& one : function.parameters) relate(function, one);
+    function.free_if_empty = false;
+    for (ParameterRules& one : function.parameters) {
+      relate(function, one);
+      function.free_if_empty |= one.free_if_empty;
+    }
     if (!function.name.empty()) table[function.name] = std::move(function);
     function = {};
   };
@@ -178,18 +229,10 @@ void read_rules(const std::string& path, RulesTable& table) {
   finish();
 }
 
-std::string dtype_name(int value) {
-  for (const Named& dtype : kDtypes)
-    if (dtype.value == value) return std::string(dtype.name);
-  return "data type " + std::to_string(value);
-}
-
-std::string dtype_names(uint64_t bits) {
-  std::string names;
-  for (const Named& dtype : kDtypes)
-    if (bits >> dtype.value & 1) names += (names.empty() ? "" : ", ") + std::string(dtype.name);
-  return names;
-}
+std::string dtype_name(int value) { return name_of(kDtypes, value, "data type "); }
+std::string dtype_names(uint64_t bits) { return names_of(kDtypes, bits); }
+std::string format_name(int value) { return name_of(kFormats, value, "format "); }
+std::string format_names(uint64_t bits) { return names_of(kFormats, bits); }
 
 std::string rank_names(uint32_t bits) {
   std::string names;

@@ -18,7 +18,7 @@ constexpr int kNoFamily = -1;
 
 // How a parameter hangs on one or two others, by their positions.
 struct Relation {
-  enum Kind : unsigned char { kDtype, kCast, kShape, kShapeOfBroadcast, kEither, kIdle } kind;
+  enum Kind : unsigned char { kDtype, kFormat, kCast, kShape, kShapeOfBroadcast, kEither, kIdle } kind;
   size_t first, second;  // the second of kShapeOfBroadcast only
 };
 
@@ -27,10 +27,13 @@ struct ParameterRules {
   Argument::Kind kind = Argument::kValue;
   bool scalar = false;  // an aclScalar
   bool required = false;
-  bool any_if_empty = false;                             // the data type of a tensor without elements is not looked at
+  bool free_if_empty = false;  // of these, where a tensor of which this is so has no elements:
+  bool free_dtypes = false, free_formats = false, free_ranks = false, free_same = false;
   bool contiguous = false;                               // no view with other strides
   std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
+  std::array<uint64_t, kFamilies.size()> formats{};      // where CANN's check has a list: a bit for each aclFormat
+  bool any_format = false;                               // no check looks at it
   bool both_orders = false;                              // NCHW and NHWC are, but not all formats
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
   std::string related;                                   // the column, until all parameters of the function are known
@@ -43,6 +46,7 @@ struct FunctionRules {
   std::string name, page;
   std::array<bool, kFamilies.size()> absent{};  // the page says that this family has it not
   std::vector<ParameterRules> parameters;
+  bool free_if_empty = false;                      // one of the parameters is
   int shape_code = 161002, invalid_code = 161002;  // in phase 1, of wrong shapes and of what else is wrong
 };
 
@@ -53,6 +57,8 @@ using RulesTable = std::unordered_map<std::string, FunctionRules>;
 void read_rules(const std::string& path, RulesTable& table);
 std::string dtype_names(uint64_t bits);
 std::string dtype_name(int dtype);
+std::string format_names(uint64_t bits);
+std::string format_name(int format);
 std::string rank_names(uint32_t bits);
 
 }  // namespace sim::aclnn

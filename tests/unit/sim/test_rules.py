@@ -36,11 +36,16 @@ def test_the_tables_are_sound() -> None:
             assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
             assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
             for relation, others in said.items():
-                if relation == "checked":
-                    assert others and set(others) <= {"dtypes", "null", "ranks"}, (function.name, parameter)
+                columns = {
+                    "checked": {"dtypes", "formats", "null", "ranks"},
+                    "free_if_empty": {"dtypes", "formats", "ranks", "same"},
+                }
+                if relation in columns:
+                    assert others and set(others) <= columns[relation], (function.name, parameter)
                     continue
                 assert relation in (
-                    "dtype", "cast", "shape", "shape_of_broadcast", "either", "any_if_empty", "contiguous", "idle"
+                    "dtype", "format", "cast", "shape", "shape_of_broadcast", "either", "any_format", "contiguous",
+                    "idle",
                 ), relation  # fmt: skip
                 own = set() if relation == "idle" else {parameter.name}
                 assert set(others) <= set(names) - own, (function.name, parameter)
@@ -70,10 +75,27 @@ def test_known_facts() -> None:
     assert (mm.shape_code, rules.table()["aclnnForeachAbs"].shape_code) == (rules.INVALID, rules.TILING)
 
 
+def test_data_types_are_those_of_the_check() -> None:
+    wrong, tried = [], 0
+    for line in (Path(__file__).parent / "types_by_check.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, parameter, product, *said = line.split()
+        function = rules.table()[f"aclnn{name}"]
+        one = next(one for one in function.parameters if one.name == parameter)
+        for family in function.families if product == "*" else (product,):
+            for sign, dtype in ((word[0], word[1:]) for word in said):
+                tried += 1
+                if (dtype in one.dtypes.get(family, rules.DATA_TYPES)) != (sign == "+"):
+                    wrong.append(f"{name}.{parameter} on {family}: {sign}{dtype}")
+    assert tried > 200
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_compiled_reader_knows_the_same_names() -> None:
-    """C++ has the numbers of the data types; a name that only one of the two knows would be a rule that is lost."""
+    """C++ has the numbers of data types and formats; a name that only one of the two knows is a rule that is lost."""
     source = (rules.FOLDER.parent / "opapi" / "rules_table.cpp").read_text()
-    assert set(re.findall(r'\{"([A-Z0-9_]+)", \d+\}', source)) == set(rules.DATA_TYPES)
+    assert set(re.findall(r'\{"([A-Z0-9_]+)", \d+\}', source)) == {*rules.DATA_TYPES, *rules.FORMATS}
     families = (rules.FOLDER.parent / "opapi" / "rules_table.h").read_text()
     assert re.findall(r'"(Ascend\w+)"', families) == list(rules.FAMILIES)
 

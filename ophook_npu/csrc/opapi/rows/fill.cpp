@@ -44,11 +44,24 @@ Dims padded_sizes(at::IntArrayRef self, const Dims& pad) {
   return sizes;
 }
 
-// The same where the last `axes` dimensions are padded, behind one or two others.
-void padded_like(const at::Tensor& padded, const at::Tensor& self, const Dims& pad, int64_t axes) {
+// The same where the last `axes` dimensions are padded, behind one or two others, of which only a batch may be empty.
+// `channels`: they count here as well.
+void padded_like(const at::Tensor& padded, const at::Tensor& self, const Dims& pad, int64_t axes,
+                 bool channels = true) {
   SIM_CHECK(int64_t(pad.size()) == 2 * axes && (self.dim() == axes + 1 || self.dim() == axes + 2), "a tensor of shape ",
             self.sizes(), " and paddings ", at::IntArrayRef(pad), " do not belong together");
+  const at::IntArrayRef image = self.sizes().slice(size_t(self.dim() - axes - (channels ? 1 : 0)));
+  SIM_CHECK(std::find(image.begin(), image.end(), 0) == image.end(), "a tensor of shape ", self.sizes(),
+            "; only a batch may be empty");
   shape(padded, padded_sizes(self.sizes(), pad));
+}
+// What is put around an image is less of it than there is.
+void reflected_like(const at::Tensor& padded, const at::Tensor& self, const Dims& pad, int64_t axes,
+                    bool channels = true) {
+  padded_like(padded, self, pad, axes, channels);
+  for (size_t i = 0; i < pad.size(); ++i)
+    SIM_CHECK(pad[i] < self.size(-1 - int64_t(i / 2)), "a tensor of shape ", self.sizes(), " and paddings ",
+              at::IntArrayRef(pad), "; allowed: less than the dimension that is padded");
 }
 
 }  // namespace
@@ -74,11 +87,11 @@ ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at
 ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
       (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
       sim::mx::pad(out, self, pad, value))
-ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
+ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 1)),
       write(out, at::reflection_pad1d(self, pad)))
-ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
+ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 2)),
       write(out, at::reflection_pad2d(self, pad)))
-ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
+ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 3)),
       write(out, at::reflection_pad3d(self, pad)))
 ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
       write(out, at::replication_pad1d(self, pad)))
@@ -87,13 +100,13 @@ ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}
 ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
       write(out, at::replication_pad3d(self, pad)))
 ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),
+      (kept(out, grad), like(out, self), reflected_like(grad, self, pad, 1, self.dim() == 3)),
       write(out, at::reflection_pad1d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReflectionPad2dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 2)),
+      (like(out, self), reflected_like(grad, self, pad, 2)),
       write(out, at::reflection_pad2d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReflectionPad3dBackward, (In, grad, In, self, Ints, pad, Out, out),
-      (like(out, self), padded_like(grad, self, pad, 3)),
+      (like(out, self), reflected_like(grad, self, pad, 3)),
       write(out, at::reflection_pad3d_backward(wide(grad), wide(self), pad)))
 ACLNN(ReplicationPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
       (kept(out, grad), like(out, self), padded_like(grad, self, pad, 1)),

@@ -73,6 +73,8 @@ void in_bags(const at::Tensor& weight, const at::Tensor& indices, const at::Tens
 }
 
 void one_hot_like(const at::Tensor& out, const at::Tensor& self, int64_t classes, int64_t axis) {
+  SIM_CHECK(self.numel() ? classes >= 0 : classes > 0, "numClasses is ", classes,
+            "; allowed: ", self.numel() ? "0 or more" : "1 or more for an empty tensor");
   Dims sizes = self.sizes().vec();
   sizes.insert(sizes.begin() + c10::maybe_wrap_dim(axis, self.dim() + 1), classes);
   holds(out, sizes);

@@ -15,6 +15,19 @@ void clamped(const at::Tensor& out, const at::Tensor& self, const std::optional<
   if (max) promoted(out, self, *max);
 }
 
+// Of two truth values there is no power.
+void not_truth(const at::Tensor& self, const at::Tensor& other) {
+  SIM_CHECK(self.scalar_type() != at::kBool || other.scalar_type() != at::kBool, "both have data type BOOL");
+}
+
+// By product; the type that the two go into decides.
+void has_divisors(const at::Tensor& self, const at::Tensor& other) {
+  const at::ScalarType both = at::result_type(self, other);
+  SIM_CHECK(both == at::kShort || both == at::kInt || both == at::kLong ||
+                (product_is("Ascend950") && (both == at::kByte || both == at::kChar)),
+            "the greatest common divisor in ", both, "; allowed: INT16, INT32, INT64, and on Ascend950 INT8 and UINT8");
+}
+
 }  // namespace
 
 // arithmetic
@@ -38,11 +51,13 @@ ACLNN(InplaceRemainderTensorTensor, (Ref, self, In, other), arithmetic(self, oth
 ACLNN(InplaceRemainderTensorScalar, (Ref, self, Num, other), arithmetic(self, other),
       self.copy_(kernels::remainder(self, other)))
 ACLNN(FmodTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), write(out, kernels::fmod(self, other)))
-ACLNN(PowTensorTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), at::pow_out(out, self, other))
+ACLNN(PowTensorTensor, (In, self, In, other, Out, out), (promoted(out, {self, other}), not_truth(self, other)),
+      at::pow_out(out, self, other))
 ACLNN(Maximum, (In, self, In, other, Out, out), promoted(out, {self, other}), at::maximum_out(out, self, other))
 ACLNN(Minimum, (In, self, In, other, Out, out), promoted(out, {self, other}), at::minimum_out(out, self, other))
 ACLNN(Atan2, (In, self, In, other, Out, out), promoted(out, {self, other}), at::atan2_out(out, self, other))
-ACLNN(Gcd, (In, self, In, other, Out, out), promoted(out, {self, other}), at::gcd_out(out, self, other))
+ACLNN(Gcd, (In, self, In, other, Out, out), (promoted(out, {self, other}), has_divisors(self, other)),
+      at::gcd_out(out, self, other))
 ACLNN(LogAddExp, (In, self, In, other, Out, out), promoted(out, {self, other}), at::logaddexp_out(out, self, other))
 ACLNN(LogAddExp2, (In, self, In, other, Out, out), promoted(out, {self, other}), at::logaddexp2_out(out, self, other))
 ACLNN(XLogYTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), at::xlogy_out(out, self, other))

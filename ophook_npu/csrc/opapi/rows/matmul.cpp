@@ -91,12 +91,30 @@ void slogdet_like(const at::Tensor& self, const at::Tensor& sign, const at::Tens
   for (const at::Tensor& out : {sign, log}) single_like(out, in_batches(self, {}));
 }
 
+// Truth values go with truth values alone, and whole numbers with whole ones.
+void factors(const std::optional<at::Scalar>& beta, const std::optional<at::Scalar>& alpha,
+             const std::vector<at::Tensor>& inputs) {
+  const auto all = [&](auto holds) { return std::all_of(inputs.begin(), inputs.end(), holds); };
+  const bool truth = all([](const at::Tensor& one) { return one.scalar_type() == at::kBool; });
+  const bool whole = all([](const at::Tensor& one) { return at::isIntegralType(one.scalar_type(), true); });
+  for (const auto& factor : {beta, alpha})
+    if (factor)
+      SIM_CHECK((truth || !factor->isBoolean()) && (!whole || !factor->isFloatingPoint()), "a factor of ",
+                factor->type(), " for ", inputs.front().scalar_type());
+}
+
 void known_norm(double p) { SIM_CHECK(p >= 0, "p ", p, "; allowed: a number of at least 0"); }
 
+void known_way(double p, int64_t mode) {
+  SIM_CHECK(p != 2 || mode == 2, "compute_mode ", mode, " where p is 2; allowed: 2");
+}
+
 void crossed(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
-  SIM_CHECK(self.dim() == other.dim() && self.size(wrap(dim, self)) == 3 && other.size(wrap(dim, other)) == 3,
-            "vectors of three numbers along dimension ", dim, " expected, got ", self.sizes(), " and ", other.sizes());
-  broadcast(out, {self, other});
+  const auto sizes = at::infer_size(self.sizes(), other.sizes());
+  const int64_t place = kernels::crossing(self, int64_t(sizes.size()), dim);
+  SIM_CHECK(out.numel() == 0 || sizes[size_t(place)] == 3, "vectors of three numbers along dimension ", dim,
+            " expected, got ", self.sizes(), " and ", other.sizes());
+  shape(out, sizes);
 }
 
 void renormalizable(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max) {
@@ -152,9 +170,10 @@ ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube,
       (kept(out, self), vector_product(out, mat, vec), into(out, {self})),
       write(out, kernels::vector_sum(self, mat, vec, beta, alpha)))
 ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out),
-      (kept(out, self), outer(out, a, b), into(out, {self})),
+      (kept(out, self), outer(out, a, b), into(out, {self}), factors(beta, alpha, {self, a, b})),
       write(out, at::addr(self, a, b, beta.value_or(1), alpha.value_or(1))))
-ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha), (kept(self, a), outer(self, a, b)),
+ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha),
+      (kept(self, a), outer(self, a, b), factors(beta, alpha, {self, a, b})),
       self.addr_(a, b, beta.value_or(1), alpha.value_or(1)))
 ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
@@ -177,7 +196,8 @@ ACLNN(AddLora,
       kernels::lora_like(y, x, weight_b, indices, weight_a, layer, offset, size, out),
       write(out, kernels::with_lora(y, x, weight_b, indices, weight_a, layer, scale, offset, size)))
 ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out),
-      (crossed(out, self, other, dim), promoted(out, {self, other})), write(out, kernels::crossed(self, other, dim)))
+      (crossed(out, self, other, dim), promoted(out, {self, other})),
+      out.numel() ? write(out, kernels::crossed(self, other, dim)) : void())
 
 // factorizations and solvers
 ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (must_be_square(self), like(out, self)),
@@ -199,8 +219,8 @@ ACLNN(Renorm, (In, self, Num, p, int64_t, dim, Num, max, Out, out),
       (renormalizable(self, p, dim, max), like(out, self)), write(out, kernels::renormalized(self, p, dim, max)))
 ACLNN(InplaceRenorm, (Ref, self, Num, p, int64_t, dim, Num, max), renormalizable(self, p, dim, max),
       write(self, kernels::renormalized(self, p, dim, max)))
-ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out), (known_norm(p), distances_like(x, y, out)),
-      write(out, at::cdist(wide(x), wide(y), p)))
+ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out),
+      (known_norm(p), known_way(p, mode), distances_like(x, y, out)), write(out, at::cdist(wide(x), wide(y), p)))
 ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out),
       (distances_like(x, y, distance), like(grad, distance)),
       write(out, kernels::distances_backward(grad, x, y, distance, p)))

@@ -14,6 +14,10 @@ at::Tensor spread(const at::Tensor& x, const at::Tensor& out) {
   return x.sizes() == out.sizes() ? x : x.expand_as(out).contiguous();
 }
 
+void in_order(const at::Scalar& min, const at::Scalar& max) {
+  SIM_CHECK(!(min.toDouble() > max.toDouble()), "min ", min, " is above max ", max);
+}
+
 void not_zero(const at::Scalar& alpha) { SIM_CHECK(alpha.toDouble() != 0, "alpha may not be 0"); }
 
 void write_prelu(const at::Tensor& out, const at::Tensor& out_weight, const kernels::PreluGradients& result) {
@@ -63,7 +67,8 @@ ACLNN(Heaviside, (In, self, In, values, Out, out), broadcast(out, {self, values}
 ACLNN(Elu, (In, self, Num, alpha, Num, scale, Num, input_scale, Out, out), like(out, self),
       write(out, at::elu(self, alpha, scale, input_scale)))
 ACLNN(Celu, (In, self, Num, alpha, Out, out), (not_zero(alpha), like(out, self)), write(out, at::celu(self, alpha)))
-ACLNN(Hardtanh, (In, self, Num, min, Num, max, Out, out), like(out, self), at::hardtanh_out(out, self, min, max))
+ACLNN(Hardtanh, (In, self, Num, min, Num, max, Out, out), (like(out, self), in_order(min, max)),
+      at::hardtanh_out(out, self, min, max))
 ACLNN(Hardshrink, (In, self, Num, lambda, Out, out), like(out, self), at::hardshrink_out(out, self, lambda))
 ACLNN(Softshrink, (In, self, Num, lambda, Out, out), like(out, self), at::softshrink_out(out, self, lambda))
 ACLNN(Softplus, (In, self, Num, beta, Num, threshold, Out, out), like(out, self),
@@ -84,7 +89,7 @@ ACLNN(InplaceLeakyRelu, (Ref, self, Num, slope), when_run(), at::leaky_relu_(sel
 ACLNN(InplaceElu, (Ref, self, Num, alpha, Num, scale, Num, input_scale), when_run(),
       at::elu_(self, alpha, scale, input_scale))
 ACLNN(InplaceCelu, (Ref, self, Num, alpha), not_zero(alpha), at::celu_(self, alpha))
-ACLNN(InplaceHardtanh, (Ref, self, Num, min, Num, max), when_run(), at::hardtanh_(self, min, max))
+ACLNN(InplaceHardtanh, (Ref, self, Num, min, Num, max), in_order(min, max), at::hardtanh_(self, min, max))
 ACLNN(InplaceThreshold, (Ref, self, Num, threshold, Num, value), when_run(), at::threshold_(self, threshold, value))
 
 // backward

@@ -15,13 +15,21 @@ void room_for(const at::Tensor& mask, int64_t elements) {
             mask.sizes());
 }
 
-// The whole of a mask, a multiple of 128 bits; where nothing or all is kept it is not looked at.
-void mask_of(const at::Tensor& mask, const at::Tensor& self, double p) {
-  room_for(mask, self.numel());
-  SIM_CHECK(p == 0 || p == 1 || mask.numel() == (self.numel() + 127) / 128 * 16, "a mask of shape ", mask.sizes(),
-            " for ", self.numel(), " elements");
+int64_t bytes_of_mask(int64_t elements) { return (elements + 127) / 128 * 16; }
+
+// The whole of a mask, a multiple of 128 bits.
+void whole_mask(const at::Tensor& mask, int64_t elements) {
+  room_for(mask, elements);
+  SIM_CHECK(mask.numel() == bytes_of_mask(elements), "a mask of shape ", mask.sizes(), " for ", elements, " elements");
 }
 
+// The same; where nothing or all is kept it is not looked at.
+void mask_of(const at::Tensor& mask, const at::Tensor& self, double p) {
+  room_for(mask, self.numel());
+  if (p != 0 && p != 1) whole_mask(mask, self.numel());
+}
+
+void interval(double from, double to) { SIM_CHECK(from <= to, "from ", from, " is above to ", to); }
 void probability(double p) { SIM_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
 
 void samples_of(const at::Tensor& self, int64_t samples, const at::Tensor& out) {
@@ -63,10 +71,10 @@ ACLNN(NormalTensorFloat, (In, mean, float, std, int64_t, seed, int64_t, offset, 
       kernels::draw_normal(out, mean, at::scalar_tensor(std, at::kFloat), generator(seed, offset)))
 ACLNN(NormalTensorTensor, (In, mean, In, std, int64_t, seed, int64_t, offset, Out, out), broadcast(out, {mean, std}),
       kernels::draw_normal(out, mean, std, generator(seed, offset)))
-ACLNN(InplaceUniform, (Ref, self, double, from, double, to, uint64_t, seed, uint64_t, offset), when_run(),
+ACLNN(InplaceUniform, (Ref, self, double, from, double, to, uint64_t, seed, uint64_t, offset), interval(from, to),
       self.uniform_(from, to, generator(seed, offset)))
-ACLNN(InplaceUniformTensor, (Ref, self, double, from, double, to, In, seed, In, offset, uint64_t, shift), when_run(),
-      self.uniform_(from, to, captured(seed, offset, shift)))
+ACLNN(InplaceUniformTensor, (Ref, self, double, from, double, to, In, seed, In, offset, uint64_t, shift),
+      interval(from, to), self.uniform_(from, to, captured(seed, offset, shift)))
 ACLNN(InplaceRandom, (Ref, self, int64_t, from, int64_t, to, int64_t, seed, int64_t, offset),
       SIM_CHECK(from < to, "from ", from, " is not below to ", to),
       kernels::drawn(self, from, to, generator(seed, offset)))
@@ -101,21 +109,22 @@ ACLNN(InplaceRReluWithNoise,
 
 // dropout; p is the probability to drop
 ACLNN(DropoutGenMask, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Out, mask),
-      (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
+      (probability(p), whole_mask(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
 ACLNN(DropoutGenMaskV2, (Ints, sizes, double, p, int64_t, seed, int64_t, offset, Dtype, dtype, Out, mask),
-      (probability(p), room_for(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
+      (probability(p), whole_mask(mask, c10::multiply_integers(sizes))), gen_mask(sizes, p, seed, offset, mask))
 ACLNN(DropoutGenMaskV2Tensor, (Ints, sizes, double, p, In, seed, In, offset, uint64_t, shift, Dtype, dtype, Out, mask),
-      (probability(p), room_for(mask, c10::multiply_integers(sizes))),
+      (probability(p), whole_mask(mask, c10::multiply_integers(sizes))),
       gen_mask(sizes, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, mask))
 ACLNN(DropoutDoMask, (In, self, In, mask, double, p, Out, out),
-      (probability(p), like(out, self), room_for(mask, self.numel())), write(out, dropped(self, mask, p)))
+      (probability(p), like(out, self), room_for(mask, 8 * bytes_of_mask(self.numel()))),
+      write(out, dropped(self, mask, p)))
 ACLNN(DropoutV3, (In, self, In, noise_shape, double, p, int64_t, seed, int64_t, offset, Out, out, Out, mask),
       (probability(p), like(out, self), mask_of(mask, self, p)), dropout(self, p, seed, offset, out, mask))
 ACLNN(DropoutV3Tensor,
       (In, self, In, noise_shape, double, p, In, seed, In, offset, uint64_t, shift, Out, out, Out, mask),
       (probability(p), like(out, self), mask_of(mask, self, p)),
       dropout(self, p, seed.item<int64_t>(), offset.item<int64_t>() + shift, out, mask))
-ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), (like(out, grad), room_for(mask, grad.numel())),
+ACLNN(DropoutV3Grad, (In, grad, In, mask, double, scale, Out, out), (like(out, grad), whole_mask(mask, grad.numel())),
       write(out, kernels::masked_scaled(grad, kernels::unpack_bits(mask, 0, grad.numel()), scale)))
 ACLNN(MaskedScale, (In, self, In, mask, float, scale, Out, out), (like(out, self), like(mask, self)),
       write(out, kernels::masked_scaled(self, mask, scale)))

@@ -45,8 +45,9 @@ void largest_of(const at::Tensor& out, const at::Tensor& self, int64_t k, int64_
 }
 
 void ordered(const at::Scalar& min, const at::Scalar& max) {
-  SIM_CHECK(std::isfinite(min.toDouble()) && std::isfinite(max.toDouble()) && min.toDouble() <= max.toDouble(), "min ",
-            min, " and max ", max, "; finite numbers expected, the smaller first");
+  const double low = min.toDouble(), high = max.toDouble();  // where they are one number, those of the tensor count
+  SIM_CHECK((std::isinf(low) && low == high) || (std::isfinite(low) && std::isfinite(high) && low <= high), "min ", min,
+            " and max ", max, "; finite numbers expected, the smaller first");
 }
 
 // How many numbers there are, the largest of them knows.

@@ -106,6 +106,7 @@ void write_parts(const Tensors& out, const Tensors& parts) {
 void rolled(const at::Tensor& self, const Dims& shifts, const Dims& dims) {
   SIM_CHECK(shifts.size() == std::max<size_t>(dims.size(), 1), shifts.size(), " shifts for ", dims.size(),
             " dims; allowed: one each, or one shift and no dims");
+  SIM_CHECK(self.dim() || dims.empty(), "dims for a tensor without dimensions");
   for (int64_t dim : dims) wrap(dim, self);
 }
 
