@@ -22,7 +22,7 @@ void not_truth(const at::Tensor& self, const at::Tensor& other) {
 
 // By product; the type that the two go into decides.
 void has_divisors(const at::Tensor& self, const at::Tensor& other) {
-  const at::ScalarType both = at::result_type(self, other);
+  const at::ScalarType both = c10::promoteTypes(self.scalar_type(), other.scalar_type());
   SIM_CHECK(both == at::kShort || both == at::kInt || both == at::kLong ||
                 (product_is("Ascend950") && (both == at::kByte || both == at::kChar)),
             "the greatest common divisor in ", both, "; allowed: INT16, INT32, INT64, and on Ascend950 INT8 and UINT8");

@@ -110,11 +110,9 @@ void known_way(double p, int64_t mode) {
 }
 
 void crossed(const at::Tensor& out, const at::Tensor& self, const at::Tensor& other, int64_t dim) {
-  const auto sizes = at::infer_size(self.sizes(), other.sizes());
-  const int64_t place = kernels::crossing(self, int64_t(sizes.size()), dim);
-  SIM_CHECK(out.numel() == 0 || sizes[size_t(place)] == 3, "vectors of three numbers along dimension ", dim,
-            " expected, got ", self.sizes(), " and ", other.sizes());
-  shape(out, sizes);
+  broadcast(out, {self, other});
+  SIM_CHECK(out.numel() == 0 || out.size(kernels::crossing(self, out.dim(), dim)) == 3,
+            "vectors of three numbers along dimension ", dim, " expected, got ", self.sizes(), " and ", other.sizes());
 }
 
 void renormalizable(const at::Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& max) {

@@ -132,6 +132,16 @@ void write_deep(const at::Tensor& x, const at::Tensor& gx, const at::Tensor& gam
   write_gradients(gx, gamma, beta, result.gx);
 }
 
+void of_groups(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t n, int64_t c,
+               int64_t area, int64_t groups) {
+  SIM_CHECK(self.dim() >= 2 && self.size(0) == n && self.size(1) == c && self.numel() == n * c * area && groups > 0 &&
+                c % groups == 0,
+            "a tensor of shape ", self.sizes(), " for N ", n, ", C ", c, ", HxW ", area, " and ", groups, " groups");
+  for (const at::Tensor& one : {gamma, beta})
+    SIM_CHECK(!one.defined() || (one.dim() == 1 && one.size(0) == c), "a weight of shape ", one.sizes(), " for ", c,
+              " channels");
+}
+
 }  // namespace
 
 ACLNN(BatchNorm,
@@ -242,7 +252,7 @@ ACLNN(DeepNormGrad,
 ACLNN(GroupNorm,
       (In, self, In, gamma, In, beta, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, double, eps, Out, out,
        Out, mean, Out, rstd),
-      kernels::group_norm_like(self, n, groups, out, mean, rstd),
+      (of_groups(self, gamma, beta, n, c, area, groups), kernels::group_norm_like(self, n, groups, out, mean, rstd)),
       write_normal(out, mean, rstd, kernels::group_norm(self, gamma, beta, n, c, area, groups, eps)))
 ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
