@@ -21,7 +21,7 @@ from ophook_npu.npu.installed import built_in, require, torch_npu_wheel, torch_w
 from ophook_npu.sim.build import location
 
 # What torch_npu and torchair import without declaring it.
-UNDECLARED = ("protobuf", "attrs", "decorator", "psutil", "scipy")
+UNDECLARED = ("protobuf", "attrs", "decorator", "packaging", "psutil", "scipy")
 CUSTOM_LIBRARY = "libcust_opapi.so"
 
 

@@ -31,8 +31,9 @@ def build(op: Operator | None = None, progress: OnStep | None = None) -> Path:
     """
     ready = prebuilt.fitting()
     built = cache.cache_dir() / "extension"
-    note = built / f"{_sources()}.key" if op is None else None
-    if note is not None and ready is None and note.is_file():
+    # Not where there is a wheel: what it was made of asks for a compiler, and there need be none.
+    note = built / f"{_sources()}.key" if op is None and ready is None else None
+    if note is not None and note.is_file():
         there = built / note.read_text()
         if (there.parent / cache.MANIFEST).is_file():
             return cache.checked(there.parent) / there.name

@@ -89,6 +89,7 @@ def test_the_same_libraries_give_the_same_file(wheel: Path, tmp_path: Path) -> N
 def test_the_demonstration_runs_without_a_compiler(
     installed: Environment, bare: dict[str, str], tmp_path: Path
 ) -> None:
+    bare["CXX"] = "no-such-compiler"
     result = installed.run("ophook-npu", "demo", "mine", "--device", "sim", cwd=tmp_path, **bare)
     assert result.returncode == 0, result.stdout + result.stderr
     (row,) = (line for line in result.stdout.splitlines() if "simulated Ascend910B4" in line)
