@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from ophook_npu.cli._command import ProgramCommand, become, beside, command
+from ophook_npu.cli import _order
+from ophook_npu.cli._command import ProgramCommand, become, command
 from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
-from ophook_npu.plural import counted
 from ophook_npu.sim import variables
+from ophook_npu.sim.order import suppressions
 
 _DeviceOption = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
 _SocOption = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
@@ -79,7 +79,28 @@ def register(app: typer.Typer) -> None:
             ),
         ] = False,
         order_report: Annotated[
-            Path | None, typer.Option(help="Append to this file what --check-order finds; a JSON line each.")
+            Path | None,
+            typer.Option(
+                help="Append to this file what --check-order finds, a JSON line each; or write *.html or *.sarif."
+            ),
+        ] = None,
+        order_suppressions: Annotated[
+            Path | None, typer.Option(help="Lines `WORD … # REASON`: what has all these words is not told.")
+        ] = None,
+        jitter: Annotated[
+            str | None,
+            typer.Option(
+                metavar="SEED|only:N,…",
+                help="Run tasks in another order that no edge forbids; the same one each time (docs/order.md).",
+            ),
+        ] = None,
+        explore: Annotated[
+            int | None,
+            typer.Option(
+                metavar="N",
+                min=1,
+                help="Run it in N such orders; tell the fewest delays that make it end otherwise, with exit status 1.",
+            ),
         ] = None,
     ) -> None:
         """Run a program on an NPU, or else on the simulated Ascend.
@@ -101,13 +122,19 @@ def register(app: typer.Typer) -> None:
             if after_failure not in ("poison", "continue"):
                 raise OphookError("run", f"--after-failure {after_failure}", allowed="poison, continue")
             environ["OPHOOK_SIM_AFTER_FAILURE"] = after_failure
-        if check_order or order_report:
+        if jitter is not None or explore is not None:
+            _only_simulated(device, "the order of tasks is")
+            environ |= _order.jitter(jitter, explore, check_order or bool(order_report or order_suppressions))
+        if check_order or order_report or order_suppressions:
             _only_simulated(device, "the check of order is")
-            order_report = _writable(order_report) if order_report else None
-            raise typer.Exit(
-                _run_in_order(arguments, _inside(device, environ, soc, devices, memory, sync, cann)[0], order_report)
-            )
-        become(arguments, _inside(device, environ, soc, devices, memory, sync, cann)[0])
+            report = _writable(order_report) if order_report else None
+            known = suppressions(order_suppressions) if order_suppressions else []
+            environ = _inside(device, environ, soc, devices, memory, sync, cann)[0]
+            raise typer.Exit(_order.checked(arguments, environ, report, known))
+        environ = _inside(device, environ, soc, devices, memory, sync, cann)[0]
+        if explore is not None:
+            raise typer.Exit(_order.explored(arguments, environ, explore))
+        become(arguments, environ)
 
     @app.command("env")
     def env(
@@ -153,23 +180,6 @@ def _writable(report: Path) -> Path:
     if report.is_dir() or not report.absolute().parent.is_dir():
         raise OphookError("run", f"cannot write {report}", allowed="a file in a folder that is there")
     return report.absolute()
-
-
-def _run_in_order(arguments: list[str], environ: dict[str, str], report: Path | None) -> int:
-    """The exit status of a program whose order is checked: its own, or 1 where something was found."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = report or Path(folder) / "order.jsonl"
-        before = report.stat().st_size if report.exists() else 0
-        environ |= {
-            "OPHOOK_SIM_CHECK_ORDER": "1",
-            "OPHOOK_SIM_ORDER_REPORT": str(report),
-            "TASK_QUEUE_ENABLE": "0",  # operators are launched by the thread, and at the line, that calls them
-        }
-        status = beside(arguments, environ)
-        found = report.read_bytes()[before:].count(b"\n") if report.exists() else 0
-    if found:
-        print(f"order: {counted(found, 'place')} where nothing orders two accesses", file=sys.stderr)
-    return status or int(found > 0)
 
 
 def _exports(

@@ -8,6 +8,8 @@ fixture ``ascendc_kernel`` loads an operator project's kernel and fails the test
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -24,6 +26,10 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption("--npu-device", choices=("auto", "sim", "npu"), help="where torch's npu device comes from")
     group.addoption("--npu-soc", help="the SoC to simulate")
     group.addoption("--npu-devices", type=int, default=1, help="how many devices to simulate")
+    group.addoption(
+        "--npu-check-order", action="store_true", help="a test fails where streams race (needs --npu-device)"
+    )
+    group.addoption("--npu-order-suppressions", metavar="FILE", help="races that are none: lines `WORD … # REASON`")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -31,6 +37,8 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     # Before conftest files, because the first of them may import torch.
     options = early_config.known_args_namespace
     if not options.npu_device:
+        if options.npu_check_order:
+            raise pytest.UsageError("--npu-check-order needs --npu-device sim")
         from ophook_npu.npu import autoload
 
         autoload.settle()
@@ -40,8 +48,13 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     from ophook_npu.npu import place
 
     try:
-        if place.choose(options.npu_device, place.detect()) == "sim":
+        chosen = place.choose(options.npu_device, place.detect())
+        if options.npu_check_order and chosen != "sim":
+            raise pytest.UsageError("the check of order is the simulator's, and these tests have an NPU")
+        if chosen == "sim":
             os.environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
+            if options.npu_check_order:
+                _check_order(early_config, options.npu_order_suppressions)
             with _output_shown(early_config):
                 sim.enable(soc=options.npu_soc, devices=options.npu_devices)
     except OphookError as error:
@@ -52,6 +65,29 @@ def _output_shown(config: Any) -> AbstractContextManager[None]:
     """pytest already captures output here, and a first build takes minutes: its message must be seen."""
     capture = config.pluginmanager.getplugin("capturemanager")
     return capture.global_and_fixture_disabled() if capture else nullcontext()
+
+
+_ORDER = pytest.StashKey[Any]()
+
+
+def _check_order(config: Any, suppressed: str | None) -> None:
+    from ophook_npu.sim import order
+
+    known = order.suppressions(Path(suppressed)) if suppressed else []
+    folder = tempfile.mkdtemp(prefix="ophook-order-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    report = Path(folder) / "order.jsonl"
+    os.environ.update(order.settings(report))
+    config.stash[_ORDER] = order.Watched(report, known)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: Any) -> Iterator[None]:
+    outcome = yield
+    watched = item.config.stash.get(_ORDER, None)
+    found = watched.new() if watched else None
+    if found and found.races and not outcome.excinfo:  # type: ignore[attr-defined]
+        outcome.force_exception(pytest.fail.Exception(found.text(), pytrace=False))  # type: ignore[attr-defined]
 
 
 @pytest.fixture

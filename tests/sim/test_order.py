@@ -56,10 +56,86 @@ def test_programs_in_cpp(tmp_path: Path) -> None:
     done, found = checked(tmp_path, str(program), "in order")
     assert (done.returncode, done.stdout, found) == (0, "1\n", []), done.stderr
 
+    def ran(*options: str, argument: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *options, "--", str(program)]
+        return subprocess.run(
+            [*command, *([argument] if argument else [])], capture_output=True, text=True, timeout=280
+        )
+
+    # The same schedule gives the same wrong number each time, and a program in order has none.
+    assert [ran("--jitter", one).stdout for one in ("only:", "only:1", "only:1", "only:2")] == [
+        "1\n",
+        "0\n",
+        "0\n",
+        "0\n",
+    ]
+    explored = ran("--explore", "20")
+    assert explored.returncode == 1 and "it prints something else" in explored.stdout, explored.stdout + explored.stderr
+    assert explored.stdout.count("launch ") == 1 and "again: --jitter only:" in explored.stdout
+    explored = ran("--explore", "20", argument="in order")
+    assert (explored.returncode, "in 20 schedules" in explored.stdout) == (0, True), explored.stdout + explored.stderr
+    assert ran("--explore", "2", "--check-order").returncode == ran("--jitter", "x").returncode == 2
+
 
 def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:
     done, found = checked(tmp_path, "-c", "import torch; print(torch.ones(2).npu() + 1); raise SystemExit(7)")
     assert (done.returncode, found) == (7, []) and "order" not in done.stderr, done.stderr
+
+
+RACE = """
+import torch
+def test_right():
+    assert torch.ones(2).npu().sum().item() == 2
+def test_race():
+    x, side = torch.ones(64, 64, device="npu"), torch.npu.Stream()
+    torch.npu.synchronize()
+    x.mul_(2)
+    with torch.npu.stream(side):
+        x + 1
+    torch.npu.synchronize()
+"""
+
+
+def test_a_block_of_a_program_is_checked(run_python, tmp_path: Path) -> None:
+    (tmp_path / "known.txt").write_text("aclnnInplaceMuls test_race  # on purpose\n")
+    program = f"""{RACE}
+from pathlib import Path
+from ophook_npu import sim
+test_race()
+for known in (None, None, Path({str(tmp_path / "known.txt")!r})):
+    with sim.check_order(known) as found:
+        test_race()
+    print(found.summary())
+with sim.check_order() as found:
+    test_right()
+print(found.summary())
+test_race()
+"""
+    done = run_python("-c", program, TASK_QUEUE_ENABLE="0")
+    assert done.returncode == 0 and done.stderr.count("nothing orders them") == 3, done.stderr
+    one = "order: 1 place where nothing orders two accesses"
+    none = one.replace("1 place", "0 places")
+    assert done.stdout.splitlines() == [one, one, f"{none}, 1 suppressed", none]
+    done = run_python("-c", "import torch_npu; from ophook_npu import sim; sim.check_order().__enter__()")
+    assert "set TASK_QUEUE_ENABLE=0 before torch is imported" in done.stderr, done.stderr
+
+
+def test_tests_that_race_fail(tmp_path: Path) -> None:
+    (tmp_path / "test_user.py").write_text(RACE)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--npu-device",
+        "sim",
+        "--npu-check-order",
+    ]
+    done = subprocess.run([*command, "test_user.py"], cwd=tmp_path, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "next: before test_user.py:10: `torch.npu.current_stream().wait_stream(s)`" in done.stdout
 
 
 def test_collectives_of_two_ranks_are_in_order(tmp_path: Path) -> None:

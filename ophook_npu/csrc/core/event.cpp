@@ -32,6 +32,7 @@ struct WaitTask final : Task {
     if (recording->wait(-1)) return kOk;
     return sim_fail(kEventCaptured, "the event was recorded in a capture whose model was destroyed before a replay");
   }
+  std::shared_ptr<Recording> waits_for() const override { return recording; }
   std::shared_ptr<Recording> recording;
 };
 
@@ -88,6 +89,11 @@ bool Recording::wait(int64_t timeout_ms) {
 bool Recording::is_done() {
   std::lock_guard lock(mutex);
   return done;
+}
+
+bool Recording::is_over() {
+  std::lock_guard lock(mutex);
+  return done || abandoned;
 }
 
 }  // namespace sim
@@ -192,7 +198,11 @@ int sim_event_synchronize(void* handle, int64_t timeout_ms) {
   if (int code = newest("aclrtSynchronizeEvent", handle, &recording, &device)) return code;
   sim_count_host_wait();
   if (int code = failed(device)) return code;
-  const bool done = !recording || recording->wait(timeout_ms);
+  bool done = !recording;
+  if (recording) {
+    const schedule::HostWait wait(*recording);
+    done = recording->wait(timeout_ms);
+  }
   if (int code = failed(device)) return code;
   if (done && recording && order::on()) order::host_waited(*recording);
   if (done) return kOk;
@@ -204,6 +214,7 @@ int sim_event_query(void* handle, int* done) {
   int device = -1;
   if (int code = newest("aclrtQueryEventStatus", handle, &recording, &device)) return code;
   if (int code = failed(device)) return code;
+  if (recording && !recording->is_done()) schedule::HostWait();
   *done = !recording || recording->is_done();
   if (*done && recording && order::on()) order::host_waited(*recording);
   return kOk;

@@ -1,6 +1,5 @@
 #include "order.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ucontext.h>
@@ -18,14 +17,15 @@
 #include <unordered_set>
 
 #include "caller.h"
+#include "lines.h"
 #include "stream.h"
 
 namespace sim::order {
 
-const bool checking = [] {
+std::atomic<bool> checking{[] {
   const char* text = getenv("OPHOOK_SIM_CHECK_ORDER");
   return text && !strcmp(text, "1");
-}();
+}()};
 
 constexpr int kHost = 0;
 
@@ -191,16 +191,6 @@ Line& line_of(State& all, Stream& stream) {
   return line;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) out += ' ';
-    else out += c;
-  }
-  return out + '"';
-}
-
 std::string line_name(const Access& access) {
   return access.stream < 0 ? "the host" : "stream " + std::to_string(access.stream);
 }
@@ -243,14 +233,6 @@ std::string json(const Access& access) {
          ", \"writes\": " + (access.writes ? "true" : "false") + ", \"from\": [" + frames + "]}";
 }
 
-void write_all(int file, const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t wrote = write(file, text.data() + done, text.size() - done);
-    if (wrote <= 0) return;
-    done += size_t(wrote);
-  }
-}
-
 // Once for each two places of a program; with the mutex held.
 void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph) {
   const Kind kind{first.task, second.task, first.writes, second.writes, first.caller, second.caller};
@@ -263,14 +245,10 @@ void tell(State& all, const Access& first, const Access& second, uintptr_t begin
                      told("second", second) + "  memory: " + where + "\n";
   if (!missing.empty()) text += "  missing: " + missing + "\n";
   write_all(2, text);
-  if (const char* path = getenv("OPHOOK_SIM_ORDER_REPORT")) {
-    const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0) return;
-    write_all(file, "{\"kind\": " + quoted(what) + ", \"graph\": " + (in_graph ? "true" : "false") +
-                        ", \"first\": " + json(first) + ", \"second\": " + json(second) +
-                        ", \"memory\": " + quoted(where) + ", \"missing\": " + quoted(missing) + "}\n");
-    close(file);
-  }
+  if (const char* path = getenv("OPHOOK_SIM_ORDER_REPORT"))
+    append(path, "{\"kind\": " + quoted(what) + ", \"graph\": " + (in_graph ? "true" : "false") +
+                     ", \"first\": " + json(first) + ", \"second\": " + json(second) +
+                     ", \"memory\": " + quoted(where) + ", \"missing\": " + quoted(missing) + "}\n");
 }
 
 const uintptr_t kPage = uintptr_t(sysconf(_SC_PAGESIZE));
@@ -562,6 +540,21 @@ void freed(const char* by, const void* pointer) {
 }  // namespace sim::order
 
 using namespace sim;
+
+int sim_order_check(int on) {
+  order::State& all = order::state();
+  std::lock_guard lock(all.mutex);
+  const bool was = order::checking.exchange(on != 0);
+  if (!was || on) return was;
+  auto in_use = std::move(all.in_use);  // their second addresses stay: the copies may still run
+  all.in_use.clear();
+  for (const order::InUse& use : in_use) order::protect(all, use.pages, use.pages_end);
+  all.shadow.pieces.clear();
+  all.told.clear();
+  all.values.clear();
+  all.blind.clear();
+  return was;
+}
 
 void sim_order_host(const char* call, const void* pointer, size_t size, int writes) {
   if (!order::on() || !size) return;

@@ -6,6 +6,7 @@
 // at one flag.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -29,8 +30,8 @@ struct Line {
 // The memory and the lines of one capture: a graph's own order, before any replay.
 struct Inside;
 
-extern const bool checking;
-inline bool on() { return checking; }
+extern std::atomic<bool> checking;
+inline bool on() { return checking.load(std::memory_order_relaxed); }
 
 void called();  // by whom: for what this thread launches next; with nothing locked
 void launched(Stream& on, Task& task);
@@ -47,3 +48,6 @@ void freed_host(const char* by, const void* pointer, size_t size);
 
 }  // namespace order
 }  // namespace sim
+
+// From here on, or no longer; what it was. What came before is taken to be over.
+extern "C" __attribute__((visibility("default"))) int sim_order_check(int on);

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <exception>
 #include <system_error>
 #include <utility>
@@ -108,6 +109,7 @@ void Stream::finish() {
     stop_ = true;
   }
   work_arrived_.notify_one();
+  const schedule::HostWait wait(*this);
   thread_.join();
   if (order::on()) order::ended(*this);
 }
@@ -136,6 +138,7 @@ void Stream::work() {
       {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
+        if (schedule::on()) schedule::turn(*this);
         const bool skip = failed_before && !task->runs_after_failure();
         const int code = skip         ? int(kOk)
                          : observer() ? run_observed(*task, task->launched, kNoModel, run_safely)
@@ -151,6 +154,7 @@ void Stream::work() {
           failure::left(device, code, text);
         }
       }
+      if (schedule::on()) schedule::ran(*this);
       lock.lock();
       ++completed_;
       if (waiters_) work_done_.notify_all();
@@ -163,6 +167,7 @@ int Stream::launch(std::shared_ptr<Task> task) {
   int code = failure::check(device);
   if (code) return code;
   if (order::on()) order::called();
+  if (schedule::on() && !capturing()) schedule::numbered(*this, *task);
   if (observer()) [[unlikely]] {
     const std::shared_ptr<Task> told = task;
     told->launched = launch_now();
@@ -171,6 +176,7 @@ int Stream::launch(std::shared_ptr<Task> task) {
   } else {
     code = put(std::move(task), &queued);
   }
+  if (queued && schedule::on()) schedule::settle();
   return queued && synchronous() ? synchronize(-1) : code;
 }
 
@@ -195,6 +201,7 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
     // Its own tasks may still launch: what they launch is work that it has to finish.
     if (stop_ && !runs_here()) return sim_fail(kInvalidHandle, "%s: stream %d was destroyed", task->name, id);
     if (order::on()) order::launched(*this, *task);
+    if (schedule::on()) schedule::launched(*this, *task);
     queue_.push_back(std::move(task));
     ++submitted_;
     wake = sleeping_;
@@ -237,6 +244,7 @@ std::pair<std::shared_ptr<TaskGroup>, std::vector<std::shared_ptr<Task>>> Stream
 int Stream::synchronize(int64_t timeout_ms) {
   if (runs_here()) return sim_fail(kInvalidParam, "a task on a stream's own thread may not synchronize that stream");
   if (int code = failure::check(device)) return code;
+  const schedule::HostWait wait(*this);
   std::unique_lock lock(mutex_);
   const uint64_t target = submitted_;
   ++waiters_;
@@ -259,6 +267,7 @@ int Stream::synchronize(int64_t timeout_ms) {
 }
 
 int Stream::drain(int64_t timeout_ms) {
+  const schedule::HostWait wait(*this);
   std::unique_lock lock(mutex_);
   const uint64_t target = submitted_;
   ++waiters_;
@@ -395,7 +404,9 @@ int sim_synchronize_device(int64_t timeout_ms) {
   sim_count_host_wait();
   int first = kOk;
   std::string reason;
-  for (auto& stream : Handles<Stream>::all().where([device](Stream& each) { return each.device == device; })) {
+  auto streams = Handles<Stream>::all().where([device](Stream& each) { return each.device == device; });
+  std::sort(streams.begin(), streams.end(), [](const auto& one, const auto& other) { return one->id < other->id; });
+  for (auto& stream : streams) {
     if (stream->capturing()) return captured("aclrtSynchronizeDevice", *stream);
     int code = stream->synchronize(timeout_ms);
     if (code != kOk && first == kOk) {
@@ -412,6 +423,7 @@ int sim_stream_query(void* handle, int* done) {
   if (int code = resolve("aclrtStreamQuery", handle, &stream)) return code;
   if (stream->capturing()) return captured("aclrtStreamQuery", *stream);
   if (int code = failure::check(stream->device)) return code;
+  if (schedule::on() && !stream->idle()) schedule::HostWait();
   *done = stream->idle();
   if (*done && order::on()) order::host_waited(*stream);
   return kOk;

@@ -13,6 +13,7 @@
 #include "handles.h"
 #include "observe.h"
 #include "order.h"
+#include "schedule.h"
 #include "state.h"
 
 namespace sim {
@@ -32,9 +33,13 @@ struct Task {
   // For the check of order.
   virtual bool waits_outside() const { return false; }  // for what is recorded outside of its captured model
 
+  virtual std::shared_ptr<Recording> waits_for() const { return nullptr; }  // that another stream completes
+
   const char* name;  // a literal, or owned by what the task owns
   Launch launched;
   std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
+  uint64_t number = 0, entry = 0;             // schedule.cpp's
+  bool delayed = false;
 };
 
 // One record of an event: done when the stream got there. A new record makes a new one, so a waiter keeps its own.
@@ -53,6 +58,7 @@ struct Recording {
   void abandon();
   bool wait(int64_t timeout_ms);  // whether it was completed
   bool is_done();
+  bool is_over();  // or nothing can complete it any more
 };
 
 struct Stream;

@@ -1,0 +1,105 @@
+"""What the check of order finds, as reports; suppressions; and how lists of delays are shortened. No simulator."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ophook_npu.errors import OphookError
+from ophook_npu.sim import order, schedules
+
+
+def line(task: str = "aclnnAdds", kind: str = "write and read", stream: int = 2, frame: str = "train.py:8 step") -> str:
+    first = {
+        "task": "aclnnInplaceMuls",
+        "stream": 0,
+        "writes": True,
+        "from": ["train.py:6 step", "train.py:20 <module>"],
+    }
+    second = {"task": task, "stream": stream, "writes": False, "from": [frame]}
+    told = {"kind": kind, "graph": False, "first": first, "second": second, "memory": "0x7f <b>", "missing": "an event"}
+    return json.dumps(told) + "\n"
+
+
+def test_a_race_is_told_once_and_says_which_line_would_order_it() -> None:
+    races = order.read(line() + line() + line("host's own code", stream=-1) + line(frame="order+0x1234 main"))
+    assert [race.second.task for race in races] == ["aclnnAdds", "host's own code", "aclnnAdds"]
+    assert "before train.py:8: `torch.npu.current_stream().wait_stream(s)`" in races[0].text()
+    assert "train.py:6" in races[0].todo and "event.synchronize()" in races[1].todo
+    assert races[2].todo == "an event" and races[2].second.place == ("", 0)  # C++ has no line
+    assert "record_stream" in order.read(line(kind="read and write"))[0].todo
+
+
+def test_reports_have_each_race_and_are_safe_to_open(tmp_path: Path) -> None:
+    findings = order.Races()
+    findings.add(order.read(line() + line("<script>")), [order.Suppression(("aclnnAdds", "train.py:8"), "a counter")])
+    assert findings.summary() == "order: 1 place where nothing orders two accesses, 1 suppressed"
+    for name, found in (("a.html", "&lt;script&gt;"), ("a.sarif", "<script>")):
+        assert order.write(findings, tmp_path / name) and found in (tmp_path / name).read_text()
+    page = (tmp_path / "a.html").read_text()
+    assert (
+        "<script>" not in page and "suppressed: a counter" in page and not order.write(findings, tmp_path / "a.jsonl")
+    )
+    run = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]
+    assert [(one["ruleId"], one["level"]) for one in run["results"]] == [("write-and-read", "error")]
+    assert run["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 8}
+    assert run["results"][0]["relatedLocations"][0]["physicalLocation"]["region"] == {"startLine": 6}
+
+
+def test_a_suppression_has_words_and_a_reason(tmp_path: Path) -> None:
+    file = tmp_path / "known.txt"
+    file.write_text("# ours\n\naclnnAdds train.py:8  # a counter that may lag\nnowhere.py # never fits\n")
+    known = order.suppressions(file)
+    assert [one.reason for one in known] == ["a counter that may lag", "never fits"]
+    (race,) = order.read(line())
+    assert [one.fits(race) for one in known] == [True, False]
+    for wrong in ("aclnnAdds\n", "aclnnAdds # \n"):
+        file.write_text(wrong)
+        with pytest.raises(OphookError, match=r"known\.txt:1 has no reason"):
+            order.suppressions(file)
+    with pytest.raises(OphookError, match="cannot read"):
+        order.suppressions(tmp_path)
+
+
+def test_what_a_schedule_may_be() -> None:
+    assert [schedules.check(one) for one in ("7", "only:", "only:3,17")] == ["7", "only:", "only:3,17"]
+    for wrong in ("", "x", "-1", "only:a", "1,2", str(1 << 70)):
+        with pytest.raises(OphookError, match=re.escape(f"--jitter {wrong}")):
+            schedules.check(wrong)
+
+
+@pytest.mark.parametrize("needed", [{5}, {2, 9}, {0, 1, 19}, set(range(20))])
+def test_shrinking_ends_with_what_is_needed(needed: set[int]) -> None:
+    tried = []
+
+    def fails(part) -> bool:
+        tried.append(part)
+        return needed <= set(part)
+
+    assert schedules.shrink(range(20), fails) == sorted(needed)
+    assert len(tried) < 450
+
+
+def test_exploring_stops_at_the_first_failure_and_shortens_it() -> None:
+    seen = []
+
+    def run(schedule: str) -> schedules.Ending:
+        seen.append(schedule)
+        numbers = {"only:": [], "1": [2, 4], "2": [3, 6, 8]}.get(schedule)
+        numbers = [int(one) for one in schedule[5:].split(",") if one] if numbers is None else numbers
+        delayed = {one: schedules.Delay(one, "aclnnAdds", 2, ("a.py:3 f",)) for one in numbers}
+        return schedules.Ending(0, b"wrong" if 6 in numbers else b"right", delayed)
+
+    found = schedules.explore(run, 5)
+    assert seen[:4] == ["only:", "only:", "1", "2"] and "3" not in seen
+    assert found.schedule == "2" and [delay.number for delay in found.shortest] == [6]
+    assert "launch 6: aclnnAdds on stream 2 at a.py:3 f" in found.text() and "again: --jitter only:6" in found.text()
+    right = schedules.explore(lambda schedule: schedules.Ending(0, b""), 3)
+    assert right.schedule is None and "3 schedules" in right.text()
+    with pytest.raises(OphookError, match="without delays the program ends with status 4"):
+        schedules.explore(lambda schedule: schedules.Ending(4, b""), 3)
+    prints = iter(range(100))  # a program that prints the time: what it prints says nothing
+    assert schedules.explore(lambda schedule: schedules.Ending(0, b"%d" % next(prints)), 3).schedule is None
