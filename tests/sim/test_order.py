@@ -82,6 +82,14 @@ def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:
     assert (done.returncode, found) == (7, []) and "order" not in done.stderr, done.stderr
 
 
+def test_every_planted_fault_is_found_and_none_of_its_twins(run_python) -> None:
+    done = run_python(str(PROGRAMS / "order_table.py"), TASK_QUEUE_ENABLE="0")
+    assert done.returncode == 0, done.stderr[-3000:]
+    table = [line.split(" ", 2) for line in done.stdout.splitlines()]
+    assert len(table) >= 47 and not [name for fault, _, name in table if fault != "1"], done.stdout
+    assert not [name for _, twin, name in table if twin != "0"], done.stdout + done.stderr[-3000:]
+
+
 RACE = """
 import torch
 def test_right():

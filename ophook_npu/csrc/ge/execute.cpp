@@ -37,6 +37,10 @@ int reach(const std::string& where, const std::string& what, const void* data, s
   return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", where.c_str(), problem) : 0;
 }
 
+void touch(sim_listener* listener, bool writes, const void* data, int64_t size) {
+  if (listener->touch && size > 0) listener->touch(listener, writes, data, 1, &size, nullptr, 1);
+}
+
 struct KernelTask {
   std::shared_ptr<Compiled> graph;
   int node;
@@ -80,6 +84,9 @@ struct KernelTask {
     listener->node(listener, task->graph->graph.nodes[task->node].name.c_str());
     ge_tell(listener, false, task->inputs.data(), task->inputs.size());
     ge_tell(listener, true, task->outputs.data(), task->outputs.size());
+    for (size_t i = 0; i < task->inputs.size(); ++i)
+      if (task->on_device[i]) touch(listener, false, task->inputs[i].data, byte_size(task->inputs[i]));
+    for (const ge_tensor& output : task->outputs) touch(listener, true, output.data, byte_size(output));
   }
   static constexpr sim_about kAbout{sim_task_operator, tell};
 };
@@ -105,13 +112,21 @@ struct CopyTask {
     return 0;
   }
   static void drop(void* self) { delete static_cast<CopyTask*>(self); }
+
+  static void tell(const void* self, sim_listener* listener) {
+    const Copy& copy = static_cast<const CopyTask*>(self)->copy;
+    if (copy.to == copy.from) return;
+    if (!copy.from_host) touch(listener, false, copy.from, static_cast<int64_t>(copy.size));
+    touch(listener, true, copy.to, static_cast<int64_t>(copy.size));
+  }
+  static constexpr sim_about kAbout{sim_task_other, tell};
 };
 
 // `where` is what a failure says first.
 std::string launch_copy(void* stream, const char* name, std::string where, const Copy& copy, std::vector<Keep> keep) {
   if (copy.size == 0) return "";
   auto* task = new CopyTask{std::move(where), copy, std::move(keep)};
-  return sim_launch(stream, name, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
+  return sim_launch_about(stream, name, &CopyTask::kAbout, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
 }
 
 constexpr const char* kPrinted = "_npu_log";  // the channel that torchair opens for what graphs print
@@ -137,6 +152,13 @@ struct PrintTask {
     return 0;
   }
   static void drop(void* self) { delete static_cast<PrintTask*>(self); }
+
+  static void tell(const void* self, sim_listener* listener) {
+    const auto& task = *static_cast<const PrintTask*>(self);
+    for (size_t i = 0; i < task.values.size(); ++i)
+      if (task.on_device[i]) touch(listener, false, task.values[i].data, byte_size(task.values[i]));
+  }
+  static constexpr sim_about kAbout{sim_task_other, tell};
 };
 
 // ---- one run ----------------------------------------------------------------------------------------------------
@@ -289,7 +311,9 @@ class Run {
       task->on_device.push_back(source(edge).on_device);
       if (source(edge).owner && !stream_ordered(source(edge))) task->keep.push_back(source(edge).owner);
     }
-    return sim_launch(stream_, node.type.c_str(), PrintTask::run, task, PrintTask::drop) ? last_error() : "";
+    return sim_launch_about(stream_, node.type.c_str(), &PrintTask::kAbout, PrintTask::run, task, PrintTask::drop)
+               ? last_error()
+               : "";
   }
 
   static ge_tensor absent() {
