@@ -222,8 +222,14 @@ def writable(*paths: Path | None) -> None:
             raise OphookError("observe", what, allowed="a file in a folder that is there", todo="make it first")
 
 
-def start_over(device: str | None) -> None:
-    """Become the same command inside ``ophook-npu run``, which puts an NPU or the simulator under it."""
+def start_over(device: str | None, *, cases: bool = False) -> None:
+    """Become the same command inside ``ophook-npu run``, which puts an NPU or the simulator under it.
+
+    Args:
+        cases: it runs cases one after the other, and one that fails on the simulator must not fail the next.
+    """
+    if cases:
+        os.environ.setdefault("OPHOOK_SIM_AFTER_FAILURE", "continue")
     if os.environ.pop(_STARTED, None) is not None or device is None:
         return
     os.environ[_STARTED] = "1"

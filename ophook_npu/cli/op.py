@@ -34,7 +34,7 @@ def check(
     The device's routes need a device: --device sim, or a shell that has one.
     Exit status: 0 all passed, 1 some failed, 2 the operator cannot be checked at all.
     """
-    start_over(device)
+    start_over(device, cases=True)
     from ophook_npu.errors import OphookError
     from ophook_npu.ops.check import CHECKS
     from ophook_npu.ops.check import check as run_checks

@@ -73,7 +73,7 @@ def register(app: typer.Typer) -> None:
 
         Exit status: 0 all are as captured, 1 one differs.
         """
-        start_over(device)
+        start_over(device, cases=True)
         writable(out, test)
         paths = _captures(captures)
         if test is not None and len(paths) != 1:
