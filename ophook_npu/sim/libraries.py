@@ -80,7 +80,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             "libascendcl.so",
             (
                 *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "notify", "values"),
-                *sources("acl", "operator_description"),
+                *sources("acl", "operator_description", "recovery"),
                 *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,
@@ -97,6 +97,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         ),
         Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
         Library("libascend_hal.so", every("hal"), exported, (core,), here),
+        Library("libascend_ml.so", every("ml"), exported, (core,), here),
         Library(
             "libopapi.so",
             every("kernels", "opapi", "opapi/rows", "ge/rows"),

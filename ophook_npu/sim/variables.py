@@ -24,7 +24,7 @@ CANN_VERSIONS = ("8.5.0", "9.0.0")
 """The CANN releases that can be simulated, the default first."""
 # Triton has no compiler for an NPU here; its interpreter runs a program's kernels, from and to memory of the device.
 _INTERPRET = "TRITON_INTERPRET"
-_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN")
+_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN", "OPHOOK_SIM_FAULTS")
 
 
 def environment(

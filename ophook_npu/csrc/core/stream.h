@@ -104,8 +104,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   int drain(int64_t timeout_ms);
   void wake();  // those that synchronize: the device's context has failed
   bool idle();
-  bool runs_here() const;       // the calling thread is the stream's own
-  static const Stream* here();  // the stream whose thread is calling, or null
+  bool runs_here() const;              // the calling thread is the stream's own
+  static const Stream* here();         // the stream whose thread is calling, or null
 
   // Null where it is not being captured.
   std::shared_ptr<Model> capturing();
@@ -139,7 +139,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::mutex mutex_;
   std::condition_variable work_arrived_, work_done_;
   std::deque<std::shared_ptr<Task>> queue_;
-  uint64_t submitted_ = 0, completed_ = 0;
+  uint64_t submitted_ = 0, completed_ = 0, drained_ = 0;
   int waiters_ = 0;
   bool sleeping_ = false, stop_ = false;
   int failure_ = 0;  // the first since the last synchronization
