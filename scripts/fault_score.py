@@ -1,8 +1,8 @@
 """Scores `ophook-npu diagnose` over ordered faults, kinds times places, which it is not told of:
-`ophook-npu run --device sim --devices 2 -- scripts/fault_score.py [KIND]...`
+`ophook-npu run --device sim --devices 2 -- scripts/fault_score.py [KIND[:PLACE]]...`
 
-Each run trains on two ranks (tests/sim/programs/faulty_training.py) with one fault. Right is what names the rank and the
-kind. What fails nobody (a late message, a slow task, a wrong bit) is in no log, and is not among the kinds.
+Each run trains on two ranks (tests/sim/programs/faulty_training.py) with one fault. Right is what names the rank and
+the kind. What fails nobody (a late message, a slow task, a wrong bit) is in no log, and is not among the kinds.
 """
 
 from __future__ import annotations
@@ -104,9 +104,10 @@ def right(found: FirstFailure, rank: int, words: str) -> bool:
 
 def main() -> int:
     total = good = ranks = 0
-    for kind in sys.argv[1:] or KINDS:
+    for chosen in sys.argv[1:] or KINDS:
+        kind, colon, index = chosen.partition(":")
         _, places, words = KINDS[kind]
-        for place, rank, count in places:
+        for place, rank, count in places[int(index) :][:1] if colon else places:
             order = ordered(kind, place, rank, count)
             with tempfile.TemporaryDirectory() as folder:
                 run(order, Path(folder))

@@ -14,7 +14,9 @@ from ophook_npu.untrusted import shown
 def register(app: typer.Typer) -> None:
     @app.command("diagnose")
     def diagnose(
-        folder: Annotated[Path, typer.Argument(help="Logs of the ranks (rank0.log …, or torchrun's --log-dir), dumps.")],
+        folder: Annotated[
+            Path, typer.Argument(help="Logs of the ranks (rank0.log …, or torchrun's --log-dir), dumps.")
+        ],
         as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     ) -> None:
         """Name the rank that failed first, the operator or collective, the line and the kind of fault.

@@ -104,8 +104,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   int drain(int64_t timeout_ms);
   void wake();  // those that synchronize: the device's context has failed
   bool idle();
-  bool runs_here() const;              // the calling thread is the stream's own
-  static const Stream* here();         // the stream whose thread is calling, or null
+  bool runs_here() const;       // the calling thread is the stream's own
+  static const Stream* here();  // the stream whose thread is calling, or null
 
   // Null where it is not being captured.
   std::shared_ptr<Model> capturing();
