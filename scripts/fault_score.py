@@ -24,7 +24,7 @@ from ophook_npu.observe.diagnose import FirstFailure, diagnose
 from ophook_npu.sim import fault
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "sim" / "programs" / "faulty_training.py"
-PATIENCE = 45  # seconds for a run; a collective waits for five
+PATIENCE = 90  # seconds for a run; a collective waits for ten
 
 # A place: an operator of the forward pass, of the backward pass, a collective; the rank; the count.
 OPERATORS = (("aclnnGelu", 0, 3), ("aclnnGeluBackward", 1, 2), ("HcclAllReduce", 1, 6))
@@ -69,7 +69,7 @@ def run(order: str, folder: Path) -> None:
         out = os.open(folder / f"rank{rank}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(out, 1), os.dup2(out, 2)
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
-        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), HCCL_EXEC_TIMEOUT="5", OMP_NUM_THREADS="1", STEPS="4")
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), HCCL_EXEC_TIMEOUT="10", OMP_NUM_THREADS="1", STEPS="4")
         torch.set_num_threads(1)
         sys.argv = [str(PROGRAM)]
         try:

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
         ],
         as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     ) -> None:
-        """Name the rank that failed first, the operator or collective, the line and the kind of fault.
+        """Name what failed first in a run of several ranks.
 
         Reads logs of ranks, HCCL's and torch_npu's messages in them, and flight recorder dumps.
         """

@@ -89,8 +89,7 @@ int sim_abort_tasks(int device, int64_t timeout_ms) {
   int code = kOk;
   for (auto& stream : Handles<Stream>::all().where([device](Stream& each) { return each.device == device; }))
     if (!stream->runs_here() && stream->drain(timeout_ms) != kOk) code = kStreamSyncTimeout;
-  failure::heal(device);
-  if (code == kOk) return kOk;
+  if (code == kOk) return failure::heal(device), kOk;  // else what is queued would still run
   return sim_fail(code, "aclrtDeviceTaskAbort: a task of device %d still runs after %lld ms", device,
                   (long long)timeout_ms);
 }
