@@ -2,8 +2,9 @@
 own (its kernels), or a form that torch does not compute under that name.
 
 ``FORMULAS[function]`` is (parameters, formula). Parameters are in the order of the C function: a tensor is drawn
-(``x``: any numbers, ``positive``), ``OUT`` is one of the results, anything else is passed as it is. The formula has the
-tensors in that order, as float64, and gives the results.
+(``x``: any numbers, ``positive``), and so is a list of them; ``OUT`` is one of the results, ``Written`` one that goes
+in as well, anything else is passed as it is. The formula has the tensors in that order, as float64, and gives the
+results. Others are in formulas_math.py and its like.
 """
 
 from __future__ import annotations
@@ -42,6 +43,14 @@ class Out:
     """A result; ``dtype`` None: that of the inputs."""
 
     dtype: torch.dtype | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """A tensor that goes in and comes out as a result, drawn as ``value``; ``listed``: the only one of a list."""
+
+    value: Drawn = Drawn()
+    listed: bool = False
 
 
 x, half, row, positive = Drawn(), Drawn((6, 4)), Drawn((8,)), Drawn(positive=True)

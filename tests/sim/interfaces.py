@@ -21,7 +21,7 @@ HOST = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "
 
 CODES = {
     torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.int32: 3, torch.uint8: 4, torch.int16: 6, torch.int64: 9,
-    torch.uint64: 10, torch.float64: 11, torch.bool: 12, torch.complex64: 16, torch.bfloat16: 27,
+    torch.uint32: 8, torch.uint64: 10, torch.float64: 11, torch.bool: 12, torch.complex64: 16, torch.bfloat16: 27,
     torch.float8_e5m2: 35, torch.float8_e4m3fn: 36, torch.float8_e8m0fnu: 37,
 }  # fmt: skip
 DTYPES = {code: dtype for dtype, code in CODES.items()}

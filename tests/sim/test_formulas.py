@@ -3,14 +3,41 @@ the floating types that a function takes."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import formulas_math  # noqa: F401
+import formulas_nn  # noqa: F401
 import pytest
 import torch
-from formulas import FORMULAS, Drawn, Out
-from interfaces import Refused, aclnn
+from formulas import FORMULAS, Drawn, Out, Written
+from interfaces import Refused, aclnn, rules_of
 from torch import Tensor
+
+from ophook_npu.sim import rules
 
 # How far a result may be off: that of a number, and of the numbers that it was summed up from.
 OFF = {torch.float32: 2e-5, torch.float16: 2.0**-9, torch.bfloat16: 2.0**-6}
+
+
+def drawn(one: Any, dtype: torch.dtype) -> Any:
+    if isinstance(one, list) and one and isinstance(one[0], Drawn):
+        return [each.draw(dtype) for each in one]
+    if isinstance(one, Written):
+        return [one.value.draw(dtype)] if one.listed else one.value.draw(dtype)
+    return one.draw(dtype) if isinstance(one, Drawn) else one
+
+
+def is_input(one: Any) -> bool:
+    return isinstance(one, (Drawn, Written)) or (isinstance(one, list) and bool(one) and isinstance(one[0], Drawn))
+
+
+def exactly(one: Any, told: Any) -> Any:
+    numbers = [each.double() for each in one] if isinstance(one, list) else one.double()
+    return numbers[0] if isinstance(told, Written) and told.listed else numbers
+
+
+def families_of(function: str) -> tuple[str, ...]:
+    return rules.table()[function].families if function in rules.table() else rules.FAMILIES
 
 
 def compare(function: str, dtype: torch.dtype) -> str | None:
@@ -21,16 +48,16 @@ def compare(function: str, dtype: torch.dtype) -> str | None:
     """
     parameters, formula = FORMULAS[function]
     torch.manual_seed(0)
-    inputs = [one.draw(dtype) for one in parameters if isinstance(one, Drawn)]
-    exact = formula(*(one.double() for one in inputs))
+    given = [drawn(one, dtype) for one in parameters]
+    exact = formula(*(exactly(one, told) for one, told in zip(given, parameters, strict=True) if is_input(told)))
     wanted = list(exact) if isinstance(exact, tuple) else [exact]
-    kinds = [one for one in parameters if isinstance(one, Out)]
-    outs = [torch.full(w.shape, 99.0, dtype=kind.dtype or dtype) for w, kind in zip(wanted, kinds, strict=True)]
-    given, made = iter(inputs), iter(outs)
-    aclnn(
-        function,
-        *(next(given) if isinstance(p, Drawn) else next(made) if isinstance(p, Out) else p for p in parameters),
-    )
+    places = [at for at, one in enumerate(parameters) if isinstance(one, (Out, Written))]
+    for place, want in zip(places, wanted, strict=True):
+        if isinstance(kind := parameters[place], Out):
+            given[place] = torch.full(want.shape, 99.0, dtype=kind.dtype or dtype)
+    with rules_of(next(name for name in rules.FAMILIES if name in families_of(function))):
+        aclnn(function, *given)
+    outs = [one[0] if isinstance(one := given[place], list) else one for place in places]
     for place, (got, want) in enumerate(zip(outs, wanted, strict=True)):
         off = (got.double() - want).abs() / (want.abs() + 1)
         if not bool((off <= OFF[dtype]).all()):  # no number is off, too

@@ -67,6 +67,80 @@ at::Tensor scaled_sum(const at::Scalar& self, const at::Tensor& other, const at:
 
 at::Tensor sum_of_all(const Tensors& tensors) { return at::sum(at::stack(at::broadcast_tensors(tensors)), 0); }
 
+at::Tensor most_of_all(const Tensors& tensors) { return at::amax(at::stack(at::broadcast_tensors(tensors)), 0); }
+at::Tensor least_of_all(const Tensors& tensors) { return at::amin(at::stack(at::broadcast_tensors(tensors)), 0); }
+
+at::Tensor xlog1py(const at::Tensor& x, const at::Tensor& y) { return at::special_xlog1py(wide(x), wide(y)); }
+
+void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias, int64_t axis, int64_t axes,
+                 bool from_blob) {
+  const int64_t from = wrap(axis, x), rank = x.dim();
+  SIM_CHECK(axes >= -1, "numAxes ", axes, "; allowed: -1 and more");
+  const int64_t count = !from_blob ? scale.dim() : axes == -1 ? rank - from : axes;
+  if (from_blob && count == 0) {
+    SIM_CHECK(scale.numel() == 1, "scale has shape ", scale.sizes(), ", one element expected");
+  } else if (from_blob || scale.dim() > 1 || scale.numel() != 1) {
+    SIM_CHECK(from + count <= rank, count, " dimensions from ", axis, " on of ", x.sizes());
+    shape(scale, x.sizes().slice(size_t(from), size_t(count)));
+  }
+  if (bias.defined()) like(bias, scale);
+}
+
+at::Tensor scaled_along(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias, int64_t axis) {
+  const int64_t behind = scale.numel() == 1 ? 0 : x.dim() - wrap(axis, x) - scale.dim();
+  const auto spread = [&](const at::Tensor& of) {
+    Dims sizes = of.sizes().vec();
+    sizes.insert(sizes.end(), size_t(behind), 1);
+    return wide(of).reshape(sizes);
+  };
+  const at::Tensor product = wide(x) * spread(scale);
+  return bias.defined() ? product + spread(bias) : product;
+}
+
+at::Tensor comparison_code(const at::Tensor& golden, const at::Tensor& x) {
+  return at::scalar_tensor(at::equal(golden, x) ? 0 : 503, at::kLong);
+}
+
+void group_sums_like(const at::Tensor& x, const at::Tensor& groups, int64_t kind, const at::Tensor& out) {
+  SIM_CHECK(kind == 0 || kind == 1, "groupIdxType ", kind, "; allowed: 0 (ends), 1 (sizes)");
+  SIM_CHECK(x.dim() == (groups.defined() ? 2 : 3), "a gradient of shape ", x.sizes(),
+            groups.defined() ? "; 2 dimensions expected next to groups" : "; 3 dimensions expected");
+  const int64_t count = groups.defined() ? groups.numel() : x.size(0);
+  SIM_CHECK(!groups.defined() || count <= 2048, count, " groups; allowed: 2048 at most");
+  shape(out, {count, x.size(-1)});
+}
+
+at::Tensor group_sums(const at::Tensor& x, const at::Tensor& groups, bool sizes) {
+  if (!groups.defined()) return at::sum(wide(x), 1);
+  const at::Tensor given = groups.to(at::kLong), ends = sizes ? at::cumsum(given, 0) : given;
+  const at::Tensor sums =
+      at::cat({at::zeros({1, x.size(1)}, wide(x).options()), at::cumsum(wide(x).to(at::kDouble), 0)});
+  return at::diff(at::cat({at::zeros({1, x.size(1)}, sums.options()), sums.index_select(0, ends)}), 1, 0);
+}
+
+void segment_sums_like(const at::Tensor& x, const at::Tensor& y) {
+  SIM_CHECK(x.dim() == 3 || x.dim() == 4, "a tensor of shape ", x.sizes(), "; 3 or 4 dimensions expected");
+  Dims sizes = x.sizes().vec();
+  sizes.push_back(sizes.back());
+  shape(y, sizes);
+}
+
+at::Tensor exp_segment_sums(const at::Tensor& x) {
+  const int64_t size = x.size(-1);
+  const at::Tensor spread = wide(x).unsqueeze(-1).expand([&] {
+    Dims sizes = x.sizes().vec();
+    sizes.push_back(size);
+    return sizes;
+  }());
+  return at::tril(at::exp(at::cumsum(at::tril(spread, -1), -2)));
+}
+
+at::Tensor exp_segment_sums_backward(const at::Tensor& grad, const at::Tensor& y) {
+  const at::Tensor product = at::tril(wide(grad) * wide(y), -1);
+  const at::Tensor later = at::flip(at::cumsum(at::flip(product, {-2}), -2), {-2});
+  return at::sum(at::tril(later, -1), -1);
+}
+
 at::Tensor relu_of_sum(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
   return at::add(self, other, alpha).relu_();
 }

@@ -20,7 +20,25 @@ at::Tensor squared_difference(const at::Tensor& self, const at::Tensor& other);
 at::Tensor scaled_sum(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
 at::Tensor scaled_difference(const at::Tensor& self, const at::Tensor& other, const at::Tensor& alpha);
 at::Tensor scaled_sum(const at::Scalar& self, const at::Tensor& other, const at::Scalar& alpha);
-at::Tensor sum_of_all(const Tensors& tensors);  // broadcast
+at::Tensor sum_of_all(const Tensors& tensors);  // broadcast, as the next two
+at::Tensor most_of_all(const Tensors& tensors);
+at::Tensor least_of_all(const Tensors& tensors);
+at::Tensor xlog1py(const at::Tensor& x, const at::Tensor& y);  // x log(1 + y); 0 where x is, and NaN where y is
+// x * scale + bias (which may be undefined), whose dimensions are those of x from `axis` on: `axes` of them, or all the
+// rest for -1, where `from_blob` says so.
+void scaled_like(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias, int64_t axis, int64_t axes,
+                 bool from_blob);
+at::Tensor scaled_along(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias, int64_t axis);
+// 0 where both have the same numbers, 503 where not.
+at::Tensor comparison_code(const at::Tensor& golden, const at::Tensor& x);
+// Sums over the rows of groups: each group's end (or, `sizes`, its length) is in `groups`, whose tensor may be
+// undefined where x (groups, rows, columns) has them apart.
+void group_sums_like(const at::Tensor& x, const at::Tensor& groups, int64_t kind, const at::Tensor& out);
+at::Tensor group_sums(const at::Tensor& x, const at::Tensor& groups, bool sizes);
+// exp of the sums of x over j < k <= i, as (…, i, j); 0 above the diagonal. `y` is its result.
+void segment_sums_like(const at::Tensor& x, const at::Tensor& y);
+at::Tensor exp_segment_sums(const at::Tensor& x);
+at::Tensor exp_segment_sums_backward(const at::Tensor& grad, const at::Tensor& y);
 at::Tensor relu_of_sum(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 // base ** (scale x + shift) and its inverse; a base that is not above 0 stands for e.
 at::Tensor exponential(const at::Tensor& x, double base, double scale, double shift);

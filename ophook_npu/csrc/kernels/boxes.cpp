@@ -57,9 +57,10 @@ Region region(const at::Tensor& roi, const Regions& how, int64_t height, int64_t
   at::Tensor values = roi.to(at::kDouble);
   auto edge = [&](int64_t i) { return values[i].item<double>(); };
   double more = how.far_edge ? 1 : 0;  // the far edge belongs to the region
-  double x1 = edge(1) * how.scale, y1 = edge(2) * how.scale, x2 = (edge(3) + more) * how.scale,
-         y2 = (edge(4) + more) * how.scale;
-  double least = how.far_edge ? 0 : 1;
+  double shift = how.aligned ? 0.5 : 0;
+  double x1 = edge(1) * how.scale - shift, y1 = edge(2) * how.scale - shift, x2 = (edge(3) + more) * how.scale - shift,
+         y2 = (edge(4) + more) * how.scale - shift;
+  double least = how.far_edge || how.aligned ? 0 : 1;
   return {static_cast<int64_t>(edge(0)), cells(y1, y1 + std::max(y2 - y1, least), how.height, how.samples, height),
           cells(x1, x1 + std::max(x2 - x1, least), how.width, how.samples, width)};
 }
@@ -218,6 +219,18 @@ void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, 
   shape(pooled, {rois.size(0), features.size(1), how.height, how.width});
 }
 
+void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled) {
+  SIM_CHECK(how.scale > 0 && how.samples >= 0 && how.height > 0 && how.width > 0, "a result of ", how.height, " by ",
+            how.width, ", spatialScale ", how.scale, ", samplingRatio ", how.samples);
+  regions_like(rois, how, 0, features, pooled);
+}
+
+at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images) {
+  SIM_CHECK(rois.dim() == 2 && rois.size(1) == 4 && images.dim() == 1 && images.size(0) == rois.size(0), "rois ",
+            rois.sizes(), " and batchIndices ", images.sizes(), "; (M, 4) and (M) are expected");
+  return at::cat({images.to(at::kFloat).unsqueeze(1), wide(rois)}, 1);
+}
+
 at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how) {
   at::Tensor images = wide(features), regions = wide(rois);
   at::Tensor out = at::zeros({rois.size(0), features.size(1), how.height, how.width});
@@ -240,6 +253,50 @@ at::Tensor roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, co
 
 Suppressed suppressed(const at::Tensor& boxes, double most) {
   return {boxes.narrow(1, 0, 5), at::arange(boxes.size(0), at::kInt), unsuppressed(boxes, most).to(at::kByte)};
+}
+
+RegionMaxima roi_maxima(const at::Tensor& features, const at::Tensor& rois, int64_t height, int64_t width,
+                        double scale_y, double scale_x) {
+  const at::Tensor images = wide(features), regions = rois.to(at::kDouble);
+  const int64_t count = rois.size(0), channels = features.size(1), rows = features.size(2), columns = features.size(3);
+  RegionMaxima result{at::zeros({count, channels, height, width}, images.options()),
+                      at::full({count, channels, height, width}, -1, at::kLong)};
+  const auto cell = [](double start, double size, int64_t at, int64_t pixels) {
+    const auto clipped = [&](double edge) { return std::clamp<int64_t>(static_cast<int64_t>(edge), 0, pixels); };
+    return std::pair(clipped(std::floor(start + double(at) * size)), clipped(std::ceil(start + double(at + 1) * size)));
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    const auto edge = [&](int64_t at) { return regions[i][at].item<double>(); };
+    const double x = edge(1) * scale_x, y = edge(2) * scale_y, wide_by = (edge(3) + 1) * scale_x - x,
+                 high_by = (edge(4) + 1) * scale_y - y;
+    if (wide_by <= 0 || high_by <= 0) continue;
+    for (int64_t row = 0; row < height; ++row)
+      for (int64_t column = 0; column < width; ++column) {
+        const auto [top, bottom] = cell(y, high_by / double(height), row, rows);
+        const auto [left, right] = cell(x, wide_by / double(width), column, columns);
+        if (bottom <= top || right <= left) continue;
+        const at::Tensor part =
+            images[static_cast<int64_t>(edge(0))].narrow(1, top, bottom - top).narrow(2, left, right - left).flatten(1);
+        const auto [most, at] = at::max(part, 1);
+        result.y[i].select(2, column).select(1, row).copy_(most);
+        result.places[i].select(2, column).select(1, row).copy_((at.div(right - left, "floor") + top) * columns +
+                                                                at.remainder(right - left) + left);
+      }
+  }
+  return result;
+}
+
+at::Tensor roi_maxima_backward(const at::Tensor& grad, const at::Tensor& rois, const at::Tensor& places,
+                               const at::Tensor& x) {
+  const at::Tensor sums = at::zeros({x.size(0), x.size(1), x.size(2) * x.size(3)}, wide(x).options());
+  const at::Tensor named = at::zeros(sums.sizes(), at::kBool), images = rois.select(1, 0).to(at::kLong);
+  for (int64_t i = 0; i < rois.size(0); ++i) {
+    const at::Tensor at = places[i].flatten(1).to(at::kLong), there = at.ge(0);
+    const int64_t image = images[i].item<int64_t>();
+    sums[image].scatter_add_(1, at.clamp_min(0), wide(grad[i]).flatten(1) * there);
+    named[image].scatter_(1, at.clamp_min(0), at::logical_or(there, named[image].gather(1, at.clamp_min(0))));
+  }
+  return at::where(named, sums, wide(x).reshape(sums.sizes())).reshape(x.sizes());
 }
 
 }  // namespace sim::kernels

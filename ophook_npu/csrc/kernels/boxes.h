@@ -49,11 +49,24 @@ struct Regions {
   double scale;
   int64_t height, width, samples;  // of the result; 0 samples: as many as the region has pixels
   bool far_edge;                   // it belongs to the region
+  bool aligned = false;            // pixels have their numbers at their centres, and a region may be smaller than one
 };
 void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, const at::Tensor& features,
                   const at::Tensor& pooled);
+void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled);
+at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images);  // (M, 4) and (M)
 at::Tensor roi_align(const at::Tensor& features, const at::Tensor& rois, const Regions& how);
 at::Tensor roi_align_backward(const at::Tensor& grad, const at::Tensor& rois, const Regions& how,
                               at::IntArrayRef sizes);
+
+// The largest number of each cell, and its place in the plane; 0 and -1 of a cell without pixels.
+struct RegionMaxima {
+  at::Tensor y, places;
+};
+RegionMaxima roi_maxima(const at::Tensor& features, const at::Tensor& rois, int64_t height, int64_t width,
+                        double scale_y, double scale_x);
+// x with the sums of what came to the places that are named, in their stead.
+at::Tensor roi_maxima_backward(const at::Tensor& grad, const at::Tensor& rois, const at::Tensor& places,
+                               const at::Tensor& x);
 
 }  // namespace sim::kernels

@@ -37,9 +37,23 @@ Halves situ_halves(const at::Tensor& x, const SituGlu& how) {
 at::Tensor clipped_swiglu(const at::Tensor& x, const at::Tensor& group_index, const ClippedSwiglu& how) {
   auto rows = merged(x, how.dim);
   auto [gate, value] = halves_of(rows.narrow(0, 0, valid_rows(group_index, rows.size(0))), how.interleaved);
-  gate = gate.clamp_max(how.limit);
   value = value.clamp(-how.limit, how.limit);
+  if (how.late) return gate.mul(gate.sigmoid()).clamp_max(how.limit).mul(value);
+  gate = gate.clamp_max(how.limit);
   return gate.mul(gate.mul(how.alpha).sigmoid()).mul(value.add(how.bias));
+}
+
+void token_weights(const at::Tensor& x, const at::Tensor& weight, double limit) {
+  SIM_CHECK(limit == -1 || limit > 0, "clampLimit ", limit, "; allowed: -1 (none), and above 0");
+  SIM_CHECK(!weight.defined() || weight.numel() * x.size(-1) == x.numel(), "weights of shape ", weight.sizes(),
+            " for x ", x.sizes());
+}
+
+at::Tensor swiglu_of_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index,
+                            double limit) {
+  const double bound = limit == -1 ? std::numeric_limits<double>::infinity() : limit;
+  const at::Tensor result = clipped_swiglu(x, group_index, {-1, 1, bound, 0, false});
+  return weight.defined() ? result.mul(weight.reshape({-1, 1}).narrow(0, 0, result.size(0))) : result;
 }
 
 at::Tensor clipped_swiglu_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& group_index,

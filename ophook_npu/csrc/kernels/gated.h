@@ -12,10 +12,15 @@ struct ClippedSwiglu {
   int64_t dim;
   double alpha, limit, bias;
   bool interleaved;
+  bool late = false;  // the bound is of gate * sigmoid(gate), and neither alpha nor bias counts
 };
 at::Tensor clipped_swiglu(const at::Tensor& x, const at::Tensor& group_index, const ClippedSwiglu& how);
 at::Tensor clipped_swiglu_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& group_index,
                                    const ClippedSwiglu& how);
+
+// silu of the first half times the second, times the weight of the row, which may be undefined; limit -1: none.
+void token_weights(const at::Tensor& x, const at::Tensor& weight, double limit);
+at::Tensor swiglu_of_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, double limit);
 
 // beta * tanh(gate / beta) * sigmoid(gate) * value; with linear_beta > 0 the value is bounded by tanh as well.
 struct SituGlu {

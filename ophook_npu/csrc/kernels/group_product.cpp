@@ -1,5 +1,6 @@
 #include "kernels/group_product.h"
 
+#include "kernels/norm.h"
 #include "kernels/quantized_product.h"
 #include "kernels/scaled_product.h"
 
@@ -94,6 +95,21 @@ static at::Tensor unflattened(const at::Tensor& rows, const at::Tensor& x) {
   at::DimVector sizes(x.sizes());
   sizes.back() = rows.size(1);
   return rows.reshape(sizes);
+}
+
+void normed_like(const Factors& factors, const Normed& how) {
+  const at::Tensor& residual = how.residual;
+  SIM_CHECK(residual.dim() == 3, "a residual of 3 dimensions expected, got ", residual.sizes());
+  product_like(factors, factors.x.dim() == 2 ? residual.flatten(0, 1) : residual);
+  shape(how.gamma, {residual.size(-1)});
+  like(how.sum, residual), like(how.normal, residual);
+  SIM_CHECK(how.eps > 0 && how.eps < 1, "epsilon ", how.eps, "; allowed: between 0 and 1");
+}
+
+void add_normed(Devices& devices, const Factors& factors, const Normed& how) {
+  const at::Tensor product = summed(devices, factors, how.residual.scalar_type()).reshape(how.residual.sizes());
+  const kernels::NormalOfSum result = kernels::add_rms_norm(product, how.residual, how.gamma, how.eps);
+  write(how.sum, result.sum), write(how.normal, result.y);
 }
 
 at::Tensor summed(Devices& devices, const Factors& with, at::ScalarType result) {

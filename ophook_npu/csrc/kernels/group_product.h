@@ -33,6 +33,13 @@ at::Tensor summed(Devices& devices, const Factors& factors, at::ScalarType resul
 // Sent as int8, by one scale to where it is summed up, and by another from there.
 at::Tensor summed_in_8_bits(Devices& devices, const Factors& factors, const at::Tensor& first, const at::Tensor& second,
                             at::ScalarType result);
+struct Normed {
+  const at::Tensor &residual, &gamma;
+  double eps;
+  const at::Tensor &sum, &normal;  // what is written
+};
+void normed_like(const Factors& factors, const Normed& how);
+void add_normed(Devices& devices, const Factors& factors, const Normed& how);
 at::Tensor share_of_sum(Devices& devices, const Factors& factors, at::ScalarType result);
 // The product, what was gathered, and the scales of its rows.
 Tensors gathered(Devices& devices, const Factors& factors, at::ScalarType result);

@@ -294,6 +294,14 @@ void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& s
   }
 }
 
+at::Tensor ends_of(const Dims& ends) { return ends.empty() ? at::Tensor() : at::tensor(ends, at::kLong); }
+
+Dims tokens_of(const at::Tensor& tokens) {
+  if (!tokens.defined()) return {};
+  const at::Tensor numbers = tokens.to(at::kLong).contiguous();
+  return Dims(std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + numbers.numel()));
+}
+
 void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
                        const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
                        const at::Tensor& out) {

@@ -59,6 +59,9 @@ void swiglu_product_like(const at::Tensor& x, const Tensors& weight, const Tenso
 void swiglu_product(const at::Tensor& x, const Tensors& weight, const Tensors& scale, const at::Tensor& row_scale,
                     const at::Tensor& list, int64_t kind, const Requantized& how, const at::Tensor& out,
                     const at::Tensor& out_scale);
+// A list of ends as a tensor, undefined where it is empty, and the numbers of one.
+at::Tensor ends_of(const Dims& ends);
+Dims tokens_of(const at::Tensor& tokens);
 void feed_forward_like(const at::Tensor& x, const at::Tensor& weight1, const at::Tensor& weight2, const Dims& tokens,
                        const at::Tensor& scale, const at::Tensor& scale1, const std::string& activation,
                        const at::Tensor& out);

@@ -56,6 +56,16 @@ at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Te
   return mean_if(at::mul(at::sign(at::sub(x, target)), grad), reduction);
 }
 
+// The loss is linear in the target, whose gradient therefore does not know it.
+at::Tensor bce_logits_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                                      const at::Tensor& pos_weight, int64_t reduction) {
+  at::Tensor positive = at::log_sigmoid(wide(x));
+  if (pos_weight.defined()) positive = at::mul(positive, wide(pos_weight));
+  at::Tensor result = at::mul(at::sub(at::log_sigmoid(-wide(x)), positive), wide(grad));
+  if (weight.defined()) result = at::mul(result, wide(weight));
+  return mean_if(result, reduction);
+}
+
 at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target,
                                const at::Tensor& weight, const at::Tensor& pos_weight, int64_t reduction) {
   auto probability = at::sigmoid(wide(x));

@@ -30,6 +30,8 @@ at::Tensor ctc_backward(const at::Tensor& grad, const at::Tensor& log_probs, con
 at::Tensor l1_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 at::Tensor bce_logits_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target,
                                const at::Tensor& weight, const at::Tensor& pos_weight, int64_t reduction);
+at::Tensor bce_logits_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                                      const at::Tensor& pos_weight, int64_t reduction);
 at::Tensor kl_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,
                        bool log_target);
 at::Tensor kl_target_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction,

@@ -111,6 +111,10 @@ void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, co
 
 // An index that is no set's, -1 or the number of sets, adds nothing: so op-plugin's test has it, the page is silent.
 // The first product stays float.
+at::Tensor split_product(const at::Tensor& x, const at::Tensor& high, const at::Tensor& low, double scale) {
+  return at::add(at::matmul(wide(x), wide(high)), at::matmul(wide(x), wide(low)), scale);
+}
+
 at::Tensor with_lora(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
                      const at::Tensor& a, int64_t layer, double scale, int64_t offset, int64_t size) {
   auto sum = wide(y).clone();

@@ -171,4 +171,65 @@ Tensors unpermute_by_map_backward(const at::Tensor& grad, const at::Tensor& rows
   return {at::zeros({count, grad.size(1)}, each.options()).index_copy_(0, row, each), of_probs};
 }
 
+// ---- where only some of the rows are here
+// ----------------------------------------------------------------------------
+int64_t first_of(const Dims& range) { return range.empty() ? 0 : range[0]; }
+
+int64_t rows_of_range(const Dims& range, int64_t otherwise) {
+  if (range.empty()) return otherwise;
+  SIM_CHECK(range.size() == 2 && range[0] >= 0 && range[1] >= range[0], "range ", at::IntArrayRef(range),
+            "; the first row and the one behind the last expected");
+  return range[1] - range[0];
+}
+
+void weighed(const at::Tensor& probs, int64_t tokens, int64_t topk) {
+  if (probs.defined()) shape(probs, {tokens, topk});
+}
+
+// The rows in the order of the tokens; zeros for those that are elsewhere.
+static at::Tensor rows_here(const at::Tensor& all, const at::Tensor& sorted, int64_t first) {
+  const at::Tensor places = sorted.to(at::kLong).sub(first);
+  const at::Tensor here = at::logical_and(places.ge(0), places.lt(all.size(0)));
+  if (!all.size(0)) return at::zeros({places.numel(), all.size(1)}, wide(all).options());
+  return wide(all.index_select(0, places.masked_fill(here.logical_not(), 0))).mul(here.unsqueeze(1));
+}
+static at::Tensor to_here(const at::Tensor& each, const at::Tensor& sorted, int64_t first, int64_t rows) {
+  const at::Tensor places = sorted.to(at::kLong).sub(first);
+  const at::Tensor here = at::logical_and(places.ge(0), places.lt(rows)).nonzero().squeeze(1);
+  return at::zeros({rows, each.size(1)}, each.options())
+      .index_copy_(0, places.index_select(0, here), each.index_select(0, here));
+}
+
+Tensors permute_range(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& probs, int64_t first,
+                      int64_t rows) {
+  const int64_t topk = indices.dim() == 2 ? indices.size(1) : 1;
+  const at::Tensor order = at::argsort(indices.flatten(), true, 0, false), here = order.narrow(0, first, rows);
+  return {tokens.index_select(0, here.div(topk, "floor")), at::argsort(order, true, 0, false),
+          probs.defined() ? probs.flatten().index_select(0, here) : at::Tensor()};
+}
+
+Tensors permute_range_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& grad_probs,
+                               int64_t topk, int64_t first) {
+  const at::Tensor of_probs = grad_probs.defined() ? rows_here(grad_probs.reshape({-1, 1}), sorted, first) : grad_probs;
+  return {sum_of_experts(rows_here(grad, sorted, first), topk),
+          of_probs.defined() ? of_probs.reshape({-1, topk}) : of_probs};
+}
+
+at::Tensor unpermute_range(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs, int64_t topk,
+                           int64_t first) {
+  at::Tensor rows = rows_here(permuted, sorted, first);
+  if (probs.defined()) rows = rows.mul(wide(probs).reshape({-1, 1}));
+  return sum_of_experts(rows, topk);
+}
+
+Tensors unpermute_range_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& permuted,
+                                 const at::Tensor& probs, int64_t topk, int64_t first, int64_t rows) {
+  at::Tensor each = wide(grad).repeat_interleave(topk, 0), of_probs;
+  if (probs.defined()) {
+    of_probs = rows_here(permuted, sorted, first).mul(each).sum(1).reshape(probs.sizes());
+    each = each.mul(wide(probs).reshape({-1, 1}));
+  }
+  return {to_here(each, sorted, first, rows), of_probs};
+}
+
 }  // namespace sim::moe

@@ -30,6 +30,19 @@ at::Tensor unpermute(const at::Tensor& permuted, const at::Tensor& sorted, const
 Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, const at::Tensor& sorted,
                            const at::Tensor& probs, at::IntArrayRef sizes);
 
+// ---- the same where only some of the rows are here: those from `first` on
+// --------------------------------------------
+int64_t first_of(const Dims& range);
+int64_t rows_of_range(const Dims& range, int64_t otherwise);
+void weighed(const at::Tensor& probs, int64_t tokens, int64_t topk);  // probs are (tokens, topk), or absent
+Tensors permute_range(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& probs, int64_t first,
+                      int64_t rows);
+Tensors permute_range_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& grad_probs,
+                               int64_t topk, int64_t first);
+at::Tensor unpermute_range(const at::Tensor& permuted, const at::Tensor& sorted, const at::Tensor& probs, int64_t topk,
+                           int64_t first);
+Tensors unpermute_range_backward(const at::Tensor& grad, const at::Tensor& sorted, const at::Tensor& permuted,
+                                 const at::Tensor& probs, int64_t topk, int64_t first, int64_t rows);
 // ---- by a map (tokens, experts) of who goes where
 // -------------------------------------------------------------------- The permuted tokens, sorted_indices and the
 // tokens' probabilities.

@@ -169,6 +169,11 @@ void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at:
 }
 
 // Behind the last group nothing is written.
+at::Tensor first_half(const at::Tensor& x) {
+  SIM_CHECK(x.dim() && x.size(-1) % 2 == 0, "the last dimension of ", x.sizes(), " has an odd size");
+  return x.narrow(-1, 0, x.size(-1) / 2);
+}
+
 void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, const Tokens& how,
                    const at::Tensor& out, const at::Tensor& scale) {
   auto value = kernels::clipped_swiglu(x, group_index, clipped(how.limit));

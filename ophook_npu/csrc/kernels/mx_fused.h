@@ -40,6 +40,7 @@ void swiglu_backward_like(const at::Tensor& x, const at::Tensor& grad, const at:
                           const at::Tensor& scale2);
 at::Tensor swiglu_backward(const at::Tensor& x, const at::Tensor& grad, bool left);
 
+at::Tensor first_half(const at::Tensor& x);  // of the last dimension
 struct Tokens {
   int64_t quant_mode;  // 0: blocks of 128 with scales of float, 1: of 32 with powers of two
   bool powers;         // of two

@@ -343,6 +343,30 @@ void square_quant(const at::Tensor& x, const How& how, const at::Tensor& out, co
   write_scales(scale2, spread(scales, -1, how.block, x.size(-1)), -2);
 }
 
+void reblocked_like(const at::Tensor& x, const at::Tensor& scale, int64_t dtype, const at::Tensor& out,
+                    const at::Tensor& scale1, const at::Tensor& scale2) {
+  const Dims sizes = number_sizes(x);
+  SIM_CHECK((sizes.size() == 2 || sizes.size() == 3) && sizes[sizes.size() - 2] % 64 == 0 && sizes.back() % 2 == 0,
+            "x ", sizes, "; 2 or 3 dimensions, multiples of 64 and of 2, are allowed");
+  SIM_CHECK(dtype == format_of(out).code, "dstType ", dtype, " for an output of data type ", format_of(out).code);
+  shape(out, sizes);
+  const at::Tensor values = at::empty(sizes, at::kByte);
+  scale_like(scale, values, -1, 32), scale_like(scale1, values, -1, 32), scale_like(scale2, values, -2, 32);
+}
+
+void reblocked(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& out, const at::Tensor& scale1,
+               const at::Tensor& scale2) {
+  const at::Tensor numbers = numbers_of(x);
+  const int64_t rows = numbers.size(-2), columns = numbers.size(-1), across = blocks(columns, 32);
+  const int64_t room = format_of(out).most - format_of(x).most;
+  const at::Tensor own = bytes_of(scale).flatten(-2).narrow(-1, 0, across).to(at::kInt);
+  const at::Tensor square = own.unflatten(-2, {-1, 32}).amax(-2).sub(room).clamp_min(0);
+  const at::Tensor by_row = spread(square, -2, 32, rows);
+  write_numbers(out, numbers.mul(spread(at::exp2(own.sub(by_row).to(at::kFloat)), -1, 32, columns)), "rint");
+  write_scales(scale1, by_row.to(at::kByte), -1);
+  write_scales(scale2, spread(square, -1, 32, columns).to(at::kByte), -2);
+}
+
 void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
                     const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1) {
   SIM_CHECK(block0 == 512 && how.block == 32, "blocks of ", block0, " and ", how.block, "; allowed: 512 and 32");

@@ -92,6 +92,12 @@ void square_like(const at::Tensor& x, int64_t dtype, const How& how, const at::T
 void square_quant(const at::Tensor& x, const How& how, const at::Tensor& out, const at::Tensor& scale1,
                   const at::Tensor& scale2);
 
+// FLOAT4 with scales along the last dimension as FLOAT8 in blocks of 32 x 32: of each the largest scale counts, less
+// what the wider range of exponents has room for.
+void reblocked_like(const at::Tensor& x, const at::Tensor& scale, int64_t dtype, const at::Tensor& out,
+                    const at::Tensor& scale1, const at::Tensor& scale2);
+void reblocked(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& out, const at::Tensor& scale1,
+               const at::Tensor& scale2);
 void two_level_like(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,
                     const at::Tensor& out, const at::Tensor& scale0, const at::Tensor& scale1);
 void two_level_quant(const at::Tensor& x, const at::Tensor& smooth, int64_t block0, const How& how,

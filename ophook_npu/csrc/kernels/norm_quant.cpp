@@ -105,6 +105,34 @@ void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Te
   write_quantized(out, steps_of(value, scale, zero, false));
 }
 
+void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
+                         const QuantizedResult& first, const QuantizedResult& second, const at::Tensor& sum) {
+  like(b, a), over_the_last(a, gamma), asked({sum}, a.sizes());
+  const bool dynamic = mode == "dynamic";
+  SIM_CHECK(dynamic || mode == "static", "quantMode ", mode, "; allowed: static, dynamic");
+  SIM_CHECK(first.scale.defined() || (dynamic && !second.scale.defined()), "scales1Optional is null",
+            dynamic ? " and scales2Optional not" : "");
+  for (const QuantizedResult* each : {&first, &second}) {
+    if (each == &second && !each->scale.defined()) continue;
+    like(each->out, a);
+    if (dynamic) by_row(each->out_scale, a);
+  }
+}
+
+void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
+                          const at::Tensor& bias, double eps, const Quantization& how, const QuantizedResult& first,
+                          const QuantizedResult& second, const at::Tensor& total) {
+  auto sum = wide(a).add(wide(b));
+  if (bias.defined()) sum = sum.add(wide(bias));
+  write_asked(total, sum);
+  const auto value = layer_normal(sum, gamma, beta, eps);
+  for (const QuantizedResult* each : {&first, &second}) {
+    if (each == &second && !each->scale.defined()) continue;
+    if (how.dynamic) write_rows_quantized(each->out, each->out_scale, smooth(value, each->scale));
+    else write_quantized(each->out, steps_of(value, each->scale, each->zero, how.divide));
+  }
+}
+
 void group_norm_silu(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
                      double eps, bool silu, const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
   const auto result = kernels::group_norm(self, gamma, beta, groups, eps);

@@ -27,6 +27,19 @@ void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Ten
 void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
                           const at::Tensor& bias, const at::Tensor& scale, const at::Tensor& zero, double eps,
                           const at::Tensor& out, const at::Tensor& normal, const at::Tensor& total);
+// The same with two results, of which the second is there where its scale is: with scales that are given or, dynamic,
+// one for each row, before which a scale that is given multiplies.
+struct QuantizedResult {
+  at::Tensor scale, zero, out, out_scale;
+};
+struct Quantization {
+  bool dynamic, divide;
+};
+void add_layer_norm_like(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const std::string& mode,
+                         const QuantizedResult& first, const QuantizedResult& second, const at::Tensor& sum);
+void add_layer_norm_quant(const at::Tensor& a, const at::Tensor& b, const at::Tensor& gamma, const at::Tensor& beta,
+                          const at::Tensor& bias, double eps, const Quantization& how, const QuantizedResult& first,
+                          const QuantizedResult& second, const at::Tensor& sum);
 void group_norm_silu(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta, int64_t groups,
                      double eps, bool silu, const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd);
 void group_norm_silu_quant(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor& beta,

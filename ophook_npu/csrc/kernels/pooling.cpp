@@ -23,6 +23,14 @@ Dims pooled_sizes(at::IntArrayRef x, const Window& w) {
   return sizes;
 }
 
+Dims resized_sizes(const at::Tensor& x, const Checked<float>& scales) {
+  SIM_CHECK(x.dim() == 4 && scales.size() == 4 && scales[0] == 1 && scales[1] == 1, "scales ",
+            at::ArrayRef<float>(scales), " of ", x.sizes(), "; four for (N, C, H, W), of which the first two are 1");
+  Dims sizes = x.sizes().vec();
+  for (size_t dim : {2, 3}) sizes[dim] = static_cast<int64_t>(std::floor(double(sizes[dim]) * double(scales[dim])));
+  return sizes;
+}
+
 Dims last_replaced(at::IntArrayRef x, at::IntArrayRef size) {
   SIM_CHECK(x.size() == size.size() + 1 || x.size() == size.size() + 2, "an input of shape ", x, " and sizes ", size,
             " do not belong together");

@@ -15,6 +15,7 @@ Dims pooled_sizes(at::IntArrayRef x, const Window& window);
 // Where the result's last dimensions are given.
 Dims last_replaced(at::IntArrayRef x, at::IntArrayRef size);
 
+Dims resized_sizes(const at::Tensor& x, const Checked<float>& scales);  // of an image, one for each dimension
 // ---- averages: count_padding counts what lies outside; a divisor of 0 is none ---------------------------------------
 at::Tensor average(const at::Tensor& x, const Window& window, bool count_padding, int64_t divisor);
 at::Tensor average_backward(const at::Tensor& grad, at::IntArrayRef sizes, const Window& window, bool count_padding,

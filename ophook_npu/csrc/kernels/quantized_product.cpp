@@ -132,6 +132,8 @@ void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::T
   write_product(out, value, with);
 }
 
+at::Tensor one_scale(double scale) { return at::full({1}, scale, at::kFloat); }
+
 at::Tensor turned(const at::Tensor& matrix, bool transpose) { return transpose ? matrix.transpose(-1, -2) : matrix; }
 
 static void one_product(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight) {

@@ -27,6 +27,7 @@ void quantized_matmul_like(const at::Tensor& x, const at::Tensor& weight, const 
 void quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                       const at::Tensor& scale, const at::Tensor& offset, const at::Tensor& out_offset,
                       const at::Tensor& bias, const at::Tensor& out);
+at::Tensor one_scale(double scale);  // for all
 at::Tensor turned(const at::Tensor& matrix, bool transpose);
 // The same, or with a scale for each row and 128 columns of x, and for each 128 x 128 of the weight.
 void product_by_scales_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,

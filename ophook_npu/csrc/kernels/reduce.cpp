@@ -28,6 +28,26 @@ at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims) {
   return out;
 }
 
+at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims) {
+  if (!at::isIntegralType(x.scalar_type(), true)) return at::mean(x, dims, keep_dims);
+  return at::mean(x.to(at::kDouble), dims, keep_dims).trunc();
+}
+
+at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims) {
+  return at::log(at::sum(wide(x), dims, keep_dims));
+}
+
+at::Tensor running_sum(const at::Tensor& x, int64_t dim, bool exclusive, bool reverse) {
+  if (!x.dim()) return exclusive ? at::zeros_like(x) : x;
+  const at::Tensor turned = reverse ? at::flip(x, {dim}) : x;
+  at::Tensor sums = at::cumsum(turned, dim, x.scalar_type());
+  if (exclusive && x.size(dim)) {
+    const at::Tensor first = at::zeros_like(sums.narrow(dim, 0, 1));
+    sums = at::cat({first, sums.narrow(dim, 0, x.size(dim) - 1)}, dim);
+  }
+  return reverse ? at::flip(sums, {dim}) : sums;
+}
+
 at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result) {
   return at::cumprod(wide(x), dim, widened(result));
 }

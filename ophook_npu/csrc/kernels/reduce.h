@@ -8,6 +8,10 @@ namespace sim::kernels {
 at::Tensor product(const at::Tensor& x, at::ScalarType result);
 at::Tensor product(const at::Tensor& x, int64_t dim, bool keep_dim, at::ScalarType result);
 at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims);  // over several, in the type that wide() gives
+at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims);  // of whole numbers cut off
+at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims);
+// Up to each number; `exclusive`: without it, and `reverse`: from the end.
+at::Tensor running_sum(const at::Tensor& x, int64_t dim, bool exclusive, bool reverse);
 at::Tensor running_product(const at::Tensor& x, int64_t dim, at::ScalarType result);
 struct Deviation {
   at::Tensor std, mean;

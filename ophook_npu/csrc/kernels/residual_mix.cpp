@@ -222,6 +222,22 @@ std::vector<Steps> by_cores(const at::Tensor& x, const at::Tensor& norms, const 
 
 }  // namespace
 
+at::Tensor balanced(const at::Tensor& cost, double least) {
+  constexpr double eps = 1e-8;
+  const at::Tensor weights = at::exp(wide(cost));
+  at::Tensor rows, columns = at::ones({cost.size(1)}, weights.options());
+  double change = 1e9;
+  for (int64_t step = 0; change > least; ++step) {
+    SIM_CHECK(step < 100000, "the factors still change by ", change, " after ", step, " steps; the tolerance is ",
+              least);
+    rows = at::reciprocal((at::mv(weights, columns) + eps) * cost.size(0));
+    const at::Tensor next = at::reciprocal((at::mv(weights.t(), rows) + eps) * cost.size(1));
+    change = at::mean(at::abs(columns - next)).item<double>();
+    columns = next;
+  }
+  return columns * weights * rows.unsqueeze(1);
+}
+
 void sinkhorn_like(const at::Tensor& x, int64_t iterations, const at::Tensor& out, const at::Tensor& norms,
                    const at::Tensor& sums) {
   matrices(x);

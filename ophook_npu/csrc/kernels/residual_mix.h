@@ -41,6 +41,8 @@ void connection_backward(const at::Tensor& grad, const Connection& of, const Con
 
 // Rows and columns (…, n, n) divided by their sums in turn. `norms` (2 · iterations · tokens · n · 8) and `sums`
 // (2 · iterations · tokens · 8), if asked for, keep the steps, as they lie on the device.
+// exp(cost) with rows and columns scaled in turn until the columns' factors change by `least` on average, or less.
+at::Tensor balanced(const at::Tensor& cost, double least);
 void sinkhorn_like(const at::Tensor& x, int64_t iterations, const at::Tensor& out, const at::Tensor& norms,
                    const at::Tensor& sums);
 void sinkhorn(const at::Tensor& x, double eps, int64_t iterations, const at::Tensor& out, const at::Tensor& norms,

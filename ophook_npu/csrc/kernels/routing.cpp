@@ -281,6 +281,66 @@ void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::
   shape(out, {divided(places.numel(), k), rows.size(-1)});
 }
 
+at::Tensor in_steps(const at::Tensor& x, double scale, double offset) {
+  return wide(x).mul(scale).add(offset).round().clamp(-128, 127).to(at::kChar);
+}
+
+void init_backward_like(const at::Tensor& grad, const at::Tensor& places, int64_t k, int64_t drop, int64_t active,
+                        const at::Tensor& out) {
+  SIM_CHECK((drop == 0 && grad.dim() == 2) || (drop == 1 && grad.dim() == 3), "a gradient of shape ", grad.sizes(),
+            " with dropPadMode ", drop, "; 2 dimensions go with 0, 3 with 1");
+  SIM_CHECK(places.dim() == 1 && remainder_of(places.numel(), k) == 0, "expandedRowIdx ", places.sizes(), " for topK ",
+            k);
+  SIM_CHECK(drop || grad.size(0) == (active > 0 ? std::min(active, places.numel()) : places.numel()), grad.size(0),
+            " rows of the gradient for ", places.numel(), " choices and activeNum ", active);
+  shape(out, {places.numel() / k, grad.size(-1)});
+}
+
+// Rows in the order of the choices; zeros for those that were dropped.
+static at::Tensor of_choices(const at::Tensor& rows, const at::Tensor& places) {
+  const at::Tensor all = wide(rows).reshape({-1, rows.size(-1)}), at = places.flatten().to(at::kLong);
+  const at::Tensor there = at::logical_and(at.ge(0), at.lt(all.size(0)));
+  return all.index_select(0, at.masked_fill(there.logical_not(), 0)).mul(there.unsqueeze(1));
+}
+
+at::Tensor init_backward(const at::Tensor& grad, const at::Tensor& places, int64_t k) {
+  return of_choices(grad, places).reshape({-1, k, grad.size(-1)}).sum(1);
+}
+
+void finalize_backward_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& rows,
+                            const at::Tensor& scales, const at::Tensor& experts, const at::Tensor& bias,
+                            const at::Tensor& out, const at::Tensor& out_scales) {
+  SIM_CHECK(grad.dim() == 2 && places.dim() == 1, "gradY ", grad.sizes(), " and expandedRowIdx ", places.sizes(),
+            "; 2 dimensions and 1 expected");
+  SIM_CHECK(places.numel() == grad.size(0) * (scales.defined() ? scales.size(-1) : 1), places.numel(), " choices for ",
+            grad.size(0), " tokens");
+  SIM_CHECK((out.dim() == 2 || out.dim() == 3) && out.size(-1) == grad.size(1), "gradExpandedXOut ", out.sizes(),
+            " for gradY ", grad.sizes());
+  if (!scales.defined()) return;
+  shape(scales, {grad.size(0), scales.size(-1)}), like(out_scales, scales);
+  SIM_CHECK(rows.defined(), "scalesOptional needs expandedXOptional");
+  like(out, rows);
+  if (bias.defined()) like(experts, scales);
+}
+
+Tensors finalize_backward(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& rows,
+                          const at::Tensor& scales, const at::Tensor& experts, const at::Tensor& bias,
+                          at::IntArrayRef sizes) {
+  at::Tensor each = wide(grad), of_scales;
+  if (scales.defined()) {
+    const int64_t k = scales.size(1);
+    at::Tensor values = of_choices(rows, places);
+    if (bias.defined()) values = values.add(wide(bias).index_select(0, experts.flatten().to(at::kLong)));
+    each = each.repeat_interleave(k, 0);
+    of_scales = values.mul(each).sum(1).reshape(scales.sizes());
+    each = each.mul(wide(scales).reshape({-1, 1}));
+  }
+  const at::Tensor out = at::zeros(sizes, each.options()).reshape({-1, grad.size(1)}), at = places.to(at::kLong);
+  const at::Tensor there = at::logical_and(at.ge(0), at.lt(out.size(0))).nonzero().squeeze(1);
+  out.index_copy_(0, at.index_select(0, there), each.index_select(0, there));
+  return {out.reshape(sizes), of_scales};
+}
+
 at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& skip1, const at::Tensor& skip2,
                     const at::Tensor& bias, const at::Tensor& scales, const at::Tensor& experts, bool by_row,
                     int64_t k) {

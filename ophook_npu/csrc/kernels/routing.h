@@ -51,6 +51,18 @@ void init_routing_v2(const at::Tensor& x, const at::Tensor& expert_idx, const at
                      bool before_asked, int64_t quantization, const at::Tensor& rows, const at::Tensor& places,
                      const at::Tensor& counts, const at::Tensor& before, const at::Tensor& row_scale);
 
+at::Tensor in_steps(const at::Tensor& x, double scale, double offset);  // as int8
+// Of the second form: places (tokens * k) of each token in turn; -1, and what is behind the last row, was dropped.
+void init_backward_like(const at::Tensor& grad, const at::Tensor& places, int64_t k, int64_t drop, int64_t active,
+                        const at::Tensor& out);
+at::Tensor init_backward(const at::Tensor& grad, const at::Tensor& places, int64_t k);
+// The gradients of the rows, of `sizes`, and of the scales, which are undefined where there are none.
+void finalize_backward_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& rows,
+                            const at::Tensor& scales, const at::Tensor& experts, const at::Tensor& bias,
+                            const at::Tensor& out, const at::Tensor& out_scales);
+Tensors finalize_backward(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& rows,
+                          const at::Tensor& scales, const at::Tensor& experts, const at::Tensor& bias,
+                          at::IntArrayRef sizes);
 // ---- and back ------------------------------------------------------------------------------------------------------
 void finalized_like(const at::Tensor& rows, const at::Tensor& places, const at::Tensor& bias, const at::Tensor& scales,
                     const at::Tensor& experts, int64_t mode, const at::Tensor& out, int64_t k = 1);

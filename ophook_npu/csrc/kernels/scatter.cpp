@@ -37,6 +37,66 @@ at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices
   return flat.gather(-1, places).reshape(indices.sizes());
 }
 
+Dims slices_sizes(const at::Tensor& x, const at::Tensor& indices) {
+  const int64_t depth = indices.dim() ? indices.size(-1) : 0;
+  SIM_CHECK(indices.dim() && depth <= x.dim(), "indices of shape ", indices.sizes(), " for a tensor of shape ",
+            x.sizes());
+  Dims sizes = indices.sizes().slice(0, size_t(indices.dim()) - 1).vec();
+  sizes.insert(sizes.end(), x.sizes().begin() + depth, x.sizes().end());
+  return sizes;
+}
+
+at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool from_the_end) {
+  const at::Tensor places = indices.to(at::kLong);
+  SIM_CHECK(from_the_end || !places.numel() || places.min().item<int64_t>() >= 0, "an index is below 0");
+  c10::List<std::optional<at::Tensor>> each;
+  for (int64_t i = 0; i < places.size(-1); ++i) each.push_back(places.select(-1, i));
+  return each.empty() ? x.expand(slices_sizes(x, indices)) : at::index(x, each);
+}
+
+void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
+  SIM_CHECK(self.dim(), "varRef has no dimensions");
+  Dims sizes = indices.sizes().vec();
+  sizes.insert(sizes.end(), self.sizes().begin() + 1, self.sizes().end());
+  shape(updates, sizes);
+}
+
+void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how) {
+  const at::Tensor places = indices.to(at::kLong).flatten();
+  const at::Tensor rows = updates.reshape({places.numel(), -1}), own = wide(self).reshape({self.size(0), -1}).clone();
+  for (int64_t i = 0; i < places.numel(); ++i) {
+    at::Tensor row = own[places[i].item<int64_t>()];
+    const at::Tensor by = rows[i].to(own.scalar_type());
+    if (how == Combined::product) row.mul_(by);
+    else if (how == Combined::most) row.copy_(at::maximum(row, by));
+    else if (how == Combined::least) row.copy_(at::minimum(row, by));
+    else if (at::isIntegralType(row.scalar_type(), true)) row.div_(by, "trunc");
+    else row.div_(by);
+  }
+  write(self, own.reshape(self.sizes()));
+}
+
+void three_points_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight, int64_t m,
+                       const at::Tensor& out) {
+  SIM_CHECK(grad.dim() == 3 || (grad.dim() == 4 && grad.size(3) == 1), "grad_x ", grad.sizes(),
+            "; (b, c, n) or (b, c, n, 1) expected");
+  shape(places, {grad.size(0), grad.size(2), 3}), like(weight, places);
+  Dims sizes = grad.sizes().vec();
+  sizes[2] = m;
+  shape(out, sizes);
+}
+
+at::Tensor three_points_backward(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight,
+                                 int64_t m) {
+  const at::Tensor slope = wide(grad).reshape({grad.size(0), grad.size(1), grad.size(2)});
+  const at::Tensor out = at::zeros({slope.size(0), slope.size(1), m}, slope.options());
+  for (int64_t i = 0; i < 3; ++i) {
+    const at::Tensor to = places.select(2, i).to(at::kLong).unsqueeze(1).expand_as(slope);
+    out.scatter_add_(2, to, slope * wide(weight).select(2, i).unsqueeze(1));
+  }
+  return out;
+}
+
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
   return x.index_put(places_of(indices), updates);
 }

@@ -10,6 +10,13 @@ at::Tensor expanded_ranges(const at::Tensor& permute, const at::Tensor& input_of
                            int64_t size);
 // The gradient of max_unpool over the last `dims` dimensions.
 at::Tensor max_unpool_backward(const at::Tensor& grad, const at::Tensor& indices, int64_t dims);
+// The slices that the last dimension of indices names; one from the end only where that is asked for.
+Dims slices_sizes(const at::Tensor& x, const at::Tensor& indices);
+at::Tensor slices_taken(const at::Tensor& x, const at::Tensor& indices, bool from_the_end);
+// Rows of the first dimension combined with updates (indices.sizes, rest of self.sizes) in place, one after the other.
+enum class Combined { product, quotient, most, least };
+void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
+void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 // x with updates[i] at the place that the last dimension of indices names, and the same in place.
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
@@ -31,6 +38,12 @@ void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const
 // of it, and a mask which tensors.
 void put_rows(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates, const at::Tensor& mask,
               int64_t dim);
+
+// (b, c, m): what (b, c, n) gives to the three places of each, (b, n, 3), by their weights. A last dimension of 1 may
+// follow.
+void three_points_like(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight, int64_t m,
+                       const at::Tensor& out);
+at::Tensor three_points_backward(const at::Tensor& grad, const at::Tensor& places, const at::Tensor& weight, int64_t m);
 
 struct ChamferGradients {
   at::Tensor first, second;

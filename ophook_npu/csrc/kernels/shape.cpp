@@ -66,6 +66,25 @@ std::vector<Cut> cuts_of(const StridedSlice& slice, at::IntArrayRef sizes) {
   return cuts;
 }
 
+std::vector<Cut> cuts_along(const at::Tensor& x, const Dims& begin, const Dims& end, const Dims& steps,
+                            const Dims& axes) {
+  return cuts_of({begin, end, steps, 0, 0, 0, 0, 0, axes}, x.sizes());
+}
+
+Dims flat_sizes(const at::Tensor& x, int64_t axis) {
+  const size_t before = x.dim() ? size_t(wrap(axis, x)) : 0;
+  return {c10::multiply_integers(x.sizes().slice(0, before)), c10::multiply_integers(x.sizes().slice(before))};
+}
+
+Dims even_parts(const at::Tensor& x, int64_t length, int64_t dim) {
+  const int64_t size = x.size(wrap(dim, x));
+  SIM_CHECK((length == 0) == (size == 0), "parts of ", length, " of a dimension of size ", size);
+  if (size == 0) return {0};
+  Dims sizes(size_t((size + length - 1) / length), length);
+  sizes.back() = size - length * int64_t(sizes.size() - 1);
+  return sizes;
+}
+
 Dims sizes_of(const std::vector<Cut>& cuts) {
   Dims sizes;
   for (const Cut& one : cuts)
@@ -136,6 +155,12 @@ static int64_t origin(int64_t at, int64_t size, const std::string& mode) {
             "; allowed: constant, reflect, symmetric, edge, circular");
   const int64_t twice = mode == "symmetric";
   return at < 0 ? -at - twice : 2 * size - 2 - at + twice;
+}
+
+Dims from_the_front(const Dims& pads, int64_t dims) {
+  Dims turned(size_t(2 * dims), 0);
+  for (size_t i = 0; i < pads.size(); ++i) turned[turned.size() - 2 * (i / 2 + 1) + i % 2] = pads[i];
+  return turned;
 }
 
 at::Tensor padded_in_mode(const at::Tensor& x, const Dims& pads, const std::string& mode) {

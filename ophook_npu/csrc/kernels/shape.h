@@ -22,6 +22,12 @@ Dims sizes_of(const std::vector<Cut>& cuts);
 at::Tensor cut(const at::Tensor& x, const std::vector<Cut>& cuts);
 // Along each dimension from the place that `begin` names, as long as `sizes` says.
 at::Tensor cut_out(const at::Tensor& x, const Dims& begin, at::IntArrayRef sizes);
+// The slices of some dimensions; empty axes: of all in order.
+std::vector<Cut> cuts_along(const at::Tensor& x, const Dims& begin, const Dims& end, const Dims& steps,
+                            const Dims& axes);
+Dims flat_sizes(const at::Tensor& x, int64_t axis);  // of the matrix with the dimensions before `axis` as rows
+// How long parts of this length are along a dimension, of which the last may be shorter.
+Dims even_parts(const at::Tensor& x, int64_t length, int64_t dim);
 Tensors split(const at::Tensor& x, at::IntArrayRef sizes, int64_t dim);
 at::Tensor joined(const Tensors& parts, int64_t dim);  // tensors without dimensions as vectors of one element
 at::Tensor chunks_joined(const Tensors& tensors, int64_t dim, int64_t chunks);
@@ -33,6 +39,8 @@ at::Tensor strided_view(const at::Tensor& x, const Dims& sizes, const Dims& stri
 at::Tensor padded(const at::Tensor& x, const Dims& pads, const at::Scalar& value);
 // The same with copies of x's elements, in one of the modes "reflect", "symmetric", "edge" and "circular".
 at::Tensor padded_in_mode(const at::Tensor& x, const Dims& pads, const std::string& mode);
+// What torch tells of paddings, the last dimension first, as the two above take them.
+Dims from_the_front(const Dims& pads, int64_t dims);
 // The gradient of a padding in one of these modes or "constant".
 at::Tensor padded_backward(const at::Tensor& grad, const Dims& pads, const std::string& mode);
 // x with the elements of one view of it replaced by those of a view of `source` of the same sizes.

@@ -80,4 +80,22 @@ void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor
   write(weight_grad, at::matmul(d.t(), wide(input)));
 }
 
+void slice_like(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& max, int64_t first, int64_t last,
+                std::initializer_list<at::Tensor> outs) {
+  SIM_CHECK(logits.dim() == 2 || logits.dim() == 3, "logits of 2 or 3 dimensions expected, got ", logits.sizes());
+  SIM_CHECK(first >= 0 && last - first == logits.size(-1), "a slice from ", first, " to ", last, " of ",
+            logits.size(-1), " logits");
+  shape(target, outer_sizes(logits)), like(max, target);
+  for (const at::Tensor& out : outs) like(out, &out == outs.begin() + 2 ? logits : target);
+}
+
+Tensors of_slice(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& max, int64_t first,
+                 int64_t last) {
+  const at::Tensor shifted = wide(logits) - wide(max).unsqueeze(-1), label = target.to(at::kLong);
+  const at::Tensor outside = at::logical_or(label.lt(first), label.ge(last));
+  const at::Tensor place = label.sub(first).masked_fill(outside, 0), exps = at::exp(shifted);
+  return {shifted.gather(-1, place.unsqueeze(-1)).squeeze(-1).masked_fill(outside, 0), exps.sum(-1), exps, place,
+          outside.to(at::kInt)};
+}
+
 }  // namespace sim::vocabulary

@@ -23,4 +23,11 @@ void loss_grad(const at::Tensor& grad, const at::Tensor& input, const at::Tensor
                const at::Tensor& masked_target, const at::Tensor& max, const at::Tensor& sum, const at::Tensor& softmax,
                const at::Tensor& input_grad, const at::Tensor& weight_grad);
 
+// Of logits (…, slice) less the largest of all devices: that of the target, the sum of the exponentials and these, the
+// target's place in the slice and whether it lies outside, which makes the first and the fourth 0.
+void slice_like(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& max, int64_t first, int64_t last,
+                std::initializer_list<at::Tensor> outs);
+Tensors of_slice(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& max, int64_t first,
+                 int64_t last);
+
 }  // namespace sim::vocabulary

@@ -119,6 +119,40 @@ def quantized_products(group: str) -> None:
     near(got, want)
 
 
+def normed_products(group: str) -> None:
+    """The sum of the products, a residual, and the norm of both; in place the residual is the sum."""
+    gamma, eps = real(COLUMNS, seed=60), 1e-5
+    residual = real(1, ROWS, COLUMNS, seed=61)
+    halves = [(real(ROWS, INNER, seed=rank) / 16, real(INNER, COLUMNS, seed=10 + rank)) for rank in range(RANKS)]
+    steps = [(whole(ROWS, INNER, seed=rank), whole(INNER, COLUMNS, seed=10 + rank)) for rank in range(RANKS)]
+    scale = torch.full((COLUMNS,), 1 / 256)
+    encoded = scale.view(torch.int32).to(torch.int64)
+    weight_scale = scale.half()
+    for kind, factors, behind, group_size in (
+        ("", halves, (), ()),
+        ("Quant", steps, (encoded,), ()),
+        ("WeightQuant", [(x, w) for (x, _), (_, w) in zip(halves, steps, strict=True)], (weight_scale, None), (0,)),
+    ):
+        factor = 1 if not kind else 1 / 256
+        exact = sum(x.double() @ w.double() for x, w in factors) * factor + residual[0].double()
+        norm = exact / (exact.pow(2).mean(-1, keepdim=True) + eps).sqrt() * gamma.double()
+        for place in ("", "Inplace"):
+            total, normal = residual.clone(), torch.empty_like(residual)
+            out = (torch.empty_like(residual),) if not place else ()
+            given = (*factors[RANK], None, *behind, total, gamma, eps, group, "sum", 0, 1, *group_size)
+            aclnn(f"aclnn{place}{kind}MatmulAllReduceAddRmsNorm", *given, *out, normal)
+            near((out[0] if out else total)[0], exact)
+            near(normal[0], norm)
+    try:
+        outs = torch.empty_like(residual), torch.empty_like(residual)
+        wrong = gamma[1:].clone()
+        aclnn("aclnnMatmulAllReduceAddRmsNorm", *halves[RANK], None, residual, wrong, eps, group, "sum", 0, 1, *outs)
+    except Refused as error:
+        assert "161002" in str(error)
+    else:
+        raise AssertionError("a gamma of another size is taken")
+
+
 def mistakes(group: str) -> None:
     x, w = real(ROWS, INNER, seed=0).npu(), real(INNER, COLUMNS, seed=1).npu()
     refused(lambda: torch_npu.npu_mm_all_reduce_base(x, w, "nowhere"), "there is no group 'nowhere'")
@@ -400,7 +434,7 @@ if __name__ == "__main__":
     dist.init_process_group("hccl")
     name = dist.distributed_c10d._get_default_group()._get_backend(torch.device("npu")).get_hccl_comm_name(RANK)
     if os.environ["OPHOOK_SIM_SOC"].startswith("Ascend910B"):
-        parts = [products, quantized_products, mistakes, experts, barrier]
+        parts = [products, quantized_products, normed_products, mistakes, experts, barrier]
     elif RANKS == 8:
         parts = [grouped_products]
     else:

@@ -12,6 +12,11 @@ void write_penalized(const at::Tensor& out, const at::Tensor& aspect, const kern
   write(aspect, result.aspect.reshape(out.sizes()));
 }
 
+void write_region_maxima(const at::Tensor& out, const at::Tensor& places, const kernels::RegionMaxima& result) {
+  write(out, result.y);
+  write(places, result.places);
+}
+
 }  // namespace
 
 // One row a box; the graph's operator has one row a ground truth, and leaves eps out of what the two share: op-plugin's
@@ -37,3 +42,31 @@ ACLNN(ROIAlignBackward,
       (shape(out, sizes),
        kernels::regions_like(rois, {scale, height, width, samples, end_mode == 1}, end_mode, out, grad)),
       write(out, kernels::roi_align_backward(grad, rois, {scale, height, width, samples, end_mode == 1}, sizes)))
+// torchvision's regions, and those of the earlier form, whose images are told apart from them.
+#define REGIONS \
+  kernels::Regions { scale, height, width, samples, false, aligned }
+ACLNN(RoiAlign,
+      (In, features, In, rois, In, images, Text, mode, int, height, int, width, int, samples, float, scale, Out, out),
+      SIM_CHECK(mode == "avg", "mode ", mode, " is not simulated; allowed: avg");
+      kernels::pooled_like(kernels::with_images(rois, images), {scale, height, width, samples, false}, features, out),
+      write(out,
+            kernels::roi_align(features, kernels::with_images(rois, images), {scale, height, width, samples, false})))
+ACLNN(RoiAlignV2,
+      (In, features, In, rois, int64_t, height, int64_t, width, float, scale, int64_t, samples, bool, aligned, Out,
+       out),
+      kernels::pooled_like(rois, REGIONS, features, out), write(out, kernels::roi_align(features, rois, REGIONS)))
+ACLNN(RoiAlignV2Backward,
+      (In, grad, In, rois, Ints, sizes, int64_t, height, int64_t, width, float, scale, int64_t, samples, bool, aligned,
+       Out, out),
+      (shape(out, sizes), kernels::pooled_like(rois, REGIONS, out, grad)),
+      write(out, kernels::roi_align_backward(grad, rois, REGIONS, sizes)))
+ACLNN(RoiPoolingWithArgMax,
+      (In, features, In, rois, int64_t, height, int64_t, width, float, scale_y, float, scale_x, Out, out, Out, places),
+      SIM_CHECK(scale_y > 0 && scale_x > 0, "spatial_scale ", scale_y, " and ", scale_x, "; allowed: above 0");
+      kernels::pooled_like(rois, {1, height, width, 0, true}, features, out);
+      like(places, out),
+      write_region_maxima(out, places, kernels::roi_maxima(features, rois, height, width, scale_y, scale_x)))
+ACLNN(RoiPoolingGradWithArgMax,
+      (In, grad, Ref, out, In, rois, In, places, int64_t, height, int64_t, width, double, scale),
+      (kernels::pooled_like(rois, {1, height, width, 0, true}, out, grad), like(places, grad)),
+      write(out, kernels::roi_maxima_backward(grad, rois, places, out)))

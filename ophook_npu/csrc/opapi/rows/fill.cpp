@@ -1,5 +1,6 @@
 // Tensors made of values: filling, counting, padding.
 #include "kernels/mx_quant.h"
+#include "kernels/shape.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -64,6 +65,19 @@ void reflected_like(const at::Tensor& padded, const at::Tensor& self, const Dims
               at::IntArrayRef(pad), "; allowed: less than the dimension that is padded");
 }
 
+void expanded(const at::Tensor& self, const Dims& sizes) {
+  const int64_t before = int64_t(sizes.size()) - self.dim();
+  SIM_CHECK(before >= 0, sizes.size(), " sizes for a tensor of shape ", self.sizes());
+  for (int64_t dim = 0; dim < self.dim(); ++dim)
+    SIM_CHECK(self.size(dim) == 1 || self.size(dim) == sizes[size_t(before + dim)], "a tensor of shape ", self.sizes(),
+              " is not expanded to ", sizes);
+}
+
+void once_around(const at::Tensor& self, const Dims& pad) {
+  for (size_t i = 0; i < pad.size(); ++i)
+    SIM_CHECK(pad[i] >= 0 && pad[i] < self.size(-1 - int64_t(i) / 2), "padding ", pad[i], " of ", self.sizes());
+}
+
 }  // namespace
 
 // fills, and tensors made of nothing
@@ -73,6 +87,8 @@ ACLNN(InplaceFillDiagonal, (Ref, self, Num, value, bool, wrap), has_diagonal(sel
 ACLNN(InplaceZero, (Ref, self), when_run(), self.zero_())
 ACLNN(InplaceOne, (Ref, self), when_run(), self.fill_(1))
 ACLNN(InplaceCopy, (Ref, self, In, source), into(self, {source}), self.copy_(source))
+ACLNN(Expand, (In, self, Ints, sizes, Out, out), (expanded(self, sizes), shape(out, sizes)),
+      write(out, self.expand(sizes)))
 ACLNN(Arange, (Num, start, Num, end, Num, step, Out, out), counts(start, end, step, out),
       write(out, at::arange(start, end, step, out.scalar_type())))
 ACLNN(Range, (Num, start, Num, end, Num, step, Out, out), counts_to(start, end, step, out),
@@ -87,6 +103,15 @@ ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at
 ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
       (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
       sim::mx::pad(out, self, pad, value))
+#define CIRCULAR_PAD(axes)                                                                                      \
+  ACLNN(CircularPad##axes##d, (In, self, Ints, pad, Out, out),                                                  \
+        (same_dtype({self, out}), padded_like(out, self, pad, axes), once_around(self, pad)),                   \
+        write(out, kernels::padded_in_mode(self, kernels::from_the_front(pad, self.dim()), "circular")))        \
+  ACLNN(CircularPad##axes##dBackward, (In, grad, In, self, Ints, pad, Out, out),                                \
+        (same_dtype({grad, out}), like(out, self), padded_like(grad, self, pad, axes), once_around(self, pad)), \
+        write(out, kernels::padded_backward(grad, kernels::from_the_front(pad, self.dim()), "circular")))
+CIRCULAR_PAD(2)
+CIRCULAR_PAD(3)
 ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 1)),
       write(out, at::reflection_pad1d(self, pad)))
 ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 2)),

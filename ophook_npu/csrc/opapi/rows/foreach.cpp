@@ -18,6 +18,10 @@ void norms(const Tensors& out, const Tensors& in) {
     SIM_CHECK(each.numel() == 1, "an output of one number expected, got ", each.sizes());
 }
 
+void a_number(const at::Tensor& scalar) {
+  SIM_CHECK(scalar.numel() == 1, "a tensor of one number expected, got ", scalar.sizes());
+}
+
 void a_scalar_each(const Tensors& a, const Tensors& b, const Tensors& c, const at::Tensor& scalars,
                    const Tensors& out) {
   alike(out, a), alike(b, a), alike(c, a);
@@ -68,6 +72,18 @@ ACLNN(ForeachRoundOffNumber, (List, x, In, mode, List, out), alike(out, x),
       EACH(kernels::rounded(x[i], number_of(mode).toLong())))
 ACLNN(ForeachRoundOffNumberV2, (List, x, Num, mode, List, out), alike(out, x),
       EACH(kernels::rounded(x[i], mode.toLong())))
+
+// in place: the list that is written is the first input
+ACLNN(ForeachACosInplace, (List, out), when_run(), EACH(at::acos(out[i])))
+ACLNN(ForeachLogInplace, (List, out), when_run(), EACH(at::log(out[i])))
+ACLNN(ForeachMulScalarInplace, (List, out, In, scalar), a_number(scalar), EACH(at::mul(out[i], number_of(scalar))))
+ACLNN(ForeachSubScalarInplace, (List, out, In, scalar), a_number(scalar), EACH(at::sub(out[i], number_of(scalar))))
+ACLNN(ForeachMulListInplace, (List, out, List, y), alike(out, y), EACH(at::mul(out[i], y[i])))
+ACLNN(ForeachDivListInplace, (List, out, List, y), alike(out, y), EACH(at::div(out[i], y[i])))
+ACLNN(ForeachAddListInplace, (List, out, List, y, In, alpha), (a_number(alpha), alike(out, y)),
+      EACH(kernels::list_sum(out[i], y[i], number_of(alpha))))
+ACLNN(ForeachSubListInplace, (List, out, List, y, In, alpha), (a_number(alpha), alike(out, y)),
+      EACH(kernels::list_difference(out[i], y[i], number_of(alpha))))
 
 // a list and a scalar
 ACLNN(ForeachAddScalarV2, (List, x, Num, scalar, List, out), alike(out, x), EACH(at::add(x[i], scalar)))

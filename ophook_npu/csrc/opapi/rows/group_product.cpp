@@ -44,6 +44,24 @@ ACLNN(MatmulAllReduceV2,
        group_product::product_like({x1, x2, bias, x3}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3}, out.scalar_type())))
+// The sum, a residual added to it, and its norm by the root of its mean square. In place, the residual is written.
+#define NORMED(Op, factors, y, ...)                                                                      \
+  ACLNN(Op, (__VA_ARGS__, Out, normal),                                                                  \
+        (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),                \
+         group_product::normed_like(group_product::Factors factors, {residual, gamma, eps, y, normal})), \
+        sim::HcclDevices devices(group);                                                                 \
+        group_product::add_normed(devices, group_product::Factors factors, {residual, gamma, eps, y, normal}))
+#define AND_NORM In, gamma, double, eps, Text, group, Text, op, int64_t, turn, int64_t, stream_mode
+NORMED(MatmulAllReduceAddRmsNorm, ({x1, x2, bias}), y, In, x1, In, x2, In, bias, In, residual, AND_NORM, Out, y)
+NORMED(InplaceMatmulAllReduceAddRmsNorm, ({x1, x2, bias}), residual, In, x1, In, x2, In, bias, Ref, residual, AND_NORM)
+NORMED(QuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, scale}), y, In, x1, In, x2, In, bias, In, scale, In,
+       residual, AND_NORM, Out, y)
+NORMED(InplaceQuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, scale}), residual, In, x1, In, x2, In, bias, In,
+       scale, Ref, residual, AND_NORM)
+NORMED(WeightQuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, {}, scale, offset}), y, In, x1, In, x2, In, bias,
+       In, scale, In, offset, In, residual, AND_NORM, int64_t, group_size, Out, y)
+NORMED(InplaceWeightQuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, {}, scale, offset}), residual, In, x1, In,
+       x2, In, bias, In, scale, In, offset, Ref, residual, AND_NORM, int64_t, group_size)
 ACLNN(QuantMatmulAllReduce,
       (In, x1, In, x2, In, bias, In, x3, In, scale, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out,
        out),

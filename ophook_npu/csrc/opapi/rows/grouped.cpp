@@ -41,6 +41,18 @@ ACLNN(GroupedMatmul,
 GROUPED_MATMUL(V4, when_run())
 GROUPED_MATMUL(V5, when_run(), Ints, tuning)
 GROUPED_MATMUL(WeightNz, scaled_in_groups(x, weight, scale, group_size), Ints, tuning, int64_t, group_size)
+ACLNN(GroupedMatmulV2,
+      (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
+       Ints, ends, int64_t, split_item, int64_t, group_type, List, out),
+      grouped(x, weight, out, split_item, ends_of(ends), group_type, 0, {}),
+      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
+                      groups_of_list(ends_of(ends), kEnds, x, weight, group_type), group_type, "", out))
+ACLNN(GroupedMatmulV3,
+      (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, In,
+       ends, int64_t, split_item, int64_t, group_type, List, out),
+      grouped(x, weight, out, split_item, ends, group_type, 0, {}),
+      grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
+                      groups_of_list(ends, kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
       added_like(x, weight, groups, turned, weight_turned, group_type, kEnds, y),
       add_products(x, weight, groups, kEnds, y))
@@ -49,11 +61,14 @@ ACLNN(GroupedMatmulAddV2,
        group_list_type),
       added_like(x, weight, groups, turned, weight_turned, group_type, group_list_type, y),
       add_products(x, weight, groups, group_list_type, y))
-ACLNN(GroupedMatmulSwigluQuantWeightNZ,
-      (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out,
-       out_offset),
-      swiglu_product_like(x, {weight}, {scale}, row_scale, {offset}, kEnds, {.assist = {bias}}, out, out_scale),
-      swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, {.assist = {bias}}, out, out_scale))
+#define SWIGLU_BY_ROWS(name)                                                                                           \
+  ACLNN(name,                                                                                                          \
+        (In, x, In, weight, In, bias, In, offset, In, scale, In, row_scale, In, groups, Out, out, Out, out_scale, Out, \
+         out_offset),                                                                                                  \
+        swiglu_product_like(x, {weight}, {scale}, row_scale, {offset}, kEnds, {.assist = {bias}}, out, out_scale),     \
+        swiglu_product(x, {weight}, {scale}, row_scale, groups, kEnds, {.assist = {bias}}, out, out_scale))
+SWIGLU_BY_ROWS(GroupedMatmulSwigluQuant)
+SWIGLU_BY_ROWS(GroupedMatmulSwigluQuantWeightNZ)
 #define SWIGLU_QUANT(version)                                                                                         \
   ACLNN(GroupedMatmulSwigluQuant##version,                                                                            \
         (In, x, List, weight, List, scale, List, assist, In, bias, In, row_scale, In, smooth, In, groups, int64_t,    \
@@ -66,6 +81,23 @@ ACLNN(GroupedMatmulSwigluQuantWeightNZ,
                        {quant_mode == 2, dequant_dtype, assist, smooth}, out, out_scale))
 SWIGLU_QUANT(V2)
 SWIGLU_QUANT(WeightNzV2)
+#define LAYERS                                                     \
+  {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1}, { \
+    weight2, bias2, scale2, antiquant_scale2, antiquant_offset2    \
+  }
+ACLNN(FFN,
+      (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
+       scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
+       activation, int64_t, precise, Out, out),
+      feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out),
+      feed_forward(x, tokens, false, LAYERS, scale, offset, activation, precise == 1, out))
+ACLNN(FFNV3,
+      (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
+       In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text, activation,
+       int64_t, precise, bool, ends, Out, out),
+      feed_forward_like(x, weight1, weight2, Dims(tokens.defined() ? size_t(tokens.numel()) : 0), scale, scale1,
+                        activation, out),
+      feed_forward(x, tokens_of(tokens), ends, LAYERS, scale, offset, activation, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
@@ -90,6 +122,7 @@ FINALIZE(GroupedMatmulFinalizeRoutingV2, offset, NO_ANTIQUANT, In, x, In, weight
          ROUTED_BACK)
 FINALIZE(GroupedMatmulFinalizeRoutingV3, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias, ZERO_POINTS,
          ROUTED_BACK, Ints, tuning)
+FINALIZE(GroupedMatmulFinalizeRouting, {}, when_run(), In, x, In, weight, In, scale, In, bias, ROUTED_BACK)
 FINALIZE(GroupedMatmulFinalizeRoutingWeightNz, {}, when_run(), In, x, In, weight, In, scale, In, bias, ROUTED_BACK)
 FINALIZE(GroupedMatmulFinalizeRoutingWeightNzV2, offset, NO_ANTIQUANT, In, x, In, weight, In, scale, In, bias,
          ZERO_POINTS, ROUTED_BACK, Ints, tuning)

@@ -1,4 +1,6 @@
 // Resampling and patches of images.
+#include "kernels/pooling.h"
+#include "kernels/scatter.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -204,6 +206,14 @@ ACLNN(GridSampler3DBackward,
       grid_sampled_from(grad, self, grid, out, out_grid, interpolation, padding),
       write({out, out_grid}, at::grid_sampler_3d_backward(wide(grad), wide(self), wide(grid), interpolation, padding,
                                                           corners, {true, true})))
+ACLNN(Resize, (In, self, Floats, scales, Text, mode, Out, out),
+      SIM_CHECK(mode == "nearest" || mode == "bilinear", "mode ", mode, "; allowed: nearest, bilinear");
+      shape(out, kernels::resized_sizes(self, scales)),
+      mode == "nearest" ? write(out, at::upsample_nearest2d(wide(self), out.sizes().slice(2)))
+                        : write(out, at::upsample_bilinear2d(wide(self), out.sizes().slice(2), false)))
+ACLNN(ThreeInterpolateBackward, (In, grad, In, places, In, weight, int, m, Out, out),
+      kernels::three_points_like(grad, places, weight, m, out),
+      write(out, kernels::three_points_backward(grad, places, weight, m).reshape(out.sizes())))
 ACLNN(ChannelShuffle, (In, self, int64_t, groups, Out, out), (kept(out, self), like(out, self)),
       write(out, at::channel_shuffle(self.contiguous(), groups)))
 ACLNN(Im2col, (In, self, Ints, kernel, Ints, dilation, Ints, padding, Ints, stride, Out, out),

@@ -122,6 +122,21 @@ void scattered_like(const at::Tensor& self, int64_t dim, const at::Tensor& indic
   if (source.defined()) fits(source, true);
 }
 
+void positive(const Dims& steps) {
+  for (int64_t step : steps) SIM_CHECK(step > 0, "step ", step, "; allowed: 1 and more");
+}
+
+void sliced(const at::Tensor& self, const Dims& axes, const Dims& steps) {
+  SIM_CHECK(self.dim(), "a tensor without dimensions has no slices");
+  positive(steps);
+  Dims seen;
+  for (int64_t axis : axes) {
+    const int64_t dim = wrap(axis, self);
+    SIM_CHECK(std::find(seen.begin(), seen.end(), dim) == seen.end(), "axis ", axis, " is there twice");
+    seen.push_back(dim);
+  }
+}
+
 void filled_at(const at::Tensor& self, int64_t dim, const Dims& indices) {
   const int64_t along = wrap(dim, self), size = self.dim() ? self.size(along) : 1;
   for (int64_t index : indices)
@@ -147,6 +162,9 @@ ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices
       write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), like(out, indices)),
       write(out, at::take(self, indices.to(at::kLong))))
+ACLNN(GatherNd, (In, self, In, indices, bool, from_the_end, Out, out),
+      (same_dtype({self, out}), shape(out, kernels::slices_sizes(self, indices))),
+      write(out, kernels::slices_taken(self, indices, from_the_end)))
 ACLNN(MaskedSelect, (In, self, In, mask, Resized, out), room_for_all(out.memory, self, mask),
       fit(out, at::masked_select(self, mask.to(at::kBool))))
 ACLNN(Nonzero, (In, self, Resized, out), when_run(), fit(out, at::nonzero(self)))
@@ -229,6 +247,16 @@ ACLNN(EmbeddingRenorm, (Ref, self, In, indices, double, max, double, p), when_ru
 ACLNN(OneHot, (In, self, int64_t, classes, In, on, In, off, int64_t, axis, Out, out),
       one_hot_like(out, self, classes, axis), write(out, kernels::one_hot(self, classes, on, off, axis)))
 
+ACLNN(Slice, (In, self, int64_t, dim, int64_t, start, int64_t, end, int64_t, step, Out, out),
+      (sliced(self, {dim}, {step}),
+       shape(out, kernels::sizes_of(kernels::cuts_along(self, {start}, {end}, {step}, {dim})))),
+      write(out, kernels::cut(self, kernels::cuts_along(self, {start}, {end}, {step}, {dim}))))
+ACLNN(SliceV2, (In, self, Ints, starts, Ints, ends, Ints, axes, Ints, steps, Out, out),
+      (sliced(self, axes, steps), shape(out, kernels::sizes_of(kernels::cuts_along(self, starts, ends, steps, axes)))),
+      write(out, kernels::cut(self, kernels::cuts_along(self, starts, ends, steps, axes))))
+ACLNN(StridedSliceAssignV2, (Ref, self, In, value, Ints, begin, Ints, end, Ints, steps, Ints, axes),
+      (positive(steps), shape(value, kernels::sizes_of(kernels::cuts_along(self, begin, end, steps, axes)))),
+      write(kernels::cut(self, kernels::cuts_along(self, begin, end, steps, axes)), value))
 ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))
 #define STRIDED_SLICE                                    \

@@ -9,6 +9,12 @@ using namespace sim::aclnn;
 using namespace sim::attention;
 using namespace sim::inference;
 
+static void one_query(const at::Tensor& query, const std::string& layout) {
+  const int64_t dim = layout == "BNSD" ? 2 : 1;
+  SIM_CHECK(query.dim() > dim && query.size(dim) == 1, "a query ", query.sizes(), " in layout ", layout,
+            "; one token each expected");
+}
+
 static void write_sampled(const Sampled& values, const Sampled& outs) {
   write_each({outs.token, outs.logits, outs.index, outs.probability},
              {values.token, values.logits, values.index, values.probability});
@@ -102,6 +108,62 @@ ACLNN(FusedInferAttentionScoreV3,
       attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
                        pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), QUANTIZED))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
+// The earlier forms: whole prompts, and one token at a time. What one of them does not say is as where it is not given.
+#define OF_RESULT \
+  Quantized { of_scores, of_weights, of_product, of_result, result_offset }
+#define OF_KEYS \
+  Quantized { of_scores, of_weights, of_product, of_result, result_offset, both, both_offset }
+ACLNN(FusedInferAttentionScore,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
+       In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
+       query_padding, In, key_padding, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout,
+       int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
+       log_sum_too, Out, out, Out, log_sum),
+      (log_sum_like(log_sum, log_sum_too, query, layout, heads),
+       refuse_if_given({pse, query_padding, key_padding}, "pse_shift or padding on the left"),
+       refuse_unless_zero(antiquant_mode, "antiquantMode"),
+       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
+                       INFERENCE, out, OF_KEYS)),
+      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, query_lengths, key_lengths, pages, heads,
+                       key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), OF_KEYS))
+ACLNN(PromptFlashAttention,
+      (In, query, In, key, In, value, In, pse, In, mask, Ints, lengths, int64_t, heads, double, scale, int64_t, before,
+       int64_t, after, Text, layout, int64_t, key_heads, Out, out),
+      check_inference(query, {key}, {value}, layout, lengths, {}, {}, mask, heads, key_heads,
+                      {.scale = scale, .before = before, .after = after}, out),
+      attend_sequences(query, key, value, {}, {}, {}, mask, layout, lengths, {}, {}, heads, key_heads,
+                       {.scale = scale, .before = before, .after = after}, out, {}))
+ACLNN(PromptFlashAttentionV2,
+      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores, In,
+       of_weights, In, of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, int64_t, before,
+       int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode, Out, out),
+      check_inference(query, {key}, {value}, layout, query_lengths, key_lengths, {}, mask, heads, key_heads, INFERENCE,
+                      out, OF_RESULT),
+      attend_sequences(query, key, value, {}, {}, pse, mask, layout, query_lengths, key_lengths, {}, heads, key_heads,
+                       INFERENCE, out, {}, OF_RESULT))
+ACLNN(IncreFlashAttention,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, int64_t, heads, double, scale, Text,
+       layout, int64_t, key_heads, Out, out),
+      (one_query(query, layout),
+       check_inference(query, keys, values, layout, {}, lengths, {}, mask, heads, key_heads, {.scale = scale}, out)),
+      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, {}, lengths, {}, heads, key_heads,
+                       {.scale = scale}, out, {}))
+ACLNN(IncreFlashAttentionV2,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
+       of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, Text, layout, int64_t, key_heads,
+       Out, out),
+      (one_query(query, layout), check_inference(query, keys, values, layout, {}, lengths, {}, mask, heads, key_heads,
+                                                 {.scale = scale}, out, OF_RESULT)),
+      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, {}, lengths, {}, heads, key_heads,
+                       {.scale = scale}, out, {}, OF_RESULT))
+ACLNN(IncreFlashAttentionV3,
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
+       of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, int64_t, heads, double,
+       scale, Text, layout, int64_t, key_heads, int64_t, block_size, int64_t, precision, Out, out),
+      (one_query(query, layout), check_inference(query, keys, values, layout, {}, lengths, pages, mask, heads,
+                                                 key_heads, {.scale = scale}, out, OF_KEYS)),
+      attend_sequences(query, keys[0], values[0], {}, {}, pse, mask, layout, {}, lengths, pages, heads, key_heads,
+                       {.scale = scale}, out, {}, OF_KEYS))
 ACLNN(FusedInferAttentionScoreV4,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,

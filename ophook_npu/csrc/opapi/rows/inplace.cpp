@@ -9,6 +9,8 @@ using namespace sim::aclnn;
 ACLNN(InplaceAdd, (Ref, self, In, other, Num, alpha), (arithmetic(self, other), factor(alpha, {self, other})),
       alpha.equal(1) ? self.add_(other) : self.copy_(sum_of(self, other, alpha)))
 ACLNN(InplaceAdds, (Ref, self, Num, other, Num, alpha), arithmetic(self, other), self.add_(other, alpha))
+ACLNN(InplaceAddV3, (Num, self, Ref, other, Num, alpha), arithmetic(other, self),
+      write(other, kernels::scaled_sum(self, other, alpha)))
 ACLNN(InplaceAddRelu, (Ref, self, In, other, Num, alpha), (arithmetic(self, other), factor(alpha, {self, other})),
       self.copy_(kernels::relu_of_sum(self, other, alpha)))
 ACLNN(InplaceSub, (Ref, self, In, other, Num, alpha), (arithmetic(self, other), factor(alpha, {self, other})),
@@ -32,6 +34,7 @@ ACLNN(InplaceFmodTensor, (Ref, self, In, other), arithmetic(self, other), self.c
 ACLNN(InplaceFmodScalar, (Ref, self, Num, other), arithmetic(self, other), self.copy_(kernels::fmod(self, other)))
 ACLNN(InplacePowTensorTensor, (Ref, self, In, exponent), arithmetic(self, exponent), self.pow_(exponent))
 ACLNN(InplacePowTensorScalar, (Ref, self, Num, exponent), arithmetic(self, exponent), self.pow_(exponent))
+ACLNN(InplaceXLogYTensor, (Ref, self, In, other), promoted(self, {self, other}), self.xlogy_(other))
 ACLNN(InplaceXLogYScalarOther, (Ref, self, Num, other), arithmetic(self, other), self.xlogy_(other))
 ACLNN(InplaceAtan2, (Ref, self, In, other), into(self, {other}), self.copy_(at::atan2(self, other)))
 ACLNN(InplaceAddcdiv, (Ref, self, In, a, In, b, Num, value), promoted(self, {self, a, b}), self.addcdiv_(a, b, value))
@@ -55,8 +58,11 @@ ACLNN(InplaceLeScalar, (Ref, self, Num, other), when_run(), self.le_(other))
 ACLNN(InplaceLogicalAnd, (Ref, self, In, other), into(self, {other}), self.logical_and_(other))
 ACLNN(InplaceLogicalOr, (Ref, self, In, other), into(self, {other}), self.logical_or_(other))
 ACLNN(InplaceBitwiseAndTensor, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_and_(other))
+ACLNN(InplaceBitwiseAndTensorOut, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_and_(other))
+ACLNN(InplaceBitwiseOrTensor, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_or_(other))
 ACLNN(InplaceBitwiseXorTensor, (Ref, self, In, other), promoted(self, {self, other}), self.bitwise_xor_(other))
 ACLNN(InplaceBitwiseAndScalar, (Ref, self, Num, other), promoted(self, self, other), self.bitwise_and_(other))
+ACLNN(InplaceBitwiseOrScalar, (Ref, self, Num, other), promoted(self, self, other), self.bitwise_or_(other))
 ACLNN(InplaceBitwiseXorScalar, (Ref, self, Num, other), promoted(self, self, other), self.bitwise_xor_(other))
 
 // clamping and masks

@@ -29,6 +29,13 @@ namespace prolog = sim::latent_prolog;
 #define OUTPUTS     \
   (prolog::Outputs{ \
       .query = query, .rope = rope, .query_scale = query_scale, .normal = normal, .normal_scale = normal_scale})
+// The first form writes no scale of its query.
+ACLNN(MlaProlog,
+      (In, x, In, down, In, up, In, absorbed, In, key_down, In, gamma, In, key_gamma, In, sin, In, cos, In, index, Ref,
+       key_cache, Ref, rope_cache, In, x_scale, In, down_scale, In, up_scale, In, key_down_scale, In, key_scale, In,
+       rope_scale, In, smooth, double, eps, double, key_eps, Text, mode, Out, query, Out, rope),
+      prolog::check(INPUTS, {eps, key_eps, mode}, {query, rope, at::Tensor()}),
+      prolog::run(INPUTS, {eps, key_eps, mode}, {query, rope, at::Tensor()}))
 ACLNN(MlaPrologV2WeightNz,
       (In, x, In, down, In, up, In, absorbed, In, key_down, In, gamma, In, key_gamma, In, sin, In, cos, In, index, Ref,
        key_cache, Ref, rope_cache, In, x_scale, In, down_scale, In, up_scale, In, key_down_scale, In, key_scale, In,

@@ -114,6 +114,8 @@ void write_loss(const at::Tensor& loss, const at::Tensor& gradient, const kernel
 
 ACLNN(MseLoss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
       write(out, kernels::mse(self, target, reduction)))
+ACLNN(MseLossOut, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
+      write(out, kernels::mse(self, target, reduction)))
 ACLNN(L1Loss, (In, self, In, target, int64_t, reduction, Out, out),
       (kept(out, self), kept(out, target), known_loss(out, self, target, reduction)),
       write(out, at::l1_loss(wide(self), wide(target), reduction)))
@@ -180,6 +182,11 @@ ACLNN(BinaryCrossEntropyBackward, (In, grad, In, self, In, target, In, weight, i
 ACLNN(BinaryCrossEntropyWithLogitsBackward,
       (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out), like(out, self),
       write(out, kernels::bce_logits_backward(grad, self, target, weight, pos_weight, reduction)))
+ACLNN(BinaryCrossEntropyWithLogitsTargetBackward,
+      (In, grad, In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
+      SIM_CHECK(reduction >= 0 && reduction <= 2, "reduction ", reduction, "; allowed: 0 to 2");
+      like(target, self);
+      like(out, self), write(out, kernels::bce_logits_target_backward(grad, self, weight, pos_weight, reduction)))
 ACLNN(NLLLossBackward,
       (In, grad, In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, In, total, Out, out),
       like(out, self), write(out, kernels::nll_backward(grad, self, target, weight, reduction, ignored, total)))

@@ -1,5 +1,6 @@
 // Elementwise operators of two and more operands: arithmetic, comparison, logic, selection.
 #include "kernels/arithmetic.h"
+#include "kernels/index.h"
 #include "opapi/aclnn.h"
 #include "opapi/rows/division.h"
 
@@ -26,6 +27,25 @@ void has_divisors(const at::Tensor& self, const at::Tensor& other) {
   SIM_CHECK(both == at::kShort || both == at::kInt || both == at::kLong ||
                 (product_is("Ascend950") && (both == at::kByte || both == at::kChar)),
             "the greatest common divisor in ", both, "; allowed: INT16, INT32, INT64, and on Ascend950 INT8 and UINT8");
+}
+
+// (size, count / size)
+void sign_bytes(const at::Tensor& out, int64_t count, int64_t size) {
+  SIM_CHECK(size > 0 && count % size == 0, "size ", size, " does not divide ", count);
+  shape(out, {size, count / size});
+}
+
+void of_one_type(const Tensors& tensors, const at::Tensor& out) {
+  for (const at::Tensor& each : tensors) same_dtype({each, out});
+}
+void all_like(const Tensors& tensors, const at::Tensor& out) {
+  of_one_type(tensors, out);
+  for (const at::Tensor& each : tensors) like(each, out);
+}
+void broadcast_of(const at::Tensor& out, const Tensors& tensors) {
+  Dims sizes = tensors.front().sizes().vec();
+  for (const at::Tensor& each : tensors) sizes = kernels::broadcast_sizes(sizes, each.sizes());
+  shape(out, sizes);
 }
 
 }  // namespace
@@ -61,11 +81,28 @@ ACLNN(Gcd, (In, self, In, other, Out, out), (promoted(out, {self, other}), has_d
 ACLNN(LogAddExp, (In, self, In, other, Out, out), promoted(out, {self, other}), at::logaddexp_out(out, self, other))
 ACLNN(LogAddExp2, (In, self, In, other, Out, out), promoted(out, {self, other}), at::logaddexp2_out(out, self, other))
 ACLNN(XLogYTensor, (In, self, In, other, Out, out), promoted(out, {self, other}), at::xlogy_out(out, self, other))
+ACLNN(Xlog1py, (In, x, In, y, Out, out), promoted(out, {x, y}), write(out, kernels::xlog1py(x, y)))
+ACLNN(Scale, (In, x, In, scale, In, bias, int64_t, axis, int64_t, axes, bool, from_blob, Out, out),
+      (kernels::scaled_like(x, scale, bias, axis, axes, from_blob), like(out, x)),
+      write(out, kernels::scaled_along(x, scale, bias, axis)))
+ACLNN(PrecisionCompare, (In, golden, In, self, Out, out), (like(self, golden), shape(out, {})),
+      write(out, kernels::comparison_code(golden, self)))
+// of a list
+ACLNN(AddN, (List, tensors, Out, out), (all_like(tensors, out), kept(out, tensors.front())),
+      write(out, kernels::sum_of_all(tensors)))
+ACLNN(Sum, (List, tensors, Out, out), (of_one_type(tensors, out), broadcast_of(out, tensors)),
+      write(out, kernels::sum_of_all(tensors)))
+ACLNN(MaxN, (List, tensors, Out, out), (of_one_type(tensors, out), broadcast_of(out, tensors)),
+      write(out, kernels::most_of_all(tensors)))
+ACLNN(MinN, (List, tensors, Out, out), (of_one_type(tensors, out), broadcast_of(out, tensors)),
+      write(out, kernels::least_of_all(tensors)))
 ACLNN(LeftShift, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_left_shift_out(out, self, other))
 ACLNN(RightShift, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_right_shift_out(out, self, other))
 ACLNN(BitwiseAndTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
+      at::bitwise_and_out(out, self, other))
+ACLNN(BitwiseAndTensorOut, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_and_out(out, self, other))
 ACLNN(BitwiseOrTensor, (In, self, In, other, Out, out), promoted(out, {self, other}),
       at::bitwise_or_out(out, self, other))
@@ -110,6 +147,11 @@ ACLNN(BitwiseAndScalar, (In, self, Num, other, Out, out), like(out, self), write
 ACLNN(BitwiseOrScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_or(self, other)))
 ACLNN(BitwiseXorScalar, (In, self, Num, other, Out, out), like(out, self), write(out, at::bitwise_xor(self, other)))
 
+ACLNN(SignBitsPack, (In, self, int64_t, size, Out, out), sign_bytes(out, (self.numel() + 7) / 8, size),
+      write(out, kernels::sign_bits(self, out.sizes())))
+ACLNN(SignBitsUnpack, (In, self, int64_t, size, Dtype, dtype, Out, out),
+      (of_dtype("out", out, {dtype}), sign_bytes(out, self.numel() * 8, size)),
+      write(out, kernels::from_sign_bits(self, out.sizes(), dtype)))
 // comparison and logic
 ACLNN(EqTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::eq_out(out, self, other))
 ACLNN(NeTensor, (In, self, In, other, Out, out), broadcast(out, {self, other}), at::ne_out(out, self, other))

@@ -170,6 +170,7 @@ ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube,
 ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out),
       (kept(out, self), outer(out, a, b), into(out, {self}), factors(beta, alpha, {self, a, b})),
       write(out, at::addr(self, a, b, beta.value_or(1), alpha.value_or(1))))
+ACLNN(Ger, (In, self, In, other, Out, out), outer(out, self, other), write(out, at::outer(self, other)))
 ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha),
       (kept(self, a), outer(self, a, b), factors(beta, alpha, {self, a, b})),
       self.addr_(a, b, beta.value_or(1), alpha.value_or(1)))
@@ -188,6 +189,10 @@ ACLNN(TransposeBatchMatMulWeightNz,
 ACLNN(FusedMatmul, (In, x, In, y, In, bias, In, third, Text, then, Cube, mode, Out, out),
       kernels::product_then_like(x, y, bias, third, then, mode, out),
       write(out, kernels::product_then(x, y, bias, third, then, mode)))
+ACLNN(MatmulEmuSplitWeight, (In, x, In, high, In, low, Out, out, float, low_scale, int8_t, dtype),
+      SIM_CHECK(dtype == 0 && low_scale == 1.0f / 256, "yDtype ", int(dtype), " and wLowScale ", low_scale,
+                "; allowed: 0, 1/256");
+      like(low, high); matrix(out, x, high), write(out, kernels::split_product(x, high, low, low_scale)))
 ACLNN(AddLora,
       (In, y, In, x, In, weight_b, In, indices, In, weight_a, int64_t, layer, double, scale, int64_t, offset, int64_t,
        size, Out, out),
@@ -202,12 +207,16 @@ ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (must_be_square(self), 
       write(out, at::linalg_cholesky(self, upper)))
 ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), (kept(r, self), qr_like(self, mode, q, r)),
       write_qr(q, r, kernels::qr(self, mode)))
+ACLNN(Qr, (In, self, bool, some, Out, q, Out, r), (kept(r, self), qr_like(self, some ? 0 : 1, q, r)),
+      write_qr(q, r, kernels::qr(self, some ? 0 : 1)))
 ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), svd_like(self, full, vectors, s, u, v),
       write_svd(s, u, v, kernels::svd(self, full, vectors)))
 ACLNN(Inverse, (In, self, Out, out), (kept(out, self), must_be_square(self), like(out, self)),
       write(out, at::inverse(wide(self))))
 ACLNN(Slogdet, (In, self, Out, sign, Out, log), (kept(sign, self), slogdet_like(self, sign, log)),
       write({sign, log}, at::linalg_slogdet(self)))
+ACLNN(Logdet, (In, self, Out, out), (must_be_square(self), single_like(out, in_batches(self, {}))),
+      write(out, at::logdet(self)))
 ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, unitriangular, Out, x, Out, m),
       solve_like(self, a, x, m), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))
@@ -222,4 +231,6 @@ ACLNN(Cdist, (In, x, In, y, float, p, int64_t, mode, Out, out),
 ACLNN(CdistBackward, (In, grad, In, x, In, y, In, distance, float, p, Out, out),
       (distances_like(x, y, distance), like(grad, distance)),
       write(out, kernels::distances_backward(grad, x, y, distance, p)))
+ACLNN(PdistForward, (In, self, Num, p, Out, out), (known_norm(p.toDouble()), pairs_like(self, out)),
+      write(out, at::pdist(wide(self), p.toDouble())))
 ACLNN(Pdist, (In, self, float, p, Out, out), pairs_like(self, out), write(out, at::pdist(wide(self), p)))

@@ -30,6 +30,36 @@ ACLNN(MoeTokenUnpermuteGrad,
       const Tensors result = moe::unpermute_backward(permuted, grad, sorted, probs, grad_permuted.sizes());
       write(grad_permuted, result[0].to(grad_permuted.scalar_type())); write_asked(grad_probs, result[1]))
 
+// Of experts that are spread over devices: only the rows first <= row < last are here.
+ACLNN(MoeTokenPermuteWithEp,
+      (In, tokens, In, indices, In, probs, Ints, range, int64_t, kept, bool, padded, Out, permuted, Out, sorted, Out,
+       out_probs),
+      (moe::not_padded(padded), moe::choices(indices, tokens, moe::rows_of_range(range, rows_kept(kept, indices))),
+       shape(permuted, {moe::rows_of_range(range, rows_kept(kept, indices)), tokens.size(1)}),
+       shape(sorted, {indices.numel()}), probs.defined() ? shape(out_probs, {permuted.size(0)}) : when_run()),
+      write_each({permuted, sorted, out_probs},
+                 moe::permute_range(tokens, indices, probs, moe::first_of(range), permuted.size(0))))
+ACLNN(MoeTokenPermuteWithEpGrad,
+      (In, grad, In, sorted, In, grad_probs, int64_t, topk, Ints, range, bool, padded, Out, out, Out, out_probs),
+      (moe::not_padded(padded), moe::rows_of_tokens("permutedTokensOutputGrad", grad),
+       shape(out, {divided(sorted.numel(), topk), grad.size(1)}),
+       grad_probs.defined() ? shape(out_probs, {divided(sorted.numel(), topk), topk}) : when_run()),
+      write_each({out, out_probs}, moe::permute_range_backward(grad, sorted, grad_probs, topk, moe::first_of(range))))
+ACLNN(MoeTokenUnpermuteWithEp,
+      (In, permuted, In, sorted, In, probs, int64_t, topk, Ints, range, bool, padded, Ints, restore, Out, out),
+      (moe::not_padded(padded), moe::rows_of_tokens("permutedTokens", permuted),
+       shape(out, {divided(sorted.numel(), topk), permuted.size(1)}),
+       moe::weighed(probs, divided(sorted.numel(), topk), topk)),
+      write_each({out}, {moe::unpermute_range(permuted, sorted, probs, topk, moe::first_of(range))}))
+ACLNN(MoeTokenUnpermuteWithEpGrad,
+      (In, grad, In, sorted, In, permuted, In, probs, bool, padded, Ints, restore, Ints, range, int64_t, topk, Out, out,
+       Out, out_probs),
+      (moe::not_padded(padded), moe::rows_of_tokens("unpermutedTokensGrad", grad),
+       shape(out, {moe::rows_of_range(range, sorted.numel()), grad.size(1)}), moe::weighed(probs, grad.size(0), topk),
+       probs.defined() ? (like(out_probs, probs), moe::rows_of_tokens("permutedTokensOptional", permuted))
+                       : when_run()),
+      write_each({out, out_probs},
+                 moe::unpermute_range_backward(grad, sorted, permuted, probs, topk, moe::first_of(range), out.size(0))))
 ACLNN(MoeTokenPermuteWithRoutingMap,
       (In, tokens, In, map, In, probs, int64_t, kept, bool, padded, Out, permuted, Out, out_probs, Out, sorted),
       (moe::rows_of_tokens("tokens", tokens), moe::mapped(map, permuted.size(0), padded),

@@ -54,6 +54,17 @@ ACLNN(SwigluGroupQuantGrad,
       (In, grad, In, self, In, weight, In, origin, In, group_index, double, limit, Out, out, Out, out_weight),
       mx::swiglu_tokens_backward_like(grad, self, weight, origin, limit, out, out_weight),
       mx::swiglu_tokens_backward(grad, self, weight, origin, group_index, limit, out, out_weight))
+ACLNN(SwigluGroupGrad,
+      (In, grad, In, self, In, weight, In, origin, In, group_index, float, limit, Out, out, Out, out_weight),
+      mx::swiglu_tokens_backward_like(grad, self, weight, origin, limit, out, out_weight),
+      mx::swiglu_tokens_backward(grad, self, weight, origin, group_index, limit, out, out_weight))
+ACLNN(SituMxQuant,
+      (In, self, float, beta, float, linear_beta, bool, left, int64_t, axis, int64_t, dtype, Text, mode, Out, out, Out,
+       scale),
+      SIM_CHECK(axis == -1 && beta != 0 && (mode.empty() || mode == "rint"), "axis ", axis, ", beta ", beta,
+                ", roundMode ", mode, "; allowed: -1, not 0, rint");
+      mx::quant_like(mx::first_half(self), -1, dtype, {"rint"}, out, scale),
+      mx::quant(sim::kernels::situ_glu(self, {-1, beta, linear_beta, left}), -1, {"rint"}, out, scale))
 ACLNN(GeluQuant,
       (In, self, In, scale, In, offset, Text, approximate, Text, mode, Text, round_mode, int64_t, dtype, Out, out, Out,
        out_scale),

@@ -47,5 +47,14 @@ ACLNN(GroupedDynamicMxQuantV2,
        scale),
       mx::grouped_like(self, groups, dtype, {mode, algorithm, top, 0, block}, out, scale),
       mx::grouped_quant(self, groups, sim::quant::kEnds, {mode, algorithm, top, 0, block}, out, scale))
+ACLNN(GroupedDynamicMxQuantWithDualAxis,
+      (In, self, In, groups, Text, mode, int64_t, algorithm, int64_t, dtype, double, top, Out, out1, Out, scale1, Out,
+       out2, Out, scale2),
+      SIM_CHECK(algorithm == mx::kCeil && top == 0 && (mode.empty() || mode == "rint"), "scaleAlg ", algorithm,
+                ", maxDtypeValue ", top, ", roundMode ", mode, "; allowed: 1, 0, rint");
+      mx::dual_like(self, groups, dtype, {"rint", algorithm}, out1, scale1, out2, scale2),
+      mx::dual_quant(self, groups, {"rint", algorithm}, out1, scale1, out2, scale2))
+ACLNN(MxToBlockMxQuant, (In, self, In, scale, int64_t, dtype, Out, out, Out, scale1, Out, scale2),
+      mx::reblocked_like(self, scale, dtype, out, scale1, scale2), mx::reblocked(self, scale, out, scale1, scale2))
 ACLNN(AntiMxQuant, (In, self, In, scale, int64_t, axis, int64_t, dtype, Out, out),
       mx::anti_like(self, scale, axis, dtype, out), write(out, mx::anti_quant(self, scale, axis)))

@@ -42,6 +42,13 @@ ACLNN(AddLayerNormQuantV2,
       (add_layer_norm_like(a, b, gamma, mode, divide, scale1, scale2, out1),
        asked({normal, sum_too ? sum : at::Tensor()}, a.sizes())),
       add_layer_norm_quant(a, b, gamma, beta, bias, scale1, zero1, eps, out1, normal, sum_too ? sum : at::Tensor()))
+ACLNN(AddLayerNormQuant,
+      (In, a, In, b, In, gamma, In, beta, In, bias, In, scale1, In, scale2, In, zero1, In, zero2, Text, mode, double,
+       eps, bool, sum_too, bool, divide, Out, out1, Out, out2, Out, sum, Out, out_scale1, Out, out_scale2),
+      add_layer_norm_like(a, b, gamma, mode, {scale1, zero1, out1, out_scale1}, {scale2, zero2, out2, out_scale2},
+                          sum_too ? sum : at::Tensor()),
+      add_layer_norm_quant(a, b, gamma, beta, bias, eps, {mode == "dynamic", divide}, {scale1, zero1, out1, out_scale1},
+                           {scale2, zero2, out2, out_scale2}, sum_too ? sum : at::Tensor()))
 ACLNN(RmsNormDynamicQuant,
       (In, self, In, gamma, In, smoothing, In, beta, double, eps, int64_t, dtype, Out, out, Out, out_scale),
       (like(out, self), over_the_last(self, gamma), of_dtype("yOut", out, {at::kChar}), by_row(out_scale, self)),

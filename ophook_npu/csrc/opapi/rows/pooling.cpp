@@ -40,6 +40,12 @@ void one_step(const Dims& dilation) {
   for (const int64_t each : dilation) SIM_CHECK(each == 1, "dilations ", dilation, "; allowed: 1");
 }
 
+// (batch, channels, 1, …)
+void one_each(const at::Tensor& out, const at::Tensor& self) {
+  SIM_CHECK(self.dim() >= 4 && self.dim() <= 8, "a tensor of shape ", self.sizes(), "; 4 to 8 dimensions expected");
+  reduced(out, self, sim::last_dims(self.dim() - 2), true);
+}
+
 }  // namespace
 
 // maximum
@@ -118,6 +124,10 @@ ACLNN(AvgPool3dBackward,
       pooled_from(grad, self, out, {3, kernel, stride, padding, {}, ceil_mode}),
       write(out,
             kernels::average_backward(grad, self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
+ACLNN(GlobalAveragePool, (In, self, Out, out), (same_dtype({self, out}), one_each(out, self)),
+      write(out, at::mean(wide(self), sim::last_dims(self.dim() - 2), true)))
+ACLNN(GlobalMaxPool, (In, self, Out, out), (same_dtype({self, out}), one_each(out, self)),
+      write(out, at::amax(self, sim::last_dims(self.dim() - 2), true)))
 ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), resized(out, self, size, 2),
       write(out, kernels::adaptive_average(self, size)))
 ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), like(out, self),

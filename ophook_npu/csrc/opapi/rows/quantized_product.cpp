@@ -19,6 +19,8 @@ ACLNN(QuantMatmulWeightNz,
       quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), x_offset, out_scale, out),
       quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
                        bias, out))
+ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out), quantized_matmul_like(x, weight, {}, {}, out),
+      quantized_matmul(x, weight, {}, one_scale(scale), {}, {}, bias, out))
 ACLNN(QuantMatmulV2, (In, x, In, weight, In, bias, In, scale, bool, transpose_x, bool, transpose_weight, Out, out),
       quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), {}, {}, out),
       quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), {}, scale, {}, {}, bias, out))

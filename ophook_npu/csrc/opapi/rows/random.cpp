@@ -30,6 +30,9 @@ void mask_of(const at::Tensor& mask, const at::Tensor& self, double p) {
 }
 
 void interval(double from, double to) { SIM_CHECK(from <= to, "from ", from, " is above to ", to); }
+
+void grad_scale(double scale) { SIM_CHECK(scale == 0 || scale >= 1, "scale ", scale, "; allowed: 0, 1 and more"); }
+
 void probability(double p) { SIM_CHECK(p >= 0 && p <= 1, "probability ", p, "; allowed: 0 to 1"); }
 
 void samples_of(const at::Tensor& self, int64_t samples, const at::Tensor& out) {
@@ -89,6 +92,10 @@ ACLNN(InplaceBernoulli, (Ref, self, Num, p, int64_t, seed, int64_t, offset), pro
       self.bernoulli_(p.toDouble(), generator(seed, offset)))
 ACLNN(InplaceBernoulliTensor, (Ref, self, In, p, int64_t, seed, int64_t, offset), into(self, {p}),
       self.copy_(kernels::draw_bernoulli(p, self.sizes(), generator(seed, offset))))
+ACLNN(Bernoulli, (In, self, Num, p, int64_t, seed, int64_t, offset, Out, out),
+      (probability(p.toDouble()), like(out, self)), out.bernoulli_(p.toDouble(), generator(seed, offset)))
+ACLNN(BernoulliTensor, (In, self, In, p, int64_t, seed, int64_t, offset, Out, out), (into(self, {p}), like(out, self)),
+      write(out, kernels::draw_bernoulli(p, out.sizes(), generator(seed, offset))))
 ACLNN(SimThreadExponential, (Ref, self, int64_t, count, double, lambda, int64_t, seed, int64_t, offset), when_run(),
       kernels::draw_exponential(self, lambda, generator(seed, offset)))
 ACLNN(Multinomial, (In, self, int64_t, samples, bool, replacement, int64_t, seed, int64_t, offset, Out, out),
@@ -118,6 +125,12 @@ ACLNN(DropoutGenMaskV2Tensor, (Ints, sizes, double, p, In, seed, In, offset, uin
 ACLNN(DropoutDoMask, (In, self, In, mask, double, p, Out, out),
       (probability(p), like(out, self), room_for(mask, 8 * bytes_of_mask(self.numel()))),
       write(out, dropped(self, mask, p)))
+ACLNN(Dropout, (In, self, double, p, bool, training, int64_t, seed, int64_t, offset, Out, out, Out, mask),
+      (kept(out, self), probability(p), like(out, self), whole_mask(mask, self.numel())),
+      training&& p != 0 ? dropout(self, p, seed, offset, out, mask) : write(out, self))
+ACLNN(DropoutBackward, (In, grad, In, mask, double, scale, Out, out),
+      (kept(out, grad), grad_scale(scale), like(out, grad), whole_mask(mask, grad.numel())),
+      write(out, scale == 1 ? grad : kernels::masked_scaled(grad, kernels::unpack_bits(mask, 0, grad.numel()), scale)))
 ACLNN(DropoutV3, (In, self, In, noise_shape, double, p, int64_t, seed, int64_t, offset, Out, out, Out, mask),
       (probability(p), like(out, self), mask_of(mask, self, p)), dropout(self, p, seed, offset, out, mask))
 ACLNN(DropoutV3Tensor,

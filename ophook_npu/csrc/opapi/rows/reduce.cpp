@@ -1,4 +1,5 @@
 // Reductions, cumulative operators, sorting, counting and searching.
+#include "kernels/arithmetic.h"
 #include "kernels/reduce.h"
 #include "opapi/aclnn.h"
 
@@ -48,6 +49,11 @@ void ordered(const at::Scalar& min, const at::Scalar& max) {
   const double low = min.toDouble(), high = max.toDouble();  // where they are one number, those of the tensor count
   SIM_CHECK((std::isinf(low) && low == high) || (std::isfinite(low) && std::isfinite(high) && low <= high), "min ", min,
             " and max ", max, "; finite numbers expected, the smaller first");
+}
+
+void reduced_unless(const at::Tensor& out, const at::Tensor& self, const Dims& dims, bool keep_dims, bool noop) {
+  if (noop && dims.empty()) like(out, self);
+  else reduced(out, self, dims, keep_dims);
 }
 
 // How many numbers there are, the largest of them knows.
@@ -134,7 +140,33 @@ ACLNN(NanMedianDim, (In, self, int64_t, dim, bool, keep_dim, Out, out, Out, indi
 ACLNN(Kthvalue, (In, self, int64_t, k, int64_t, dim, bool, keep_dim, Out, out, Out, indices),
       reduced_to({out, indices}, self, dim, keep_dim), write({out, indices}, at::kthvalue(self, k, dim, keep_dim)))
 
+// No dimensions named: all of them or, `noop`, none.
+ACLNN(MaxV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
+      reduced_unless(out, self, dims, keep_dims, noop),
+      write(out, noop&& dims.empty() ? self : at::amax(self, dims, keep_dims)))
+ACLNN(MeanV2, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
+      reduced_unless(out, self, dims, keep_dims, noop),
+      write(out, noop&& dims.empty() ? self : kernels::average_of(self, dims, keep_dims)))
+ACLNN(ReduceLogSum, (In, self, Ints, dims, bool, keep_dims, bool, noop, Out, out),
+      reduced_unless(out, self, dims, keep_dims, noop),
+      write(out, noop&& dims.empty() ? self : kernels::log_of_sum(self, dims, keep_dims)))
+ACLNN(Var, (In, self, Ints, dims, bool, unbiased, bool, keep_dims, Out, out), reduced(out, self, dims, keep_dims),
+      write(out, at::var(self, dims_or_all(dims), at::Scalar(int64_t(unbiased)), keep_dims)))
+ACLNN(GroupedBiasAddGrad, (In, grad, In, groups, Out, out), kernels::group_sums_like(grad, groups, 0, out),
+      write(out, kernels::group_sums(grad, groups, false)))
+ACLNN(GroupedBiasAddGradV2, (In, grad, In, groups, int64_t, kind, Out, out),
+      kernels::group_sums_like(grad, groups, kind, out), write(out, kernels::group_sums(grad, groups, kind == 1)))
+
 // cumulative
+ACLNN(CumsumV2, (In, self, int64_t, dim, bool, exclusive, bool, reverse, Out, out), (wrap(dim, self), like(out, self)),
+      write(out, kernels::running_sum(self, dim, exclusive, reverse)))
+ACLNN(InplaceCumprod, (Ref, self, Num, dim), wrap(dim.toLong(), self),
+      write(self, kernels::running_product(self, dim.toLong(), self.scalar_type())))
+ACLNN(ExpSegsum, (In, self, Out, out), kernels::segment_sums_like(self, out),
+      write(out, kernels::exp_segment_sums(self)))
+ACLNN(ExpSegsumBackward, (In, grad, In, result, Out, out),
+      (like(grad, result), kernels::segment_sums_like(out, result)),
+      write(out, kernels::exp_segment_sums_backward(grad, result)))
 ACLNN(Cumsum, (In, self, int64_t, dim, Dtype, dtype, Out, out), (wrap(dim, self), like(out, self)),
       write(out, at::cumsum(self, dim, out.scalar_type())))
 ACLNN(Cumprod, (In, self, Num, dim, Dtype, dtype, Out, out), like(out, self),
@@ -147,6 +179,8 @@ ACLNN(Cummin, (In, self, int64_t, dim, Out, out, Out, indices),
       write({out, indices}, at::cummin(self, dim)))
 
 // sorting
+ACLNN(Argsort, (In, self, int64_t, dim, bool, descending, Out, out), (wrap(dim, self), like(out, self)),
+      write(out, at::argsort(self, /*stable=*/true, dim, descending)))
 ACLNN(Sort, (In, self, bool, stable, int64_t, dim, bool, descending, Out, out, Out, indices),
       (wrap(dim, self), kept(out, self), like(out, self), like(indices, self)),
       write({out, indices}, at::sort(self, std::optional<bool>(stable), dim, descending)))

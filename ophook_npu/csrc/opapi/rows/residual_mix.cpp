@@ -46,6 +46,9 @@ ACLNN(MhcPostBackward,
       (In, grad, In, x, In, res, In, layer, In, post, Out, to_x, Out, to_res, Out, to_layer, Out, to_post),
       kernels::connection_backward_like(grad, {x, res, layer, post}, {to_x, to_res, to_layer, to_post}),
       kernels::connection_backward(grad, {x, res, layer, post}, {to_x, to_res, to_layer, to_post}))
+ACLNN(Sinkhorn, (In, cost, MaybeNum, least, Out, out),
+      SIM_CHECK(cost.dim() == 2 && cost.size(1) <= 4096, "costs of shape ", cost.sizes());
+      like(out, cost), write(out, kernels::balanced(cost, least ? least->toDouble() : 1e-4)))
 ACLNN(MhcSinkhorn, (In, x, float, eps, int64_t, iterations, Out, out, Out, norms, Out, sums),
       kernels::sinkhorn_like(x, iterations, out, norms, sums), kernels::sinkhorn(x, eps, iterations, out, norms, sums))
 ACLNN(MhcSinkhornBackward, (In, grad, In, norms, In, sums, Out, out),

@@ -79,6 +79,22 @@ ACLNN(MoeInitRoutingV3,
 ACLNN(MoeFinalizeRouting, (In, rows, In, skip1, In, skip2, In, bias, In, scales, In, places, In, experts, Out, out),
       routing::finalized_like(rows, places, bias, scales, experts, 0, out),
       write_each({out}, {routing::finalize(rows, places, skip1, skip2, bias, scales, experts, false)}))
+ACLNN(MoeInitRoutingQuant,
+      (In, x, In, row_idx, In, expert_idx, int64_t, active, double, scale, double, offset, Out, rows, Out, places, Out,
+       experts),
+      (routing::routed(x, expert_idx), like(row_idx, expert_idx),
+       shape(rows, {std::min(active, x.size(0)) * expert_idx.size(1), x.size(1)}), shape(places, {expert_idx.numel()}),
+       shape(experts, {expert_idx.numel()})),
+      write_each({rows, places, experts},
+                 routing::init_routing(routing::in_steps(x, scale, offset), row_idx, expert_idx, active)))
+ACLNN(MoeInitRoutingV2Grad, (In, grad, In, places, int64_t, k, int64_t, drop, int64_t, active, Out, out),
+      routing::init_backward_like(grad, places, k, drop, active, out),
+      write(out, routing::init_backward(grad, places, k)))
+ACLNN(MoeFinalizeRoutingV2Grad,
+      (In, grad, In, places, In, rows, In, scales, In, experts, In, bias, int64_t, drop, int64_t, active, int64_t,
+       number, int64_t, capacity, Out, out, Out, out_scales),
+      routing::finalize_backward_like(grad, places, rows, scales, experts, bias, out, out_scales),
+      write_each({out, out_scales}, routing::finalize_backward(grad, places, rows, scales, experts, bias, out.sizes())))
 ACLNN(MoeFinalizeRoutingV2,
       (In, rows, In, places, In, skip1, In, skip2, In, bias, In, scales, In, experts, int64_t, mode, Out, out),
       routing::finalized_like(rows, places, bias, scales, experts, mode, out),

@@ -97,3 +97,11 @@ ACLNN(Einsum, (List, tensors, Text, equation, Out, out),
 ACLNN(Gemm, (In, a, In, b, In, c, float, alpha, float, beta, int64_t, turn_a, int64_t, turn_b, Out, out, Cube, mode),
       (matrix(out, turn_a ? a.t() : a, turn_b ? b.t() : b), into(out, {c})),
       write(out, kernels::general_product(a, b, c, alpha, beta, turn_a, turn_b)))
+// rows combined with updates in place
+#define COMBINE_ROWS(Op, how)                                                                                 \
+  ACLNN(Op, (Ref, self, In, indices, In, updates, bool, locking), kernels::rows_like(self, indices, updates), \
+        kernels::combine_rows(self, indices, updates, kernels::Combined::how))
+COMBINE_ROWS(ScatterMul, product)
+COMBINE_ROWS(ScatterDiv, quotient)
+COMBINE_ROWS(ScatterMax, most)
+COMBINE_ROWS(ScatterMin, least)

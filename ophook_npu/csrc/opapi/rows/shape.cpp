@@ -110,6 +110,15 @@ void rolled(const at::Tensor& self, const Dims& shifts, const Dims& dims) {
   for (int64_t dim : dims) wrap(dim, self);
 }
 
+// Of a vector the matrix with it on a diagonal, of a matrix the diagonal.
+void diagonal_like(const at::Tensor& out, const at::Tensor& self, int64_t diagonal) {
+  SIM_CHECK(self.dim() == 1 || self.dim() == 2, "a vector or a matrix expected, got ", self.sizes());
+  if (self.dim() == 1) return shape(out, Dims(2, self.numel() + std::abs(diagonal)));
+  const int64_t rows = self.size(0) + std::min<int64_t>(diagonal, 0),
+                columns = self.size(1) - std::max<int64_t>(diagonal, 0);
+  shape(out, {std::max<int64_t>(0, std::min(rows, columns))});
+}
+
 }  // namespace
 
 // joining, repeating, reordering
@@ -121,6 +130,16 @@ ACLNN(ChunkCat, (List, tensors, int64_t, dim, int64_t, chunks, Out, out), chunks
       write(out, kernels::chunks_joined(tensors, dim, chunks).to(out.scalar_type())))
 ACLNN(SplitWithSize, (In, self, Ints, sizes, int64_t, dim, List, out),
       (kept(out.front(), self), parts_like(self, sizes, dim, out)), write_parts(out, kernels::split(self, sizes, dim)))
+ACLNN(SplitTensor, (In, self, uint64_t, size, int64_t, dim, List, out),
+      (kept(out.front(), self), parts_like(self, kernels::even_parts(self, int64_t(size), dim), dim, out)),
+      write_parts(out, kernels::split(self, kernels::even_parts(self, int64_t(size), dim), dim)))
+ACLNN(Flatten, (In, self, int64_t, axis, Out, out), shape(out, kernels::flat_sizes(self, axis)),
+      write(out, self.reshape(kernels::flat_sizes(self, axis))))
+ACLNN(Diag, (In, self, int64_t, diagonal, Out, out), diagonal_like(out, self, diagonal),
+      write(out, at::diag(self, diagonal)))
+ACLNN(DiagFlat, (In, self, int64_t, diagonal, Out, out),
+      (kept(out, self), shape(out, Dims(2, self.numel() + std::abs(diagonal)))),
+      write(out, at::diagflat(self, diagonal)))
 ACLNN(Permute, (In, self, Ints, dims, Out, out), (kept(out, self), like(out, self.permute(dims))),
       write(out, self.permute(dims)))
 ACLNN(Flip, (In, self, Ints, dims, Out, out), like(out, self), write(out, at::flip(self, dims)))

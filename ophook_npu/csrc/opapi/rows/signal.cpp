@@ -25,6 +25,9 @@ void frames_of(const at::Tensor& out, const at::Tensor& self, const at::Tensor& 
 }
 
 }  // namespace
+ACL_FUNCTION(aclRfft1D, Rfft1D, (In, self, int64_t, size, int64_t, dim, int64_t, norm, Out, out),
+             shape(out, kernels::spectrum_sizes(self, size, dim, norm)),
+             write(out, kernels::spectrum(self, size, dim, norm)))
 
 ACL_FUNCTION(aclStft, Stft,
              (In, self, In, window, Out, out, int64_t, size, int64_t, hop, int32_t, window_size, bool, normalized, bool,

@@ -5,6 +5,13 @@
 using namespace sim::aclnn;
 using namespace sim::transformer;
 
+ACLNN(RingAttentionUpdate,
+      (In, before, In, before_top, In, before_sum, In, now, In, now_top, In, now_sum, In, lengths, Text, layout, Out,
+       out, Out, out_top, Out, out_sum),
+      (ring_parts(before, before_top, layout, layout), like(now, before), like(out, before),
+       like(before_sum, before_top), like(now_top, before_top), like(now_sum, before_top), like(out_top, before_top),
+       like(out_sum, before_top)),
+      ring_update(before, before_top, before_sum, now, now_top, now_sum, layout == "SBH", out, out_top, out_sum))
 ACLNN(RingAttentionUpdateV2,
       (In, before, In, before_top, In, before_sum, In, now, In, now_top, In, now_sum, In, lengths, Text, layout, Text,
        softmax_layout, Out, out, Out, out_top, Out, out_sum),

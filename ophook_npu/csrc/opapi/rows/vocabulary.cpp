@@ -25,3 +25,8 @@ ACLNN(FusedLinearCrossEntropyLossGrad,
       (multiplies(input, weight), no_smoothing(smoothing), like(inputGrad, input), like(weightGrad, weight),
        enough_saved(max, sum, softmax)),
       loss_grad(grad, input, weight, mask, maskedTarget, max, sum, softmax, inputGrad, weightGrad))
+ACLNN(CrossEntropySumExpAndIndexLogit,
+      (In, logits, In, target, In, max, int64_t, first, int64_t, last, Out, predicted, Out, sum, Out, exps, Out, place,
+       Out, mask),
+      slice_like(logits, target, max, first, last, {predicted, sum, exps, place, mask}),
+      write_each({predicted, sum, exps, place, mask}, of_slice(logits, target, max, first, last)))
