@@ -79,8 +79,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libascendcl.so",
             (
-                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "notify", "values"),
-                *sources("acl", "operator_description"),
+                *(one for one in every("acl") if one.stem not in ("op_compiler", "blocks")),
                 *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,

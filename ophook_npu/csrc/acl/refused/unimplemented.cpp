@@ -26,8 +26,6 @@ UNIMPLEMENTED(aclmdlFinalizeDump)
 UNIMPLEMENTED(aclopStartDumpArgs)
 UNIMPLEMENTED(aclopStopDumpArgs)
 // kernels loaded as binaries
-UNIMPLEMENTED(aclrtBinaryLoadFromData)
-UNIMPLEMENTED(aclrtBinaryGetFunction)
 UNIMPLEMENTED(aclrtGetFunctionAddr)
 UNIMPLEMENTED(rtDevBinaryRegister)
 UNIMPLEMENTED(rtFunctionRegister)
