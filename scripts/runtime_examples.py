@@ -113,6 +113,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         examples = Path(folder) / "example"
         shutil.copytree(options.tree / "example", examples)
+        shutil.copytree(options.tree / "pkg_inc", Path(folder) / "pkg_inc")  # one of them includes a header of it
         chosen = list(programs(examples, options.match))
         results = pool.map(lambda one: run(*one, variables, options.timeout), chosen)
         outcomes = []

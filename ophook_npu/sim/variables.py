@@ -19,7 +19,7 @@ SEARCHED = {
     "LD_LIBRARY_PATH": "lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages", "CMAKE_PREFIX_PATH": "cmake",
 }  # fmt: skip
 TOOLS = ("npu-smi", "msprof", "bisheng")  # the programs in bin
-_MOST_DEVICES = 16
+_MOST_DEVICES = 64
 CANN_VERSIONS = ("8.5.0", "9.0.0")
 """The CANN releases that can be simulated, the default first."""
 # Triton has no compiler for an NPU here; its interpreter runs a program's kernels, from and to memory of the device.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -59,6 +60,23 @@ struct Arguments {
   std::vector<std::unique_ptr<Parameter>> parameters;
   bool finished = false;
 };
+
+// Lists whose memory is the caller's: their handles are its addresses.
+struct InMemory {
+  std::mutex mutex;
+  std::map<void*, std::shared_ptr<Arguments>> lists;
+};
+InMemory& in_memory() {
+  static auto* one = new InMemory;
+  return *one;
+}
+
+std::shared_ptr<Arguments> find_arguments(void* handle) {
+  if (auto found = Handles<Arguments>::all().find(handle)) return found;
+  std::lock_guard lock(in_memory().mutex);
+  const auto found = in_memory().lists.find(handle);
+  return found == in_memory().lists.end() ? nullptr : found->second;
+}
 
 // Memory on the device for the length of a task; freed when it can run no more.
 struct Block {
@@ -350,7 +368,8 @@ SIM_API aclError aclrtKernelArgsInitByUserMem(aclrtFuncHandle handle, aclrtArgsH
   if (!function) return no_function(__func__, handle);
   auto made = std::make_shared<Arguments>();
   made->function = std::move(function);
-  Handles<Arguments>::all().add_as(arguments, std::move(made));
+  std::lock_guard lock(in_memory().mutex);
+  in_memory().lists[arguments] = std::move(made);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtKernelArgsGetHandleMemSize(aclrtFuncHandle handle, size_t* size) {
@@ -369,7 +388,7 @@ SIM_API aclError aclrtKernelArgsGetMemSize(aclrtFuncHandle handle, size_t wanted
 SIM_API aclError aclrtKernelArgsAppend(aclrtArgsHandle handle, void* value, size_t size, aclrtParamHandle* parameter) {
   REQUIRE(value);
   REQUIRE(parameter);
-  const auto arguments = Handles<Arguments>::all().find(handle);
+  const auto arguments = find_arguments(handle);
   if (!arguments) return no_arguments(__func__, handle);
   if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: paramSize is 0", __func__);
   if (arguments->parameters.size() >= kMostParameters)
@@ -382,7 +401,7 @@ SIM_API aclError aclrtKernelArgsAppend(aclrtArgsHandle handle, void* value, size
 }
 SIM_API aclError aclrtKernelArgsAppendPlaceHolder(aclrtArgsHandle handle, aclrtParamHandle* parameter) {
   REQUIRE(parameter);
-  const auto arguments = Handles<Arguments>::all().find(handle);
+  const auto arguments = find_arguments(handle);
   if (!arguments) return no_arguments(__func__, handle);
   if (arguments->parameters.size() >= kMostParameters)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu arguments; no more are allowed", __func__, kMostParameters);
@@ -401,7 +420,7 @@ static Parameter* parameter_of(const Arguments& arguments, void* handle) {
 SIM_API aclError aclrtKernelArgsGetPlaceHolderBuffer(aclrtArgsHandle handle, aclrtParamHandle which, size_t size,
                                                      void** buffer) {
   REQUIRE(buffer);
-  const auto arguments = Handles<Arguments>::all().find(handle);
+  const auto arguments = find_arguments(handle);
   if (!arguments) return no_arguments(__func__, handle);
   Parameter* parameter = parameter_of(*arguments, which);
   if (!parameter || !parameter->held || !size)
@@ -413,7 +432,7 @@ SIM_API aclError aclrtKernelArgsGetPlaceHolderBuffer(aclrtArgsHandle handle, acl
 }
 SIM_API aclError aclrtKernelArgsParaUpdate(aclrtArgsHandle handle, aclrtParamHandle which, void* value, size_t size) {
   REQUIRE(value);
-  const auto arguments = Handles<Arguments>::all().find(handle);
+  const auto arguments = find_arguments(handle);
   if (!arguments) return no_arguments(__func__, handle);
   Parameter* parameter = parameter_of(*arguments, which);
   if (!parameter || parameter->held)
@@ -426,7 +445,7 @@ SIM_API aclError aclrtKernelArgsParaUpdate(aclrtArgsHandle handle, aclrtParamHan
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtKernelArgsFinalize(aclrtArgsHandle handle) {
-  const auto arguments = Handles<Arguments>::all().find(handle);
+  const auto arguments = find_arguments(handle);
   if (!arguments) return no_arguments(__func__, handle);
   arguments->finished = true;
   return ACL_SUCCESS;
@@ -437,7 +456,7 @@ SIM_API aclError aclrtLaunchKernelWithConfig(aclrtFuncHandle handle, uint32_t bl
                                              aclrtLaunchKernelCfg* config, aclrtArgsHandle list, void*) {
   const auto function = Handles<Function>::all().find(handle);
   if (!function) return no_function(__func__, handle);
-  const auto arguments = Handles<Arguments>::all().find(list);
+  const auto arguments = find_arguments(list);
   if (!arguments) return no_arguments(__func__, list);
   if (int code = check_config(__func__, config)) return code;
   if (!arguments->finished)
@@ -472,6 +491,7 @@ SIM_API aclError aclrtLaunchKernel(aclrtFuncHandle handle, uint32_t blocks, cons
   return aclrtLaunchKernelV2(handle, blocks, arguments, size, nullptr, stream);
 }
 
+#ifdef OPHOOK_NEWER_ACL
 SIM_API aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle handle, uint32_t blocks, aclrtStream stream,
                                                aclrtLaunchKernelCfg* config, void* arguments, size_t size,
                                                aclrtPlaceHolderInfo* places, size_t count) {
@@ -498,6 +518,7 @@ SIM_API aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle handle, uint32_t 
   task.memory.push_back(std::move(block));
   return start(__func__, std::move(task), stream);
 }
+#endif
 
 SIM_API aclError aclrtLaunchKernelWithArgsArray(void* handle, uint32_t blocks, aclrtStream stream,
                                                 aclrtLaunchKernelCfg* config, void** arguments) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "acl/acl.h"
+#include "acl/newer.h"
 #include "core/sim.h"
 
 namespace sim::acl {

@@ -96,7 +96,7 @@ def test_devices_of_the_shell_hold_until_others_are_asked_for(tmp_path: Path, mo
     assert variables.environment(tmp_path)["OPHOOK_SIM_DEVICES"] == "4"
     assert variables.environment(tmp_path, devices=1)["OPHOOK_SIM_DEVICES"] == "1"
     monkeypatch.setenv("OPHOOK_SIM_DEVICES", "many")
-    with pytest.raises(OphookError, match="OPHOOK_SIM_DEVICES=many; allowed: 1 to 16"):
+    with pytest.raises(OphookError, match="OPHOOK_SIM_DEVICES=many; allowed: 1 to 64"):
         variables.environment(tmp_path)
 
 

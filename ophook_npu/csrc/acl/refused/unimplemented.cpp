@@ -18,8 +18,6 @@
 
 // operator dump
 // Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.
-UNIMPLEMENTED(aclrtGetOverflowStatus)
-UNIMPLEMENTED(aclrtResetOverflowStatus)
 UNIMPLEMENTED(aclmdlInitDump)
 UNIMPLEMENTED(aclmdlSetDump)
 UNIMPLEMENTED(aclmdlFinalizeDump)
@@ -32,9 +30,6 @@ UNIMPLEMENTED(rtFunctionRegister)
 UNIMPLEMENTED(rtGetC2cCtrlAddr)
 UNIMPLEMENTED(rtKernelLaunch)
 // memory shared between processes
-UNIMPLEMENTED(aclrtMemExportToShareableHandle)
-UNIMPLEMENTED(aclrtMemImportFromShareableHandle)
-UNIMPLEMENTED(aclrtMemSetPidToShareableHandle)
 // profiling
 UNIMPLEMENTED(MsprofGetHashId)
 UNIMPLEMENTED(MsprofRegisterCallback)

@@ -55,6 +55,18 @@ void tell(const Task& task, const char* report, const char* summary) {
   if (*summary) std::fprintf(stderr, "[simulated Ascend] the kernel %s has errors:\n%s\n", task.name, summary);
 }
 
+// How many bytes of registered memory of the host begin there.
+size_t registered(const void* pointer) {
+  if (!sim_memory_reach(pointer, 1)) return 0;
+  size_t low = 1, high = 2;
+  while (sim_memory_reach(pointer, high)) low = high, high *= 2;
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    (sim_memory_reach(pointer, middle) ? low : high) = middle;
+  }
+  return low;
+}
+
 int allocation(const void* pointer, void** begin, size_t* bytes) { return sim_memory_block(pointer, begin, bytes) >= 0; }
 
 int run(void* argument) {
@@ -65,7 +77,7 @@ int run(void* argument) {
   names.reserve(task->work.pointers.size());
   for (const Pointer& pointer : task->work.pointers) {
     size_t left = 0;
-    if (sim_memory_device(pointer.address, &left) < 0) continue;
+    if (sim_memory_device(pointer.address, &left) < 0 && !(left = registered(pointer.address))) continue;
     names.push_back("argument " + std::to_string(&pointer - task->work.pointers.data() + 1));
     memory.push_back({names.back().c_str(), const_cast<void*>(pointer.address), left, left, 2, pointer.element});
   }

@@ -12,7 +12,8 @@
 #include <vector>
 
 // Hidden: each library of kernels has its own, also where a program loads several (aclrtBinaryLoadFromFile).
-namespace ophook::program __attribute__((visibility("hidden"))) {
+#pragma GCC visibility push(hidden)
+namespace ophook::program {
 
 struct Pointer {  // an argument that may be device memory
   const void* address;
@@ -84,3 +85,4 @@ Launch<Kernel> launch(const char* name, Kernel kernel, uint64_t blocks, L2 = {},
 }
 
 }  // namespace ophook::program
+#pragma GCC visibility pop
