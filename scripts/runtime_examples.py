@@ -22,8 +22,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 _HERE = Path(__file__).resolve().parent.parent
 _SAYS_WHY = re.compile(
@@ -68,9 +70,17 @@ def why(text: str) -> str:
 
 def run(name: str, scripts: list[Path], variables: dict[str, str], seconds: int) -> tuple[Outcome, str]:
     begun = time.monotonic()
+    with ExitStack() as logs:
+        return _run(
+            name, scripts, variables, seconds, begun, [logs.enter_context(tempfile.TemporaryFile()) for _ in scripts]
+        )
+
+
+def _run(
+    name: str, scripts: list[Path], variables: dict[str, str], seconds: int, begun: float, logs: list[IO[bytes]]
+) -> tuple[Outcome, str]:
     running = []
-    for script in scripts:
-        log = tempfile.TemporaryFile()
+    for script, log in zip(scripts, logs, strict=True):
         process = subprocess.Popen(
             ["bash", script.name],
             cwd=script.parent,
@@ -94,7 +104,6 @@ def run(name: str, scripts: list[Path], variables: dict[str, str], seconds: int)
             process.wait()
         log.seek(0)
         text += log.read().decode(errors="replace")
-        log.close()
     cause = "" if status == 0 else why(text)
     return Outcome(name, status, time.monotonic() - begun, cause), text
 

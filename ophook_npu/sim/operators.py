@@ -32,7 +32,9 @@ def operators(root: Path) -> dict[str, list[str]]:
     return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so"), "atb": atb}
 
 
-_OF_ACL = ("libascendcl.so", "libacl_op_compiler.so", "libacl_tdt_channel.so", "libacl_tdt_queue.so", "libmsprofiler.so")
+_OF_ACL = tuple(
+    f"lib{name}.so" for name in ("ascendcl", "acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "msprofiler")
+)
 _REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(?:REFUSED\w*|UNIMPLEMENTED)\((acl\w+)\)", re.MULTILINE)
 
 

@@ -54,7 +54,8 @@ SIM_API aclError aclrtAllocatorSetAllocFuncToDesc(aclrtAllocatorDesc handle, acl
 SIM_API aclError aclrtAllocatorSetFreeFuncToDesc(aclrtAllocatorDesc handle, aclrtAllocatorFreeFunc function) {
   return set(__func__, handle, &Allocator::free, function);
 }
-SIM_API aclError aclrtAllocatorSetAllocAdviseFuncToDesc(aclrtAllocatorDesc handle, aclrtAllocatorAllocAdviseFunc function) {
+SIM_API aclError aclrtAllocatorSetAllocAdviseFuncToDesc(aclrtAllocatorDesc handle,
+                                                        aclrtAllocatorAllocAdviseFunc function) {
   return set(__func__, handle, &Allocator::advise, function);
 }
 SIM_API aclError aclrtAllocatorSetGetAddrFromBlockFuncToDesc(aclrtAllocatorDesc handle,
@@ -66,7 +67,8 @@ SIM_API aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc h
   const auto found = Allocators::all().find(handle);
   if (!found) return no_description(__func__, handle);
   if (!found->object || !found->alloc || !found->free || !found->address)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the description lacks the allocator or one of its functions", __func__);
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the description lacks the allocator or one of its functions",
+                    __func__);
   std::lock_guard lock(mutex);
   of_stream[stream] = {handle, *found};
   return ACL_SUCCESS;

@@ -125,11 +125,13 @@ struct Philox {
   int left = 0;
   uint32_t next() {
     if (!left) {
-      uint32_t c[4] = {uint32_t(counter[0]), uint32_t(counter[0] >> 32), uint32_t(counter[1]), uint32_t(counter[1] >> 32)};
+      uint32_t c[4] = {uint32_t(counter[0]), uint32_t(counter[0] >> 32), uint32_t(counter[1]),
+                       uint32_t(counter[1] >> 32)};
       uint32_t k[2] = {uint32_t(seed), uint32_t(seed >> 32)};
       for (int round = 0; round < 10; ++round) {
         const uint64_t a = uint64_t{0xd2511f53} * c[0], b = uint64_t{0xcd9e8d57} * c[2];
-        const uint32_t turned[4] = {uint32_t(b >> 32) ^ c[1] ^ k[0], uint32_t(b), uint32_t(a >> 32) ^ c[3] ^ k[1], uint32_t(a)};
+        const uint32_t turned[4] = {uint32_t(b >> 32) ^ c[1] ^ k[0], uint32_t(b), uint32_t(a >> 32) ^ c[3] ^ k[1],
+                                    uint32_t(a)};
         std::copy(turned, turned + 4, c);
         k[0] += 0x9e3779b9, k[1] += 0xbb67ae85;
       }
@@ -252,9 +254,10 @@ SIM_API aclError aclrtRandomNumAsync(const aclrtRandomNumTaskInfo* task, const a
   const bool real = type == ACL_FLOAT || type == ACL_FLOAT16 || type == ACL_BF16;
   const bool whole = type == ACL_INT32 || type == ACL_INT64 || type == ACL_UINT32 || type == ACL_UINT64;
   if (!real && !(whole && kind == ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: data type %d; allowed: float, float16, bfloat16, and for uniform numbers int32, int64, uint32, uint64",
-                    __func__, int(type));
+    return sim_fail(
+        ACL_ERROR_RT_PARAM_INVALID,
+        "%s: data type %d; allowed: float, float16, bfloat16, and for uniform numbers int32, int64, uint32, uint64",
+        __func__, int(type));
   if (task->randomParaAddr) return sim_unimplemented("aclrtRandomNumAsync with randomParaAddr");
   return launch(stream, __func__, *task, run_random);
 }
@@ -264,7 +267,8 @@ SIM_API aclError aclrtRandomNumAsync(const aclrtRandomNumTaskInfo* task, const a
 // operators would have to compute otherwise, so it is refused, and with it what only has a meaning there.
 static int no_saturation(const char* what) {
   return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-                  "%s: saturation is not simulated; results are infinities and NaNs (ACL_RT_OVERFLOW_MODE_INFNAN)", what);
+                  "%s: saturation is not simulated; results are infinities and NaNs (ACL_RT_OVERFLOW_MODE_INFNAN)",
+                  what);
 }
 SIM_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
   if (mode == ACL_RT_OVERFLOW_MODE_INFNAN) return ACL_SUCCESS;

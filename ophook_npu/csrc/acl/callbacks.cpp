@@ -137,7 +137,8 @@ SIM_API aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc function,
   REQUIRE(function);
   return launch_call(stream, __func__, {&functions(), stream, {function, argument}, true});
 }
-SIM_API aclError aclrtLaunchCallback(aclrtCallback function, void* argument, aclrtCallbackBlockType blocks, aclrtStream stream) {
+SIM_API aclError aclrtLaunchCallback(aclrtCallback function, void* argument, aclrtCallbackBlockType blocks,
+                                     aclrtStream stream) {
   REQUIRE(function);
   return launch_call(stream, __func__, {&reports(), stream, {function, argument}, blocks == ACL_CALLBACK_BLOCK});
 }

@@ -16,7 +16,7 @@ struct rtExceptionInfo {
 namespace {
 
 std::mutex mutex;
-aclrtExceptionInfoCallback only = nullptr;            // of aclrtSetExceptionInfoCallback
+aclrtExceptionInfoCallback only = nullptr;           // of aclrtSetExceptionInfoCallback
 std::vector<aclrtExceptionInfoCallback> registered;  // of aclrtExceptionInfoCallbackRegister
 
 void tell(const sim_failure* failure) {

@@ -77,7 +77,8 @@ int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
 int make(const char* caller, aclrtEvent* out, uint32_t flags) {
   if (!out) return sim::acl::missing(caller, "event");
   if (flags & ~kEveryFlag)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller, flags);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller,
+                    flags);
   if (flags & kExternal) return sim_event_create_external(out);
   if (!(flags & kIpc)) return sim_event_create(out);
   if (flags != kIpc)
@@ -123,10 +124,11 @@ SIM_API aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent 
   return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
 }
 SIM_API aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t seconds, uint32_t flag) {
-  if (!flag) return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
+  if (!flag)
+    return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
   if (flag == 1 && !seconds) return sim_event_wait_outside(stream, event);
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u, timeout %u; allowed: 0, or 1 without a timeout", __func__, flag,
-                  seconds);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u, timeout %u; allowed: 0, or 1 without a timeout", __func__,
+                  flag, seconds);
 }
 SIM_API aclError aclrtSynchronizeEvent(aclrtEvent event) { return synchronize(__func__, event, -1); }
 SIM_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
@@ -168,8 +170,7 @@ SIM_API aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatu
 SIM_API aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle) {
   REQUIRE(handle);
   const auto shared = SharedEvents::all().find(event);
-  if (!shared)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an event of ACL_EVENT_IPC", __func__, event);
+  if (!shared) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an event of ACL_EVENT_IPC", __func__, event);
   memset(handle, 0, sizeof *handle);
   const std::string key = shared->shared->key();
   memcpy(handle->reserved, key.c_str(), key.size());

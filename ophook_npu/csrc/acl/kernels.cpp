@@ -92,8 +92,8 @@ struct Block {
 struct Launch {
   std::shared_ptr<Function> function;
   uint32_t blocks;
-  std::vector<std::vector<char>> values;       // of each argument; or
-  const char* packed = nullptr;                // all of them in device memory
+  std::vector<std::vector<char>> values;  // of each argument; or
+  const char* packed = nullptr;           // all of them in device memory
   size_t packed_size = 0;
   std::vector<std::shared_ptr<Block>> memory;  // that they point to
 };
@@ -196,8 +196,8 @@ int load(const char* caller, const char* path, const char* shown, size_t bytes, 
   binary->find = reinterpret_cast<decltype(binary->find)>(dlsym(binary->library, "ophook_binary_find"));
   binary->run = reinterpret_cast<decltype(binary->run)>(dlsym(binary->library, "ophook_binary_run"));
   if (!binary->find || !binary->run)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is a library, and holds no kernels that can be launched", caller,
-                    shown);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is a library, and holds no kernels that can be launched",
+                    caller, shown);
   *out = Handles<Binary>::all().add(std::move(binary));
   return ACL_SUCCESS;
 }
@@ -256,8 +256,7 @@ SIM_API aclError aclrtDestroyBinary(aclrtBinary binary) {
 }
 SIM_API aclError aclrtBinaryLoad(const aclrtBinary binary, aclrtBinHandle* handle) {
   const auto found = Handles<Data>::all().find(binary);
-  if (!found)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateBinary", __func__, binary);
+  if (!found) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateBinary", __func__, binary);
   return aclrtBinaryLoadFromData(found->data, found->size, nullptr, handle);
 }
 SIM_API aclError aclrtBinaryUnLoad(aclrtBinHandle handle) {
@@ -341,12 +340,14 @@ SIM_API aclError aclrtGetFunctionAttribute(aclrtFuncHandle handle, aclrtFuncAttr
   const auto function = Handles<Function>::all().find(handle);
   if (!function) return no_function(__func__, handle);
   constexpr int64_t kTypes[] = {ACL_KERNEL_TYPE_VECTOR, ACL_KERNEL_TYPE_MIX, ACL_KERNEL_TYPE_MIX, ACL_KERNEL_TYPE_CUBE};
-  constexpr int64_t kRatios[] = {1, 1 << 16 | 2, 1 << 16 | 1, 1 << 16};  // cubes in the upper half, vectors in the lower
+  constexpr int64_t kRatios[] = {1, 1 << 16 | 2, 1 << 16 | 1,
+                                 1 << 16};  // cubes in the upper half, vectors in the lower
   const auto kind = size_t(function->kernel->kind);
   switch (what) {
     case ACL_FUNC_ATTR_KERNEL_TYPE: *value = kTypes[kind % 4]; return ACL_SUCCESS;
     case ACL_FUNC_ATTR_KERNEL_RATIO: *value = kRatios[kind % 4]; return ACL_SUCCESS;
-    default: return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: attribute %d is not simulated", __func__, int(what));
+    default:
+      return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: attribute %d is not simulated", __func__, int(what));
   }
 }
 
@@ -507,8 +508,9 @@ SIM_API aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle handle, uint32_t 
   for (size_t i = 0; i < count; ++i) {
     const aclrtPlaceHolderInfo& place = places[i];
     if (place.addrOffset + sizeof memory > size || place.dataOffset >= size)
-      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: placeholder %zu (address at %u, data at %u) leaves the %zu bytes",
-                      __func__, i, place.addrOffset, place.dataOffset, size);
+      return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                      "%s: placeholder %zu (address at %u, data at %u) leaves the %zu bytes", __func__, i,
+                      place.addrOffset, place.dataOffset, size);
     char* data = memory + place.dataOffset;
     sim_memory_open();
     memcpy(memory + place.addrOffset, &data, sizeof data);

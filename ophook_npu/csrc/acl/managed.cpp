@@ -1,5 +1,6 @@
-// libascendcl: memory that host and device share under one address. CANN's page "Unified addressing". A simulated device's
-// memory is the host's: nothing moves. In strict mode, where the host may not touch a device's memory, there is none.
+// libascendcl: memory that host and device share under one address. CANN's page "Unified addressing". A simulated
+// device's memory is the host's: nothing moves. In strict mode, where the host may not touch a device's memory, there
+// is none.
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -34,8 +35,8 @@ bool strict() {
 
 int check(const char* caller, const void* pointer, size_t size) {
   if (managed(pointer, size)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not memory of aclrtMemAllocManaged", caller, pointer,
-                  size);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not memory of aclrtMemAllocManaged", caller,
+                  pointer, size);
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ int import_physical(const char* caller, uint64_t number, int device, aclrtDrvMem
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has exported it", caller);
   const int file = shared->open_file(caller);
   if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
-  const int code = sim_import_physical(caller, file, shared->page->size, device < 0 ? shared->page->device : device, handle);
+  const int code =
+      sim_import_physical(caller, file, shared->page->size, device < 0 ? shared->page->device : device, handle);
   if (code) close(file);
   return code;
 }
@@ -147,8 +148,9 @@ SIM_API aclError aclrtIpcMemImportByKey(void** pointer, const char* key, uint64_
   const int file = shared->open_file(__func__);
   if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
   const size_t begin = shared->page->offset - into;
-  if (int code = sim_import_physical(__func__, file, begin + size, shared->page->device < sim_device_count() ? shared->page->device : device,
-                                     &made.handle))
+  if (int code =
+          sim_import_physical(__func__, file, begin + size,
+                              shared->page->device < sim_device_count() ? shared->page->device : device, &made.handle))
     return close(file), code;
   int code = sim_reserve_address(size, &made.base);
   if (!code && (code = sim_map(made.base, size, begin, made.handle))) sim_release_address(made.base);
@@ -175,16 +177,19 @@ SIM_API aclError aclrtIpcMemClose(const char* key) {
     state().exported.erase(found);
     return ACL_SUCCESS;
   }
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__, key);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__,
+                  key);
 }
 
 SIM_API aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t value) {
   REQUIRE(key);
   if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK || value > ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_HCCS)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d of %llu", __func__, int(type), (unsigned long long)value);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d of %llu", __func__, int(type),
+                    (unsigned long long)value);
   std::lock_guard lock(state().mutex);
   if (state().exported.count(key) || state().imported.count(key)) return ACL_SUCCESS;  // which wires: there are none
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__, key);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__,
+                  key);
 }
 
 // ---- virtual memory ----
@@ -195,7 +200,7 @@ SIM_API aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, 
 }
 SIM_API aclError aclrtReleaseMemAddress(void* pointer) { return sim_release_address(pointer); }
 SIM_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* properties,
-                             uint64_t flags) {
+                                     uint64_t flags) {
   REQUIRE(handle);
   REQUIRE(properties);
   if (!size || flags)
@@ -263,8 +268,10 @@ SIM_API aclError aclrtMemGetAddressRange(void* pointer, void** base, size_t* siz
 static int check_mapped(const char* caller, void* pointer, size_t size) {
   void* begin = nullptr;
   size_t bytes = 0;
-  if (!sim_physical_at(pointer) || sim_memory_block(pointer, &begin, &bytes) < 0 || begin != pointer || (size && size != bytes))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not what aclrtMapMem mapped", caller, pointer, size);
+  if (!sim_physical_at(pointer) || sim_memory_block(pointer, &begin, &bytes) < 0 || begin != pointer ||
+      (size && size != bytes))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not what aclrtMapMem mapped", caller, pointer,
+                    size);
   return ACL_SUCCESS;
 }
 #ifdef OPHOOK_NEWER_ACL
@@ -283,7 +290,8 @@ SIM_API aclError aclrtMemGetAccess(void* pointer, aclrtMemLocation* location, ui
   REQUIRE(location);
   REQUIRE(flag);
   if (int code = check_mapped(__func__, pointer, 0)) return code;
-  const bool own = location->type == ACL_MEM_LOCATION_TYPE_DEVICE && int(location->id) == sim_memory_device(pointer, nullptr);
+  const bool own =
+      location->type == ACL_MEM_LOCATION_TYPE_DEVICE && int(location->id) == sim_memory_device(pointer, nullptr);
   *flag = own ? ACL_RT_MEM_ACCESS_FLAGS_READWRITE : ACL_RT_MEM_ACCESS_FLAGS_NONE;
   return ACL_SUCCESS;
 }

@@ -75,7 +75,8 @@ int choose_stream(void* argument, size_t* chosen) {
   const size_t size = task.wide ? sizeof(int64_t) : sizeof(int32_t);
   if (int code = read("aclrtSwitchStream", task.left, &left, size)) return code;
   if (int code = read("aclrtSwitchStream", task.right, &right, size)) return code;
-  const bool yes = task.wide ? holds(left, task.condition, right) : holds(int32_t(left), task.condition, int32_t(right));
+  const bool yes =
+      task.wide ? holds(left, task.condition, right) : holds(int32_t(left), task.condition, int32_t(right));
   *chosen = yes ? 0 : SIZE_MAX;
   return ACL_SUCCESS;
 }
@@ -187,7 +188,8 @@ SIM_API aclError aclrtSwitchStream(void* left, aclrtCondition condition, void* r
   REQUIRE(yes);
   REQUIRE(stream);
   if (no) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: falseStream has to be null", __func__);
-  if (condition < ACL_RT_EQUAL || condition > ACL_RT_LESS_OR_EQUAL || type < ACL_RT_SWITCH_INT32 || type > ACL_RT_SWITCH_INT64)
+  if (condition < ACL_RT_EQUAL || condition > ACL_RT_LESS_OR_EQUAL || type < ACL_RT_SWITCH_INT32 ||
+      type > ACL_RT_SWITCH_INT64)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: condition %d, data type %d; allowed: 0 to 5, 0 to 1", __func__,
                     int(condition), int(type));
   const sim_place place{yes, nullptr};
@@ -271,17 +273,20 @@ SIM_API aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams what, aclrtStream st
   const auto condition = Handles<Condition>::all().find(what.handle);
   if (!condition) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a condition", __func__, what.handle);
   if (flags || !what.modelRIArray)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__, flags ? "flags has to be 0" : "modelRIArray is null");
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__,
+                    flags ? "flags has to be 0" : "modelRIArray is null");
   const bool known = what.type >= ACL_MODEL_RI_COND_TYPE_IF && what.type <= ACL_MODEL_RI_COND_TYPE_SWITCH;
-  const uint32_t most = what.type == ACL_MODEL_RI_COND_TYPE_IF ? 2 : what.type == ACL_MODEL_RI_COND_TYPE_WHILE ? 1 : ~0u;
+  const uint32_t most = what.type == ACL_MODEL_RI_COND_TYPE_IF      ? 2
+                        : what.type == ACL_MODEL_RI_COND_TYPE_WHILE ? 1
+                                                                    : ~0u;
   if (!known || !what.size || what.size > most)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: type %d with %u models; allowed: IF (0) 1 or 2, WHILE (1) 1, SWITCH (2)",
-                    __func__, int(what.type), what.size);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: type %d with %u models; allowed: IF (0) 1 or 2, WHILE (1) 1, SWITCH (2)", __func__,
+                    int(what.type), what.size);
   int active = 0;
   void* capturing = nullptr;
   if (int code = sim_capture_info(stream, &active, &capturing)) return code;
-  if (!active)
-    return sim_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: the stream is not captured", __func__);
+  if (!active) return sim_fail(ACL_ERROR_RT_STREAM_NOT_CAPTURED, "%s: the stream is not captured", __func__);
   auto branch = std::make_unique<Branch>(Branch{condition, what.type, {}});
   for (uint32_t i = 0; i < what.size; ++i) {
     sim_model_create(&what.modelRIArray[i]);
@@ -368,9 +373,10 @@ SIM_API aclError aclmdlRIDebugJsonPrint(aclmdlRI model, const char* path, uint32
   for (size_t i = 0; i < tasks; ++i) {
     int32_t stream = 0;
     sim_model_task_stream(model, i, &stream);
-    file << (i ? ",\n " : "\n ") << "{\"name\": " << quoted(sim_model_task_name(model, i)) << ", \"ph\": \"X\", \"pid\": \"model "
-         << id << "\", \"tid\": \"stream " << stream << "\", \"ts\": " << i << ", \"dur\": 1, \"args\": {\"model id\": " << id
-         << ", \"stream id\": " << stream << ", \"task id\": " << i << "}}";
+    file << (i ? ",\n " : "\n ") << "{\"name\": " << quoted(sim_model_task_name(model, i))
+         << ", \"ph\": \"X\", \"pid\": \"model " << id << "\", \"tid\": \"stream " << stream << "\", \"ts\": " << i
+         << ", \"dur\": 1, \"args\": {\"model id\": " << id << ", \"stream id\": " << stream << ", \"task id\": " << i
+         << "}}";
   }
   file << "\n]\n";
   file.close();

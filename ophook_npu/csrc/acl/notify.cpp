@@ -156,7 +156,8 @@ SIM_API aclError aclrtNotifyBatchReset(aclrtNotify* handles, size_t count) {
 SIM_API aclError aclrtNotifyGetExportKey(aclrtNotify handle, char* key, size_t length, uint64_t flags) {
   Shared notify;
   REQUIRE(key);
-  if (length < kKey) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: len is %zu; allowed: 65 or more", __func__, length);
+  if (length < kKey)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: len is %zu; allowed: 65 or more", __func__, length);
   if (flags & ~uint64_t{2})
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 2", __func__, (unsigned long long)flags);
   if (int code = find(__func__, handle, &notify)) return code;

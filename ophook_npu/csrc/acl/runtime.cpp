@@ -80,8 +80,7 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
 // Launches a copy of `what` on the stream; `run` gets it back.
 template <typename T>
 int launch(void* stream, const char* name, T what, sim_run run) {
-  static constexpr sim_about kAbout{sim_task_other,
-                                    [](const void* task, sim_listener* listener) {
+  static constexpr sim_about kAbout{sim_task_other, [](const void* task, sim_listener* listener) {
                                       if (listener->touch) static_cast<const T*>(task)->touch(listener);
                                     }};
   return sim_launch_about(stream, name, &kAbout, run, new T(what),

@@ -71,7 +71,8 @@ SIM_API aclError aclsysGetVersionNum(char* package, int32_t* number) {
   if (int code = aclsysGetVersionStr(package, version)) return code;
   int major = 0, minor = 0, patch = 0;
   if (sscanf(version, "%d.%d.%d", &major, &minor, &patch) < 2)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s has the version %s, which is no number", __func__, package, version);
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s has the version %s, which is no number", __func__, package,
+                    version);
   *number = ((major * 100 + minor) * 100 + patch) * 100;
   return ACL_SUCCESS;
 }
@@ -153,7 +154,9 @@ aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
   return ACL_SUCCESS;
 }
 aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) { return aclrtSetSysParamOpt(option, value); }
-SIM_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) { return aclrtGetSysParamOpt(option, value); }
+SIM_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
+  return aclrtGetSysParamOpt(option, value);
+}
 aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
   std::lock_guard<std::mutex> lock(mutex);
   auto entry = system_options.find(option);

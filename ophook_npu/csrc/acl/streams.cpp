@@ -38,7 +38,8 @@ void tell(aclrtStream stream, aclrtStreamState state) {
 }
 
 int make(aclrtStream* out, uint32_t priority, uint32_t flags) {
-  if (int code = flags & ACL_STREAM_PERSISTENT ? sim_stream_create_persistent(out) : sim_stream_create(out)) return code;
+  if (int code = flags & ACL_STREAM_PERSISTENT ? sim_stream_create_persistent(out) : sim_stream_create(out))
+    return code;
   {
     std::lock_guard lock(mutex);
     made[*out] = {priority, flags & kFlags, {}};
@@ -90,8 +91,8 @@ SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtS
                     static_cast<void*>(handle));
   const auto take = [&](auto& to) {
     if (size != sizeof to)
-      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu bytes for attribute %d; allowed: %zu", "aclrtSetStreamConfigOpt",
-                      size, int(what), sizeof to);
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %zu bytes for attribute %d; allowed: %zu",
+                      "aclrtSetStreamConfigOpt", size, int(what), sizeof to);
     memcpy(&to, value, sizeof to);
     return int(ACL_SUCCESS);
   };

@@ -30,7 +30,7 @@ inline int check_device(const char* caller, int64_t device) {
 }  // namespace sim::acl
 
 // `return` of a null pointer's code, for the entry points.
-#define REQUIRE(argument)                                                                   \
-  do {                                                                                      \
-    if (!(argument)) return sim::acl::missing(__func__, #argument);                         \
+#define REQUIRE(argument)                                           \
+  do {                                                              \
+    if (!(argument)) return sim::acl::missing(__func__, #argument); \
   } while (0)

@@ -1,5 +1,5 @@
-// Models that are built stream by stream (aclmdlRIBuildBegin …): what is launched on bound streams is kept, and a replay
-// follows each stream from where it was activated, by the order of the launches where several are.
+// Models that are built stream by stream (aclmdlRIBuildBegin …): what is launched on bound streams is kept, and a
+// replay follows each stream from where it was activated, by the order of the launches where several are.
 #include <algorithm>
 #include <map>
 
@@ -17,7 +17,12 @@ struct LabelTask final : Task {
 struct FlowTask final : Task {
   FlowTask(const char* task_name, std::vector<sim_place> where, bool leaves_stream, sim_choose how, void* argument_,
            sim_drop drop_)
-      : Task(task_name), places(std::move(where)), leaves(leaves_stream), choose(how), argument(argument_), drop(drop_) {}
+      : Task(task_name),
+        places(std::move(where)),
+        leaves(leaves_stream),
+        choose(how),
+        argument(argument_),
+        drop(drop_) {}
   ~FlowTask() override {
     if (drop) drop(argument);
   }
@@ -53,7 +58,7 @@ int bound(const char* caller, void* handle, std::shared_ptr<Stream>* out) {
 }  // namespace
 
 int replay_built(Model& model, const std::function<int(Task&)>& run) {
-  const auto& tasks = model.tasks;  // of a model that has ended
+  const auto& tasks = model.tasks;   // of a model that has ended
   std::map<int32_t, size_t> active;  // by stream: the task that it goes on with, or one before it
   for (const int32_t head : model.built->heads) active[head] = 0;
   while (true) {
@@ -107,7 +112,8 @@ int sim_built_bind(void* handle, void* on, int head) {
   if (!stream->persistent)
     return sim_fail(kInvalidParam, "aclmdlRIBindStream: stream %d was not made with ACL_STREAM_PERSISTENT", stream->id);
   if (!stream->join(model))
-    return sim_fail(kInvalidParam, "aclmdlRIBindStream: stream %d is bound already, or the model is finished", stream->id);
+    return sim_fail(kInvalidParam, "aclmdlRIBindStream: stream %d is bound already, or the model is finished",
+                    stream->id);
   std::lock_guard lock(model->mutex);
   for (auto& task : stream->take_kept()) {
     task->line = stream->id;

@@ -122,7 +122,9 @@ int sim_channel_size(const void* handle, size_t* size) {
 
 int sim_channel_empty(void* handle, int stop) {
   std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(handle);
-  if (!channel) return sim_fail(sim::kInvalidParam, "%s: %p is no channel", stop ? "acltdtStopChannel" : "acltdtCleanChannel", handle);
+  if (!channel)
+    return sim_fail(sim::kInvalidParam, "%s: %p is no channel", stop ? "acltdtStopChannel" : "acltdtCleanChannel",
+                    handle);
   std::lock_guard lock(channel->mutex);
   if (stop) channel->closed = true;
   else channel->texts.clear();

@@ -33,7 +33,8 @@ struct WaitTask final : Task {
       : Task("event wait"), recording(std::move(what)), timeout_ms(timeout) {}
   int run() override {
     if (recording->wait(timeout_ms)) return kOk;
-    if (timeout_ms >= 0) return sim_fail(kWaitTimeout, "the event was not recorded after %lld ms", (long long)timeout_ms);
+    if (timeout_ms >= 0)
+      return sim_fail(kWaitTimeout, "the event was not recorded after %lld ms", (long long)timeout_ms);
     return sim_fail(kEventCaptured, "the event was recorded in a capture whose model was destroyed before a replay");
   }
   std::shared_ptr<Recording> waits_for() const override { return recording; }
@@ -43,7 +44,8 @@ struct WaitTask final : Task {
 
 // Waits, outside of models, for what replays that were launched before record.
 struct WaitInsideTask final : Task {
-  WaitInsideTask(std::shared_ptr<Event> which, uint64_t count) : Task("event wait"), event(std::move(which)), until(count) {}
+  WaitInsideTask(std::shared_ptr<Event> which, uint64_t count)
+      : Task("event wait"), event(std::move(which)), until(count) {}
   int run() override {
     std::unique_lock lock(event->mutex);
     event->changed.wait(lock, [this] { return event->came >= until; });
@@ -171,8 +173,8 @@ int sim_event_record_outside(void* handle, void* on) {
   if (int code = resolve_event("aclrtRecordEventWithFlag", handle, &event)) return code;
   if (int code = resolve("aclrtRecordEventWithFlag", on, &stream)) return code;
   if (!stream->capturing())
-    return sim_fail(kStreamNotCaptured, "aclrtRecordEventWithFlag: ACL_EVENT_RECORD_EXTERNAL, and stream %d is not captured",
-                    stream->id);
+    return sim_fail(kStreamNotCaptured,
+                    "aclrtRecordEventWithFlag: ACL_EVENT_RECORD_EXTERNAL, and stream %d is not captured", stream->id);
   {
     std::lock_guard lock(event->mutex);
     event->external = true, event->inside = true;
@@ -186,8 +188,8 @@ int sim_event_wait_outside(void* on, void* handle) {
   if (int code = resolve_event("aclrtStreamWaitEventWithFlag", handle, &event)) return code;
   if (int code = resolve("aclrtStreamWaitEventWithFlag", on, &stream)) return code;
   if (!stream->capturing())
-    return sim_fail(kStreamNotCaptured, "aclrtStreamWaitEventWithFlag: ACL_EVENT_WAIT_EXTERNAL, and stream %d is not captured",
-                    stream->id);
+    return sim_fail(kStreamNotCaptured,
+                    "aclrtStreamWaitEventWithFlag: ACL_EVENT_WAIT_EXTERNAL, and stream %d is not captured", stream->id);
   event->external = true;
   return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kWait));
 }

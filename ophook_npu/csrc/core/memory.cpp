@@ -33,7 +33,7 @@ struct Physical {
   int file;
   size_t size;
   int device;
-  int maps;  // how often it is mapped now
+  int maps;               // how often it is mapped now
   bool imported = false;  // another process has booked it
 };
 
@@ -531,7 +531,8 @@ int sim_share_physical(const char* call, void* handle, int* file, size_t* size, 
 }
 
 int sim_import_physical(const char* call, int file, size_t size, int device, void** handle) {
-  if (device < 0 || device >= sim_device_count()) return sim_fail(sim::kInvalidDevice, "%s: no device %d", call, device);
+  if (device < 0 || device >= sim_device_count())
+    return sim_fail(sim::kInvalidDevice, "%s: no device %d", call, device);
   std::unique_lock lock(mutex);
   *handle = new Physical{file, size, device, 0, true};
   handles.insert(*handle);

@@ -10,8 +10,8 @@ extern "C" {
 // The code of the thread's newest failure where it is one of the runtime's (107…, 207…, 507…), else 0. A failure of
 // another library ends it: who asks after that failure must not be told of an older one.
 SIM_API int sim_last_runtime_error(int clear);
-// The file of such memory, for another process; the caller closes the descriptor. And that process's handle of it, which
-// takes the descriptor.
+// The file of such memory, for another process; the caller closes the descriptor. And that process's handle of it,
+// which takes the descriptor.
 SIM_API int sim_share_physical(const char* call, void* handle, int* file, size_t* size, int* device);
 SIM_API int sim_import_physical(const char* call, int file, size_t size, int device, void** handle);
 // The handle that is mapped at an address; null where none is.
@@ -24,7 +24,7 @@ SIM_API int sim_stream_abort(void* stream);
 SIM_API int sim_streams_left(int* count);  // that the current device can still have
 // A task that failed, for whoever wants to know of all of them; in the stream's own thread.
 typedef struct sim_failure {
-  uint32_t task;    // its number on its stream
+  uint32_t task;                    // its number on its stream
   uint32_t stream, thread, device;  // the thread that launched it
   int code;
 } sim_failure;
@@ -57,8 +57,8 @@ typedef struct sim_place {
 typedef int (*sim_choose)(void* argument, size_t* chosen);
 SIM_API int sim_built_flow(void* stream, const char* name, const sim_place* places, size_t count, int leaves,
                            sim_choose choose, void* argument, sim_drop drop);
-// From the host to a channel of sim_channel_open (channel.h): 207014 where it stays full. Emptied, or stopped: who waits
-// for it is woken, and nothing goes in any more.
+// From the host to a channel of sim_channel_open (channel.h): 207014 where it stays full. Emptied, or stopped: who
+// waits for it is woken, and nothing goes in any more.
 SIM_API int sim_channel_put(const void* channel, int timeout_ms, const char* data, size_t size);
 SIM_API int sim_channel_size(const void* channel, size_t* size);
 SIM_API int sim_channel_empty(void* channel, int stop);

@@ -28,7 +28,8 @@ struct Task {
   virtual int run() = 0;
   virtual bool runs_after_failure() const { return false; }               // event records do: others may wait for them
   virtual std::shared_ptr<Recording> records() const { return nullptr; }  // an event, for other streams to wait for
-  // At the launch of a replay, and where the replay ends before the task's turn: what waits for it must not wait for ever.
+  // At the launch of a replay, and where the replay ends before the task's turn: what waits for it must not wait for
+  // ever.
   virtual void replay_launched() {}
   virtual void replay_failed() {}
   // For an observer.
@@ -42,8 +43,8 @@ struct Task {
 
   const char* name;  // a literal, or owned by what the task owns
   Launch launched;
-  int32_t line = -1;                   // the stream that launched it into a model
-  uint32_t nth = 0, by_thread = 0;  // on its stream; who launched it
+  int32_t line = -1;                          // the stream that launched it into a model
+  uint32_t nth = 0, by_thread = 0;            // on its stream; who launched it
   std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
   uint64_t number = 0, entry = 0;             // schedule.cpp's
   bool delayed = false;

@@ -38,7 +38,8 @@ State& state() {
 thread_local std::vector<Range> pushed;
 
 int no_stamp(const char* caller) {
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the stamp was not made by aclprofCreateStamp, or was destroyed", caller);
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the stamp was not made by aclprofCreateStamp, or was destroyed",
+                  caller);
 }
 
 int named(const char* caller, void* stamp, std::string* name) {
@@ -141,7 +142,8 @@ SIM_API aclError aclprofGetStepTimestamp(aclprofStepInfo* step, aclprofStepTag t
   std::unique_lock lock(state().mutex);
   const auto found = state().steps.find(step);
   if (tag == ACL_STEP_START) {
-    if (found != state().steps.end()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has begun already", __func__);
+    if (found != state().steps.end())
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has begun already", __func__);
     state().steps[step] = {tag, sim_call_begin()};
     return ACL_SUCCESS;
   }
@@ -199,7 +201,8 @@ aclError aclprofGetOpDescSize(size_t* size) {
 }
 aclError aclprofGetOpNum(const void* data, size_t length, uint32_t* count) {
   if (!data || !count || length % sizeof(Operator))
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a null pointer, or %zu bytes, which are not whole records", __func__, length);
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a null pointer, or %zu bytes, which are not whole records", __func__,
+                    length);
   *count = uint32_t(length / sizeof(Operator));
   return ACL_SUCCESS;
 }

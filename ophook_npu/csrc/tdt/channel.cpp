@@ -1,5 +1,6 @@
 // libacl_tdt_channel: data between host and device by the name of a channel. CANN's page "Tensor data transfer". What a
-// graph prints (torchair.ops.npu_print) comes as texts, one item of a dataset each; what a program sends, as it sent it.
+// graph prints (torchair.ops.npu_print) comes as texts, one item of a dataset each; what a program sends, as it sent
+// it.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -107,10 +108,12 @@ aclError acltdtQueryChannelSize(const acltdtChannelHandle* channel, size_t* size
 }
 
 // ---- items: the caller's data, which a dataset does not own ----
-acltdtDataItem* acltdtCreateDataItem(acltdtTensorType kind, const int64_t* dims, size_t rank, aclDataType dtype, void* data,
-                                     size_t size) {
-  const bool whole = kind == ACL_TENSOR_DATA_TENSOR || kind == ACL_TENSOR_DATA_SLICE_TENSOR || kind == ACL_TENSOR_DATA_END_TENSOR;
-  if (kind < ACL_TENSOR_DATA_TENSOR || kind > ACL_TENSOR_DATA_END_TENSOR || (rank && !dims) || (whole && size && !data)) {
+acltdtDataItem* acltdtCreateDataItem(acltdtTensorType kind, const int64_t* dims, size_t rank, aclDataType dtype,
+                                     void* data, size_t size) {
+  const bool whole =
+      kind == ACL_TENSOR_DATA_TENSOR || kind == ACL_TENSOR_DATA_SLICE_TENSOR || kind == ACL_TENSOR_DATA_END_TENSOR;
+  if (kind < ACL_TENSOR_DATA_TENSOR || kind > ACL_TENSOR_DATA_END_TENSOR || (rank && !dims) ||
+      (whole && size && !data)) {
     sim_fail(ACL_ERROR_INVALID_PARAM, "%s: type %d, or a null pointer", __func__, int(kind));
     return nullptr;
   }
@@ -136,7 +139,8 @@ size_t acltdtGetDimNumFromItem(const acltdtDataItem* item) { return given(__func
 aclError acltdtGetDimsFromItem(const acltdtDataItem* item, int64_t* dims, size_t rank) {
   if (!given(__func__, item) || (rank && !given(__func__, dims))) return ACL_ERROR_INVALID_PARAM;
   if (rank < item->dims.size())
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: room for %zu; the item has %zu dimensions", __func__, rank, item->dims.size());
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: room for %zu; the item has %zu dimensions", __func__, rank,
+                    item->dims.size());
   std::copy(item->dims.begin(), item->dims.end(), dims);
   return ACL_SUCCESS;
 }
@@ -160,7 +164,9 @@ aclError acltdtAddDataItem(acltdtDataset* dataset, acltdtDataItem* item) {
   dataset->items.push_back(item);
   return ACL_SUCCESS;
 }
-size_t acltdtGetDatasetSize(const acltdtDataset* dataset) { return given(__func__, dataset) ? dataset->items.size() : 0; }
+size_t acltdtGetDatasetSize(const acltdtDataset* dataset) {
+  return given(__func__, dataset) ? dataset->items.size() : 0;
+}
 acltdtDataItem* acltdtGetDataItem(const acltdtDataset* dataset, size_t index) {
   if (!given(__func__, dataset)) return nullptr;
   if (index < dataset->items.size()) return dataset->items[index];

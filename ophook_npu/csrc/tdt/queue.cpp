@@ -1,5 +1,5 @@
-// libacl_tdt_queue: queues of buffers within a process, and routes between them. CANN's pages "Shared queue management" and
-// "Shared buffer management". Queues of other processes are not simulated: granting and attaching are refused.
+// libacl_tdt_queue: queues of buffers within a process, and routes between them. CANN's pages "Shared queue management"
+// and "Shared buffer management". Queues of other processes are not simulated: granting and attaching are refused.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -51,7 +51,9 @@ State& state() {
 }
 
 int bad(const char* caller, const char* what) { return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s", caller, what); }
-int no_queue(const char* caller, uint32_t id) { return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no queue %u", caller, id); }
+int no_queue(const char* caller, uint32_t id) {
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no queue %u", caller, id);
+}
 
 Buffer* find(const char* caller, acltdtBuf handle) {
   const auto found = state().buffers.find(handle);
@@ -89,7 +91,9 @@ int enqueue(const char* caller, uint32_t id, std::unique_ptr<Buffer>& buffer, in
   std::unique_lock lock(state().mutex);
   const auto there = [&] { return state().queues.find(id); };
   if (there() == state().queues.end()) return no_queue(caller, id);
-  const auto ready = [&] { return there() == state().queues.end() || there()->second.buffers.size() < there()->second.depth; };
+  const auto ready = [&] {
+    return there() == state().queues.end() || there()->second.buffers.size() < there()->second.depth;
+  };
   if (!wait(lock, timeout_ms, ready)) return sim_fail(ACL_ERROR_RT_QUEUE_FULL, "%s: queue %u is full", caller, id);
   if (there() == state().queues.end()) return no_queue(caller, id);
   arrive(id, std::move(buffer));
@@ -126,7 +130,8 @@ int take(const char* caller, size_t length, const void* from, T* to) {
 }
 template <typename T>
 int give(const char* caller, size_t length, size_t* returned, void* to, T value) {
-  if (length < sizeof(T) || !to || !returned) return bad(caller, "a null pointer, or a length that is not the parameter's");
+  if (length < sizeof(T) || !to || !returned)
+    return bad(caller, "a null pointer, or a length that is not the parameter's");
   memcpy(to, &value, sizeof value);
   *returned = sizeof value;
   return ACL_SUCCESS;
@@ -170,8 +175,8 @@ aclError acltdtSetQueueAttr(acltdtQueueAttr* attributes, acltdtQueueAttrType typ
   attributes->name = name;
   return ACL_SUCCESS;
 }
-aclError acltdtGetQueueAttr(const acltdtQueueAttr* attributes, acltdtQueueAttrType type, size_t length, size_t* returned,
-                            void* value) {
+aclError acltdtGetQueueAttr(const acltdtQueueAttr* attributes, acltdtQueueAttrType type, size_t length,
+                            size_t* returned, void* value) {
   if (!attributes) return bad(__func__, "null pointer");
   if (type == ACL_TDT_QUEUE_DEPTH_UINT32) return give(__func__, length, returned, value, attributes->depth);
   if (type != ACL_TDT_QUEUE_NAME_PTR) return bad(__func__, "no such attribute");
@@ -185,7 +190,8 @@ aclError acltdtCreateQueue(const acltdtQueueAttr* attributes, uint32_t* id) {
   if (int code = sim_get_device(&device)) return code;
   const acltdtQueueAttr asked = attributes ? *attributes : acltdtQueueAttr{};
   if (asked.depth < kLeastDepth || asked.depth > kMostDepth)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: depth %u; allowed: %u to %u", __func__, asked.depth, kLeastDepth, kMostDepth);
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: depth %u; allowed: %u to %u", __func__, asked.depth, kLeastDepth,
+                    kMostDepth);
   std::lock_guard lock(state().mutex);
   for (const auto& [other, queue] : state().queues)
     if (!asked.name.empty() && queue.name == asked.name) return bad(__func__, "there is a queue of this name");
@@ -201,8 +207,12 @@ aclError acltdtDestroyQueue(uint32_t id) {
   state().changed.notify_all();
   return ACL_SUCCESS;
 }
-aclError acltdtGrantQueue(uint32_t, int32_t, uint32_t, int32_t) { return sim_unimplemented("acltdtGrantQueue (queues of several processes)"); }
-aclError acltdtAttachQueue(uint32_t, int32_t, uint32_t*) { return sim_unimplemented("acltdtAttachQueue (queues of several processes)"); }
+aclError acltdtGrantQueue(uint32_t, int32_t, uint32_t, int32_t) {
+  return sim_unimplemented("acltdtGrantQueue (queues of several processes)");
+}
+aclError acltdtAttachQueue(uint32_t, int32_t, uint32_t*) {
+  return sim_unimplemented("acltdtAttachQueue (queues of several processes)");
+}
 
 aclError acltdtEnqueue(uint32_t id, acltdtBuf handle, int32_t timeout_ms) {
   std::unique_ptr<Buffer> buffer;
@@ -228,8 +238,8 @@ aclError acltdtDequeue(uint32_t id, acltdtBuf* handle, int32_t timeout_ms) {
   state().buffers[buffer.get()] = std::move(buffer);
   return ACL_SUCCESS;
 }
-aclError acltdtEnqueueData(uint32_t id, const void* data, size_t size, const void* user, size_t user_size, int32_t timeout_ms,
-                           uint32_t) {
+aclError acltdtEnqueueData(uint32_t id, const void* data, size_t size, const void* user, size_t user_size,
+                           int32_t timeout_ms, uint32_t) {
   if (!data || !size || user_size > kUserData || (user_size && !user))
     return bad(__func__, "no data, or more than 96 bytes of the user's");
   auto buffer = std::make_unique<Buffer>();
@@ -258,8 +268,8 @@ aclError acltdtDestroyQueueRoute(const acltdtQueueRoute* route) {
   delete route;
   return ACL_SUCCESS;
 }
-aclError acltdtGetQueueRouteParam(const acltdtQueueRoute* route, acltdtQueueRouteParamType type, size_t length, size_t* returned,
-                                  void* value) {
+aclError acltdtGetQueueRouteParam(const acltdtQueueRoute* route, acltdtQueueRouteParamType type, size_t length,
+                                  size_t* returned, void* value) {
   if (!route) return bad(__func__, "null pointer");
   switch (type) {
     case ACL_TDT_QUEUE_ROUTE_SRC_UINT32: return give(__func__, length, returned, value, route->from);
@@ -292,7 +302,8 @@ aclError acltdtBindQueueRoutes(acltdtQueueRouteList* list) {
     if (!state().queues.count(route.from)) return no_queue(__func__, route.from);
     if (!state().queues.count(route.to)) return no_queue(__func__, route.to);
     // A round trip would be without an end.
-    if (route.from == route.to || state().routes.count({route.to, route.from})) return bad(__func__, "the route leads back to its queue");
+    if (route.from == route.to || state().routes.count({route.to, route.from}))
+      return bad(__func__, "the route leads back to its queue");
     state().routes[{route.from, route.to}] = route.status = ACL_TDT_QUEUE_ROUTE_BIND;
   }
   return ACL_SUCCESS;
@@ -312,12 +323,14 @@ aclError acltdtDestroyQueueRouteQueryInfo(const acltdtQueueRouteQueryInfo* info)
   delete info;
   return ACL_SUCCESS;
 }
-aclError acltdtSetQueueRouteQueryInfo(acltdtQueueRouteQueryInfo* info, acltdtQueueRouteQueryInfoParamType type, size_t length,
-                                      const void* value) {
+aclError acltdtSetQueueRouteQueryInfo(acltdtQueueRouteQueryInfo* info, acltdtQueueRouteQueryInfoParamType type,
+                                      size_t length, const void* value) {
   if (!info) return bad(__func__, "null pointer");
   switch (type) {
     case ACL_TDT_QUEUE_ROUTE_QUERY_MODE_ENUM: info->has_mode = true; return take(__func__, length, value, &info->mode);
-    case ACL_TDT_QUEUE_ROUTE_QUERY_SRC_ID_UINT32: info->has_from = true; return take(__func__, length, value, &info->from);
+    case ACL_TDT_QUEUE_ROUTE_QUERY_SRC_ID_UINT32:
+      info->has_from = true;
+      return take(__func__, length, value, &info->from);
     case ACL_TDT_QUEUE_ROUTE_QUERY_DST_ID_UINT32: info->has_to = true; return take(__func__, length, value, &info->to);
     default: return bad(__func__, "no such parameter");
   }
@@ -350,7 +363,8 @@ aclError acltdtAllocBuf(size_t size, uint32_t type, acltdtBuf* handle) {
 }
 aclError acltdtFreeBuf(acltdtBuf handle) {
   std::lock_guard lock(state().mutex);
-  return state().buffers.erase(handle) ? ACL_SUCCESS : bad(__func__, "the buffer was not made by acltdtAllocBuf, or is in a queue");
+  return state().buffers.erase(handle) ? ACL_SUCCESS
+                                       : bad(__func__, "the buffer was not made by acltdtAllocBuf, or is in a queue");
 }
 aclError acltdtGetBufData(const acltdtBuf handle, void** data, size_t* size) {
   if (!data || !size) return bad(__func__, "null pointer");
