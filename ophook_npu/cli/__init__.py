@@ -26,7 +26,7 @@ _NAME = "ophook-npu"
 _PANELS: dict[str, tuple[str, ...]] = {
     "Run a program": ("demo", "run", "env", "port"),
     "Watch a program": ("log", "stats", "trace", "profile", "validate"),
-    "Find what goes wrong": ("compare", "bisect", "digest", "align", "capture", "replay"),
+    "Find what goes wrong": ("compare", "bisect", "digest", "align", "capture", "replay", "diagnose"),
     "Make an operator": ("op", "kernel", "patch"),
     "Look things up": ("doctor", "dispatch", "hooks", "sim"),
 }
@@ -71,6 +71,7 @@ def _root(
 # Each module adds its commands to the app in `register(app)`.
 _COMMANDS: tuple[str, ...] = (
     "demo",
+    "diagnose",
     "dispatch",
     "doctor",
     "hooks",

@@ -16,6 +16,7 @@ from ophook_npu.cli.sim import build_with_progress
 from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
 from ophook_npu.sim import variables
+from ophook_npu.sim.fault import LOG, VARIABLE, lines
 from ophook_npu.sim.order import suppressions
 
 _DeviceOption = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
@@ -102,6 +103,16 @@ def register(app: typer.Typer) -> None:
                 help="Run it in N such orders; tell the fewest delays that make it end otherwise, with exit status 1.",
             ),
         ] = None,
+        faults: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--fault",
+                help="Make this fault, such as aclnnAdd@3=507015 (docs/faults.md). Repeatable; or a TOML file.",
+            ),
+        ] = None,
+        fault_log: Annotated[
+            Path | None, typer.Option(help="Append to this file each fault that is made; a JSON line each.")
+        ] = None,
     ) -> None:
         """Run a program on an NPU, or else on the simulated Ascend.
 
@@ -114,6 +125,11 @@ def register(app: typer.Typer) -> None:
             command(arguments, environ)  # a wrong name is refused before minutes of building
         if rules is not None or rules_report:
             _ask_for_rules(environ, device, rules, rules_report)
+        if faults:
+            environ[VARIABLE] = lines(faults)
+            _only_simulated(device, "faults are")
+        if fault_log:
+            environ[LOG] = str(_writable(fault_log))
         if strict_memory:
             _only_simulated(device, "strict memory is")
             environ["OPHOOK_SIM_STRICT_MEMORY"] = "1"

@@ -78,6 +78,9 @@ def built_in(names: Iterable[str], wheel: Wheel | None = None) -> list[str]:
 
 # The first torch whose CUDA library is seen to register allocator settings under torch_npu's names; 2.10's does not.
 _ALONE = (2, 13)
+_OLDEST = (2, 8)
+RAN = ("2.8", "2.10", "2.13")
+"""The releases of torch_npu that the tests were run with; docs/simulator.md has what came of it."""
 
 
 def torch_index() -> str:
@@ -109,6 +112,13 @@ def require() -> tuple[Wheel, Wheel]:
             f"torch {torch.version} and torch_npu {torch_npu.version} are no pair",
             allowed="the same major and minor version",
             todo=f"{_install_torch(wanted + '.*')}; or torch-npu for torch {torch.version}",
+        )
+    if torch.release < _OLDEST:
+        raise OphookError(
+            "torch_npu",
+            f"{torch_npu.version} is older than what is supported",
+            allowed=f"{'.'.join(map(str, _OLDEST))} or later; run so far: {', '.join(RAN)}",
+            todo=_install_torch("2.13.0"),
         )
     cuda = cuda_of(torch) if torch.release >= _ALONE else None
     if cuda:

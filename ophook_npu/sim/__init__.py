@@ -2,10 +2,11 @@
 
 from ophook_npu.sim.activate import active, enable
 from ophook_npu.sim.build import build, info
+from ophook_npu.sim.fault import fault
 from ophook_npu.sim.operators import operators
 from ophook_npu.sim.order import check_order
 
-__all__ = ["active", "build", "check_order", "enable", "info", "operators"]
+__all__ = ["active", "build", "check_order", "enable", "fault", "info", "operators"]
 
 
 def __dir__() -> list[str]:

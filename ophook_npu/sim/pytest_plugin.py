@@ -2,7 +2,8 @@
 
 ``auto`` uses a real NPU where there is one. Without the option tests find torch as they would without this plug-in; but
 where ``import torch`` would raise, because torch_npu is installed and CANN is not, they run on the CPU. The
-fixture ``ascendc_kernel`` loads an operator project's kernel and fails the test where a call of it has findings.
+fixture ``ascendc_kernel`` loads an operator project's kernel and fails the test where a call of it has findings;
+``npu_fault`` makes the simulated device fail.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from ophook_npu.kernel import Kernel
+    from ophook_npu.sim.fault import Made
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -97,6 +99,15 @@ def ascendc_kernel() -> Iterator[Callable[..., Kernel]]:
     """
     with checked_kernels() as load:
         yield load
+
+
+@pytest.fixture
+def npu_fault() -> Iterator[Callable[..., Made]]:
+    """``npu_fault("aclnnAdd@1=507015")`` makes these faults till the end of the test (`ophook_npu.sim.fault`)."""
+    from ophook_npu.sim import fault
+
+    with ExitStack() as stack:
+        yield lambda *orders: stack.enter_context(fault(*orders))
 
 
 @contextmanager

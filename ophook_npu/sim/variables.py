@@ -26,7 +26,7 @@ CANN_VERSIONS = ("8.5.0", "9.0.0")
 _INTERPRET = "TRITON_INTERPRET"
 # What builds of kernels and extensions ask for, in CANN's examples as in other projects.
 _BUILT_FOR = "SOC_VERSION"
-_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN")
+_OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN", "OPHOOK_SIM_FAULTS")
 
 
 def environment(

@@ -66,7 +66,7 @@ def test_dir_is_what_users_call() -> None:
         module = getattr(ophook_npu, name)
         assert module is importlib.import_module(f"ophook_npu.{name}") and dir(module) == sorted(module.__all__), name
         assert not [one for one in module.__all__ if not hasattr(module, one)], name
-    assert {"active", "build", "check_order", "enable", "info", "operators"} <= set(dir(ophook_npu.sim))
+    assert {"active", "build", "check_order", "enable", "fault", "info", "operators"} <= set(dir(ophook_npu.sim))
     for name in ("Call", "Hook", "MissWarning", "Swap", "hook", "original", "swap"):
         assert getattr(ophook_npu, name) is getattr(hooks, name)
 

@@ -14,6 +14,7 @@
 
 #include "acl/acl.h"
 #include "acl/device_memory.h"
+#include "core/fault.h"
 #include "core/sim.h"
 #include "core/waits.h"
 
@@ -243,6 +244,8 @@ aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attr
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
   Copy copy;
   if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, &copy)) return code;
+  if (sim::fault::on()) [[unlikely]]
+    if (int code = sim_fault_here("task", "aclrtMemcpy")) return code;
   sim_count_host_wait();
   if (copy.from_device) sim_order_host("aclrtMemcpy", from, size, false);
   if (copy.to_device) sim_order_host("aclrtMemcpy", to, size, true);

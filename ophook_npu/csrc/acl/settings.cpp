@@ -9,6 +9,7 @@
 
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
+#include "core/fault.h"
 #include "core/sim.h"
 
 namespace {
@@ -20,12 +21,18 @@ constexpr const char* kDriverVersion = "25.3.0";
 
 // Null, with the error set, where OPHOOK_SIM_CANN names another.
 const char* cann_version() {
+  if (const char* other = sim_fault_version("cann")) return other;
   const char* asked = std::getenv("OPHOOK_SIM_CANN");
   if (!asked || !*asked) return kCannVersions[0];
   for (const char* version : kCannVersions)
     if (strcmp(asked, version) == 0) return version;
   sim_fail(ACL_ERROR_INVALID_PARAM, "OPHOOK_SIM_CANN=%s is not simulated; 8.5.0 and 9.0.0 are", asked);
   return nullptr;
+}
+
+const char* driver_version() {
+  const char* other = sim_fault_version("driver");
+  return other ? other : kDriverVersion;
 }
 
 std::mutex mutex;
@@ -46,7 +53,7 @@ const char* aclGetRecentErrMsg() { return sim_error_message(); }
 
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version) {
   memset(version, 0, sizeof *version);
-  const char* text = name == ACL_PKG_NAME_DRIVER ? kDriverVersion : cann_version();
+  const char* text = name == ACL_PKG_NAME_DRIVER ? driver_version() : cann_version();
   if (!text) return ACL_ERROR_INVALID_PARAM;
   snprintf(version->version, sizeof version->version, "%s", text);
   const char* first = strchr(text, '.');
@@ -58,7 +65,7 @@ aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* ve
 }
 
 SIM_API aclError aclsysGetVersionStr(char* package, char* version) {
-  const char* text = strcmp(package, "driver") == 0 ? kDriverVersion : cann_version();
+  const char* text = strcmp(package, "driver") == 0 ? driver_version() : cann_version();
   if (!text) return ACL_ERROR_INVALID_PARAM;
   strcpy(version, text);
   return ACL_SUCCESS;
@@ -169,9 +176,10 @@ aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   return sim_stream_stop_on_failure(stream, mode == ACL_STOP_ON_FAILURE);
 }
-// Time limits of a single operator: a simulated operator is never aborted, so every limit is kept.
-aclError aclrtSetOpExecuteTimeOut(uint32_t) { return ACL_SUCCESS; }
+// Time limits of a single operator: none runs as long, but one that was told to hang (core/fault.h).
+aclError aclrtSetOpExecuteTimeOut(uint32_t seconds) { return sim_task_limit(seconds * 1000ull), ACL_SUCCESS; }
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t wanted, uint64_t* actual) {
+  sim_task_limit((wanted + 999) / 1000);  // of microseconds
   if (actual) *actual = wanted;
   return ACL_SUCCESS;
 }

@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "failure.h"
+#include "fault.h"
 #include "ledger.h"
 #include "memory.h"
 #include "state.h"
@@ -94,6 +95,7 @@ using namespace sim;
 int sim_init(void) {
   std::lock_guard<std::mutex> lock(init_mutex);
   if (ready) return kOk;
+  if (const char* wrong = fault::wrong_orders()) return sim_fail(kInvalidParam, "%s", wrong);
   const char* wanted = getenv("OPHOOK_SIM_SOC");
   if (!wanted || !*wanted) wanted = "Ascend910B4";
   std::string known;
@@ -155,6 +157,7 @@ int sim_get_device(int* device) { return require_device("aclrtGetDevice", device
 int sim_reset_device(int device) {
   if (device < 0 || device >= devices())
     return sim_fail(kInvalidDevice, "aclrtResetDevice: device %d; this machine simulates %d", device, devices());
+  sim_end_hanging(device);
   if (int code = drop_streams(device)) return code;
   failure::reset(device);
   if (thread_device == device) thread_device = -1;

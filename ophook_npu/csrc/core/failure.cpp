@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "failure_api.h"
+#include "fault.h"
 #include "state.h"
 #include "stream.h"
 
@@ -84,11 +85,11 @@ int sim_abort_tasks(int device, int64_t timeout_ms) {
     return sim_fail(kInvalidDevice, "aclrtDeviceTaskAbort: device %d; this machine simulates %d", device,
                     sim_device_count());
   failure::keep(device, kDeviceTaskAbort, "the tasks of device " + std::to_string(device) + " are being aborted");
+  sim_end_hanging(device);
   int code = kOk;
   for (auto& stream : Handles<Stream>::all().where([device](Stream& each) { return each.device == device; }))
     if (!stream->runs_here() && stream->drain(timeout_ms) != kOk) code = kStreamSyncTimeout;
-  failure::heal(device);
-  if (code == kOk) return kOk;
+  if (code == kOk) return failure::heal(device), kOk;  // else what is queued would still run
   return sim_fail(code, "aclrtDeviceTaskAbort: a task of device %d still runs after %lld ms", device,
                   (long long)timeout_ms);
 }

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "device.h"
+#include "fault.h"
 #include "ledger.h"
 #include "runtime.h"
 #include "state.h"
@@ -131,6 +132,8 @@ uintptr_t end_of(std::map<uintptr_t, Block>::iterator block) {
 
 // Books `size` bytes on the device or refuses. Call with the mutex held exclusively.
 int book(const char* caller, int device, size_t size) {
+  if (sim::fault::on())
+    if (int code = sim_fault_here("malloc", "malloc")) return code;
   uint64_t capacity = sim::device_capacity();
   uint64_t free = capacity - used(device).load(std::memory_order_relaxed);
   if (size > free)

@@ -11,6 +11,7 @@
 
 #include "device.h"
 #include "failure.h"
+#include "fault.h"
 #include "memory.h"
 #include "waits.h"
 
@@ -48,6 +49,7 @@ std::atomic<int> made[kMaxDevices];
 
 // Null, and a message, where the device or the process may have no more.
 std::shared_ptr<Stream> make_stream(const char* caller, int device) {
+  if (fault::on() && sim_fault_here("stream", "stream")) return nullptr;
   if (++made[device] > kMaxStreams) {
     --made[device];
     sim_fail(kNoStreamResource, "%s: device %d has %d streams, its default stream among them; it can have no more",
@@ -90,6 +92,11 @@ struct CallTask final : Task {
     if (drop) drop(argument);
   }
   int run() override {
+    if (fault::on()) [[unlikely]]
+      return fault::run_task(*this, [](Task& task) { return static_cast<CallTask&>(task).run_itself(); });
+    return run_itself();
+  }
+  int run_itself() {
     if (clock) order::host_reached(*clock);
     const MemoryUse use;
     return run_function(argument);
@@ -283,7 +290,7 @@ int Stream::synchronize(int64_t timeout_ms) {
   if (int code = failure::check(device)) return code;
   const schedule::HostWait wait(*this);
   std::unique_lock lock(mutex_);
-  const uint64_t target = submitted_;
+  const uint64_t target = submitted_, drained = drained_;
   ++waiters_;
   auto reached = [&] { return completed_ >= target || failure::code(device) != kOk; };
   bool done = true;
@@ -296,6 +303,7 @@ int Stream::synchronize(int64_t timeout_ms) {
   if (!done)
     return sim_fail(kStreamSyncTimeout, "stream %d: work was not done after %lld ms", id, (long long)timeout_ms);
   if (int code = failure::check(device)) return code;
+  if (drained_ != drained) return sim_fail(kDeviceTaskAbort, "stream %d: the device's tasks were aborted", id);
   if (order::on()) order::host_waited(*this);
   if (failure_ == kOk) return kOk;
   int code = failure_;
@@ -313,6 +321,7 @@ int Stream::drain(int64_t timeout_ms) {
   if (timeout_ms > 0) done = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms), reached);
   else work_done_.wait(lock, reached);
   --waiters_;
+  ++drained_;  // who synchronizes may see the device when it is whole again
   failure_ = kOk;
   return done ? kOk : kStreamSyncTimeout;
 }
@@ -532,7 +541,9 @@ int sim_launch(void* handle, const char* name, sim_run run, void* argument, sim_
 int sim_launch_about(void* handle, const char* name, const sim_about* about, sim_run run, void* argument,
                      sim_drop drop) {
   std::shared_ptr<Stream> stream;
-  if (int code = resolve(name, handle, &stream)) {
+  int code = fault::on() ? sim_fault_call(name) : int(kOk);
+  if (!code) code = resolve(name, handle, &stream);
+  if (code) {
     if (drop) drop(argument);
     return code;
   }

@@ -166,7 +166,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::mutex mutex_;
   std::condition_variable work_arrived_, work_done_;
   std::deque<std::shared_ptr<Task>> queue_;
-  uint64_t submitted_ = 0, completed_ = 0, aborted_ = 0;  // aborted: those up to here
+  uint64_t submitted_ = 0, completed_ = 0, drained_ = 0, aborted_ = 0;  // aborted: those up to here
   std::vector<std::shared_ptr<Task>> kept_;
   int waiters_ = 0;
   bool sleeping_ = false, stop_ = false;

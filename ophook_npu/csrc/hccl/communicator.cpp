@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/fault.h"
 #include "here.h"
 #include "types.h"
 
@@ -16,6 +17,7 @@ namespace sim::hccl {
 namespace {
 
 constexpr int kDeviceFailure = 507015;  // what a failed kernel gives at the next synchronization
+constexpr int kLinkError = 507056;
 constexpr char kMagic[] = "ophook-hccl";
 constexpr size_t kSecretAt = 64;  // in HcclRootInfo, after the communicator's name
 
@@ -70,6 +72,9 @@ int run(void* argument) {
   try {
     job->body(*job->comm);
     return 0;
+  } catch (const Broken& problem) {
+    job->comm->lost = true;
+    return sim_fail(kLinkError, "%s", problem.what());
   } catch (const Gone& problem) {
     job->comm->lost = true;
     return sim_fail(kDeviceFailure, "%s", problem.what());
@@ -99,7 +104,8 @@ HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffer
   auto* job = new Job{comm, name, std::move(buffers), std::move(body)};
   const int code =
       sim_launch_about(stream, name, &kJob, run, job, [](void* argument) { delete static_cast<Job*>(argument); });
-  return code ? HCCL_E_RUNTIME : HCCL_SUCCESS;
+  constexpr int kOwnCodes = 1000;  // HCCL's are below, ACL's above: of a fault that was ordered
+  return code && code < kOwnCodes ? HcclResult(code) : code ? HCCL_E_RUNTIME : HCCL_SUCCESS;
 }
 
 HcclResult entry(const char* name, HcclComm handle, const std::function<HcclResult(const Comm&)>& checked) {
@@ -156,6 +162,8 @@ HcclResult make(const char* name, uint32_t ranks, const HcclRootInfo* root, uint
     return refuse(HCCL_E_PARA, name, "rank " + std::to_string(rank) + " of " + std::to_string(ranks));
   const std::string id(root->internal, strnlen(root->internal, kSecretAt));
   if (id.rfind(kMagic, 0)) return refuse(HCCL_E_PARA, name, "the root info is not one that HcclGetRootInfo made");
+  sim_fault_rank(int(rank));
+  if (const int code = sim_fault_call(name)) return HcclResult(code);
   try {
     Secret secret;
     std::memcpy(secret.data(), root->internal + kSecretAt, secret.size());

@@ -13,7 +13,9 @@
 #include <deque>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 
+#include "core/fault.h"
 #include "hccl/hccl_types.h"
 #include "types.h"
 
@@ -184,7 +186,7 @@ Link::~Link() {
     if (socket >= 0) close(socket);
 }
 
-void Link::die(const std::string& reason, bool gone) {
+void Link::end(const std::string& reason) {
   dead_ = reason;
   for (uint32_t peer = 0; peer < ranks_; ++peer) {
     if (sockets_[peer] < 0) continue;
@@ -198,6 +200,10 @@ void Link::die(const std::string& reason, bool gone) {
     }
     shutdown(sockets_[peer], SHUT_WR);
   }
+}
+
+void Link::die(const std::string& reason, bool gone) {
+  end(reason);
   if (gone) throw Gone(reason);
   throw std::runtime_error(reason);
 }
@@ -206,6 +212,28 @@ void Link::heard_of_failure(uint64_t size, uint32_t peer) {
   std::string text(std::min(size, kLongestReason), '\0');
   receive(sockets_[peer], text.data(), text.size(), Clock::now() + std::chrono::seconds(5));
   die(text.find(" failed: ") == std::string::npos ? "rank " + std::to_string(peer) + " failed: " + text : text);
+}
+
+void Link::make_faults(std::vector<Piece>& sends) {
+  std::vector<Piece> made;
+  for (const Piece& piece : sends) {
+    uint64_t ms = 0;
+    switch (piece.peer == rank_ ? sim_message_whole
+                                : sim_fault_message(command_name(piece.tag.command).c_str(), rank_, piece.peer, &ms)) {
+      case sim_message_dropped: continue;
+      case sim_message_doubled: made.push_back(piece); break;
+      case sim_message_delayed: std::this_thread::sleep_for(std::chrono::milliseconds(ms)); break;
+      case sim_message_no_link: {
+        const std::string reason =
+            describe(piece.tag) + ": the link to rank " + std::to_string(piece.peer) + " is down";
+        end(reason);
+        throw Broken(reason);
+      }
+      default: break;
+    }
+    made.push_back(piece);
+  }
+  sends.swap(made);
 }
 
 void Link::copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives) {
@@ -243,6 +271,8 @@ struct Link::Transfer {
 
 void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::chrono::seconds timeout) {
   if (!dead_.empty()) throw std::runtime_error("the communicator is unusable since an earlier failure: " + dead_);
+  if (sim::fault::on()) [[unlikely]]
+    make_faults(sends);
   copy_own(sends, receives);
   std::vector<std::deque<Transfer>> out(ranks_), in(ranks_);
   for (const Piece& piece : sends) out[piece.peer].emplace_back(piece);
@@ -263,6 +293,9 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
   };
 
   const auto deadline = Clock::now() + timeout;
+  int device = 0;
+  if (sim_get_device(&device)) sim_error_message(), device = 0;
+  const uint64_t aborts = sim_abort_count(device);
   while (true) {
     std::vector<pollfd> waiting;
     std::vector<uint32_t> peers;
@@ -273,8 +306,12 @@ void Link::exchange(std::vector<Piece> sends, std::vector<Piece> receives, std::
       peers.push_back(peer);
     }
     if (waiting.empty()) return;
-    const int ready = poll(waiting.data(), waiting.size(), left_ms(deadline));
+    // Looks now and then whether the device's tasks are aborted, which nothing on a socket says.
+    constexpr int kLook = 100;
+    const int ready = poll(waiting.data(), waiting.size(), std::min(left_ms(deadline), kLook));
     if (ready < 0 && errno != EINTR) die("poll: " + reason_of(errno));
+    if (sim_abort_count(device) != aborts) die("the device's tasks are aborted");
+    if (ready == 0 && Clock::now() < deadline) continue;
     if (ready == 0) {
       const Transfer& first = in[peers[0]].empty() ? out[peers[0]].front() : in[peers[0]].front();
       die(describe(first.tag) + ": after " + std::to_string(timeout.count()) + " s still waiting for " + listed(peers));

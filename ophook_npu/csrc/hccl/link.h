@@ -32,6 +32,11 @@ struct Gone : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The link to a rank, which itself lives.
+struct Broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Link {
  public:
   // Waits until all ranks are there; who else comes is turned away (handshake.h). Throws std::runtime_error, after
@@ -48,9 +53,12 @@ class Link {
 
  private:
   struct Transfer;
+  // What happens to messages by order (core/fault.h).
+  void make_faults(std::vector<Piece>& sends);
   void copy_own(std::vector<Piece>& sends, std::vector<Piece>& receives);
   void check(const Transfer& transfer, uint32_t peer);
   [[noreturn]] void heard_of_failure(uint64_t size, uint32_t peer);
+  void end(const std::string& reason);  // the link is dead, and the others are told
   [[noreturn]] void die(const std::string& reason, bool gone = false);
 
   const uint32_t ranks_, rank_;

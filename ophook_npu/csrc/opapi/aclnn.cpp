@@ -1,5 +1,6 @@
 #include "opapi/aclnn.h"
 
+#include "core/fault.h"
 #include "kernels/absent.h"
 #include "kernels/hifloat8.h"
 #include "kernels/wrong_shape.h"
@@ -544,6 +545,9 @@ int hand_over(std::unique_ptr<PendingCall> call, uint64_t* workspace, aclOpExecu
 
 int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspace, aclOpExecutor** executor) {
   if (watching()) watched(std::string("call\t") + row.name);
+  if (sim::fault::on()) [[unlikely]]
+    if (const int code = sim_fault_call((std::string(row.name) + "GetWorkspaceSize").c_str()))
+      return turn_away(code, row.name, workspace, executor);
   try {
     check_handles(row, parameters);
     if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row.name, workspace, executor);

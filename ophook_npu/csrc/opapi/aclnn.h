@@ -228,45 +228,5 @@ SIM_API int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t*
 
 }  // namespace sim::aclnn
 
-// ---- the row ---------------------------------------------------------------------------------------------------
-// clang-format off
-#define SIM_PARENS ()
-#define SIM_COMMA() ,
-#define SIM_NOTHING()
-#define SIM_EXPAND(...) SIM_EXPAND3(SIM_EXPAND3(SIM_EXPAND3(SIM_EXPAND3(__VA_ARGS__))))
-#define SIM_EXPAND3(...) SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(SIM_EXPAND2(__VA_ARGS__))))
-#define SIM_EXPAND2(...) SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(SIM_EXPAND1(__VA_ARGS__))))
-#define SIM_EXPAND1(...) __VA_ARGS__
-// macro(kind, name) for each pair, with between() between
-#define SIM_PAIRS(macro, between, ...) SIM_EXPAND(SIM_PAIR(macro, between, __VA_ARGS__))
-#define SIM_PAIR(macro, between, kind, name, ...) \
-  macro(kind, name) __VA_OPT__(between() SIM_PAIR_AGAIN SIM_PARENS (macro, between, __VA_ARGS__))
-#define SIM_PAIR_AGAIN() SIM_PAIR
-#define SIM_PARAMETER(kind, name) kind name
-#define SIM_GIVEN(kind, name) sim::aclnn::Given(std::in_place_type<kind>, name)
-#define SIM_BIND(kind, name) [[maybe_unused]] auto& name = sim::aclnn::held<kind>(*sim_parameter++);
-#define SIM_UNWRAP(...) __VA_ARGS__
-
-#define ACLNN(op, parameters, check, ...) ACL_FUNCTION(aclnn##op, op, parameters, check, __VA_ARGS__)
-// One whose name has another prefix.
-#define ACL_FUNCTION(function, op, parameters, check, ...) \
-  static void op##_row(sim::aclnn::Held* sim_parameter, sim::aclnn::Phase sim_phase) { \
-    SIM_PAIRS(SIM_BIND, SIM_NOTHING, SIM_UNWRAP parameters) \
-    if (sim_phase == sim::aclnn::Phase::first) { check; return; } \
-    __VA_ARGS__; \
-  } \
-  extern "C" SIM_API const char* function##Parameters() { return #parameters; }  /* for tests of every function */ \
-  extern "C" SIM_API int function##GetWorkspaceSize(SIM_PAIRS(SIM_PARAMETER, SIM_COMMA, SIM_UNWRAP parameters), \
-                                                     uint64_t* workspace, aclOpExecutor** executor) { \
-    static constinit sim::aclnn::Row row{#function, #parameters, op##_row}; \
-    return sim::aclnn::prepare(row, {SIM_PAIRS(SIM_GIVEN, SIM_COMMA, SIM_UNWRAP parameters)}, workspace, executor); \
-  } \
-  extern "C" SIM_API int function(void* workspace, uint64_t size, aclOpExecutor* executor, void* stream) { \
-    return sim::aclnn::launch(#function, workspace, size, executor, stream); \
-  }
-// What a captured call needs for whatever lengths its updates bring. It takes the same and answers the same, since a
-// row's workspace does not depend on values.
-#define MAX_WORKSPACE(function) \
-  extern "C" SIM_API decltype(function##GetWorkspaceSize) function##GetMaxWorkspaceSize \
-      [[gnu::alias(#function "GetWorkspaceSize")]];
-// clang-format on
+// ACLNN, which makes a row of it.
+#include "opapi/row.h"

@@ -24,6 +24,15 @@ def test_wrong_pair_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         installed.require()
 
 
+def test_what_is_too_old_is_told_with_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installed, "torch_wheel", lambda: Wheel("torch", "2.6.0+cpu", Path()))
+    monkeypatch.setattr(installed, "torch_npu_wheel", lambda: Wheel("torch_npu", "2.6.0.post5", Path()))
+    with pytest.raises(OphookError, match=r"2.6.0.post5 is older .*allowed: 2.8 or later; run so far: 2.8, 2.10, 2.13"):
+        installed.require()
+    page = (Path(__file__).parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
+    assert all(version in page.split("## Which torch_npu")[1].split("\n## ")[0] for version in installed.RAN)
+
+
 def _torch_in(folder: Path, version: str, cuda: str) -> Wheel:
     lines = [
         "from typing import Optional",

@@ -102,3 +102,10 @@ def test_the_pythons_that_are_promised_are_those_that_ci_has() -> None:
     (test,) = read(".github/workflows/test.yml")
     promised = re.findall(r"Programming Language :: Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     assert test["jobs"]["python"]["strategy"]["matrix"]["python"] == promised
+
+
+def test_the_site_has_every_page() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w-]+\.md\b", text.split("\nnav:\n")[1]))
+    pages = {page.name for page in (ROOT / "docs").glob("*.md") if not page.name.endswith(".zh.md")}
+    assert named == pages | {"index.md"}
