@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from ophook_npu.cli import _rules
 from ophook_npu.errors import OphookError
 from ophook_npu.sim import build, developer, info, operators
 from ophook_npu.sim.build import not_ready
+from ophook_npu.sim.operators import api
 from ophook_npu.toolchain import BuildStep, OnStep
 from ophook_npu.wheel import write_wheel
 
@@ -92,10 +94,23 @@ def register(app: typer.Typer) -> None:
     @sim.command("info")
     def info_command(
         names: Annotated[bool, typer.Option("--operators", help="List every operator.")] = False,
+        functions: Annotated[
+            bool, typer.Option("--api", help="List every function of AscendCL: simulated, or refused by its name.")
+        ] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every operator.")] = False,
     ) -> None:
         """Show what is built, where, and which operators it has."""
         root = build()
+        if functions:
+            told = api(root)
+            if as_json:
+                print(json.dumps({name: {"state": state, "of": of} for name, (state, of) in told.items()}, indent=2))
+                return
+            for name, (state, of) in told.items():
+                print(f"{name}: {state}{f' ({of})' if of else ''}")
+            counts = Counter(state for state, _ in told.values())
+            print(f"{counts['simulated']} simulated, {counts['refused']} refused (200001, and the name)")
+            return
         known = operators(root)
         facts: dict[str, object] = {"root": str(root), **info(root)}
         if as_json:

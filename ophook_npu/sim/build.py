@@ -52,7 +52,8 @@ _SOURCES = (".cpp", ".h", ".inc")
 
 # What programs link to or load by other names: CANN has the same functions in more libraries.
 _OTHER_NAMES = {
-    "libascendcl.so": ("libacl_rt.so",),
+    "libascendcl.so": ("libacl_rt.so", "libruntime.so", "libascend_dump.so"),
+    "libmsprofiler.so": ("libprofapi.so",),
     "libopapi.so": ("libnnopbase.so", *(f"libopapi_{part}.so" for part in ("math", "nn", "cv", "transformer"))),
 }
 
@@ -284,6 +285,8 @@ def _lay_out_headers(include: Path) -> None:
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
     headers = [(top, header) for top in (acl, hccl) for header in top.rglob("*.h")]
     found = {include / header.relative_to(top): header for top, header in headers}
+    # Ours includes it, and declares what it does not.
+    found[include / "acl" / "acl_rt_wheel.h"] = acl / "acl" / "acl_rt.h"
     # hccl.h names its neighbours so: another one with each torch_npu.
     found |= {include / "third_party" / header.relative_to(third_party): header for _, header in headers}
     for link, header in found.items():

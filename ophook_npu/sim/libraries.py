@@ -79,8 +79,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library(
             "libascendcl.so",
             (
-                *sources("acl", "runtime", "settings", "contexts", "host", "core_limits", "notify", "values"),
-                *sources("acl", "operator_description", "recovery"),
+                *(one for one in every("acl") if one.stem not in ("op_compiler", "blocks")),
                 *every("acl/refused"),  # declared otherwise than in ACL's headers: a unit of its own
             ),
             exported,
@@ -146,7 +145,8 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
             here,
             unit=_UNIT,
         ),
-        Library("libacl_tdt_channel.so", sources("ge", "tdt"), engine, (core,), here),
+        Library("libacl_tdt_channel.so", sources("tdt", "channel"), exported, (core,), here),
+        Library("libacl_tdt_queue.so", sources("tdt", "queue"), exported, (core, "libascendcl.so"), here),
         Library("libfmk_parser.so", sources("ge", "empty"), engine),
         Library("libopp_registry.so", sources("ge", "empty"), engine),
         Library("libascend_protobuf.so", sources("ge", "empty"), engine),

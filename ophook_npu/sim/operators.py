@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from ophook_npu.errors import OphookError
+from ophook_npu.soc import CSRC
 from ophook_npu.toolchain import exported
 
 
@@ -29,6 +30,31 @@ def operators(root: Path) -> dict[str, list[str]]:
     made = {found[1] for name in boosted if (found := re.search(r"CreateOperationINS_5infer\d+(\w+Param)E", name))}
     atb = sorted(made) + sorted(name.removesuffix(suffix) for name in boosted if name.endswith(suffix))
     return {"aclnn": aclnn, "graph": _graph_types(root / "lib64" / "libopapi.so"), "atb": atb}
+
+
+_OF_ACL = tuple(
+    f"lib{name}.so" for name in ("ascendcl", "acl_op_compiler", "acl_tdt_channel", "acl_tdt_queue", "msprofiler")
+)
+_REFUSED = re.compile(r"^// (\w+\.h|[a-z ]+)$|^(?:REFUSED\w*|UNIMPLEMENTED)\((acl\w+)\)", re.MULTILINE)
+
+
+def api(root: Path) -> dict[str, tuple[str, str]]:
+    """AscendCL's functions that the libraries export: name -> (``simulated`` or ``refused``, of what feature).
+
+    One that is refused can be linked to; called, it fails with 200001 and its name. What the sources say decides.
+
+    Raises:
+        OphookError: ``nm``, which comes with every compiler, is missing.
+    """
+    refused: dict[str, str] = {}
+    for source in sorted((CSRC / "acl" / "refused").iterdir()):
+        group = ""
+        for heading, name in _REFUSED.findall(source.read_text()):
+            group = heading or group
+            if name:
+                refused[name] = group
+    names = {name for library in _OF_ACL for name in exported(root / "lib64" / library) if name.startswith("acl")}
+    return {name: ("refused", refused[name]) if name in refused else ("simulated", "") for name in sorted(names)}
 
 
 def rows(libopapi: Path) -> dict[str, str]:

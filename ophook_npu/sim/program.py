@@ -233,6 +233,7 @@ _TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
 
 
+_C_LINKAGE = re.compile(r'\bextern\s*"C"')
 _TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
 
 
@@ -244,14 +245,17 @@ def translated(text: str, name: str) -> str:
     """
     pieces: list[str] = []
     kinds: dict[str, int] = {}
+    named: set[str] = set()
     at = 0
     for token in _tokens(text):
         if token.start() < at:
             continue
         if token[0] == "__global__":
-            kernel, kind = _kernel(text, token.start())
+            kernel, kind, by_name = _kernel(text, token.start())
             if kernel:
                 kinds[kernel] = max(kind, kinds.get(kernel, -1))
+            if by_name:
+                named.add(kernel)
             continue
         begin, replacement, end = _launch(text, token.start(), name)
         pieces += [text[at:begin], replacement]
@@ -262,6 +266,9 @@ def translated(text: str, name: str) -> str:
     code = "".join([*pieces, text[at:]])
     code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
+    for k in sorted(named):
+        entry = f"::ophook::program::Entry<::{k}>"
+        declared += f'static const ::ophook::program::Named ophook_named_{k}("{k}", {entry}::bind, {entry}::sizes());\n'
     return f'{code}\n# 1 "kernels of {name}"\n{declared}'
 
 
@@ -271,8 +278,10 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
             yield token
 
 
-def _kernel(text: str, at: int) -> tuple[str, int]:
-    """The function that `__global__` stands before, and which cores it runs on; -1: its text does not say."""
+def _kernel(text: str, at: int) -> tuple[str, int, bool]:
+    """The function that `__global__` stands before, which cores it runs on (-1: its text does not say), and whether it
+    is defined here with C linkage, so that programs find it by its name.
+    """
     begin = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
     line = text.rfind("\n#", 0, at)
     begin = max(begin, text.find("\n", line + 1) if line >= 0 else 0)
@@ -283,7 +292,8 @@ def _kernel(text: str, at: int) -> tuple[str, int]:
     plain = _ATTRIBUTE.sub("", _QUALIFIERS.sub("", head))
     named = re.search(r"(\w+)\s*\(", plain)
     if named is None:
-        return "", -1
+        return "", -1, False
+    by_name = bool(end and end[0] == "{" and _C_LINKAGE.search(head))
     if mix is not None:
         key = f"MIX_AIC_{mix['cubes']}_{mix['vectors']}"
         if key not in KINDS:
@@ -291,18 +301,18 @@ def _kernel(text: str, at: int) -> tuple[str, int]:
                 _WHERE, f"{named[1]}: __mix__({mix['cubes']}, {mix['vectors']})",
                 allowed="__mix__(1, 0), __mix__(1, 1), __mix__(1, 2), __mix__(0, 1)",
             )  # fmt: skip
-        return named[1], KINDS[key]
+        return named[1], KINDS[key], by_name
     if "__vector__" in qualifiers:
-        return named[1], KINDS["AIV_ONLY"]
+        return named[1], KINDS["AIV_ONLY"], by_name
     if "__cube__" in qualifiers:
-        return named[1], KINDS["AIC_ONLY"]
+        return named[1], KINDS["AIC_ONLY"], by_name
     if end and end[0] == "{":
         body = text[end.start() : _closing(text, end.start(), "{", "}")]
         if told := _TASK_TYPE.search(body):
-            return named[1], KINDS.get(told[1], 0)
+            return named[1], KINDS.get(told[1], 0), by_name
         if re.search(r"\b(?:Mmad|Fixpipe)\b", body):
-            return named[1], KINDS["AIC_ONLY"]
-    return named[1], -1
+            return named[1], KINDS["AIC_ONLY"], by_name
+    return named[1], -1, by_name
 
 
 def _launch(text: str, at: int, name: str) -> tuple[int, str, int]:

@@ -19,11 +19,13 @@ SEARCHED = {
     "LD_LIBRARY_PATH": "lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages", "CMAKE_PREFIX_PATH": "cmake",
 }  # fmt: skip
 TOOLS = ("npu-smi", "msprof", "bisheng")  # the programs in bin
-_MOST_DEVICES = 16
+_MOST_DEVICES = 64
 CANN_VERSIONS = ("8.5.0", "9.0.0")
 """The CANN releases that can be simulated, the default first."""
 # Triton has no compiler for an NPU here; its interpreter runs a program's kernels, from and to memory of the device.
 _INTERPRET = "TRITON_INTERPRET"
+# What builds of kernels and extensions ask for, in CANN's examples as in other projects.
+_BUILT_FOR = "SOC_VERSION"
 _OPTIONAL = ("OPHOOK_SIM_MEMORY", "OPHOOK_SIM_SYNC", "OPHOOK_SIM_CANN", "OPHOOK_SIM_FAULTS")
 
 
@@ -57,9 +59,11 @@ def environment(
     release = cann or os.environ.get("OPHOOK_SIM_CANN")
     if release and release not in CANN_VERSIONS:
         raise OphookError("cann", f"CANN {release} is not simulated", allowed=", ".join(CANN_VERSIONS))
+    chip = socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT)
     variables = {
         **_places(str(root), release or CANN_VERSIONS[0]),
-        "OPHOOK_SIM_SOC": socs.check(soc or os.environ.get("OPHOOK_SIM_SOC") or socs.DEFAULT),
+        "OPHOOK_SIM_SOC": chip,
+        _BUILT_FOR: chip,
         "OPHOOK_SIM_DEVICES": str(devices),
         _INTERPRET: os.environ.get(_INTERPRET, "1"),
     }
@@ -86,6 +90,7 @@ def _places(root: str, release: str) -> dict[str, str]:
         "ASCEND_INSTALL_PATH": toolkit,
         "ASCEND_TOOLKIT_HOME": toolkit,
         "ASCEND_OPP_PATH": f"{root}/opp",
+        "ASCENDC_CMAKE_DIR": f"{toolkit}/tikcpp/ascendc_kernel_cmake",
         "OPHOOK_SIM_ROOT": root,
     }
 
@@ -113,6 +118,8 @@ def take_out(environ: MutableMapping[str, str]) -> None:
     for name in _places(root, ""):
         if Path(environ.get(name, "/")).is_relative_to(root):
             del environ[name]
+    if environ.get(_BUILT_FOR) == environ.get("OPHOOK_SIM_SOC"):
+        environ.pop(_BUILT_FOR, None)
     for name in ("OPHOOK_SIM_SOC", "OPHOOK_SIM_DEVICES", *_OPTIONAL):
         environ.pop(name, None)
     if environ.get(_INTERPRET) == "1":
@@ -184,5 +191,6 @@ def set_env_script() -> str:
         ]
     lines += [f'export {name}="{value}"' for name, value in _places("$_ophook_root", release).items()]
     lines += [f'export {name}="${{{name}:-{value}}}"' for name, value in chosen.items()]
+    lines += [f'export {_BUILT_FOR}="$OPHOOK_SIM_SOC"']
     lines += [f"unset {autoload.VARIABLE}", "unset _ophook_self _ophook_root _ophook_rest; unset -f _ophook_without"]
     return "\n".join(lines) + "\n"

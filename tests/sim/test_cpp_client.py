@@ -17,6 +17,7 @@ from ophook_npu import sim, toolchain
 from ophook_npu.npu.installed import torch_npu_wheel
 from ophook_npu.sim import headers
 from ophook_npu.sim.build import CSRC
+from ophook_npu.sim.operators import api
 from ophook_npu.toolchain import exported
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +66,30 @@ def test_the_example_compiles_with_gcc_and_runs(root: Path, tmp_path: Path) -> N
     script = f"source {root}/set_env.sh && {program}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=PLAIN, timeout=200)
     assert (done.returncode, done.stdout) == (0, SUM), done.stderr
+
+
+def test_the_runtime_does_what_its_pages_say(root: Path, tmp_path: Path) -> None:
+    source = Path(__file__).parent / "programs" / "acl_pages.cpp"
+    program = _compile(root, source, tmp_path / "pages", "-lacl_rt", "-lacl_tdt_channel", "-lacl_tdt_queue")
+    assert _run(program) == "all of it\n"
+
+
+def test_a_program_loads_and_launches_its_own_kernel(root: Path, tmp_path: Path) -> None:
+    programs = Path(__file__).parent / "programs"
+    binary = tmp_path / "increase.o"
+    command = [str(root / "bin" / "bisheng"), "-shared", str(programs / "asc" / "increase.asc"), "-o", str(binary)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert built.returncode == 0, built.stderr
+    program = _compile(root, programs / "loaded_kernel.cpp", tmp_path / "loaded", "-lacl_rt")
+    assert _run(program, str(binary)) == "1139, 3 parameters, the last has 4 bytes at 16, 0 failures\n"
+
+
+def test_the_list_of_functions_says_which_are_refused(root: Path) -> None:
+    told = api(root)
+    assert told["aclrtMalloc"] == ("simulated", "") and told["aclmdlLoadFromFile"] == ("refused", "acl_mdl.h")
+    library = ctypes.CDLL(str(root / "lib64" / "libascendcl.so"))
+    assert library.aclmdlLoadFromFile(b"x", None) == 200001
+    assert sum(state == "simulated" for state, _ in told.values()) > 400
 
 
 def test_one_process_adds_up_over_two_devices(root: Path, tmp_path: Path) -> None:

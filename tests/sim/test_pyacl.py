@@ -88,13 +88,23 @@ def test_streams_run_in_order_and_events_tell_when() -> None:
 def test_callbacks_come_from_the_stream() -> None:
     stream, _ = acl.rt.create_stream()
     seen: list[object] = []
-    came = threading.Event()
-    thread, ret = acl.util.start_thread(came.wait, [20])
+    over = threading.Event()
+    by: set[int] = set()
+
+    def process() -> None:
+        by.add(threading.get_ident())
+        while not over.is_set():
+            acl.rt.process_report(50)
+
+    thread, ret = acl.util.start_thread(process, [])
     assert ret == 0 and acl.rt.subscribe_report(thread, stream) == 0
+    assert acl.rt.subscribe_report(thread, stream) == 107011, "a stream has one thread"
     for number in range(3):
         assert acl.rt.launch_callback(seen.append, number, 1, stream) == 0
     assert acl.rt.synchronize_stream(stream) == 0 and seen == [0, 1, 2]
-    came.set()
+    assert acl.rt.launch_callback(lambda _: by.add(threading.get_ident()), 0, 1, stream) == 0
+    assert acl.rt.synchronize_stream(stream) == 0 and by == {thread}
+    over.set()
     assert acl.util.stop_thread(thread) == 0 and acl.util.stop_thread(thread) != 0
     assert acl.rt.unsubscribe_report(thread, stream) == 0 and acl.rt.destroy_stream(stream) == 0
 

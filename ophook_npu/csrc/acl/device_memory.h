@@ -17,4 +17,8 @@ inline aclError take(const char* call, const void* caller, size_t size, void** o
   return sim_malloc_by(call, caller, size, allocated(size, soc ? size_t(soc->malloc_added) : 0), out);
 }
 
+// Memory that host and device share under one address (aclrtMemAllocManaged).
+bool managed(const void* pointer, size_t size);
+void forget_managed(const void* pointer);
+
 }  // namespace sim::acl

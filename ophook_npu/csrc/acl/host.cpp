@@ -153,18 +153,7 @@ aclError aclrtMemcpy2dAsync(void* to, size_t to_pitch, const void* from, size_t 
   return ACL_SUCCESS;
 }
 
-// ---- streams and events ----
-aclError aclrtCreateEvent(aclrtEvent* out) { return sim_event_create(out); }
-aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
-  if (!given("aclrtQueryEvent", status)) return ACL_ERROR_INVALID_PARAM;
-  int done = 0;
-  if (int code = sim_event_query(event, &done)) return code;
-  *status = done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
-  return ACL_SUCCESS;
-}
-SIM_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
-  return sim_event_synchronize(event, timeout_ms);
-}
+// ---- models ----
 SIM_API aclError aclmdlRIExecute(aclmdlRI model, int32_t timeout_ms) {
   void* stream = nullptr;
   if (int code = sim_stream_create(&stream)) return code;

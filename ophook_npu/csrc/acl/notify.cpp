@@ -2,6 +2,7 @@
 // management".
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -11,6 +12,8 @@
 #include <utility>
 
 #include "acl/acl.h"
+#include "acl/shared.h"
+#include "acl/tasks.h"
 #include "core/sim.h"
 
 namespace sim::acl::notifies {
@@ -21,7 +24,10 @@ struct Notify {
   int device;
   std::mutex mutex;
   std::condition_variable recorded;
-  bool set = false;
+  std::atomic<uint32_t> own{0};
+  std::shared_ptr<sim::acl::Shared> shared;  // null: this process's alone; written with the mutex held
+  bool imported = false;
+  std::atomic<uint32_t>& set() { return shared ? shared->page->set : own; }
 };
 using Shared = std::shared_ptr<Notify>;
 
@@ -44,6 +50,9 @@ int find(const char* caller, aclrtNotify handle, Shared* out) {
   return ACL_SUCCESS;
 }
 
+constexpr auto kLook = std::chrono::milliseconds(2);
+constexpr size_t kKey = 65;
+
 struct Wait {
   Shared notify;
   uint32_t seconds;
@@ -53,7 +62,7 @@ int run_record(void* argument) {
   const Shared& notify = *static_cast<Shared*>(argument);
   {
     std::lock_guard lock(notify->mutex);
-    notify->set = true;
+    notify->set() = 1;
   }
   notify->recorded.notify_one();
   return ACL_SUCCESS;
@@ -61,18 +70,17 @@ int run_record(void* argument) {
 
 int run_wait(void* argument) {
   const auto& [notify, seconds] = *static_cast<Wait*>(argument);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   std::unique_lock lock(notify->mutex);
-  const auto there = [&] { return notify->set; };
-  if (!seconds) notify->recorded.wait(lock, there);
-  else if (!notify->recorded.wait_for(lock, std::chrono::seconds(seconds), there))
-    return sim_fail(ACL_ERROR_RT_WAIT_TIMEOUT, "aclrtWaitAndResetNotify: not recorded after %u s", seconds);
-  notify->set = false;
+  uint32_t one = 1;
+  // Each record is for one wait. Another process wakes nobody here: its records are looked for.
+  while (!notify->set().compare_exchange_strong(one, 0)) {
+    one = 1;
+    notify->recorded.wait_for(lock, kLook);
+    if (seconds && !notify->set() && std::chrono::steady_clock::now() >= end)
+      return sim_fail(ACL_ERROR_RT_WAIT_TIMEOUT, "aclrtWaitAndResetNotify: not recorded after %u s", seconds);
+  }
   return ACL_SUCCESS;
-}
-
-template <typename T>
-int launch(aclrtStream stream, const char* name, T what, sim_run run) {
-  return sim_launch(stream, name, run, new T(std::move(what)), [](void* task) { delete static_cast<T*>(task); });
 }
 
 }  // namespace
@@ -105,7 +113,7 @@ SIM_API aclError aclrtDestroyNotify(aclrtNotify handle) {
   Shared notify;
   if (int code = find("aclrtDestroyNotify", handle, &notify)) return code;
   std::lock_guard lock(table_mutex);
-  if (table.erase(handle)) --made[notify->device];
+  if (table.erase(handle) && !notify->imported) --made[notify->device];
   return ACL_SUCCESS;
 }
 
@@ -139,8 +147,57 @@ SIM_API aclError aclrtNotifyBatchReset(aclrtNotify* handles, size_t count) {
     Shared notify;
     if (int code = find(kCaller, handles[i], &notify)) return code;
     std::lock_guard lock(notify->mutex);
-    notify->set = false;
+    notify->set() = 0;
   }
+  return ACL_SUCCESS;
+}
+
+// ---- between processes ----
+SIM_API aclError aclrtNotifyGetExportKey(aclrtNotify handle, char* key, size_t length, uint64_t flags) {
+  Shared notify;
+  REQUIRE(key);
+  if (length < kKey)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: len is %zu; allowed: 65 or more", __func__, length);
+  if (flags & ~uint64_t{2})
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 2", __func__, (unsigned long long)flags);
+  if (int code = find(__func__, handle, &notify)) return code;
+  std::lock_guard lock(notify->mutex);
+  if (!notify->shared) {
+    auto made = sim::acl::Shared::make(__func__, sim::acl::Kind::notify, flags != 0);
+    if (!made) return ACL_ERROR_RT_MEMORY_ALLOCATION;
+    made->page->set = notify->own.load();
+    notify->shared = std::move(made);
+  }
+  snprintf(key, length, "%s", notify->shared->key().c_str());
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtNotifySetImportPid(aclrtNotify handle, int32_t* processes, size_t count) {
+  Shared notify;
+  REQUIRE(processes);
+  if (!count) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: num is 0", __func__);
+  if (int code = find(__func__, handle, &notify)) return code;
+  std::lock_guard lock(notify->mutex);
+  if (!notify->shared || notify->imported)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has not exported the notify", __func__);
+  return notify->shared->allow(__func__, processes, count);
+}
+SIM_API aclError aclrtNotifyImportByKey(aclrtNotify* out, const char* key, uint64_t flags) {
+  REQUIRE(out);
+  REQUIRE(key);
+  if (flags & ~uint64_t{2})
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 2", __func__, (unsigned long long)flags);
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  auto shared = sim::acl::Shared::open(__func__, key, sim::acl::Kind::notify);
+  if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
+  auto notify = std::make_shared<Notify>();
+  std::lock_guard lock(table_mutex);
+  notify->id = next_id++;
+  notify->device = device;
+  notify->shared = std::move(shared);
+  notify->imported = true;
+  *out = notify.get();
+  table.emplace(notify.get(), std::move(notify));
   return ACL_SUCCESS;
 }
 

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <type_traits>
 
 #include "acl/acl.h"
 #include "acl/device_memory.h"
@@ -36,6 +35,7 @@ struct Copy {
 // Whether [pointer, pointer + size) is what the copy's kind says.
 int check_side(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
   if (sim_copy_takes(pointer, size, device)) return ACL_SUCCESS;
+  if (!device && sim::acl::managed(pointer, size)) return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s (%zu bytes) has to be %s memory: %s", caller, side, size,
                   device ? "device" : "host", sim_memory_text(pointer, size));
 }
@@ -81,8 +81,7 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
 // Launches a copy of `what` on the stream; `run` gets it back.
 template <typename T>
 int launch(void* stream, const char* name, T what, sim_run run) {
-  static constexpr sim_about kAbout{std::is_same_v<T, struct HostCall> ? sim_task_host : sim_task_other,
-                                    [](const void* task, sim_listener* listener) {
+  static constexpr sim_about kAbout{sim_task_other, [](const void* task, sim_listener* listener) {
                                       if (listener->touch) static_cast<const T*>(task)->touch(listener);
                                     }};
   return sim_launch_about(stream, name, &kAbout, run, new T(what),
@@ -108,12 +107,6 @@ struct FillWords {
   void touch(sim_listener* listener) const { ::touch(listener, true, to, size); }
 };
 
-struct HostCall {
-  void (*function)(void*);
-  void* argument;
-  void touch(sim_listener*) const {}
-};
-
 void Copy::touch(sim_listener* listener) const {
   ::touch(listener, false, from, size);
   ::touch(listener, true, to, size);
@@ -123,14 +116,6 @@ int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) 
   if (size > capacity) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes exceed %zu", caller, size, capacity);
   if (sim_is_pinned(pointer) && sim_copy_takes(pointer, size, false)) return ACL_SUCCESS;
   return check_side(caller, "memory", pointer, size, true);
-}
-
-int run_host_call(void* pointer) {
-  auto call = static_cast<HostCall*>(pointer);
-  sim_memory_close();  // what the host does in between is no kernel
-  call->function(call->argument);
-  sim_memory_open();
-  return ACL_SUCCESS;
 }
 
 int run_copy(void* pointer) {
@@ -198,17 +183,6 @@ SIM_API aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_
   *active = 1;
   return ACL_SUCCESS;
 }
-aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
-  int count = sim_device_count();
-  if (device < 0 || peer < 0 || device >= count || peer >= count)
-    return invalid("aclrtDeviceCanAccessPeer", "no such device");
-  *can = device != peer;
-  return ACL_SUCCESS;
-}
-aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {
-  return peer >= 0 && peer < sim_device_count() ? ACL_SUCCESS
-                                                : invalid("aclrtDeviceEnablePeerAccess", "no such device");
-}
 SIM_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* const logic) {
   *logic = user;
   return ACL_SUCCESS;
@@ -221,7 +195,10 @@ aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) {
 aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) {
   return sim_malloc_by("aclrtMallocAlign32", __builtin_return_address(0), size, sim::acl::allocated(size, 0), out);
 }
-aclError aclrtFree(void* pointer) { return sim_free(pointer); }
+aclError aclrtFree(void* pointer) {
+  sim::acl::forget_managed(pointer);
+  return sim_free(pointer);
+}
 aclError aclrtMallocHost(void** out, size_t size) {
   return sim_malloc_host_by("aclrtMallocHost", __builtin_return_address(0), size, 0, out);
 }
@@ -253,20 +230,6 @@ aclError aclrtHostGetDevicePointer(void* pointer, void** device_address, uint32_
   return sim_host_device_pointer(pointer, device_address);
 }
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free_bytes, size_t* total) { return sim_memory_info(free_bytes, total); }
-aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) {
-  return sim_reserve_address(size, out);
-}
-aclError aclrtReleaseMemAddress(void* pointer) { return sim_release_address(pointer); }
-aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* properties, uint64_t) {
-  if (properties->location.type != ACL_MEM_LOCATION_TYPE_DEVICE)
-    return sim_unimplemented("aclrtMallocPhysical on the host");
-  return sim_malloc_physical(size, int(properties->location.id), handle);
-}
-aclError aclrtFreePhysical(aclrtDrvMemHandle handle) { return sim_free_physical(handle); }
-aclError aclrtMapMem(void* pointer, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t) {
-  return sim_map(pointer, size, offset, handle);
-}
-aclError aclrtUnmapMem(void* pointer) { return sim_unmap(pointer); }
 aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attributes) {
   memset(attributes, 0, sizeof *attributes);
   int device = sim_memory_device(pointer, nullptr);
@@ -342,65 +305,6 @@ aclError aclrtCmoAsync(void* pointer, size_t size, aclrtCmoType kind, aclrtStrea
   });
 }
 
-// ---- streams ----
-aclError aclrtCreateStream(aclrtStream* out) { return sim_stream_create(out); }
-aclError aclrtCreateStreamWithConfig(aclrtStream* out, uint32_t, uint32_t) { return sim_stream_create(out); }
-aclError aclrtDestroyStream(aclrtStream stream) { return sim_stream_destroy(stream); }
-aclError aclrtDestroyStreamForce(aclrtStream stream) { return sim_stream_destroy(stream); }
-aclError aclrtSynchronizeStream(aclrtStream stream) { return sim_stream_synchronize(stream, -1); }
-aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout_ms) {
-  return sim_stream_synchronize(stream, timeout_ms);
-}
-aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
-  int done = 0;
-  if (int code = sim_stream_query(stream, &done)) return code;
-  *status = done ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
-  return ACL_SUCCESS;
-}
-SIM_API aclError aclrtStreamGetId(aclrtStream stream, int32_t* id) { return sim_stream_id(stream, id); }
-aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc function, void* argument) {
-  return launch(stream, "aclrtLaunchHostFunc", HostCall{function, argument}, run_host_call);
-}
-aclError aclrtLaunchCallback(aclrtCallback function, void* argument, aclrtCallbackBlockType, aclrtStream stream) {
-  return launch(stream, "aclrtLaunchCallback", HostCall{function, argument}, run_host_call);
-}
-// Callbacks run on the stream's own thread here, so a thread that offers itself for them has nothing to do.
-aclError aclrtSubscribeReport(uint64_t, aclrtStream) { return ACL_SUCCESS; }
-aclError aclrtUnSubscribeReport(uint64_t, aclrtStream) { return ACL_SUCCESS; }
-aclError aclrtProcessReport(int32_t) {
-  return sim_fail(ACL_ERROR_RT_REPORT_TIMEOUT, "aclrtProcessReport: callbacks run on their stream, none is waiting");
-}
-
-// ---- events ----
-aclError aclrtCreateEventWithFlag(aclrtEvent* out, uint32_t) { return sim_event_create(out); }
-aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t flags) {
-  constexpr uint32_t kExternal = 0x20;  // ACL_EVENT_EXTERNAL, which older headers do not have
-  return flags & kExternal ? sim_event_create_external(out) : sim_event_create(out);
-}
-aclError aclrtDestroyEvent(aclrtEvent event) { return sim_event_destroy(event); }
-aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) { return sim_event_record(event, stream); }
-aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) { return sim_event_reset(event, stream); }
-aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) { return sim_event_wait(stream, event); }
-aclError aclrtSynchronizeEvent(aclrtEvent event) { return sim_event_synchronize(event, -1); }
-aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
-  return sim_event_elapsed(start, end, ms);
-}
-SIM_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) {
-  return sim_event_time(event, microseconds);
-}
-aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
-  int done = 0;
-  if (int code = sim_event_query(event, &done)) return code;
-  *status = done ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
-  return ACL_SUCCESS;
-}
-aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
-  int done = 0;
-  if (int code = sim_event_query(event, &done)) return code;
-  *status = done ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
-  return ACL_SUCCESS;
-}
-
 // ---- captured models ----
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode) { return sim_capture_begin(stream); }
 aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) { return sim_capture_end(stream, model); }
@@ -424,13 +328,5 @@ aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
   return ACL_SUCCESS;
 }
 aclError aclmdlRIExecuteAsync(aclmdlRI model, aclrtStream stream) { return sim_model_execute(model, stream); }
-aclError aclmdlRIDestroy(aclmdlRI model) { return sim_model_destroy(model); }
-SIM_API aclError aclmdlRIGetId(aclmdlRI model, uint32_t* id) { return sim_model_id(model, id); }
-aclError aclmdlRIDebugPrint(aclmdlRI model) {
-  size_t tasks = 0;
-  if (int code = sim_model_size(model, &tasks)) return code;
-  for (size_t i = 0; i < tasks; ++i) printf("aclmdlRI task %zu: %s\n", i, sim_model_task_name(model, i));
-  return ACL_SUCCESS;
-}
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
@@ -70,6 +71,19 @@ SIM_API aclError aclsysGetVersionStr(char* package, char* version) {
   return ACL_SUCCESS;
 }
 
+// Two digits each for the major, minor and patch version, and as many for what comes before a release.
+SIM_API aclError aclsysGetVersionNum(char* package, int32_t* number) {
+  if (!package || !number) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", __func__);
+  char version[ACL_PKG_VERSION_MAX_SIZE];
+  if (int code = aclsysGetVersionStr(package, version)) return code;
+  int major = 0, minor = 0, patch = 0;
+  if (sscanf(version, "%d.%d.%d", &major, &minor, &patch) < 2)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %s has the version %s, which is no number", __func__, package,
+                    version);
+  *number = ((major * 100 + minor) * 100 + patch) * 100;
+  return ACL_SUCCESS;
+}
+
 aclError aclGetCannAttributeList(const aclCannAttr** list, size_t* count) {
   static const aclCannAttr attributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF16, ACL_CANN_ATTR_JIT_COMPILE};
   *list = attributes;
@@ -113,6 +127,33 @@ aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr what, int64_t* value) 
   }
 }
 
+SIM_API aclError aclrtGetDeviceCapability(int32_t device, aclrtDevFeatureType what, int32_t* value) {
+  if (!value) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: value is null", __func__);
+  if (int code = require_device_number(__func__, uint32_t(device))) return code;
+  if (what != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV && what != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: feature %d; allowed: 1, 21", __func__, int(what));
+  *value = ACL_DEV_FEATURE_NOT_SUPPORT;  // aclrtTaskUpdateAsync, and queues between devices: neither is simulated
+  return ACL_SUCCESS;
+}
+
+// Binaries are for a family of chips: those that begin alike, such as Ascend910B1 and Ascend910B4.
+SIM_API aclError aclrtCheckArchCompatibility(const char* soc_name, int32_t* compatible) {
+  if (!soc_name || !compatible) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: null pointer", __func__);
+  if (int code = sim_init()) return code;
+  const auto family = [](const char* name) {
+    for (const char* one : {"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P"})
+      if (!strncmp(name, one, strlen(one))) return one;
+    return name;
+  };
+  // Atlas A2 and Atlas A3 have the same instructions.
+  const auto like = [&](const char* name) {
+    const char* found = family(name);
+    return std::string(found) == "Ascend910_93" ? std::string("Ascend910B") : std::string(found);
+  };
+  *compatible = like(soc_name) == like(sim_current_soc()->name);
+  return ACL_SUCCESS;
+}
+
 // Kept and given back: no simulated operator has a non-deterministic form that such an option could turn off.
 aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -120,6 +161,9 @@ aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
   return ACL_SUCCESS;
 }
 aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) { return aclrtSetSysParamOpt(option, value); }
+SIM_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
+  return aclrtGetSysParamOpt(option, value);
+}
 aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
   std::lock_guard<std::mutex> lock(mutex);
   auto entry = system_options.find(option);
@@ -129,22 +173,9 @@ aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
   return ACL_SUCCESS;
 }
 
-// The simulator computes with infinities and NaNs, as 910B and later do; it does not saturate.
-aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
-  return mode == ACL_RT_OVERFLOW_MODE_SATURATION ? sim_unimplemented("aclrtSetDeviceSatMode(saturation)") : ACL_SUCCESS;
-}
-aclError aclrtSetStreamOverflowSwitch(aclrtStream, uint32_t flag) {
-  return flag ? sim_unimplemented("aclrtSetStreamOverflowSwitch(on)") : ACL_SUCCESS;
-}
-aclError aclrtGetStreamOverflowSwitch(aclrtStream, uint32_t* flag) {
-  *flag = 0;
-  return ACL_SUCCESS;
-}
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   return sim_stream_stop_on_failure(stream, mode == ACL_STOP_ON_FAILURE);
 }
-// Scheduling hints: the simulator has one thread a stream and no cache of operators to address.
-aclError aclrtSetStreamAttribute(aclrtStream, aclrtStreamAttr, aclrtStreamAttrValue*) { return ACL_SUCCESS; }
 // Time limits of a single operator: none runs as long, but one that was told to hang (core/fault.h).
 aclError aclrtSetOpExecuteTimeOut(uint32_t seconds) { return sim_task_limit(seconds * 1000ull), ACL_SUCCESS; }
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t wanted, uint64_t* actual) {
@@ -153,6 +184,7 @@ aclError aclrtSetOpExecuteTimeOutV2(uint64_t wanted, uint64_t* actual) {
   return ACL_SUCCESS;
 }
 aclError aclrtSetOpWaitTimeout(uint32_t) { return ACL_SUCCESS; }
+SIM_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t) { return ACL_SUCCESS; }
 
 void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format, ...) {
   // CANN's own switch and scale: 0 debug, 1 info, 2 warning, 3 error; silent unless the user asks for it on stdout.

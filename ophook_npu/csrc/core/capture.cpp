@@ -12,24 +12,33 @@ std::shared_ptr<Model> find(void* handle) { return Handles<Model>::all().find(ha
 // between them is lost.
 struct ReplayTask final : Task {
   explicit ReplayTask(std::shared_ptr<Model> what) : Task("aclmdlRIExecuteAsync"), model(std::move(what)) {}
-  int run() override {
-    // A task may be replaced until its turn has come: a replay waits for that at an external event.
-    for (size_t i = 0;; ++i) {
-      std::shared_ptr<Task> task;
-      {
-        std::lock_guard lock(model->mutex);
-        if (i >= model->tasks.size()) return kOk;
-        task = model->tasks[i];
-      }
-      if (int code = observer() ? run_observed(*task, launched, model->id, run) : task->run()) return code;
-    }
-  }
-  static int run(Task& task) { return task.run(); }
+  int run() override { return replay(*model, launched); }
   bool runs_others() const override { return true; }
   std::shared_ptr<Model> model;
 };
 
 }  // namespace
+
+int replay(Model& model, const Launch& launched) {
+  const auto run = [&](Task& task) {
+    return observer() ? run_observed(task, launched, model.id, [](Task& each) { return each.run(); }) : task.run();
+  };
+  for (const auto& task : model.first)
+    if (int code = run(*task)) return code;
+  if (model.built) return replay_built(model, run);
+  // A task may be replaced until its turn has come: a replay waits for that at an external event.
+  int code = kOk;
+  for (size_t i = 0;; ++i) {
+    std::shared_ptr<Task> task;
+    {
+      std::lock_guard lock(model.mutex);
+      if (i >= model.tasks.size()) return code;
+      task = model.tasks[i];
+    }
+    if (code) task->replay_failed();
+    else code = run(*task);
+  }
+}
 
 Model::~Model() {
   for (const auto& group : groups) Handles<TaskGroup>::all().take(group.get());
@@ -39,16 +48,59 @@ Model::~Model() {
 
 using namespace sim;
 
-int sim_capture_begin(void* handle) {
-  std::shared_ptr<Stream> stream;
-  if (!handle) return sim_fail(kInvalidParam, "aclmdlRICaptureBegin: the default stream cannot be captured");
-  if (int code = resolve("aclmdlRICaptureBegin", handle, &stream)) return code;
+static std::shared_ptr<Model> make_model() {
   auto model = std::make_shared<Model>();
   model->id = next_model++;
+  return model;
+}
+
+static int begin_capture(const char* caller, void* handle, std::shared_ptr<Model> model) {
+  std::shared_ptr<Stream> stream;
+  if (!handle) return sim_fail(kInvalidParam, "%s: the default stream cannot be captured", caller);
+  if (int code = resolve(caller, handle, &stream)) return code;
   model->origin = stream.get();
-  if (!stream->join(model))
-    return sim_fail(kStreamCaptured, "aclmdlRICaptureBegin: stream %d is already captured", stream->id);
+  if (!stream->join(model)) return sim_fail(kStreamCaptured, "%s: stream %d is already captured", caller, stream->id);
   Handles<Model>::all().add(std::move(model));
+  return kOk;
+}
+
+int sim_capture_begin(void* handle) { return begin_capture("aclmdlRICaptureBegin", handle, make_model()); }
+
+int sim_capture_begin_into(void* handle, void* into) {
+  auto model = find(into);
+  if (!model || model->ended || model->origin || model->built)
+    return sim_fail(kInvalidHandle, "aclmdlRICaptureToModelRIBegin: %p is not an empty model of a condition", into);
+  return begin_capture("aclmdlRICaptureToModelRIBegin", handle, std::move(model));
+}
+
+int sim_model_create(void** out) {
+  *out = Handles<Model>::all().add(make_model());
+  return kOk;
+}
+
+int sim_model_run(void* handle) {
+  auto model = find(handle);
+  if (!model || !model->ended) return sim_fail(kInvalidHandle, "%p is not a finished model", handle);
+  return replay(*model, {});
+}
+
+int sim_model_starts_with(void* handle, sim_run run, void* argument, sim_drop drop) {
+  auto model = find(handle);
+  if (!model) {
+    if (drop) drop(argument);
+    return sim_fail(kInvalidHandle, "%p is not a model", handle);
+  }
+  std::lock_guard lock(model->mutex);
+  model->first.push_back(make_call("the beginning of a model", run, argument, drop));
+  return kOk;
+}
+
+int sim_model_task_stream(void* handle, size_t index, int32_t* stream) {
+  auto model = find(handle);
+  if (!model) return sim_fail(kInvalidHandle, "%p is not a model", handle);
+  std::lock_guard lock(model->mutex);
+  if (index >= model->tasks.size()) return sim_fail(kInvalidParam, "the model has %zu tasks", model->tasks.size());
+  *stream = model->tasks[index]->line;
   return kOk;
 }
 
@@ -109,6 +161,10 @@ int sim_model_execute(void* handle, void* on) {
   if (!model || !model->ended)
     return sim_fail(kInvalidHandle, "aclmdlRIExecuteAsync: %p is not a finished model", handle);
   count_model();
+  {
+    std::lock_guard lock(model->mutex);
+    for (const auto& task : model->tasks) task->replay_launched();
+  }
   const int code = stream->launch(std::make_shared<ReplayTask>(model));
   if (!code && order::on()) order::replayed(*stream, *model);
   return code;

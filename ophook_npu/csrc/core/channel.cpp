@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "handles.h"
+#include "runtime.h"
 #include "state.h"
 
 namespace {
@@ -18,6 +19,7 @@ struct Channel {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::string> texts;
+  size_t capacity = 0;
   bool closed = false;
 };
 
@@ -44,6 +46,7 @@ void* sim_channel_open(int device, const char* name, size_t capacity) {
   }
   auto channel = std::make_shared<Channel>();
   channel->place = {device, name};
+  channel->capacity = capacity;
   std::lock_guard lock(open_channels().mutex);
   if (!open_channels().by_place.emplace(channel->place, channel).second) {
     sim_fail(sim::kInvalidParam, "acltdtCreateChannelWithCapacity: device %d has a channel %s already", device, name);
@@ -92,5 +95,39 @@ int sim_channel_receive(const void* handle, int timeout_ms, char** text, size_t*
   if (!*text) return sim_fail(sim::kOutOfMemory, "acltdtReceiveTensor: the host has no %zu bytes", oldest.size());
   std::memcpy(*text, oldest.c_str(), oldest.size() + 1);
   *size = oldest.size();
+  return sim::kOk;
+}
+
+int sim_channel_put(const void* handle, int timeout_ms, const char* data, size_t size) {
+  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
+  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtSendTensor: %p is no channel", handle);
+  std::unique_lock lock(channel->mutex);
+  const auto ready = [&] { return channel->texts.size() < channel->capacity || channel->closed; };
+  if (timeout_ms < 0) channel->changed.wait(lock, ready);
+  else channel->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), ready);
+  if (channel->closed) return sim_fail(sim::kInvalidParam, "acltdtSendTensor: the channel was stopped");
+  if (channel->texts.size() >= channel->capacity) return sim::kQueueFull;
+  channel->texts.emplace_back(data, size);
+  channel->changed.notify_all();
+  return sim::kOk;
+}
+
+int sim_channel_size(const void* handle, size_t* size) {
+  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(const_cast<void*>(handle));
+  if (!channel) return sim_fail(sim::kInvalidParam, "acltdtQueryChannelSize: %p is no channel", handle);
+  std::lock_guard lock(channel->mutex);
+  *size = channel->texts.size();
+  return sim::kOk;
+}
+
+int sim_channel_empty(void* handle, int stop) {
+  std::shared_ptr<Channel> channel = sim::Handles<Channel>::all().find(handle);
+  if (!channel)
+    return sim_fail(sim::kInvalidParam, "%s: %p is no channel", stop ? "acltdtStopChannel" : "acltdtCleanChannel",
+                    handle);
+  std::lock_guard lock(channel->mutex);
+  if (stop) channel->closed = true;
+  else channel->texts.clear();
+  channel->changed.notify_all();
   return sim::kOk;
 }

@@ -60,7 +60,7 @@ int devices() { return ready ? machine.devices : 0; }
 // From here on npu-smi lists the process on this device.
 void open_on(int device) {
   if (!(ledger().opened.load(std::memory_order_relaxed) >> device & 1))
-    ledger().opened.fetch_or(1u << device, std::memory_order_relaxed);
+    ledger().opened.fetch_or(uint64_t{1} << device, std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 namespace sim {
-constexpr int kMaxDevices = 16;
+constexpr int kMaxDevices = 64;
 uint64_t device_capacity();  // bytes of memory that each device has
 }  // namespace sim
 

@@ -3,11 +3,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
+#include "runtime.h"
 #include "state.h"
 
 namespace {
 thread_local std::string pending;   // set by sim_fail, not read yet
+thread_local int last = 0;          // the newest failure, if its code is the runtime's
 thread_local std::string returned;  // keeps the text alive that was handed out
 
 // CANN's variable: its log on standard output. Programs often print a code and not the reason.
@@ -33,8 +36,12 @@ int sim_fail(int code, const char* format, ...) {
     printf("[ERROR] %s\n", pending.c_str());
     fflush(stdout);
   }
+  const int kind = code / 1000;
+  last = kind == 107 || kind == 207 || kind == 507 ? code : 0;
   return code;
 }
+
+int sim_last_runtime_error(int clear) { return clear ? std::exchange(last, 0) : last; }
 
 int sim_unimplemented(const char* what) {
   return sim_fail(sim::kUnsupported,

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "failure.h"
 #include "stream.h"
 #include "waits.h"
@@ -27,13 +29,30 @@ struct RecordTask final : Task {
 };
 
 struct WaitTask final : Task {
-  explicit WaitTask(std::shared_ptr<Recording> what) : Task("event wait"), recording(std::move(what)) {}
+  WaitTask(std::shared_ptr<Recording> what, int64_t timeout)
+      : Task("event wait"), recording(std::move(what)), timeout_ms(timeout) {}
   int run() override {
-    if (recording->wait(-1)) return kOk;
+    if (recording->wait(timeout_ms)) return kOk;
+    if (timeout_ms >= 0)
+      return sim_fail(kWaitTimeout, "the event was not recorded after %lld ms", (long long)timeout_ms);
     return sim_fail(kEventCaptured, "the event was recorded in a capture whose model was destroyed before a replay");
   }
   std::shared_ptr<Recording> waits_for() const override { return recording; }
   std::shared_ptr<Recording> recording;
+  const int64_t timeout_ms;
+};
+
+// Waits, outside of models, for what replays that were launched before record.
+struct WaitInsideTask final : Task {
+  WaitInsideTask(std::shared_ptr<Event> which, uint64_t count)
+      : Task("event wait"), event(std::move(which)), until(count) {}
+  int run() override {
+    std::unique_lock lock(event->mutex);
+    event->changed.wait(lock, [this] { return event->came >= until; });
+    return kOk;
+  }
+  std::shared_ptr<Event> event;
+  const uint64_t until;
 };
 
 // Of an external event: it is set, waited for and reset when the stream gets there, in every replay of a model.
@@ -49,14 +68,25 @@ struct ExternalTask final : Task {
     std::unique_lock lock(event->mutex);
     if (kind == kWait) event->changed.wait(lock, [this] { return event->set; });
     else event->set = kind == kSet;
+    if (kind == kSet && event->inside && replayed) ++event->came;
     lock.unlock();
     if (kind == kSet) event->changed.notify_all();
     return kOk;
   }
   bool runs_after_failure() const override { return kind != kWait; }
   bool waits_outside() const override { return kind == kWait; }
+  void replay_launched() override {
+    if (kind != kSet) return;
+    std::lock_guard lock(event->mutex);
+    replayed = true;
+    ++event->expected;
+  }
+  void replay_failed() override {
+    if (kind == kSet) run();
+  }
   std::shared_ptr<Event> event;
   const Kind kind;
+  std::atomic<bool> replayed{false};
 };
 
 }  // namespace
@@ -137,7 +167,36 @@ int sim_event_record(void* handle, void* on) {
   return stream->launch(std::make_shared<RecordTask>(std::move(recording)));
 }
 
-int sim_event_wait(void* on, void* handle) {
+int sim_event_record_outside(void* handle, void* on) {
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve_event("aclrtRecordEventWithFlag", handle, &event)) return code;
+  if (int code = resolve("aclrtRecordEventWithFlag", on, &stream)) return code;
+  if (!stream->capturing())
+    return sim_fail(kStreamNotCaptured,
+                    "aclrtRecordEventWithFlag: ACL_EVENT_RECORD_EXTERNAL, and stream %d is not captured", stream->id);
+  {
+    std::lock_guard lock(event->mutex);
+    event->external = true, event->inside = true;
+  }
+  return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kSet));
+}
+
+int sim_event_wait_outside(void* on, void* handle) {
+  std::shared_ptr<Event> event;
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve_event("aclrtStreamWaitEventWithFlag", handle, &event)) return code;
+  if (int code = resolve("aclrtStreamWaitEventWithFlag", on, &stream)) return code;
+  if (!stream->capturing())
+    return sim_fail(kStreamNotCaptured,
+                    "aclrtStreamWaitEventWithFlag: ACL_EVENT_WAIT_EXTERNAL, and stream %d is not captured", stream->id);
+  event->external = true;
+  return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kWait));
+}
+
+int sim_event_wait(void* on, void* handle) { return sim_event_wait_for(on, handle, -1); }
+
+int sim_event_wait_for(void* on, void* handle, int64_t timeout_ms) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtStreamWaitEvent", handle, &event)) return code;
@@ -146,6 +205,12 @@ int sim_event_wait(void* on, void* handle) {
     return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kWait));
   std::shared_ptr<Recording> recording;
   std::shared_ptr<Model> model;
+  if (event->inside) {
+    std::unique_lock lock(event->mutex);
+    const uint64_t until = event->expected;
+    lock.unlock();
+    return stream->launch(std::make_shared<WaitInsideTask>(std::move(event), until));
+  }
   {
     std::lock_guard lock(event->mutex);
     recording = event->newest;
@@ -176,7 +241,7 @@ int sim_event_wait(void* on, void* handle) {
                     stream->id);
   }
   if (order::on()) order::waits(*stream, *recording, nullptr);
-  return stream->launch(std::make_shared<WaitTask>(std::move(recording)));
+  return stream->launch(std::make_shared<WaitTask>(std::move(recording), timeout_ms));
 }
 
 static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* out, int* device) {
@@ -192,7 +257,20 @@ static int newest(const char* caller, void* handle, std::shared_ptr<Recording>* 
 
 static int failed(int device) { return device < 0 ? int(kOk) : failure::check(device); }
 
+// Whether the replays that record it and were launched came there; waits for them.
+static bool came(Event& event, int64_t timeout_ms) {
+  std::unique_lock lock(event.mutex);
+  const auto there = [&event, until = event.expected] { return event.came >= until; };
+  if (timeout_ms < 0) event.changed.wait(lock, there);
+  return event.changed.wait_for(lock, std::chrono::milliseconds(std::max<int64_t>(timeout_ms, 0)), there);
+}
+
 int sim_event_synchronize(void* handle, int64_t timeout_ms) {
+  if (const auto event = Handles<Event>::all().find(handle); event && event->inside) {
+    sim_count_host_wait();
+    if (came(*event, timeout_ms)) return kOk;
+    return sim_fail(kEventSyncTimeout, "aclrtSynchronizeEvent: not recorded after %lld ms", (long long)timeout_ms);
+  }
   std::shared_ptr<Recording> recording;
   int device = -1;
   if (int code = newest("aclrtSynchronizeEvent", handle, &recording, &device)) return code;
@@ -210,6 +288,10 @@ int sim_event_synchronize(void* handle, int64_t timeout_ms) {
 }
 
 int sim_event_query(void* handle, int* done) {
+  if (const auto event = Handles<Event>::all().find(handle); event && event->inside) {
+    *done = came(*event, 0);
+    return kOk;
+  }
   std::shared_ptr<Recording> recording;
   int device = -1;
   if (int code = newest("aclrtQueryEventStatus", handle, &recording, &device)) return code;

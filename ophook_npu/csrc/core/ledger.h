@@ -26,12 +26,12 @@ struct Ledger {
   int32_t pid;
   int32_t devices;
   uint64_t capacity;                        // bytes of each device
-  std::atomic<uint32_t> opened;             // bit d: the process has set device d
+  std::atomic<uint64_t> opened;             // bit d: the process has set device d
   std::atomic<uint64_t> used[kMaxDevices];  // bytes
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "the file is read while it is written");
 
-constexpr char kLedgerMagic[8] = "ophook1";
+constexpr char kLedgerMagic[8] = "ophook2";
 constexpr char kUnfinished[] = ".new-";  // a name that begins so is not locked yet
 
 // This process's own. Published with the first call.

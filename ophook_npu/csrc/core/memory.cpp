@@ -25,6 +25,7 @@
 #include "device.h"
 #include "fault.h"
 #include "ledger.h"
+#include "runtime.h"
 #include "state.h"
 
 namespace {
@@ -33,7 +34,8 @@ struct Physical {
   int file;
   size_t size;
   int device;
-  int maps;  // how often it is mapped now
+  int maps;               // how often it is mapped now
+  bool imported = false;  // another process has booked it
 };
 
 struct Block {
@@ -480,7 +482,7 @@ int sim_free_physical(void* handle) {
     return sim_fail(sim::kInvalidParam, "aclrtFreePhysical: the memory of handle %p is still mapped; unmap it first",
                     handle);
   handles.erase(handle);
-  give_back(physical->device, physical->size);
+  if (!physical->imported) give_back(physical->device, physical->size);
   close(physical->file);
   delete physical;
   return sim::kOk;
@@ -520,4 +522,28 @@ int sim_unmap(void* pointer) {
   if (sim::strict_memory() && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
   sim::retire(reinterpret_cast<uintptr_t>(pointer), size, sim::Bare::reserved);
   return sim::kOk;
+}
+
+int sim_share_physical(const char* call, void* handle, int* file, size_t* size, int* device) {
+  std::unique_lock lock(mutex);
+  if (!handles.count(handle)) return sim_fail(sim::kInvalidParam, "%s: %p is not a handle of memory", call, handle);
+  const auto* physical = static_cast<Physical*>(handle);
+  *size = physical->size, *device = physical->device;
+  *file = fcntl(physical->file, F_DUPFD_CLOEXEC, 0);
+  return *file >= 0 ? sim::kOk : sim_fail(sim::kOutOfMemory, "%s: the process has too many files open", call);
+}
+
+int sim_import_physical(const char* call, int file, size_t size, int device, void** handle) {
+  if (device < 0 || device >= sim_device_count())
+    return sim_fail(sim::kInvalidDevice, "%s: no device %d", call, device);
+  std::unique_lock lock(mutex);
+  *handle = new Physical{file, size, device, 0, true};
+  handles.insert(*handle);
+  return sim::kOk;
+}
+
+void* sim_physical_at(const void* pointer) {
+  std::shared_lock lock(mutex);
+  const auto block = block_at(pointer);
+  return block == blocks.end() ? nullptr : block->second.physical;
 }

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -76,6 +77,14 @@ void close(const std::shared_ptr<Stream>& stream) {
   --made[stream->device];
 }
 
+std::atomic<void (*)(const sim_failure*)> on_failure{nullptr};
+thread_local uint32_t last_task = 0;
+
+uint32_t this_thread() {
+  static thread_local const auto id = uint32_t(gettid());
+  return id;
+}
+
 struct CallTask final : Task {
   CallTask(const char* task_name, const sim_about* about_, sim_run run_, void* argument_, sim_drop drop_)
       : Task(task_name), about(about_), run_function(run_), argument(argument_), drop(drop_) {}
@@ -103,6 +112,10 @@ struct CallTask final : Task {
 };
 
 }  // namespace
+
+std::shared_ptr<Task> make_call(const char* name, sim_run run, void* argument, sim_drop drop) {
+  return std::make_shared<CallTask>(name, nullptr, run, argument, drop);
+}
 
 Stream::Stream(int on_device) : device(on_device), id(next_id.fetch_add(1)), thread_([this] { work(); }) {}
 
@@ -141,12 +154,13 @@ void Stream::work() {
     batch.swap(queue_);
     while (!batch.empty()) {
       const bool failed_before = (failure_ != kOk && stop_on_failure) || failure::code(device) != kOk;
+      const uint64_t aborted = aborted_;
       lock.unlock();
       {
         std::shared_ptr<Task> task = std::move(batch.front());
         batch.pop_front();
         if (schedule::on()) schedule::turn(*this);
-        const bool skip = failed_before && !task->runs_after_failure();
+        const bool skip = (failed_before || task->nth <= aborted) && !task->runs_after_failure();
         const int code = skip         ? int(kOk)
                          : observer() ? run_observed(*task, task->launched, kNoModel, run_safely)
                                       : run_safely(*task);
@@ -154,6 +168,10 @@ void Stream::work() {
         if (code != kOk) {
           const char* reason = sim_error_message();
           const std::string text = reason ? reason : std::string(task->name) + " failed on the device";
+          if (auto* tell_of = on_failure.load()) {
+            const sim_failure told{task->nth, uint32_t(id), task->by_thread, uint32_t(device), code};
+            tell_of(&told);
+          }
           {
             std::lock_guard guard(mutex_);
             if (failure_ == kOk) failure_ = code, failure_text_ = text;
@@ -197,9 +215,14 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
         if (capture_.group) capture_.group->positions.push_back(model->tasks.size());
         capture_.last = task->records();
         if (order::on()) order::captured(*model, *this, *task);
+        task->line = id;
         model->tasks.push_back(std::move(task));
         return kOk;
       }
+    }
+    if (persistent) {
+      kept_.push_back(std::move(task));
+      return kOk;
     }
     if (updating_) {
       updates_.push_back(std::move(task));
@@ -209,13 +232,27 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
     if (stop_ && !runs_here()) return sim_fail(kInvalidHandle, "%s: stream %d was destroyed", task->name, id);
     if (order::on()) order::launched(*this, *task);
     if (schedule::on()) schedule::launched(*this, *task);
+    last_task = task->nth = uint32_t(++submitted_);
+    task->by_thread = this_thread();
     queue_.push_back(std::move(task));
-    ++submitted_;
     wake = sleeping_;
   }
   if (wake) work_arrived_.notify_one();
   *queued = true;
   return kOk;
+}
+
+void Stream::abort() {
+  std::lock_guard lock(mutex_);
+  if (completed_ == submitted_) return;
+  aborted_ = submitted_;
+  failure_ = kStreamAbort;
+  failure_text_ = "stream " + std::to_string(id) + " was aborted";
+}
+
+std::vector<std::shared_ptr<Task>> Stream::take_kept() {
+  std::lock_guard lock(mutex_);
+  return std::move(kept_);
 }
 
 bool Stream::begin_group() {
@@ -381,6 +418,39 @@ int sim_stream_create(void** out) {
   *out = stream.get();
   return kOk;
 }
+
+int sim_stream_create_persistent(void** out) {
+  if (int code = sim_stream_create(out)) return code;
+  Handles<Stream>::all().find(*out)->persistent = true;
+  return kOk;
+}
+
+int sim_stream_clean(void* handle) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve("aclrtPersistentTaskClean", handle, &stream)) return code;
+  if (!stream->persistent)
+    return sim_fail(kInvalidParam, "aclrtPersistentTaskClean: stream %d is not of ACL_STREAM_PERSISTENT", stream->id);
+  stream->take_kept();
+  return kOk;
+}
+
+int sim_stream_abort(void* handle) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve("aclrtStreamAbort", handle, &stream)) return code;
+  if (stream->capturing()) return captured("aclrtStreamAbort", *stream);
+  stream->abort();
+  return kOk;
+}
+
+int sim_streams_left(int* count) {
+  int device = 0;
+  if (int code = require_device("aclrtGetStreamAvailableNum", &device)) return code;
+  *count = kMaxStreams - made[device];
+  return kOk;
+}
+
+void sim_on_failure(void (*told)(const sim_failure*)) { on_failure = told; }
+uint32_t sim_last_task(void) { return last_task; }
 
 int sim_stream_destroy(void* handle) {
   std::shared_ptr<Stream> stream;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +14,7 @@
 #include "handles.h"
 #include "observe.h"
 #include "order.h"
+#include "runtime.h"
 #include "schedule.h"
 #include "state.h"
 
@@ -26,6 +28,10 @@ struct Task {
   virtual int run() = 0;
   virtual bool runs_after_failure() const { return false; }               // event records do: others may wait for them
   virtual std::shared_ptr<Recording> records() const { return nullptr; }  // an event, for other streams to wait for
+  // At the launch of a replay, and where the replay ends before the task's turn: what waits for it must not wait for
+  // ever.
+  virtual void replay_launched() {}
+  virtual void replay_failed() {}
   // For an observer.
   virtual bool runs_others() const { return false; }  // those are told of, and it is not
   virtual sim_task_kind task_kind() const { return sim_task_other; }
@@ -37,6 +43,8 @@ struct Task {
 
   const char* name;  // a literal, or owned by what the task owns
   Launch launched;
+  int32_t line = -1;                          // the stream that launched it into a model
+  uint32_t nth = 0, by_thread = 0;            // on its stream; who launched it
   std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
   uint64_t number = 0, entry = 0;             // schedule.cpp's
   bool delayed = false;
@@ -65,6 +73,11 @@ struct Stream;
 
 struct Model;
 
+// Of a model that was built stream by stream (built.cpp).
+struct Built {
+  std::vector<int32_t> streams, heads;
+};
+
 // Tasks of a model that can be replaced by others after the capture: those that one stream launched meanwhile.
 struct TaskGroup {
   std::weak_ptr<Model> model;
@@ -83,7 +96,17 @@ struct Model {
   std::vector<std::weak_ptr<Stream>> members;  // the origin first, then those that joined by waiting on an event
   std::atomic<bool> ended{false};              // written with the mutex held
   std::shared_ptr<order::Inside> inside;
+  std::vector<std::shared_ptr<Task>> first;  // run at the beginning of each replay
+  std::unique_ptr<Built> built;
 };
+
+// A task that calls a function, as sim_launch makes it.
+std::shared_ptr<Task> make_call(const char* name, sim_run run, void* argument, sim_drop drop);
+
+// Runs a model's tasks in the calling thread.
+int replay(Model& model, const Launch& launched);
+// The same of one that was built, with `run` for each task.
+int replay_built(Model& model, const std::function<int(Task&)>& run);
 
 // What a stream captures: begun by joining a model, gone when the stream leaves it.
 struct Capture {
@@ -109,6 +132,9 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
   // Null where it is not being captured.
   std::shared_ptr<Model> capturing();
+  void abort();
+  // A persistent stream's tasks that belong to no model yet.
+  std::vector<std::shared_ptr<Task>> take_kept();
   // From here on what is launched belongs to the model; false if the stream is captured already, or the model ended.
   bool join(const std::shared_ptr<Model>& model);
   // What it captured for the model; no model where it captured nothing for it.
@@ -128,6 +154,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   const int device;
   const int32_t id;
   std::atomic<bool> stop_on_failure{false};
+  std::atomic<bool> persistent{false};
   order::Line line;                  // order.cpp's
   std::atomic<bool> closing{false};  // somebody destroys it: a handle no more, but to tasks that it still runs
 
@@ -139,7 +166,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::mutex mutex_;
   std::condition_variable work_arrived_, work_done_;
   std::deque<std::shared_ptr<Task>> queue_;
-  uint64_t submitted_ = 0, completed_ = 0, drained_ = 0;
+  uint64_t submitted_ = 0, completed_ = 0, drained_ = 0, aborted_ = 0;  // aborted: those up to here
+  std::vector<std::shared_ptr<Task>> kept_;
   int waiters_ = 0;
   bool sleeping_ = false, stop_ = false;
   int failure_ = 0;  // the first since the last synchronization
@@ -157,8 +185,11 @@ struct Event {
   std::atomic<int> device{-1};        // of the stream that recorded it last
 
   // One that is waited for, and reset, from inside a model: every replay waits anew for a recording outside.
-  bool external = false;
+  std::atomic<bool> external{false};
   bool set = false;
+  // Recorded inside of models for streams outside: by how many replays that were launched, and that came so far.
+  std::atomic<bool> inside{false};
+  uint64_t expected = 0, came = 0;
   std::condition_variable changed;
 };
 

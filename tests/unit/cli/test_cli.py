@@ -52,7 +52,7 @@ def test_unknown_soc_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "memory", "message"), [(0, None, "0 devices asked for; allowed: 1 to 16"), (1, -5, "-5 bytes")]
+    ("devices", "memory", "message"), [(0, None, "0 devices asked for; allowed: 1 to 64"), (1, -5, "-5 bytes")]
 )
 def test_impossible_machine_is_refused(devices: int, memory: int | None, message: str) -> None:
     from ophook_npu.errors import OphookError

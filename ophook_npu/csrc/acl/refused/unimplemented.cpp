@@ -18,25 +18,18 @@
 
 // operator dump
 // Saturation mode only (see aclrtSetDeviceSatMode). A torch_npu that is built without optimisation links to these two.
-UNIMPLEMENTED(aclrtGetOverflowStatus)
-UNIMPLEMENTED(aclrtResetOverflowStatus)
 UNIMPLEMENTED(aclmdlInitDump)
 UNIMPLEMENTED(aclmdlSetDump)
 UNIMPLEMENTED(aclmdlFinalizeDump)
 UNIMPLEMENTED(aclopStartDumpArgs)
 UNIMPLEMENTED(aclopStopDumpArgs)
 // kernels loaded as binaries
-UNIMPLEMENTED(aclrtBinaryLoadFromData)
-UNIMPLEMENTED(aclrtBinaryGetFunction)
 UNIMPLEMENTED(aclrtGetFunctionAddr)
 UNIMPLEMENTED(rtDevBinaryRegister)
 UNIMPLEMENTED(rtFunctionRegister)
 UNIMPLEMENTED(rtGetC2cCtrlAddr)
 UNIMPLEMENTED(rtKernelLaunch)
 // memory shared between processes
-UNIMPLEMENTED(aclrtMemExportToShareableHandle)
-UNIMPLEMENTED(aclrtMemImportFromShareableHandle)
-UNIMPLEMENTED(aclrtMemSetPidToShareableHandle)
 // profiling
 UNIMPLEMENTED(MsprofGetHashId)
 UNIMPLEMENTED(MsprofRegisterCallback)

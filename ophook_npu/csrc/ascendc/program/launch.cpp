@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ascendc/program/binary.h"
 #include "ascendc/program/soc.h"
 #include "ascendc/runtime/options.h"
 
@@ -22,14 +23,23 @@ std::map<std::string, int>& kinds() {
   return all;
 }
 
+struct Known {
+  Bound (*bind)(const void* const* arguments);
+  std::vector<size_t> sizes;
+  ophook_binary_kernel told;
+};
+std::map<std::string, Known>& named() {
+  static std::map<std::string, Known> all;
+  return all;
+}
+
 struct Task {
   const char* name;
   uint64_t blocks;
-  std::function<void()> run;
-  std::vector<Pointer> pointers;
+  Bound work;
 };
 
-void entry(Task* task) { task->run(); }
+void entry(Task* task) { task->work.run(); }
 
 // One line of JSON a launch, for `ophook-npu kernel run`; without it what is wrong goes to standard error.
 void tell(const Task& task, const char* report, const char* summary) {
@@ -45,6 +55,18 @@ void tell(const Task& task, const char* report, const char* summary) {
   if (*summary) std::fprintf(stderr, "[simulated Ascend] the kernel %s has errors:\n%s\n", task.name, summary);
 }
 
+// How many bytes of registered memory of the host begin there.
+size_t registered(const void* pointer) {
+  if (!sim_memory_reach(pointer, 1)) return 0;
+  size_t low = 1, high = 2;
+  while (sim_memory_reach(pointer, high)) low = high, high *= 2;
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    (sim_memory_reach(pointer, middle) ? low : high) = middle;
+  }
+  return low;
+}
+
 int allocation(const void* pointer, void** begin, size_t* bytes) { return sim_memory_block(pointer, begin, bytes) >= 0; }
 
 int run(void* argument) {
@@ -52,11 +74,11 @@ int run(void* argument) {
   const auto found = kinds().find(task->name);
   std::vector<ascendc_memory> memory{{"launch", task, 0, 0, 5, 1}};
   std::vector<std::string> names;
-  names.reserve(task->pointers.size());
-  for (const Pointer& pointer : task->pointers) {
+  names.reserve(task->work.pointers.size());
+  for (const Pointer& pointer : task->work.pointers) {
     size_t left = 0;
-    if (sim_memory_device(pointer.address, &left) < 0) continue;
-    names.push_back("argument " + std::to_string(&pointer - task->pointers.data() + 1));
+    if (sim_memory_device(pointer.address, &left) < 0 && !(left = registered(pointer.address))) continue;
+    names.push_back("argument " + std::to_string(&pointer - task->work.pointers.data() + 1));
     memory.push_back({names.back().c_str(), const_cast<void*>(pointer.address), left, left, 2, pointer.element});
   }
   char summary[2048] = "";
@@ -76,8 +98,12 @@ Declared::Declared(const char* kernel, int kind) {
   if (kind >= 0) kinds()[kernel] = kind;  // else its text does not say, here: vector cores, if it does nowhere
 }
 
-uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> work, const Pointer* pointers, size_t pointer_count) {
-  auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work), {pointers, pointers + pointer_count}});
+Named::Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes) {
+  named()[kernel] = {bind, std::move(sizes), {}};
+}
+
+uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work) {
+  auto task = std::make_unique<Task>(Task{kernel, blocks, std::move(work)});
   int failed;
   if (!blocks || blocks > kMostBlocks)
     failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel, (unsigned long long)blocks,
@@ -94,4 +120,22 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, std::functio
 void ophook_program_soc(ascendc_soc* out) {
   sim_init();
   if (const sim_soc* soc = sim_current_soc()) *out = ophook::rt::platform_of(*soc);
+}
+
+const ophook_binary_kernel* ophook_binary_find(const char* name) {
+  using namespace ophook::program;
+  const auto found = named().find(name);
+  if (found == named().end()) return nullptr;
+  const auto kind = kinds().find(name);
+  Known& known = found->second;
+  known.told = {found->first.c_str(), kind == kinds().end() ? 0 : kind->second, known.sizes.data(), known.sizes.size()};
+  return &known.told;
+}
+
+int ophook_binary_run(const char* name, uint64_t blocks, const void* const* arguments) {
+  using namespace ophook::program;
+  const auto found = named().find(name);
+  if (found == named().end()) return sim_fail(kAicoreException, "no kernel %s", name);
+  Task task{found->first.c_str(), blocks, found->second.bind(arguments)};
+  return run(&task);
 }

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
-#include <initializer_list>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+// Hidden: each library of kernels has its own, also where a program loads several (aclrtBinaryLoadFromFile).
+#pragma GCC visibility push(hidden)
 namespace ophook::program {
 
 struct Pointer {  // an argument that may be device memory
@@ -17,14 +20,49 @@ struct Pointer {  // an argument that may be device memory
   int32_t element;  // bytes
 };
 
+// Those of the arguments that may be device memory.
+template <typename... T>
+std::vector<Pointer> pointers_in(T... arguments) {
+  std::vector<Pointer> found;
+  ([&] {
+    if constexpr (std::is_pointer_v<T>) {
+      using U = std::remove_pointer_t<T>;
+      if constexpr (std::is_void_v<U> || std::is_function_v<U>) found.push_back({reinterpret_cast<const void*>(arguments), 1});
+      else found.push_back({arguments, int32_t(sizeof(U))});
+    }
+  }(), ...);
+  return found;
+}
+
 // Which cores a kernel function runs on: its qualifiers or KERNEL_TASK_TYPE say so, where it is defined or declared.
 struct Declared {
   Declared(const char* kernel, int kind);
 };
 
+// A kernel with C linkage, which aclrtBinaryGetFunction finds by name: how it is called with arguments in memory.
+struct Bound {
+  std::function<void()> run;
+  std::vector<Pointer> pointers;
+};
+struct Named {
+  Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes);
+};
+
+template <auto Kernel>
+struct Entry;
+template <typename... T, void (*Kernel)(T...)>
+struct Entry<Kernel> {
+  static Bound bind(const void* const* arguments) {
+    size_t next = 0;
+    std::tuple<std::decay_t<T>...> values;
+    std::apply([&](auto&... value) { (std::memcpy(&value, arguments[next++], sizeof value), ...); }, values);
+    return {[values] { std::apply(Kernel, values); }, std::apply([](auto... value) { return pointers_in(value...); }, values)};
+  }
+  static std::vector<size_t> sizes() { return {sizeof(std::decay_t<T>)...}; }
+};
+
 // 0, or the code with which the launch failed.
-uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, std::function<void()> run, const Pointer* pointers,
-             size_t pointer_count);
+uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work);
 
 template <typename Kernel>
 struct Launch {
@@ -35,17 +73,8 @@ struct Launch {
 
   template <typename... T>
   uint32_t operator()(T... arguments) const {
-    Pointer pointers[sizeof...(T) + 1] = {};
-    size_t count = 0;
-    ([&] {
-      if constexpr (std::is_pointer_v<T>) {
-        using U = std::remove_pointer_t<T>;
-        if constexpr (std::is_void_v<U> || std::is_function_v<U>) pointers[count++] = {reinterpret_cast<const void*>(arguments), 1};
-        else pointers[count++] = {arguments, int32_t(sizeof(U))};
-      }
-    }(), ...);
     auto run = [kernel = kernel, copy = std::make_tuple(arguments...)] { std::apply(kernel, copy); };
-    return enqueue(name, blocks, stream, std::move(run), pointers, count);
+    return enqueue(name, blocks, stream, {std::move(run), pointers_in(arguments...)});
   }
 };
 
@@ -56,3 +85,4 @@ Launch<Kernel> launch(const char* name, Kernel kernel, uint64_t blocks, L2 = {},
 }
 
 }  // namespace ophook::program
+#pragma GCC visibility pop

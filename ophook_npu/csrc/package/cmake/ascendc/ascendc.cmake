@@ -22,3 +22,22 @@ function(ascendc_library name kind)
     add_dependencies(${name} ${name}_kernels)
     target_link_libraries(${name} INTERFACE "${library}" "${OPHOOK_ASCENDCL}")
 endfunction()
+
+# ascendc_fatbin_library(NAME sources…): kernels that a program loads by itself, with aclrtBinaryLoadFromFile, from
+# fatbin/NAME/NAME.o of the installed project.
+function(ascendc_fatbin_library name)
+    set(sources)
+    foreach(source IN LISTS ARGN)
+        get_filename_component(source "${source}" ABSOLUTE)
+        list(APPEND sources "${source}")
+    endforeach()
+    set(binary "${CMAKE_CURRENT_BINARY_DIR}/fatbin/${name}/${name}.o")
+    add_custom_command(
+        OUTPUT "${binary}"
+        COMMAND "${CMAKE_COMMAND}" -E make_directory "${CMAKE_CURRENT_BINARY_DIR}/fatbin/${name}"
+        COMMAND "${OPHOOK_BISHENG}" -x asc -fPIC -shared -Wl,-Bsymbolic ${sources} -o "${binary}"
+        DEPENDS ${sources}
+        VERBATIM)
+    add_custom_target(${name} ALL DEPENDS "${binary}")
+    install(FILES "${binary}" DESTINATION "fatbin/${name}")
+endfunction()

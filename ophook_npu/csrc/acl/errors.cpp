@@ -1,0 +1,121 @@
+// libascendcl: what went wrong, asked after the fact; and callbacks for tasks that failed. CANN's page "Exception
+// handling".
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "acl/acl.h"
+#include "acl/tasks.h"
+#include "core/runtime.h"
+#include "core/sim.h"
+
+struct rtExceptionInfo {
+  sim_failure failure;
+};
+
+namespace {
+
+std::mutex mutex;
+aclrtExceptionInfoCallback only = nullptr;           // of aclrtSetExceptionInfoCallback
+std::vector<aclrtExceptionInfoCallback> registered;  // of aclrtExceptionInfoCallbackRegister
+
+void tell(const sim_failure* failure) {
+  std::vector<aclrtExceptionInfoCallback> all;
+  {
+    std::lock_guard lock(mutex);
+    all = registered;
+    if (only) all.push_back(only);
+  }
+  rtExceptionInfo info{*failure};
+  for (const auto callback : all) callback(&info);
+}
+
+void listen() { sim_on_failure(only || !registered.empty() ? tell : nullptr); }
+
+constexpr uint32_t kNone = 0xffffffff;
+
+int last_error(const char* caller, aclrtLastErrLevel level, int clear) {
+  if (level == ACL_RT_THREAD_LEVEL) return sim_last_runtime_error(clear);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: level %d; allowed: ACL_RT_THREAD_LEVEL", caller, int(level));
+}
+
+}  // namespace
+
+extern "C" {
+
+SIM_API aclError aclrtPeekAtLastError(aclrtLastErrLevel level) { return last_error(__func__, level, 0); }
+SIM_API aclError aclrtGetLastError(aclrtLastErrLevel level) { return last_error(__func__, level, 1); }
+
+// A simulated device has no faults of its own: what its tasks fail with is the program's.
+SIM_API aclError aclrtGetErrorVerbose(int32_t device, aclrtErrorInfo* info) {
+  REQUIRE(info);
+  if (int code = sim::acl::check_device(__func__, device)) return code;
+  *info = {};
+  info->errorType = ACL_RT_NO_ERROR;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtRepairError(int32_t device, const aclrtErrorInfo* info) {
+  REQUIRE(info);
+  if (int code = sim::acl::check_device(__func__, device)) return code;
+  if (!info->tryRepair) return ACL_SUCCESS;
+  return sim_unimplemented("aclrtRepairError of a fault, which a simulated device does not have,");
+}
+
+SIM_API aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback) {
+  std::lock_guard lock(mutex);
+  only = callback;
+  listen();
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtExceptionInfoCallbackRegister(aclrtExceptionInfoCallback callback) {
+  REQUIRE(callback);
+  std::lock_guard lock(mutex);
+  if (std::find(registered.begin(), registered.end(), callback) == registered.end()) registered.push_back(callback);
+  listen();
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtExceptionInfoCallbackUnregister(aclrtExceptionInfoCallback callback) {
+  REQUIRE(callback);
+  std::lock_guard lock(mutex);
+  std::erase(registered, callback);
+  listen();
+  return ACL_SUCCESS;
+}
+
+SIM_API uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo* info) {
+  return info ? info->failure.task : kNone;
+}
+SIM_API uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info) {
+  return info ? info->failure.stream : kNone;
+}
+SIM_API uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo* info) {
+  return info ? info->failure.thread : kNone;
+}
+SIM_API uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo* info) {
+  return info ? info->failure.device : kNone;
+}
+SIM_API uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo* info) {
+  return info ? uint32_t(info->failure.code) : kNone;
+}
+// A task here is a function of the host: its arguments do not lie in the device's memory.
+SIM_API aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionInfo* info, void** arguments, uint32_t* size) {
+  REQUIRE(info);
+  REQUIRE(arguments);
+  REQUIRE(size);
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a failure of a simulated task does not tell its arguments",
+                  __func__);
+}
+SIM_API aclError aclrtGetFuncHandleFromExceptionInfo(const aclrtExceptionInfo* info, aclrtFuncHandle* function) {
+  REQUIRE(info);
+  REQUIRE(function);
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a failure of a simulated task does not tell its kernel",
+                  __func__);
+}
+
+SIM_API aclError aclrtGetThreadLastTaskId(uint32_t* task) {
+  REQUIRE(task);
+  *task = sim_last_task();
+  return ACL_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,188 @@
+// libascendcl: events, also those that several processes have (ACL_EVENT_IPC). CANN's page "Event management".
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "acl/acl.h"
+#include "acl/shared.h"
+#include "acl/tasks.h"
+#include "core/handles.h"
+#include "core/runtime.h"
+#include "core/sim.h"
+
+namespace {
+
+// An event in memory that processes share: a wait is for the records that were launched before it, whoever did.
+struct SharedEvent {
+  std::shared_ptr<sim::acl::Shared> shared;
+};
+using SharedEvents = sim::Handles<SharedEvent>;
+struct SharedTask {
+  std::shared_ptr<SharedEvent> event;
+  uint64_t until;
+};
+
+constexpr uint32_t kIpc = 0x40, kExternal = 0x20;  // ACL_EVENT_IPC, ACL_EVENT_EXTERNAL: older headers lack them
+constexpr uint32_t kEveryFlag = 0x7b;
+constexpr auto kLook = std::chrono::milliseconds(1);  // between two looks at what another process may write
+
+bool wait(const sim::acl::Page& page, uint64_t until, int64_t timeout_ms) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (page.came < until) {
+    if (timeout_ms >= 0 && std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
+
+int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
+  sim::acl::Page& page = *event->shared->page;
+  const uint64_t number = ++page.expected;
+  const int code = sim::acl::launch(stream, "event record", SharedTask{event, number}, [](void* argument) {
+    const auto& [what, until] = *static_cast<SharedTask*>(argument);
+    auto& came = what->shared->page->came;
+    for (uint64_t now = came; now < until && !came.compare_exchange_weak(now, until);) {
+    }
+    return int(ACL_SUCCESS);
+  });
+  return code;
+}
+
+int wait(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
+  return sim::acl::launch(stream, "event wait", SharedTask{event, event->shared->page->expected}, [](void* argument) {
+    const auto& [what, until] = *static_cast<SharedTask*>(argument);
+    wait(*what->shared->page, until, -1);
+    return int(ACL_SUCCESS);
+  });
+}
+
+// Whether all that was recorded is done.
+int query(aclrtEvent event, int* done) {
+  if (const auto shared = SharedEvents::all().find(event)) {
+    const auto& page = *shared->shared->page;
+    *done = page.came >= page.expected;
+    return ACL_SUCCESS;
+  }
+  return sim_event_query(event, done);
+}
+
+int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
+  const auto shared = SharedEvents::all().find(event);
+  if (!shared) return sim_event_synchronize(event, timeout_ms);
+  if (wait(*shared->shared->page, shared->shared->page->expected, timeout_ms)) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not recorded after %lld ms", caller, (long long)timeout_ms);
+}
+
+int make(const char* caller, aclrtEvent* out, uint32_t flags) {
+  if (!out) return sim::acl::missing(caller, "event");
+  if (flags & ~kEveryFlag)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; allowed: those of ACL_EVENT_…, or several", caller,
+                    flags);
+  if (flags & kExternal) return sim_event_create_external(out);
+  if (!(flags & kIpc)) return sim_event_create(out);
+  if (flags != kIpc)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; ACL_EVENT_IPC goes with no other", caller, flags);
+  auto shared = sim::acl::Shared::make(caller, sim::acl::Kind::event, true);
+  if (!shared) return ACL_ERROR_RT_MEMORY_ALLOCATION;
+  *out = SharedEvents::all().add(std::make_shared<SharedEvent>(SharedEvent{std::move(shared)}));
+  return ACL_SUCCESS;
+}
+
+int not_for_ipc(const char* caller) {
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: not of an event of ACL_EVENT_IPC", caller);
+}
+
+}  // namespace
+
+extern "C" {
+
+SIM_API aclError aclrtCreateEvent(aclrtEvent* out) { return make(__func__, out, 0); }
+SIM_API aclError aclrtCreateEventWithFlag(aclrtEvent* out, uint32_t flags) { return make(__func__, out, flags); }
+SIM_API aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t flags) { return make(__func__, out, flags); }
+SIM_API aclError aclrtDestroyEvent(aclrtEvent event) {
+  return SharedEvents::all().take(event) ? ACL_SUCCESS : sim_event_destroy(event);
+}
+SIM_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
+  if (const auto shared = SharedEvents::all().find(event)) return record(shared, stream);
+  return sim_event_record(event, stream);
+}
+SIM_API aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag) {
+  if (!flag) return aclrtRecordEvent(event, stream);
+  if (flag == 1) return sim_event_record_outside(event, stream);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u; allowed: 0, 1", __func__, flag);
+}
+SIM_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+  return SharedEvents::all().find(event) ? not_for_ipc(__func__) : sim_event_reset(event, stream);
+}
+SIM_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+  if (const auto shared = SharedEvents::all().find(event)) return wait(shared, stream);
+  return sim_event_wait(stream, event);
+}
+SIM_API aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t seconds) {
+  if (seconds < 0) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: timeout %d", __func__, seconds);
+  return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
+}
+SIM_API aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t seconds, uint32_t flag) {
+  if (!flag)
+    return seconds ? sim_event_wait_for(stream, event, int64_t{1000} * seconds) : aclrtStreamWaitEvent(stream, event);
+  if (flag == 1 && !seconds) return sim_event_wait_outside(stream, event);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u, timeout %u; allowed: 0, or 1 without a timeout", __func__,
+                  flag, seconds);
+}
+SIM_API aclError aclrtSynchronizeEvent(aclrtEvent event) { return synchronize(__func__, event, -1); }
+SIM_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout_ms) {
+  return synchronize(__func__, event, timeout_ms);
+}
+SIM_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
+  REQUIRE(ms);
+  if (SharedEvents::all().find(start) || SharedEvents::all().find(end)) return not_for_ipc(__func__);
+  return sim_event_elapsed(start, end, ms);
+}
+SIM_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* microseconds) {
+  REQUIRE(microseconds);
+  return SharedEvents::all().find(event) ? not_for_ipc(__func__) : sim_event_time(event, microseconds);
+}
+SIM_API aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
+  if (!status) return sim::acl::missing(__func__, "status", ACL_ERROR_INVALID_PARAM);
+  if (SharedEvents::all().find(event)) return not_for_ipc(__func__);
+  int done = 0;
+  if (int code = query(event, &done)) return code;
+  *status = done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
+  REQUIRE(status);
+  int done = 0;
+  if (int code = query(event, &done)) return code;
+  *status = done ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
+  REQUIRE(status);
+  if (SharedEvents::all().find(event)) return not_for_ipc(__func__);
+  int done = 0;
+  if (int code = query(event, &done)) return code;
+  *status = done ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+SIM_API aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle* handle) {
+  REQUIRE(handle);
+  const auto shared = SharedEvents::all().find(event);
+  if (!shared) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not an event of ACL_EVENT_IPC", __func__, event);
+  memset(handle, 0, sizeof *handle);
+  const std::string key = shared->shared->key();
+  memcpy(handle->reserved, key.c_str(), key.size());
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent* event) {
+  REQUIRE(event);
+  const std::string key(handle.reserved, strnlen(handle.reserved, sizeof handle.reserved));
+  auto shared = sim::acl::Shared::open(__func__, key, sim::acl::Kind::event);
+  if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
+  *event = SharedEvents::all().add(std::make_shared<SharedEvent>(SharedEvent{std::move(shared)}));
+  return ACL_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,389 @@
+// libascendcl: memory that processes share, and virtual memory. CANN's pages "IPC memory sharing" and "Virtual memory
+// management".
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include "acl/acl.h"
+#include "acl/shared.h"
+#include "acl/tasks.h"
+#include "core/runtime.h"
+#include "core/sim.h"
+
+namespace sim::acl::sharing {
+namespace {
+
+constexpr size_t kKey = 65, kSmall = size_t{2} << 20, kLarge = size_t{1} << 30;
+
+struct Imported {
+  std::shared_ptr<Shared> shared;
+  void *base, *handle;
+};
+
+// Never destroyed: other threads may be here at the end of the process.
+struct State {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Shared>> exported;  // memory, by key
+  std::multimap<std::string, Imported> imported;
+  std::map<void*, std::shared_ptr<Shared>> handles;  // of physical memory that was exported
+  std::map<void*, aclrtPhysicalMemProp> properties;
+  std::map<std::pair<int, int>, bool> peers;
+};
+State& state() {
+  static auto* one = new State;
+  return *one;
+}
+
+bool is(const char* product) {
+  const sim_soc* soc = sim_current_soc();
+  return soc && std::string_view(soc->name).starts_with(product);
+}
+
+size_t granularity(aclrtMemAttr attribute) {
+  switch (attribute) {
+    case ACL_MEM_HUGE1G:
+    case ACL_MEM_P2P_HUGE1G:
+    case ACL_HBM_MEM_HUGE1G:
+    case ACL_HBM_MEM_P2P_HUGE1G: return kLarge;
+    default: return kSmall;
+  }
+}
+
+int export_physical(const char* caller, void* handle, uint64_t flags, std::shared_ptr<Shared>* out) {
+  if (flags & ~ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 1", caller, (unsigned long long)flags);
+  std::lock_guard lock(state().mutex);
+  if (state().handles.count(handle))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: handle %p is exported already", caller, handle);
+  int file = -1, device = 0;
+  size_t size = 0;
+  if (int code = sim_share_physical(caller, handle, &file, &size, &device)) return code;
+  auto made = Shared::make(caller, Kind::physical, flags != 0);
+  if (!made) return close(file), int(ACL_ERROR_RT_MEMORY_ALLOCATION);
+  made->page->file = file, made->page->size = size, made->page->device = device;
+  state().handles[handle] = *out = std::move(made);
+  return ACL_SUCCESS;
+}
+
+int import_physical(const char* caller, uint64_t number, int device, aclrtDrvMemHandle* handle) {
+  const auto shared = Shared::open(caller, Shared::key_of(number), Kind::physical);
+  if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
+  if (shared->page->owner == getpid())
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has exported it", caller);
+  const int file = shared->open_file(caller);
+  if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+  const int code =
+      sim_import_physical(caller, file, shared->page->size, device < 0 ? shared->page->device : device, handle);
+  if (code) close(file);
+  return code;
+}
+
+int allow_physical(const char* caller, uint64_t number, const int32_t* processes, size_t count) {
+  if (!processes || !count) return missing(caller, "pid");
+  std::lock_guard lock(state().mutex);
+  for (const auto& [handle, shared] : state().handles)
+    if (shared->number() == number) return shared->allow(caller, processes, count);
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has not exported the handle", caller);
+}
+
+int check_type(const char* caller, aclrtMemSharedHandleType type) {
+  if (type == ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT) return ACL_SUCCESS;
+  if (type != ACL_MEM_SHARE_HANDLE_TYPE_FABRIC)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: shareType %d; allowed: 1, 2", caller, int(type));
+  if (is("Ascend910_93")) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: handles for other servers are Atlas A3's", caller);
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- memory by key ----
+SIM_API aclError aclrtIpcMemGetExportKey(void* pointer, size_t size, char* key, size_t length, uint64_t flags) {
+  REQUIRE(pointer);
+  REQUIRE(key);
+  if (length < kKey) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: len is %zu; allowed: 65", __func__, length);
+  if (flags & ~ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 1", __func__, (unsigned long long)flags);
+  int file = -1;
+  size_t offset = 0;
+  if (int code = sim_share_memory(__func__, pointer, size, &file, &offset)) return code;
+  auto made = Shared::make(__func__, Kind::memory, flags != 0);
+  if (!made) return close(file), int(ACL_ERROR_RT_MEMORY_ALLOCATION);
+  made->page->file = file, made->page->size = size, made->page->offset = offset;
+  made->page->device = sim_memory_device(pointer, nullptr);
+  snprintf(key, length, "%s", made->key().c_str());
+  std::lock_guard lock(state().mutex);
+  state().exported[key] = std::move(made);
+  return ACL_SUCCESS;
+}
+
+SIM_API aclError aclrtIpcMemSetImportPid(const char* key, int32_t* processes, size_t count) {
+  REQUIRE(key);
+  REQUIRE(processes);
+  if (!count) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: num is 0", __func__);
+  std::lock_guard lock(state().mutex);
+  const auto found = state().exported.find(key);
+  if (found == state().exported.end())
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process has not exported the key %.64s", __func__, key);
+  return found->second->allow(__func__, processes, count);
+}
+
+SIM_API aclError aclrtIpcMemImportByKey(void** pointer, const char* key, uint64_t flags) {
+  REQUIRE(pointer);
+  REQUIRE(key);
+  if (flags & ~ACL_RT_IPC_MEM_IMPORT_FLAG_ENABLE_PEER_ACCESS)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags 0x%llx; allowed: 0, 1", __func__, (unsigned long long)flags);
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  const auto shared = Shared::open(__func__, key, Kind::memory);
+  if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
+  const size_t page = size_t(sysconf(_SC_PAGESIZE)), into = shared->page->offset % page;
+  const size_t size = (shared->page->size + into + page - 1) / page * page;
+  Imported made{shared, nullptr, nullptr};
+  const int file = shared->open_file(__func__);
+  if (file < 0) return ACL_ERROR_RT_DRV_INTERNAL_ERROR;
+  const size_t begin = shared->page->offset - into;
+  if (int code =
+          sim_import_physical(__func__, file, begin + size,
+                              shared->page->device < sim_device_count() ? shared->page->device : device, &made.handle))
+    return close(file), code;
+  int code = sim_reserve_address(size, &made.base);
+  if (!code && (code = sim_map(made.base, size, begin, made.handle))) sim_release_address(made.base);
+  if (code) return sim_free_physical(made.handle), code;
+  *pointer = static_cast<char*>(made.base) + into;
+  std::lock_guard lock(state().mutex);
+  state().imported.emplace(key, made);
+  return ACL_SUCCESS;
+}
+
+SIM_API aclError aclrtIpcMemClose(const char* key) {
+  REQUIRE(key);
+  std::lock_guard lock(state().mutex);
+  if (const auto found = state().imported.find(key); found != state().imported.end()) {
+    const Imported& one = found->second;
+    if (int code = sim_unmap(one.base)) return code;
+    sim_release_address(one.base);
+    sim_free_physical(one.handle);
+    state().imported.erase(found);
+    return ACL_SUCCESS;
+  }
+  if (const auto found = state().exported.find(key); found != state().exported.end()) {
+    close(found->second->page->file);
+    state().exported.erase(found);
+    return ACL_SUCCESS;
+  }
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__,
+                  key);
+}
+
+SIM_API aclError aclrtIpcMemSetAttr(const char* key, aclrtIpcMemAttrType type, uint64_t value) {
+  REQUIRE(key);
+  if (type != ACL_RT_IPC_MEM_ATTR_ACCESS_LINK || value > ACL_RT_IPC_MEM_ATTR_ACCESS_LINK_HCCS)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attribute %d of %llu", __func__, int(type),
+                    (unsigned long long)value);
+  std::lock_guard lock(state().mutex);
+  if (state().exported.count(key) || state().imported.count(key)) return ACL_SUCCESS;  // which wires: there are none
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: this process neither exports nor imports the key %.64s", __func__,
+                  key);
+}
+
+// ---- virtual memory ----
+SIM_API aclError aclrtReserveMemAddress(void** out, size_t size, size_t, void*, uint64_t) {
+  REQUIRE(out);
+  if (!size) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: size is 0", __func__);
+  return sim_reserve_address(size, out);
+}
+SIM_API aclError aclrtReleaseMemAddress(void* pointer) { return sim_release_address(pointer); }
+SIM_API aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size, const aclrtPhysicalMemProp* properties,
+                                     uint64_t flags) {
+  REQUIRE(handle);
+  REQUIRE(properties);
+  if (!size || flags)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__, size ? "flags has to be 0" : "size is 0");
+  if (properties->location.type != ACL_MEM_LOCATION_TYPE_DEVICE)
+    return sim_unimplemented("aclrtMallocPhysical on the host");
+  if (int code = sim_malloc_physical(size, int(properties->location.id), handle)) return code;
+  std::lock_guard lock(state().mutex);
+  state().properties[*handle] = *properties;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
+  if (int code = sim_free_physical(handle)) return code;
+  std::lock_guard lock(state().mutex);
+  if (const auto found = state().handles.find(handle); found != state().handles.end()) {
+    close(found->second->page->file);
+    state().handles.erase(found);
+  }
+  state().properties.erase(handle);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMapMem(void* pointer, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t) {
+  return sim_map(pointer, size, offset, handle);
+}
+SIM_API aclError aclrtUnmapMem(void* pointer) { return sim_unmap(pointer); }
+
+SIM_API aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* properties, aclrtMemGranularityOptions option,
+                                                  size_t* out) {
+  REQUIRE(properties);
+  REQUIRE(out);
+  if (option != ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM && option != ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: option %d; allowed: 0, 1", __func__, int(option));
+  *out = granularity(properties->memAttr);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemGetAllocationPropertiesFromHandle(aclrtDrvMemHandle handle, aclrtPhysicalMemProp* properties) {
+  REQUIRE(properties);
+  std::lock_guard lock(state().mutex);
+  const auto found = state().properties.find(handle);
+  if (found == state().properties.end())
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p was not made by aclrtMallocPhysical", __func__, handle);
+  *properties = found->second;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemRetainAllocationHandle(void* pointer, aclrtDrvMemHandle* handle) {
+  REQUIRE(pointer);
+  REQUIRE(handle);
+  void* found = sim_physical_at(pointer);
+  if (!found) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no handle is mapped at %p", __func__, pointer);
+  *handle = found;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemGetAddressRange(void* pointer, void** base, size_t* size) {
+  REQUIRE(pointer);
+  void* begin = nullptr;
+  size_t bytes = 0;
+  if (sim_memory_block(pointer, &begin, &bytes) < 0)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s", __func__, sim_memory_text(pointer, 1));
+  if (base) *base = begin;
+  if (size) *size = bytes;
+  return ACL_SUCCESS;
+}
+
+// Kernels and copies reach all memory that is mapped: the rights are checked and given back.
+static int check_mapped(const char* caller, void* pointer, size_t size) {
+  void* begin = nullptr;
+  size_t bytes = 0;
+  if (!sim_physical_at(pointer) || sim_memory_block(pointer, &begin, &bytes) < 0 || begin != pointer ||
+      (size && size != bytes))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not what aclrtMapMem mapped", caller, pointer,
+                    size);
+  return ACL_SUCCESS;
+}
+#ifdef OPHOOK_NEWER_ACL
+SIM_API aclError aclrtMemSetAccess(void* pointer, size_t size, aclrtMemAccessDesc* rights, size_t count) {
+  REQUIRE(pointer);
+  REQUIRE(rights);
+  if (!count) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: count is 0", __func__);
+  if (int code = check_mapped(__func__, pointer, size)) return code;
+  for (size_t i = 0; i < count; ++i)
+    if (rights[i].flags != ACL_RT_MEM_ACCESS_FLAGS_READWRITE)
+      return sim_unimplemented("aclrtMemSetAccess with other rights than ACL_RT_MEM_ACCESS_FLAGS_READWRITE");
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemGetAccess(void* pointer, aclrtMemLocation* location, uint64_t* flag) {
+  REQUIRE(pointer);
+  REQUIRE(location);
+  REQUIRE(flag);
+  if (int code = check_mapped(__func__, pointer, 0)) return code;
+  const bool own =
+      location->type == ACL_MEM_LOCATION_TYPE_DEVICE && int(location->id) == sim_memory_device(pointer, nullptr);
+  *flag = own ? ACL_RT_MEM_ACCESS_FLAGS_READWRITE : ACL_RT_MEM_ACCESS_FLAGS_NONE;
+  return ACL_SUCCESS;
+}
+#endif
+
+// ---- handles of physical memory ----
+SIM_API aclError aclrtMemExportToShareableHandleV2(aclrtDrvMemHandle handle, uint64_t flags,
+                                                   aclrtMemSharedHandleType type, void* out) {
+  REQUIRE(handle);
+  REQUIRE(out);
+  if (int code = check_type(__func__, type)) return code;
+  std::shared_ptr<Shared> shared;
+  if (int code = export_physical(__func__, handle, flags, &shared)) return code;
+  const uint64_t number = shared->number();
+  if (type == ACL_MEM_SHARE_HANDLE_TYPE_FABRIC) memset(out, 0, sizeof(aclrtMemFabricHandle));
+  memcpy(out, &number, sizeof number);
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType type, uint64_t flags,
+                                                 uint64_t* out) {
+  if (type != ACL_MEM_HANDLE_TYPE_NONE)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: handleType %d; allowed: 0", __func__, int(type));
+  return aclrtMemExportToShareableHandleV2(handle, flags, ACL_MEM_SHARE_HANDLE_TYPE_DEFAULT, out);
+}
+SIM_API aclError aclrtMemImportFromShareableHandle(uint64_t number, int32_t device, aclrtDrvMemHandle* handle) {
+  REQUIRE(handle);
+  if (int code = check_device(__func__, device)) return code;
+  return import_physical(__func__, number, device, handle);
+}
+SIM_API aclError aclrtMemImportFromShareableHandleV2(void* shared, aclrtMemSharedHandleType type, uint64_t flags,
+                                                     aclrtDrvMemHandle* handle) {
+  REQUIRE(shared);
+  REQUIRE(handle);
+  if (int code = check_type(__func__, type)) return code;
+  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  uint64_t number;
+  memcpy(&number, shared, sizeof number);
+  return import_physical(__func__, number, device, handle);
+}
+SIM_API aclError aclrtMemSetPidToShareableHandle(uint64_t number, int32_t* processes, size_t count) {
+  return allow_physical(__func__, number, processes, count);
+}
+SIM_API aclError aclrtMemSetPidToShareableHandleV2(void* shared, aclrtMemSharedHandleType type, int32_t* processes,
+                                                   size_t count) {
+  REQUIRE(shared);
+  if (int code = check_type(__func__, type)) return code;
+  uint64_t number;
+  memcpy(&number, shared, sizeof number);
+  return allow_physical(__func__, number, processes, count);
+}
+
+// ---- between devices ---- (all memory of a process is one: what is enabled is kept and told)
+static int check_peers(const char* caller, int device, int peer) {
+  if (int code = check_device(caller, device)) return code;
+  if (int code = check_device(caller, peer)) return code;
+  return device != peer ? ACL_SUCCESS
+                        : sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: device %d is the current device", caller, peer);
+}
+SIM_API aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
+  REQUIRE(can);
+  const int count = sim_device_count();
+  if (device < 0 || peer < 0 || device >= count || peer >= count)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: no such device", __func__);
+  *can = device != peer;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t flags) {
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  if (flags) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flags has to be 0", __func__);
+  if (int code = check_peers(__func__, device, peer)) return code;
+  std::lock_guard lock(state().mutex);
+  state().peers[{device, peer}] = true;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtDeviceDisablePeerAccess(int32_t peer) {
+  int device = 0;
+  if (int code = sim_get_device(&device)) return code;
+  if (int code = check_peers(__func__, device, peer)) return code;
+  std::lock_guard lock(state().mutex);
+  state().peers[{device, peer}] = false;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtDevicePeerAccessStatus(int32_t device, int32_t peer, int32_t* status) {
+  REQUIRE(status);
+  if (int code = check_peers(__func__, device, peer)) return code;
+  std::lock_guard lock(state().mutex);
+  *status = state().peers[{device, peer}];
+  return ACL_SUCCESS;
+}
+
+}  // extern "C"
+}  // namespace sim::acl::sharing

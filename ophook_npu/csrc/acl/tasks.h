@@ -1,0 +1,36 @@
+// What the files of libascendcl share: tasks that are values, and arguments that have to be given.
+#pragma once
+
+#include <utility>
+
+#include "acl/acl.h"
+#include "acl/newer.h"
+#include "core/sim.h"
+
+namespace sim::acl {
+
+// Launches a task on the stream; `run` gets a pointer to `what`, once, or at each replay of a captured model.
+template <typename T>
+int launch(aclrtStream stream, const char* name, T what, sim_run run) {
+  return sim_launch(stream, name, run, new T(std::move(what)), [](void* task) { delete static_cast<T*>(task); });
+}
+
+// As CANN answers it: 107000, or 100000 where the function belongs to what was there before the runtime.
+inline int missing(const char* caller, const char* argument, int code = ACL_ERROR_RT_PARAM_INVALID) {
+  return sim_fail(code, "%s: %s is null", caller, argument);
+}
+
+inline int check_device(const char* caller, int64_t device) {
+  if (int code = sim_init()) return code;
+  if (device >= 0 && device < sim_device_count()) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s: no device %lld; allowed: 0 to %d", caller, (long long)device,
+                  sim_device_count() - 1);
+}
+
+}  // namespace sim::acl
+
+// `return` of a null pointer's code, for the entry points.
+#define REQUIRE(argument)                                           \
+  do {                                                              \
+    if (!(argument)) return sim::acl::missing(__func__, #argument); \
+  } while (0)

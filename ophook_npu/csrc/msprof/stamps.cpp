@@ -1,0 +1,250 @@
+// libmsprofiler: marks and ranges of the program's own, in the profile as calls of the host with their names (the pages
+// "msproftx extension", "subscription to operator information"). Without a profiler that runs they leave no trace.
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "acl/acl_prof.h"
+#include "core/sim.h"
+
+namespace {
+
+struct Stamp {
+  std::string message;
+};
+struct Range {
+  std::string name;
+  uint64_t begin;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<void*, std::unique_ptr<Stamp>> stamps;
+  std::map<uint32_t, Range> ranges;
+  uint32_t next = 1;
+  std::map<const void*, std::pair<aclprofStepTag, uint64_t>> steps;
+  std::map<uint32_t, uint32_t> devices;  // of models
+  std::map<uint32_t, int> subscribed;    // the files of models
+};
+State& state() {
+  static auto* one = new State;
+  return *one;
+}
+thread_local std::vector<Range> pushed;
+
+int no_stamp(const char* caller) {
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the stamp was not made by aclprofCreateStamp, or was destroyed",
+                  caller);
+}
+
+int named(const char* caller, void* stamp, std::string* name) {
+  std::lock_guard lock(state().mutex);
+  const auto found = state().stamps.find(stamp);
+  if (found == state().stamps.end()) return no_stamp(caller);
+  *name = found->second->message;
+  return ACL_SUCCESS;
+}
+
+// What a subscriber reads: a record for each operator of a model.
+struct Operator {
+  uint64_t model, start, end, duration;
+  uint32_t flag;
+  char type[65], name[257];
+};
+
+const Operator* at(const void* data, size_t length, uint32_t index) {
+  if (!data || (size_t(index) + 1) * sizeof(Operator) > length) {
+    sim_fail(ACL_ERROR_INVALID_PARAM, "operator %u is not in the %zu bytes", index, length);
+    return nullptr;
+  }
+  return static_cast<const Operator*>(data) + index;
+}
+
+}  // namespace
+
+struct aclprofSubscribeConfig {
+  int8_t times;
+  int file;
+};
+
+extern "C" {
+
+void* aclprofCreateStamp() {
+  auto made = std::make_unique<Stamp>();
+  void* handle = made.get();
+  std::lock_guard lock(state().mutex);
+  state().stamps[handle] = std::move(made);
+  return handle;
+}
+void aclprofDestroyStamp(void* stamp) {
+  std::lock_guard lock(state().mutex);
+  if (!state().stamps.erase(stamp)) no_stamp("aclprofDestroyStamp");
+}
+aclError aclprofSetStampTraceMessage(void* stamp, const char* message, uint32_t length) {
+  std::lock_guard lock(state().mutex);
+  const auto found = state().stamps.find(stamp);
+  if (found == state().stamps.end()) return no_stamp(__func__);
+  if (!message || !length || length > 127)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a message of %u letters; allowed: 1 to 127", __func__, length);
+  found->second->message.assign(message, strnlen(message, length));
+  return ACL_SUCCESS;
+}
+aclError aclprofMark(void* stamp) {
+  std::string name;
+  if (int code = named(__func__, stamp, &name)) return code;
+  sim_call_end(name.c_str(), sim_call_begin());
+  return ACL_SUCCESS;
+}
+aclError aclprofPush(void* stamp) {
+  Range range{"", sim_call_begin()};
+  if (int code = named(__func__, stamp, &range.name)) return code;
+  pushed.push_back(std::move(range));
+  return ACL_SUCCESS;
+}
+aclError aclprofPop() {
+  if (pushed.empty()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: this thread has pushed nothing", __func__);
+  sim_call_end(pushed.back().name.c_str(), pushed.back().begin);
+  pushed.pop_back();
+  return ACL_SUCCESS;
+}
+aclError aclprofRangeStart(void* stamp, uint32_t* id) {
+  Range range{"", sim_call_begin()};
+  if (!id) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: rangeId is null", __func__);
+  if (int code = named(__func__, stamp, &range.name)) return code;
+  std::lock_guard lock(state().mutex);
+  *id = state().next++;
+  state().ranges[*id] = std::move(range);
+  return ACL_SUCCESS;
+}
+aclError aclprofRangeStop(uint32_t id) {
+  Range range;
+  {
+    std::lock_guard lock(state().mutex);
+    const auto found = state().ranges.find(id);
+    if (found == state().ranges.end()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: no range %u", __func__, id);
+    range = std::move(found->second);
+    state().ranges.erase(found);
+  }
+  sim_call_end(range.name.c_str(), range.begin);
+  return ACL_SUCCESS;
+}
+
+// A step, from its first time stamp to its last.
+SIM_API aclError aclprofGetStepTimestamp(aclprofStepInfo* step, aclprofStepTag tag, aclrtStream) {
+  if (!step) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: stepInfo is null", __func__);
+  if (tag != ACL_STEP_START && tag != ACL_STEP_END)
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: tag %d; allowed: 0, 1", __func__, int(tag));
+  std::unique_lock lock(state().mutex);
+  const auto found = state().steps.find(step);
+  if (tag == ACL_STEP_START) {
+    if (found != state().steps.end())
+      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has begun already", __func__);
+    state().steps[step] = {tag, sim_call_begin()};
+    return ACL_SUCCESS;
+  }
+  if (found == state().steps.end()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has not begun", __func__);
+  const uint64_t begin = found->second.second;
+  state().steps.erase(found);
+  lock.unlock();
+  sim_call_end("step", begin);
+  return ACL_SUCCESS;
+}
+
+// ---- subscriptions ---- (of models that are loaded: aclmdlLoad… is refused, so no record ever comes)
+SIM_API int32_t MsprofSetDeviceIdByGeModelIdx(const uint32_t model, const uint32_t device) {
+  std::lock_guard lock(state().mutex);
+  state().devices[model] = device;
+  return 0;
+}
+SIM_API int32_t MsprofUnsetDeviceIdByGeModelIdx(const uint32_t model, const uint32_t) {
+  std::lock_guard lock(state().mutex);
+  return state().devices.erase(model) ? 0 : -1;
+}
+aclprofSubscribeConfig* aclprofCreateSubscribeConfig(int8_t times, aclprofAicoreMetrics, void* file) {
+  if (file) return new aclprofSubscribeConfig{times, *static_cast<int*>(file)};
+  sim_fail(ACL_ERROR_INVALID_PARAM, "aclprofCreateSubscribeConfig: fd is null");
+  return nullptr;
+}
+aclError aclprofDestroySubscribeConfig(const aclprofSubscribeConfig* config) {
+  if (!config) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", __func__);
+  delete config;
+  return ACL_SUCCESS;
+}
+aclError aclprofModelSubscribe(uint32_t model, const aclprofSubscribeConfig* config) {
+  if (!config) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the configuration is null", __func__);
+  std::lock_guard lock(state().mutex);
+  if (!state().devices.count(model))
+    return sim_fail(ACL_ERROR_INVALID_MODEL_ID, "%s: no model %u is known", __func__, model);
+  if (!state().subscribed.emplace(model, config->file).second)
+    return sim_fail(ACL_ERROR_PROF_REPEAT_SUBSCRIBE, "%s: model %u is subscribed to already", __func__, model);
+  return ACL_SUCCESS;
+}
+// The file is closed: who reads sees its end.
+aclError aclprofModelUnSubscribe(uint32_t model) {
+  std::lock_guard lock(state().mutex);
+  const auto found = state().subscribed.find(model);
+  if (found == state().subscribed.end())
+    return sim_fail(ACL_ERROR_INVALID_MODEL_ID, "%s: nobody subscribes to model %u", __func__, model);
+  close(found->second);
+  state().subscribed.erase(found);
+  return ACL_SUCCESS;
+}
+aclError aclprofGetOpDescSize(size_t* size) {
+  if (!size) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: null pointer", __func__);
+  *size = sizeof(Operator);
+  return ACL_SUCCESS;
+}
+aclError aclprofGetOpNum(const void* data, size_t length, uint32_t* count) {
+  if (!data || !count || length % sizeof(Operator))
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: a null pointer, or %zu bytes, which are not whole records", __func__,
+                    length);
+  *count = uint32_t(length / sizeof(Operator));
+  return ACL_SUCCESS;
+}
+aclError aclprofGetOpTypeLen(const void* data, size_t length, uint32_t index, size_t* size) {
+  const Operator* one = at(data, length, index);
+  if (!one || !size) return ACL_ERROR_INVALID_PARAM;
+  *size = strlen(one->type) + 1;
+  return ACL_SUCCESS;
+}
+aclError aclprofGetOpType(const void* data, size_t length, uint32_t index, char* to, size_t room) {
+  const Operator* one = at(data, length, index);
+  if (!one || !to || strlen(one->type) >= room) return ACL_ERROR_INVALID_PARAM;
+  strcpy(to, one->type);
+  return ACL_SUCCESS;
+}
+aclError aclprofGetOpNameLen(const void* data, size_t length, uint32_t index, size_t* size) {
+  const Operator* one = at(data, length, index);
+  if (!one || !size) return ACL_ERROR_INVALID_PARAM;
+  *size = strlen(one->name) + 1;
+  return ACL_SUCCESS;
+}
+aclError aclprofGetOpName(const void* data, size_t length, uint32_t index, char* to, size_t room) {
+  const Operator* one = at(data, length, index);
+  if (!one || !to || strlen(one->name) >= room) return ACL_ERROR_INVALID_PARAM;
+  strcpy(to, one->name);
+  return ACL_SUCCESS;
+}
+uint64_t aclprofGetOpStart(const void* data, size_t length, uint32_t index) {
+  const Operator* one = at(data, length, index);
+  return one ? one->start : 0;
+}
+uint64_t aclprofGetOpEnd(const void* data, size_t length, uint32_t index) {
+  const Operator* one = at(data, length, index);
+  return one ? one->end : 0;
+}
+uint64_t aclprofGetOpDuration(const void* data, size_t length, uint32_t index) {
+  const Operator* one = at(data, length, index);
+  return one ? one->duration : 0;
+}
+size_t aclprofGetModelId(const void* data, size_t length, uint32_t index) {
+  const Operator* one = at(data, length, index);
+  return one ? one->model : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,310 @@
+// What CANN's pages say of the runtime, one check after the other; the first that fails ends the program with its line.
+// Started again with a file's name it is the second process, which imports what the first exports there.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "acl/acl.h"
+#include "acl/acl_tdt.h"
+#include "acl/acl_tdt_queue.h"
+
+#define CHECK(what)                                                                                          \
+  do {                                                                                                       \
+    if (!(what)) {                                                                                           \
+      const char* reason = aclGetRecentErrMsg();                                                             \
+      std::printf("%d: %s: %s\n", __LINE__, #what, reason ? reason : "");                                    \
+      std::exit(1);                                                                                          \
+    }                                                                                                        \
+  } while (0)
+#define OK(call) CHECK((call) == ACL_SUCCESS)
+
+namespace {
+
+struct Shown {  // to the second process
+  char memory[65], notify[65];
+  aclrtIpcEventHandle event;
+  uint64_t physical;
+};
+
+template <typename T>
+T* device(std::vector<T> values) {
+  void* memory = nullptr;
+  OK(aclrtMalloc(&memory, values.size() * sizeof(T), ACL_MEM_MALLOC_HUGE_FIRST));
+  OK(aclrtMemcpy(memory, values.size() * sizeof(T), values.data(), values.size() * sizeof(T), ACL_MEMCPY_HOST_TO_DEVICE));
+  return static_cast<T*>(memory);
+}
+template <typename T>
+std::vector<T> host(const T* memory, size_t count) {
+  std::vector<T> values(count);
+  OK(aclrtMemcpy(values.data(), count * sizeof(T), memory, count * sizeof(T), ACL_MEMCPY_DEVICE_TO_HOST));
+  return values;
+}
+
+aclrtPhysicalMemProp properties() {
+  aclrtPhysicalMemProp all{};
+  all.memAttr = ACL_HBM_MEM_HUGE;
+  all.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  return all;
+}
+
+constexpr size_t kPage = size_t{2} << 20;
+
+int second(const char* path) {
+  Shown shown;
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&shown), sizeof shown);
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  void* memory = nullptr;
+  OK(aclrtIpcMemImportByKey(&memory, shown.memory, 0));
+  CHECK(host(static_cast<int*>(memory), 2) == std::vector<int>({7, 8}));
+  const int nine = 9;
+  OK(aclrtMemcpy(memory, sizeof nine, &nine, sizeof nine, ACL_MEMCPY_HOST_TO_DEVICE));
+  aclrtNotify notify = nullptr;
+  CHECK(aclrtNotifyImportByKey(&notify, shown.notify, 0) != ACL_SUCCESS);  // its list of processes is empty
+  aclrtEvent event = nullptr;
+  OK(aclrtIpcOpenEventHandle(shown.event, &event));
+  OK(aclrtStreamWaitEvent(stream, event));
+  OK(aclrtSynchronizeStream(stream));
+  aclrtDrvMemHandle handle = nullptr;
+  OK(aclrtMemImportFromShareableHandle(shown.physical, 0, &handle));
+  void* mapped = nullptr;
+  OK(aclrtReserveMemAddress(&mapped, kPage, 0, nullptr, 0));
+  OK(aclrtMapMem(mapped, kPage, 0, handle, 0));
+  CHECK(host(static_cast<int*>(mapped), 1)[0] == 5);
+  OK(aclrtUnmapMem(mapped));
+  OK(aclrtReleaseMemAddress(mapped));
+  OK(aclrtFreePhysical(handle));
+  OK(aclrtIpcMemClose(shown.memory));
+  CHECK(aclrtIpcMemClose(shown.memory) == ACL_ERROR_RT_PARAM_INVALID);
+  OK(aclrtDestroyEvent(event));
+  return 0;
+}
+
+void errors() {
+  CHECK(aclrtMemcpy(nullptr, 1, nullptr, 1, ACL_MEMCPY_HOST_TO_HOST) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtGetLastError(ACL_RT_THREAD_LEVEL) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtPeekAtLastError(ACL_RT_THREAD_LEVEL) == ACL_SUCCESS);
+  aclrtErrorInfo info;
+  OK(aclrtGetErrorVerbose(0, &info));
+  CHECK(info.errorType == ACL_RT_NO_ERROR && aclrtGetErrorVerbose(99, &info) == ACL_ERROR_RT_INVALID_DEVICEID);
+}
+
+void tasks(aclrtStream stream) {
+  float* sum = device<float>({1, 2, 3});
+  OK(aclrtReduceAsync(sum, device<float>({4, 1, 0}), 12, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_FLOAT, stream, nullptr));
+  OK(aclrtReduceAsync(sum, device<float>({0, 9, 1}), 12, ACL_RT_MEMCPY_SDMA_AUTOMATIC_MAX, ACL_FLOAT, stream, nullptr));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(host(sum, 3) == std::vector<float>({5, 9, 3}));
+  CHECK(aclrtReduceAsync(sum, sum, 8, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_DOUBLE, stream, nullptr) ==
+        ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  std::vector<std::vector<int32_t>> drawn;
+  for (int i = 0; i < 2; ++i) {
+    aclrtRandomNumTaskInfo info{};
+    info.dataType = ACL_INT32;
+    info.randomNumFuncParaInfo.funcType = ACL_RT_RANDOM_NUM_FUNC_TYPE_UNIFORM_DIS;
+    const auto set = [](aclrtRandomParaInfo& to, uint64_t value) { std::memcpy(to.valueOrAddr, &value, 8), to.size = 8; };
+    set(info.randomNumFuncParaInfo.paramInfo.uniformDisInfo.min, 10);
+    set(info.randomNumFuncParaInfo.paramInfo.uniformDisInfo.max, 20);
+    set(info.randomSeed, 3), set(info.randomNum, 1000);
+    info.randomResultAddr = device(std::vector<int32_t>(1000));
+    info.randomCounterAddr = device<uint64_t>({0, 0});
+    OK(aclrtRandomNumAsync(&info, stream, nullptr));
+    OK(aclrtSynchronizeStream(stream));
+    drawn.push_back(host(static_cast<int32_t*>(info.randomResultAddr), 1000));
+  }
+  CHECK(drawn[0] == drawn[1]);
+  long total = 0;
+  for (const int32_t one : drawn[0]) {
+    CHECK(one >= 10 && one < 20);
+    total += one;
+  }
+  CHECK(total > 14000 && total < 15000);
+}
+
+aclrtStream persistent() {
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStreamWithConfig(&stream, 0, ACL_STREAM_PERSISTENT));
+  return stream;
+}
+
+// A model of two streams: the first leaves to the second where the value is 1.
+void built(aclrtStream stream) {
+  aclmdlRI model = nullptr;
+  int *value = device<int>({1}), *one = device<int>({1}), *out = device<int>({0, 0});
+  const aclrtStream first = persistent(), other = persistent();
+  CHECK(aclmdlRIBindStream(model, stream, 0) != ACL_SUCCESS);
+  OK(aclmdlRIBuildBegin(&model, 0));
+  OK(aclmdlRIBindStream(model, first, ACL_MODEL_STREAM_FLAG_HEAD));
+  OK(aclmdlRIBindStream(model, other, ACL_MODEL_STREAM_FLAG_DEFAULT));
+  OK(aclrtSwitchStream(value, ACL_RT_EQUAL, one, ACL_RT_SWITCH_INT32, other, nullptr, first));
+  OK(aclrtMemcpyAsync(out, 4, one, 4, ACL_MEMCPY_DEVICE_TO_DEVICE, first));
+  OK(aclrtMemcpyAsync(out + 1, 4, one, 4, ACL_MEMCPY_DEVICE_TO_DEVICE, other));
+  OK(aclmdlRIEndTask(model, other));
+  OK(aclmdlRIBuildEnd(model, nullptr));
+  OK(aclmdlRIExecuteAsync(model, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(host(out, 2) == std::vector<int>({0, 1}));
+  OK(aclrtMemset(value, 4, 0, 4));
+  OK(aclmdlRIExecute(model, -1));
+  CHECK(host(out, 2) == std::vector<int>({1, 1}));
+  OK(aclmdlRIUnbindStream(model, first));
+  OK(aclmdlRISetName(model, "two streams"));
+  char name[32];
+  OK(aclmdlRIGetName(model, sizeof name, name));
+  CHECK(!std::strcmp(name, "two streams"));
+  OK(aclmdlRIDestroy(model));
+}
+
+// A loop in a captured model: its body counts the condition down, from what is there when the model begins.
+void conditions(aclrtStream stream) {
+  aclrtStream body = nullptr;
+  OK(aclrtCreateStream(&body));
+  int *one = device<int>({1}), *out = device<int>({0});
+  uint64_t* zero = device<uint64_t>({0});
+  OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+  aclmdlRICaptureStatus status;
+  aclmdlRI model = nullptr, loop = nullptr;
+  OK(aclmdlRICaptureGetInfo(stream, &status, &model));
+  aclmdlRICondHandle condition = nullptr;
+  uint64_t* variable = nullptr;
+  OK(aclmdlRICondHandleCreate(model, 1, ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT, &condition));
+  OK(aclmdlRICondHandleGetCondPtr(condition, &variable));
+  OK(aclmdlRIAddCondTask({condition, ACL_MODEL_RI_COND_TYPE_WHILE, 1, &loop}, stream, 0));
+  OK(aclmdlRICaptureToModelRIBegin(body, loop, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+  OK(aclrtReduceAsync(out, one, 4, ACL_RT_MEMCPY_SDMA_AUTOMATIC_SUM, ACL_INT32, body, nullptr));
+  OK(aclrtMemcpyAsync(variable, 8, zero, 8, ACL_MEMCPY_DEVICE_TO_DEVICE, body));
+  OK(aclmdlRICaptureEnd(body, &loop));
+  OK(aclmdlRICaptureEnd(stream, &model));
+  for (int i = 0; i < 3; ++i) OK(aclmdlRIExecute(model, -1));
+  CHECK(host(out, 1)[0] == 3);
+  OK(aclmdlRIDestroy(model));
+}
+
+// A model records an event that a stream outside waits for.
+void outside(aclrtStream stream) {
+  aclrtStream other = nullptr;
+  aclrtEvent event = nullptr;
+  OK(aclrtCreateStream(&other));
+  OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC));
+  CHECK(aclrtRecordEventWithFlag(event, stream, ACL_EVENT_RECORD_EXTERNAL) != ACL_SUCCESS);
+  int *from = device<int>({4}), *to = device<int>({0}), *last = device<int>({0});
+  aclmdlRI model = nullptr;
+  OK(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_RELAXED));
+  OK(aclrtMemcpyAsync(to, 4, from, 4, ACL_MEMCPY_DEVICE_TO_DEVICE, stream));
+  OK(aclrtRecordEventWithFlag(event, stream, ACL_EVENT_RECORD_EXTERNAL));
+  OK(aclmdlRICaptureEnd(stream, &model));
+  OK(aclmdlRIExecuteAsync(model, stream));
+  OK(aclrtStreamWaitEvent(other, event));
+  OK(aclrtMemcpyAsync(last, 4, to, 4, ACL_MEMCPY_DEVICE_TO_DEVICE, other));
+  OK(aclrtSynchronizeStream(other));
+  CHECK(host(last, 1)[0] == 4);
+  OK(aclmdlRIDestroy(model));
+}
+
+void queues() {
+  uint32_t from = 0, to = 0;
+  OK(acltdtCreateQueue(nullptr, &from));
+  OK(acltdtCreateQueue(nullptr, &to));
+  acltdtQueueRoute* route = acltdtCreateQueueRoute(from, to);
+  acltdtQueueRouteList* list = acltdtCreateQueueRouteList();
+  OK(acltdtAddQueueRoute(list, route));
+  OK(acltdtBindQueueRoutes(list));
+  OK(acltdtEnqueueData(from, "abc", 4, nullptr, 0, -1, 0));
+  char text[8];
+  size_t size = 0;
+  OK(acltdtDequeueData(to, text, sizeof text, &size, nullptr, 0, 1000));
+  CHECK(size == 4 && !std::strcmp(text, "abc"));
+  CHECK(acltdtDequeueData(to, text, sizeof text, &size, nullptr, 0, 1) == ACL_ERROR_RT_QUEUE_EMPTY);
+  OK(acltdtUnbindQueueRoutes(list));
+  OK(acltdtDestroyQueueRouteList(list));
+  OK(acltdtDestroyQueueRoute(route));
+  OK(acltdtDestroyQueue(from));
+  CHECK(acltdtDestroyQueue(from) == ACL_ERROR_RT_PARAM_INVALID);
+
+  std::vector<float> values = {1, 2};
+  const int64_t dims[] = {1, 2};
+  acltdtChannelHandle* channel = acltdtCreateChannelWithCapacity(0, "a channel", 2);
+  acltdtDataset *sent = acltdtCreateDataset(), *came = acltdtCreateDataset();
+  OK(acltdtAddDataItem(sent, acltdtCreateDataItem(ACL_TENSOR_DATA_TENSOR, dims, 2, ACL_FLOAT, values.data(), 8)));
+  OK(acltdtSendTensor(channel, sent, 0));
+  OK(acltdtSendTensor(channel, sent, 0));
+  CHECK(acltdtSendTensor(channel, sent, 0) == ACL_ERROR_RT_QUEUE_FULL);
+  OK(acltdtReceiveTensor(channel, came, 100));
+  acltdtDataItem* item = acltdtGetDataItem(came, 0);
+  CHECK(acltdtGetDimNumFromItem(item) == 2 && static_cast<float*>(acltdtGetDataAddrFromItem(item))[1] == 2);
+  OK(acltdtQueryChannelSize(channel, &size));
+  CHECK(size == 1);
+  OK(acltdtDestroyChannel(channel));
+}
+
+void processes(aclrtStream stream, const char* self) {
+  Shown shown{};
+  int* memory = device<int>({0, 7, 8});
+  OK(aclrtIpcMemGetExportKey(memory + 1, 8, shown.memory, 65, ACL_RT_IPC_MEM_EXPORT_FLAG_DISABLE_PID_VALIDATION));
+  aclrtNotify notify = nullptr;
+  OK(aclrtCreateNotify(&notify, 0));
+  OK(aclrtNotifyGetExportKey(notify, shown.notify, 65, 0));
+  aclrtEvent event = nullptr;
+  OK(aclrtCreateEventExWithFlag(&event, ACL_EVENT_IPC));
+  CHECK(aclrtResetEvent(event, stream) != ACL_SUCCESS);
+  OK(aclrtRecordEvent(event, stream));
+  OK(aclrtIpcGetEventHandle(event, &shown.event));
+  auto all = properties();
+  size_t page = 0;
+  OK(aclrtMemGetAllocationGranularity(&all, ACL_RT_MEM_ALLOC_GRANULARITY_MINIMUM, &page));
+  CHECK(page == kPage);
+  aclrtDrvMemHandle handle = nullptr;
+  void* mapped = nullptr;
+  OK(aclrtMallocPhysical(&handle, page, &all, 0));
+  OK(aclrtReserveMemAddress(&mapped, page, 0, nullptr, 0));
+  OK(aclrtMapMem(mapped, page, 0, handle, 0));
+  const int five = 5;
+  OK(aclrtMemcpy(mapped, 4, &five, 4, ACL_MEMCPY_HOST_TO_DEVICE));
+  OK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, ACL_RT_VMM_EXPORT_FLAG_DISABLE_PID_VALIDATION,
+                                     &shown.physical));
+  CHECK(aclrtMemExportToShareableHandle(handle, ACL_MEM_HANDLE_TYPE_NONE, 1, &shown.physical) == ACL_ERROR_RT_PARAM_INVALID);
+  const std::string path = std::string(self) + ".shown";
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<char*>(&shown), sizeof shown);
+  CHECK(std::system(("'" + std::string(self) + "' '" + path + "'").c_str()) == 0);
+  CHECK(host(memory, 3) == std::vector<int>({0, 9, 8}));
+  OK(aclrtIpcMemClose(shown.memory));
+}
+
+void streams() {
+  aclrtStream stream = nullptr;
+  uint32_t priority = 0, flags = 0;
+  OK(aclrtCreateStreamWithConfig(&stream, 3, ACL_STREAM_FAST_SYNC));
+  OK(aclrtStreamGetPriority(stream, &priority));
+  OK(aclrtStreamGetFlags(stream, &flags));
+  CHECK(priority == 3 && flags == ACL_STREAM_FAST_SYNC);
+  int32_t number = 0;
+  char package[] = "runtime";
+  OK(aclsysGetVersionNum(package, &number));
+  CHECK(number >= 8050000);
+  OK(aclrtDestroyStream(stream));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  OK(aclInit(nullptr));
+  OK(aclrtSetDevice(0));
+  if (count > 1) return second(arguments[1]);
+  aclrtStream stream = nullptr;
+  OK(aclrtCreateStream(&stream));
+  errors();
+  streams();
+  tasks(stream);
+  built(stream);
+  conditions(stream);
+  outside(stream);
+  queues();
+  processes(stream, arguments[0]);
+  std::printf("all of it\n");
+  return 0;
+}
