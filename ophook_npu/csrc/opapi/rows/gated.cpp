@@ -54,11 +54,11 @@ ACLNN(ClippedSwigluV2,
       (In, self, In, group_index, int64_t, dim, double, alpha, double, limit, double, bias, bool, interleaved, int64_t,
        clamp_mode, Out, out),
       SIM_CHECK(clamp_mode == 0 || clamp_mode == 1, "clampMode ", clamp_mode, "; allowed: 0, 1");
-      half_along(out, self, dim),
+      half_of(out, self, dim),
       write_rows(out,
                  kernels::clipped_swiglu(self, group_index, {dim, alpha, limit, bias, interleaved, clamp_mode == 1})))
 ACLNN(SwigluGroup, (In, self, In, weight, In, group_index, double, limit, Out, out),
-      (same_dtype({self, out}), half_along(out, self, -1), kernels::token_weights(self, weight, limit)),
+      (same_dtype({self, out}), half_of(out, self, -1), kernels::token_weights(self, weight, limit)),
       write_rows(out, kernels::swiglu_of_tokens(self, weight, group_index, limit)))
 ACLNN(ClippedSwigluGrad,
       (In, grad, In, self, In, group_index, int64_t, dim, double, alpha, double, limit, double, bias, bool, interleaved,
