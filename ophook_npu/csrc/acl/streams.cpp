@@ -214,11 +214,16 @@ SIM_API aclError aclrtRegStreamStateCallback(const char* name, aclrtStreamStateC
 }
 
 SIM_API aclError aclrtStreamAbort(aclrtStream stream) { return sim_stream_abort(stream); }
-// A task of the simulator runs to its end: it is stopped when that is reached.
+// A task of the simulator runs to its end: where none runs there is nothing to stop.
 SIM_API aclError aclrtStreamStop(aclrtStream stream) {
   REQUIRE(stream);
   int32_t id = 0;
-  return sim_stream_id(stream, &id);
+  if (int code = sim_stream_id(stream, &id)) return code;
+  int idle = 0;
+  const bool runs = sim_stream_query(stream, &idle) == ACL_SUCCESS && !idle;  // after a failure none does
+  if (!runs) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a task of stream %d runs, and the simulator cannot stop it",
+                  __func__, id);
 }
 SIM_API aclError aclrtPersistentTaskClean(aclrtStream stream) { return sim_stream_clean(stream); }
 

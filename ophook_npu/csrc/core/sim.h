@@ -106,9 +106,8 @@ SIM_API int sim_stream_query(void* stream, int* done);
 SIM_API int sim_stream_id(void* stream, int32_t* id);
 SIM_API int sim_stream_device(void* stream, int* device);
 SIM_API void* sim_default_stream(int device);
-// Stop on failure: what is queued behind a failed task is not run until a synchronization has reported the failure.
-// (On hardware the process would have to end; here the stream goes on, so that one failing test does not fail the
-// next.)
+// Stop on failure: what is queued behind a failed task is not run, and the failure stays with the device until it is
+// reset or its tasks are aborted (failure.h); OPHOOK_SIM_AFTER_FAILURE=continue: until a synchronization has told it.
 SIM_API int sim_stream_stop_on_failure(void* stream, int on);
 
 // Runs `run(argument)` on the stream's thread after everything launched before. A result other than 0 becomes the
