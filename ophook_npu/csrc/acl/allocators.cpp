@@ -21,7 +21,7 @@ struct Allocator {
 };
 using Allocators = sim::Handles<Allocator>;
 
-std::mutex mutex;
+std::mutex allocators_mutex;
 std::map<void*, std::pair<void*, Allocator>> of_stream;  // the description, and what it said when it was registered
 
 int no_description(const char* caller, void* handle) {
@@ -69,13 +69,13 @@ SIM_API aclError aclrtAllocatorRegister(aclrtStream stream, aclrtAllocatorDesc h
   if (!found->object || !found->alloc || !found->free || !found->address)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the description lacks the allocator or one of its functions",
                     __func__);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(allocators_mutex);
   of_stream[stream] = {handle, *found};
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtAllocatorUnregister(aclrtStream stream) {
   if (!stream) return sim::acl::missing(__func__, "stream", ACL_ERROR_INVALID_PARAM);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(allocators_mutex);
   of_stream.erase(stream);
   return ACL_SUCCESS;
 }
@@ -85,7 +85,7 @@ SIM_API aclError aclrtAllocatorGetByStream(aclrtStream stream, aclrtAllocatorDes
                                            aclrtAllocatorGetAddrFromBlockFunc* address) {
   if (!description || !object || !alloc || !free || !advise || !address)
     return sim::acl::missing(__func__, "one of the arguments", ACL_ERROR_INVALID_PARAM);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(allocators_mutex);
   const auto found = of_stream.find(stream);
   if (found == of_stream.end())
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: no allocator is registered for the stream", __func__);

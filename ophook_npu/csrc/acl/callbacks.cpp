@@ -16,14 +16,14 @@
 namespace sim::acl::callbacks {
 namespace {
 
-struct Call {
+struct HostCall {
   void (*function)(void*);
   void* argument;
 };
 
 // A call that waits for the thread of its stream.
 struct Waiting {
-  Call call;
+  HostCall call;
   bool done = false;
 };
 
@@ -46,11 +46,11 @@ Threads& functions() {
 struct Launched {
   Threads* threads;
   void* stream;
-  Call call;
+  HostCall call;
   bool blocks;
 };
 
-void run(const Call& call) {
+void run(const HostCall& call) {
   sim_memory_close();  // what the host does in between is no kernel
   call.function(call.argument);
   sim_memory_open();

@@ -46,7 +46,7 @@ int get(const char* caller, const Limits* stream, int32_t device, aclrtDevResLim
   return ACL_SUCCESS;
 }
 
-const Limits* of_stream(aclrtStream stream) {
+const Limits* limits_of(aclrtStream stream) {
   auto entry = stream_limits.find(stream);
   return entry == stream_limits.end() ? nullptr : &entry->second;
 }
@@ -77,7 +77,7 @@ aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
   int device = 0;
   if (int code = sim_stream_device(stream, &device)) return code;
   std::lock_guard<std::mutex> lock(limits_mutex);
-  return get("aclrtGetStreamResLimit", of_stream(stream), device, type, value);
+  return get("aclrtGetStreamResLimit", limits_of(stream), device, type, value);
 }
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
   std::lock_guard<std::mutex> lock(limits_mutex);
@@ -97,7 +97,7 @@ aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t* value) 
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   std::lock_guard<std::mutex> lock(limits_mutex);
-  return get("aclrtGetResInCurrentThread", thread_stream ? of_stream(*thread_stream) : nullptr, device, type, value);
+  return get("aclrtGetResInCurrentThread", thread_stream ? limits_of(*thread_stream) : nullptr, device, type, value);
 }
 
 }  // extern "C"

@@ -15,14 +15,14 @@ struct rtExceptionInfo {
 
 namespace {
 
-std::mutex mutex;
+std::mutex exceptions_mutex;
 aclrtExceptionInfoCallback only = nullptr;           // of aclrtSetExceptionInfoCallback
 std::vector<aclrtExceptionInfoCallback> registered;  // of aclrtExceptionInfoCallbackRegister
 
 void tell(const sim_failure* failure) {
   std::vector<aclrtExceptionInfoCallback> all;
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard lock(exceptions_mutex);
     all = registered;
     if (only) all.push_back(only);
   }
@@ -62,21 +62,21 @@ SIM_API aclError aclrtRepairError(int32_t device, const aclrtErrorInfo* info) {
 }
 
 SIM_API aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(exceptions_mutex);
   only = callback;
   listen();
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtExceptionInfoCallbackRegister(aclrtExceptionInfoCallback callback) {
   REQUIRE(callback);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(exceptions_mutex);
   if (std::find(registered.begin(), registered.end(), callback) == registered.end()) registered.push_back(callback);
   listen();
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtExceptionInfoCallbackUnregister(aclrtExceptionInfoCallback callback) {
   REQUIRE(callback);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(exceptions_mutex);
   std::erase(registered, callback);
   listen();
   return ACL_SUCCESS;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kPage = size_t{2} << 20;
 
-std::mutex mutex;
+std::mutex managed_mutex;
 std::map<uintptr_t, size_t>& blocks() {
   static auto* all = new std::map<uintptr_t, size_t>;
   return *all;
@@ -42,7 +42,7 @@ int check(const char* caller, const void* pointer, size_t size) {
 }  // namespace
 
 bool managed(const void* pointer, size_t size) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(managed_mutex);
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto found = blocks().upper_bound(address);
   return found != blocks().begin() && (--found, address - found->first < found->second) &&
@@ -50,7 +50,7 @@ bool managed(const void* pointer, size_t size) {
 }
 
 void forget_managed(const void* pointer) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(managed_mutex);
   if (!blocks().empty()) blocks().erase(reinterpret_cast<uintptr_t>(pointer));
 }
 
@@ -68,7 +68,7 @@ SIM_API aclError aclrtMemAllocManaged(void** out, uint64_t size, uint32_t flag) 
                     (unsigned long long)size, flag);
   const size_t rounded = (size + kPage - 1) / kPage * kPage;
   if (int code = sim_malloc_by(__func__, __builtin_return_address(0), rounded, rounded, out)) return code;
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(managed_mutex);
   blocks()[reinterpret_cast<uintptr_t>(*out)] = rounded;
   return ACL_SUCCESS;
 }

@@ -26,8 +26,8 @@ struct Named {
   std::string name;
   std::vector<std::pair<aclrtCallback, void*>> destroyed;
 };
-std::mutex mutex;
-std::map<void*, Named> told;  // by model
+std::mutex names_mutex;
+std::map<void*, Named> named_models;  // by model
 
 struct Label {};
 struct Labels {
@@ -304,16 +304,16 @@ SIM_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI mode
 SIM_API aclError aclmdlRISetName(aclmdlRI model, const char* name) {
   REQUIRE(name);
   if (!is_model(model)) return no_model(__func__, model);
-  std::lock_guard lock(mutex);
-  told[model].name = name;
+  std::lock_guard lock(names_mutex);
+  named_models[model].name = name;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlRIGetName(aclmdlRI model, uint32_t room, char* name) {
   REQUIRE(name);
   if (!is_model(model)) return no_model(__func__, model);
-  std::lock_guard lock(mutex);
-  const auto found = told.find(model);
-  const std::string text = found == told.end() ? "" : found->second.name;
+  std::lock_guard lock(names_mutex);
+  const auto found = named_models.find(model);
+  const std::string text = found == named_models.end() ? "" : found->second.name;
   if (text.size() >= room)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: maxLen %u; the name needs %zu", __func__, room, text.size() + 1);
   memcpy(name, text.c_str(), text.size() + 1);
@@ -322,15 +322,16 @@ SIM_API aclError aclmdlRIGetName(aclmdlRI model, uint32_t room, char* name) {
 SIM_API aclError aclmdlRIDestroyRegisterCallback(aclmdlRI model, aclrtCallback callback, void* argument) {
   REQUIRE(callback);
   if (!is_model(model)) return no_model(__func__, model);
-  std::lock_guard lock(mutex);
-  told[model].destroyed.push_back({callback, argument});
+  std::lock_guard lock(names_mutex);
+  named_models[model].destroyed.push_back({callback, argument});
   return ACL_SUCCESS;
 }
 SIM_API aclError aclmdlRIDestroyUnregisterCallback(aclmdlRI model, aclrtCallback callback) {
   REQUIRE(callback);
-  std::lock_guard lock(mutex);
-  const auto found = told.find(model);
-  if (found != told.end() && std::erase_if(found->second.destroyed, [&](auto& one) { return one.first == callback; }))
+  std::lock_guard lock(names_mutex);
+  const auto found = named_models.find(model);
+  if (found != named_models.end() &&
+      std::erase_if(found->second.destroyed, [&](auto& one) { return one.first == callback; }))
     return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the callback is not registered for this model", __func__);
 }
@@ -340,10 +341,10 @@ SIM_API aclError aclmdlRIDestroy(aclmdlRI model) {
     Handles<Condition>::all().take(one.get());
   Named named;
   {
-    std::lock_guard lock(mutex);
-    if (const auto found = told.find(model); found != told.end()) {
+    std::lock_guard lock(names_mutex);
+    if (const auto found = named_models.find(model); found != named_models.end()) {
       named = std::move(found->second);
-      told.erase(found);
+      named_models.erase(found);
     }
   }
   for (const auto& [callback, argument] : named.destroyed) callback(argument);

@@ -33,7 +33,7 @@ using Shared = std::shared_ptr<Notify>;
 
 std::mutex table_mutex;
 std::unordered_map<void*, Shared> table;
-std::unordered_map<int, int> made;  // by device
+std::unordered_map<int, int> notifies_made;  // by device
 uint32_t next_id = 0;
 
 // Ascend 950: 65535; Atlas A2 and A3: 8192.
@@ -97,10 +97,10 @@ SIM_API aclError aclrtCreateNotify(aclrtNotify* out, uint64_t flag) {
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
   std::lock_guard lock(table_mutex);
-  if (made[device] >= most())
+  if (notifies_made[device] >= most())
     return sim_fail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "%s: device %d has %d notifies; it can have no more", kCaller,
                     device, most());
-  ++made[device];
+  ++notifies_made[device];
   auto notify = std::make_shared<Notify>();
   notify->id = next_id++;
   notify->device = device;
@@ -113,7 +113,7 @@ SIM_API aclError aclrtDestroyNotify(aclrtNotify handle) {
   Shared notify;
   if (int code = find("aclrtDestroyNotify", handle, &notify)) return code;
   std::lock_guard lock(table_mutex);
-  if (table.erase(handle) && !notify->imported) --made[notify->device];
+  if (table.erase(handle) && !notify->imported) --notifies_made[notify->device];
   return ACL_SUCCESS;
 }
 

@@ -22,7 +22,7 @@
 
 namespace {
 
-std::mutex mutex;
+std::mutex options_mutex;
 // "disable": operators are looked up, not compiled for each shape; anything else sends torch_npu down the old aclop
 // path.
 std::map<int, std::string>& options() {
@@ -221,13 +221,13 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
 extern "C" {
 
 size_t aclGetCompileoptSize(aclCompileOpt option) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(options_mutex);
   auto entry = options().find(option);
   return entry == options().end() ? 0 : entry->second.size() + 1;
 }
 
 aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(options_mutex);
   auto entry = options().find(option);
   if (entry == options().end())
     return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetCompileopt: option %d was never set", int(option));
@@ -237,7 +237,7 @@ aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
 }
 
 aclError aclSetCompileopt(aclCompileOpt option, const char* value) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(options_mutex);
   options()[option] = value ? value : "";
   return ACL_SUCCESS;
 }

@@ -35,7 +35,7 @@ const char* driver_version() {
   return other ? other : kDriverVersion;
 }
 
-std::mutex mutex;
+std::mutex settings_mutex;
 std::map<int, int64_t> system_options = {
     {ACL_OPT_DETERMINISTIC, 0}, {ACL_OPT_ENABLE_DEBUG_KERNEL, 0}, {ACL_OPT_STRONG_CONSISTENCY, 0}};
 
@@ -156,7 +156,7 @@ SIM_API aclError aclrtCheckArchCompatibility(const char* soc_name, int32_t* comp
 
 // Kept and given back: no simulated operator has a non-deterministic form that such an option could turn off.
 aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(settings_mutex);
   system_options[option] = value;
   return ACL_SUCCESS;
 }
@@ -165,7 +165,7 @@ SIM_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
   return aclrtGetSysParamOpt(option, value);
 }
 aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(settings_mutex);
   auto entry = system_options.find(option);
   if (entry == system_options.end())
     return sim_fail(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, "aclrtGetSysParamOpt: option %d was never set", int(option));

@@ -23,16 +23,16 @@ constexpr uint32_t kLeast = 7, kGreatest = 0;
 constexpr uint32_t kFlags = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC | ACL_STREAM_PERSISTENT | ACL_STREAM_HUGE |
                             ACL_STREAM_CPU_SCHEDULE | ACL_STREAM_DEVICE_USE_ONLY;
 
-std::mutex mutex;
-std::map<void*, Made> made;  // but for those made without anything
-std::map<std::string, std::pair<aclrtStreamStateCallback, void*>> told;
+std::mutex made_mutex;
+std::map<void*, Made> streams_made;  // but for those made without anything
+std::map<std::string, std::pair<aclrtStreamStateCallback, void*>> told_of_states;
 
 void tell(aclrtStream stream, aclrtStreamState state) {
   std::map<std::string, std::pair<aclrtStreamStateCallback, void*>> all;
   {
-    std::lock_guard lock(mutex);
-    if (told.empty()) return;
-    all = told;
+    std::lock_guard lock(made_mutex);
+    if (told_of_states.empty()) return;
+    all = told_of_states;
   }
   for (const auto& [name, callback] : all) callback.first(stream, state, callback.second);
 }
@@ -41,8 +41,8 @@ int make(aclrtStream* out, uint32_t priority, uint32_t flags) {
   if (int code = flags & ACL_STREAM_PERSISTENT ? sim_stream_create_persistent(out) : sim_stream_create(out))
     return code;
   {
-    std::lock_guard lock(mutex);
-    made[*out] = {priority, flags & kFlags, {}};
+    std::lock_guard lock(made_mutex);
+    streams_made[*out] = {priority, flags & kFlags, {}};
   }
   tell(*out, ACL_RT_STREAM_STATE_CREATE_POST);
   return ACL_SUCCESS;
@@ -52,9 +52,9 @@ int make(aclrtStream* out, uint32_t priority, uint32_t flags) {
 int find(aclrtStream stream, Made* out) {
   int32_t id = 0;
   if (int code = sim_stream_id(stream, &id)) return code;
-  std::lock_guard lock(mutex);
-  const auto found = made.find(stream);
-  *out = found == made.end() ? Made{} : found->second;
+  std::lock_guard lock(made_mutex);
+  const auto found = streams_made.find(stream);
+  *out = found == streams_made.end() ? Made{} : found->second;
   return ACL_SUCCESS;
 }
 
@@ -79,7 +79,7 @@ SIM_API aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
 }
 SIM_API aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle) {
   if (Configurations::all().take(handle)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not streams_made by aclrtCreateStreamConfigHandle", __func__,
                   static_cast<void*>(handle));
 }
 SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamConfigAttr what, const void* value,
@@ -87,7 +87,7 @@ SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtS
   if (!value) return sim::acl::missing(__func__, "attrValue", ACL_ERROR_INVALID_PARAM);
   const auto configuration = Configurations::all().find(handle);
   if (!configuration)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not streams_made by aclrtCreateStreamConfigHandle", __func__,
                     static_cast<void*>(handle));
   const auto take = [&](auto& to) {
     if (size != sizeof to)
@@ -116,7 +116,7 @@ SIM_API aclError aclrtCreateStreamV2(aclrtStream* out, const aclrtStreamConfigHa
   if (!handle) return make(out, kGreatest, 0);
   const auto configuration = Configurations::all().find(const_cast<aclrtStreamConfigHandle*>(handle));
   if (!configuration)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not streams_made by aclrtCreateStreamConfigHandle", __func__,
                     static_cast<const void*>(handle));
   return make(out, configuration->priority, uint32_t(configuration->flag));
 }
@@ -126,8 +126,8 @@ SIM_API aclError aclrtDestroyStream(aclrtStream stream) {
   if (stream && sim_stream_id(stream, &id) == ACL_SUCCESS) tell(stream, ACL_RT_STREAM_STATE_DESTROY_PRE);
   const int code = sim_stream_destroy(stream);
   if (code) return code;
-  std::lock_guard lock(mutex);
-  made.erase(stream);
+  std::lock_guard lock(made_mutex);
+  streams_made.erase(stream);
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtDestroyStreamForce(aclrtStream stream) { return aclrtDestroyStream(stream); }
@@ -185,9 +185,9 @@ SIM_API aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr wha
     if (int code = aclrtSetStreamFailureMode(stream, value->failureMode)) return code;
   if (what == ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK)
     if (int code = aclrtSetStreamOverflowSwitch(stream, value->overflowSwitch)) return code;
-  std::lock_guard lock(mutex);
-  if (what == ACL_STREAM_ATTR_PRIORITY) made[stream].priority = value->reserve[0];
-  made[stream].attributes[what] = *value;
+  std::lock_guard lock(made_mutex);
+  if (what == ACL_STREAM_ATTR_PRIORITY) streams_made[stream].priority = value->reserve[0];
+  streams_made[stream].attributes[what] = *value;
   return ACL_SUCCESS;
 }
 SIM_API aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr what, aclrtStreamAttrValue* value) {
@@ -204,12 +204,12 @@ SIM_API aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr wha
 
 SIM_API aclError aclrtRegStreamStateCallback(const char* name, aclrtStreamStateCallback callback, void* argument) {
   REQUIRE(name);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(made_mutex);
   if (!callback) {
-    if (told.erase(name)) return ACL_SUCCESS;
+    if (told_of_states.erase(name)) return ACL_SUCCESS;
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: nothing is registered as %s", __func__, name);
   }
-  if (told.emplace(name, std::pair{callback, argument}).second) return ACL_SUCCESS;
+  if (told_of_states.emplace(name, std::pair{callback, argument}).second) return ACL_SUCCESS;
   return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is registered already", __func__, name);
 }
 
