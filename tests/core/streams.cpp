@@ -78,6 +78,7 @@ TEST(the_first_failure_is_reported_once_and_the_stream_goes_on) {
 }
 
 TEST(after_a_failure_a_device_that_stops_answers_with_it_until_it_is_whole_again) {
+  unsetenv("OPHOOK_SIM_AFTER_FAILURE");  // whatever the shell has
   OneStream stream;
   void *other = nullptr, *event = nullptr;
   OK(sim_stream_create(&other));

@@ -124,7 +124,7 @@ def run_dynamic(backend):
                     x = random((rows, 16), dtype)
                     y = random(y_shape or (rows, 16), dtype)
                     worst = max(worst, error(compiled(x.npu(), y.npu()), reference(x, y)))
-                assert graphs_compiled() == 1, f"{graphs_compiled()} graphs were compiled for {len(ROWS)} row counts"
+                assert graphs_compiled() == 1, f"{graphs_compiled()} graphs were compiled for row counts {ROWS}"
                 errors[f"dynamic {dtype} {shapes_name}, {program_name}"] = worst
     return errors
 
@@ -181,7 +181,8 @@ def main():
         result[mode] = {
             "passed": worst == 0, "cases": len(errors), "max_error": worst, "seconds": time.perf_counter() - start,
         }  # fmt: skip
-        print(f"{mode}: {'pass' if worst == 0 else 'FAIL'}, {len(errors)} cases, max error {worst:g}")
+        cases = len(errors)  # always many
+        print(f"{mode}: {'pass' if worst == 0 else 'FAIL'}, {cases} cases, max error {worst:g}")
     if options.json:
         with open(options.json, "w") as file:
             json.dump(result, file)

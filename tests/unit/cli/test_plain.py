@@ -89,6 +89,8 @@ def test_the_list_of_commands_is_whole() -> None:
 
     elsewhere = {
         "align": "above",
+        "demo": "tests/unit/test_demo.py, tests/sim/test_wheel.py: builds and runs the simulator",
+        "diagnose": "tests/unit/observe/test_diagnose.py",
         "run": "test_run_command.py, tests/sim/test_documents.py",
         "sim": "tests/sim/test_documents.py: builds the simulator",
         "patch": "tests/unit/patch/test_patch_cli.py",

@@ -17,6 +17,10 @@ void write_region_maxima(const at::Tensor& out, const at::Tensor& places, const 
   write(places, result.places);
 }
 
+kernels::Regions as_torchvision(double scale, int64_t height, int64_t width, int64_t samples, bool aligned) {
+  return {.scale = scale, .height = height, .width = width, .samples = samples, .far_edge = false, .aligned = aligned};
+}
+
 }  // namespace
 
 // One row a box; the graph's operator has one row a ground truth, and leaves eps out of what the two share: op-plugin's
@@ -43,8 +47,6 @@ ACLNN(ROIAlignBackward,
        kernels::regions_like(rois, {scale, height, width, samples, end_mode == 1}, end_mode, out, grad)),
       write(out, kernels::roi_align_backward(grad, rois, {scale, height, width, samples, end_mode == 1}, sizes)))
 // torchvision's regions, and those of the earlier form, whose images are told apart from them.
-#define REGIONS \
-  kernels::Regions { scale, height, width, samples, false, aligned }
 ACLNN(RoiAlign,
       (In, features, In, rois, In, images, Text, mode, int, height, int, width, int, samples, float, scale, Out, out),
       SIM_CHECK(mode == "avg", "mode ", mode, " is not simulated; allowed: avg");
@@ -54,12 +56,15 @@ ACLNN(RoiAlign,
 ACLNN(RoiAlignV2,
       (In, features, In, rois, int64_t, height, int64_t, width, float, scale, int64_t, samples, bool, aligned, Out,
        out),
-      kernels::pooled_like(rois, REGIONS, features, out), write(out, kernels::roi_align(features, rois, REGIONS)))
+      kernels::pooled_like(rois, as_torchvision(scale, height, width, samples, aligned), features, out),
+      write(out, kernels::roi_align(features, rois, as_torchvision(scale, height, width, samples, aligned))))
 ACLNN(RoiAlignV2Backward,
       (In, grad, In, rois, Ints, sizes, int64_t, height, int64_t, width, float, scale, int64_t, samples, bool, aligned,
        Out, out),
-      (shape(out, sizes), kernels::pooled_like(rois, REGIONS, out, grad)),
-      write(out, kernels::roi_align_backward(grad, rois, REGIONS, sizes)))
+      (shape(out, sizes),
+       kernels::pooled_like(rois, as_torchvision(scale, height, width, samples, aligned), out, grad)),
+      write(out,
+            kernels::roi_align_backward(grad, rois, as_torchvision(scale, height, width, samples, aligned), sizes)))
 ACLNN(RoiPoolingWithArgMax,
       (In, features, In, rois, int64_t, height, int64_t, width, float, scale_y, float, scale_x, Out, out, Out, places),
       SIM_CHECK(scale_y > 0 && scale_x > 0, "spatial_scale ", scale_y, " and ", scale_x, "; allowed: above 0");

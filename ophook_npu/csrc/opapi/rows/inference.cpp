@@ -109,10 +109,20 @@ ACLNN(FusedInferAttentionScoreV3,
                        pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), QUANTIZED))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
 // The earlier forms: whole prompts, and one token at a time. What one of them does not say is as where it is not given.
-#define OF_RESULT \
-  Quantized { of_scores, of_weights, of_product, of_result, result_offset }
-#define OF_KEYS \
-  Quantized { of_scores, of_weights, of_product, of_result, result_offset, both, both_offset }
+#define OF_RESULT                      \
+  (Quantized{.of_scores = of_scores,   \
+             .of_weights = of_weights, \
+             .of_product = of_product, \
+             .of_result = of_result,   \
+             .result_offset = result_offset})
+#define OF_KEYS                              \
+  (Quantized{.of_scores = of_scores,         \
+             .of_weights = of_weights,       \
+             .of_product = of_product,       \
+             .of_result = of_result,         \
+             .result_offset = result_offset, \
+             .both = both,                   \
+             .both_offset = both_offset})
 ACLNN(FusedInferAttentionScore,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
