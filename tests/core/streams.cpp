@@ -88,8 +88,10 @@ TEST(after_a_failure_a_device_that_stops_answers_with_it_until_it_is_whole_again
   std::atomic<int> ran{0};
   Door door;
   const auto task = [&ran] { return ++ran, 0; };
-  OK(launch(other, [&door] { return door.pass(), 0; }));
+  std::atomic<bool> runs{false};
+  OK(launch(other, [&] { return runs = true, door.pass(), 0; }));
   OK(launch(other, task));
+  while (!runs) std::this_thread::yield();  // after the failure it would not begin
   OK(launch(stream.handle, [] { return sim_fail(kFailure, "the first"); }));
   EQUAL(sim_stream_synchronize(stream.handle, -1), kFailure);
   for (int time = 0; time < 2; ++time) {
