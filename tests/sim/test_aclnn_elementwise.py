@@ -26,7 +26,7 @@ BINARY = words(
     le logical_and logical_or logical_xor isclose rsub"""
 )
 INTEGER = words(
-    """add sub mul maximum minimum remainder fmod floor_divide bitwise_and bitwise_or bitwise_xor gcd eq ne gt ge lt le
+    """add sub mul maximum minimum remainder fmod floor_divide bitwise_and bitwise_or bitwise_xor eq ne gt ge lt le
     logical_and logical_or logical_xor bitwise_left_shift bitwise_right_shift"""
 )
 IN_PLACE_BINARY = words(
@@ -70,6 +70,13 @@ def test_binary_broadcasts(same, name: str, dtype: torch.dtype) -> None:
 def test_integers(same, name: str, dtype: torch.dtype) -> None:
     x = torch.arange(1, 13, dtype=dtype).reshape(3, 4)
     same(getattr(torch, name), x, torch.tensor([1, 2, 3, 2], dtype=dtype))
+
+
+def test_the_greatest_common_divisor_is_of_16_bits_or_more(same) -> None:
+    for dtype in (torch.int16, torch.int32, torch.int64):
+        same(torch.gcd, torch.arange(1, 13, dtype=dtype), torch.tensor([2, 3, 4] * 4, dtype=dtype))
+    with pytest.raises(RuntimeError, match="aclnnGcd"):  # by CANN's own check, on an Ascend910B
+        torch.gcd(torch.ones(2, dtype=torch.int8, device="npu"), torch.ones(2, dtype=torch.int8, device="npu"))
 
 
 @pytest.mark.parametrize("name", IN_PLACE_BINARY)

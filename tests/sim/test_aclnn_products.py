@@ -411,7 +411,7 @@ def float4(rows: int, k: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("k", [1024, 640])
 @pytest.mark.parametrize("biased", [False, True])
 def test_dual_level_quant_matmul(k: int, biased: bool) -> None:
-    m, n, upper = 4, 8, -(-k // 512)
+    m, n, upper = 4, 16, -(-k // 512)
     (x, left), (weight, right) = float4(m, k, 0), float4(n, k, 1)
     row_scale0, scale0 = real(m, upper, seed=2), real(upper, n, seed=3)
     row_scale1, scale1 = powers(m, k // 64, 2, seed=4), powers(n, k // 64, 2, seed=5)
@@ -424,6 +424,9 @@ def test_dual_level_quant_matmul(k: int, biased: bool) -> None:
         want += left[:, part] @ right[:, part].t() * row_scale0[:, group, None].double() * scale0[group].double()
     out = torch.empty(m, n, dtype=torch.bfloat16)
     scales = (row_scale0, scale0, row_scale1, scale1)
+    weight = (
+        weight.view(n, k // 64, 32).transpose(0, 1).contiguous().view(n, k // 2)
+    )  # FRACTAL_NZ: 32 bytes of each row
     for form in (Pairs(weight, FLOAT4), weight.view(torch.int8)):
         given = (Pairs(x, FLOAT4), form, *scales, bias)
         aclnn("aclnnDualLevelQuantMatmulWeightNz", *given, False, True, 512, 32, out)

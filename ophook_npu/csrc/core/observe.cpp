@@ -11,12 +11,12 @@ std::atomic<const sim_observer*> watching{nullptr};
 
 namespace {
 std::atomic<uint64_t> next_connection{1};
+}  // namespace
 
 uint32_t this_thread() {
   thread_local const auto id = uint32_t(syscall(SYS_gettid));
   return id;
 }
-}  // namespace
 
 Launch launch_now() { return {next_connection.fetch_add(1, std::memory_order_relaxed), raw_ns(), this_thread()}; }
 

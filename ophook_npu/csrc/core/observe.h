@@ -29,6 +29,7 @@ inline uint64_t raw_ns() {
   return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
 }
 
+uint32_t this_thread();  // as the system numbers it
 Launch launch_now();
 void tell_launched(const Task& task);  // the launch is over
 // On a stream's thread: `run(task)`, told to the observer as launched by `launch`, out of captured model `model`.

@@ -80,11 +80,6 @@ void close(const std::shared_ptr<Stream>& stream) {
 std::atomic<void (*)(const sim_failure*)> on_failure{nullptr};
 thread_local uint32_t last_task = 0;
 
-uint32_t thread_number() {
-  static thread_local const auto id = uint32_t(gettid());
-  return id;
-}
-
 struct CallTask final : Task {
   CallTask(const char* task_name, const sim_about* about_, sim_run run_, void* argument_, sim_drop drop_)
       : Task(task_name), about(about_), run_function(run_), argument(argument_), drop(drop_) {}
@@ -233,7 +228,7 @@ int Stream::put(std::shared_ptr<Task> task, bool* queued) {
     if (order::on()) order::launched(*this, *task);
     if (schedule::on()) schedule::launched(*this, *task);
     last_task = task->nth = uint32_t(++submitted_);
-    task->by_thread = thread_number();
+    task->by_thread = this_thread();
     queue_.push_back(std::move(task));
     wake = sleeping_;
   }

@@ -30,7 +30,7 @@ at::Tensor product(const at::Tensor& x, Dims dims, bool keep_dims) {
 
 at::Tensor average_of(const at::Tensor& x, const Dims& dims, bool keep_dims) {
   if (!at::isIntegralType(x.scalar_type(), true)) return at::mean(x, dims, keep_dims);
-  return at::mean(x.to(at::kDouble), dims, keep_dims).trunc();
+  return at::mean(x.to(at::kDouble), dims, keep_dims).trunc().to(x.scalar_type());
 }
 
 at::Tensor log_of_sum(const at::Tensor& x, const Dims& dims, bool keep_dims) {

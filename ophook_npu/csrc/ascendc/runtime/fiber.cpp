@@ -8,7 +8,6 @@
 namespace ophook::rt {
 namespace {
 constexpr size_t kStack = 1 << 20;
-thread_local Fiber* entering = nullptr;
 }  // namespace
 
 Fiber::Fiber(void (*function)()) : function_(function) {
@@ -18,13 +17,14 @@ Fiber::Fiber(void (*function)()) : function_(function) {
   context_.uc_stack.ss_sp = stack_;
   context_.uc_stack.ss_size = kStack;
   context_.uc_link = nullptr;
-  makecontext(&context_, main, 0);
+  const auto self = reinterpret_cast<uintptr_t>(this);  // makecontext hands on numbers of 32 bits
+  makecontext(&context_, reinterpret_cast<void (*)()>(main), 2, uint32_t(self >> 32), uint32_t(self));
 }
 
 Fiber::~Fiber() { munmap(stack_, kStack); }
 
-void Fiber::main() {
-  Fiber* self = entering;
+void Fiber::main(uint32_t high, uint32_t low) {
+  auto* self = reinterpret_cast<Fiber*>(uintptr_t(high) << 32 | low);
   while (true) {
     self->function_();
     self->leave();
@@ -33,7 +33,6 @@ void Fiber::main() {
 
 #if OPHOOK_FIBER_SWAPS
 void Fiber::enter() {
-  entering = this;
   swapcontext(&outside_, &context_);
 }
 void Fiber::leave() { swapcontext(&context_, &outside_); }
@@ -42,7 +41,6 @@ void Fiber::enter() {
   if (_setjmp(outside_)) return;
   if (begun_) _longjmp(inside_, 1);
   begun_ = true;
-  entering = this;
   setcontext(&context_);
 }
 void Fiber::leave() {

@@ -3,6 +3,8 @@
 
 #include <ucontext.h>
 
+#include <cstdint>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define OPHOOK_FIBER_SWAPS 1  // the sanitizer follows swapcontext from stack to stack
 #else
@@ -22,7 +24,7 @@ class Fiber {
   void leave();  // on the fiber's own stack: until it is entered
 
  private:
-  static void main();
+  static void main(uint32_t high, uint32_t low);
   void (*const function_)();
   void* stack_;
   ucontext_t context_{};

@@ -62,18 +62,20 @@ void fiber_main() {
 }
 
 // Places of launches that are over, for the thread's next ones: they cost more than a launch of few elements.
-thread_local std::vector<std::unique_ptr<Workplace>> places;
+using Places = std::vector<std::unique_ptr<Workplace>>;
+thread_local std::unique_ptr<Places> places;  // a pointer: the room for thread-local variables of libraries is small
 constexpr uint64_t kKept = 32 << 20;  // bytes
 
 void take_places(Launch& launch) {
-  for (auto& each : places)
+  if (!places) places = std::make_unique<Places>();
+  for (auto& each : *places)
     if (each->memory.sizes() == launch.sizes) launch.spare.push_back(std::move(each));
-  places.clear();
+  places->clear();
 }
 void leave_places(Launch& launch) {
   uint64_t bytes = 0;
   for (auto& each : launch.spare)
-    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKept) places.push_back(std::move(each));
+    if ((bytes += each->memory.bytes() + sizeof(Workplace)) <= kKept) places->push_back(std::move(each));
 }
 
 void start(Core& c) {

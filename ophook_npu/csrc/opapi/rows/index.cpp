@@ -255,7 +255,8 @@ ACLNN(SliceV2, (In, self, Ints, starts, Ints, ends, Ints, axes, Ints, steps, Out
       (sliced(self, axes, steps), shape(out, kernels::sizes_of(kernels::cuts_along(self, starts, ends, steps, axes)))),
       write(out, kernels::cut(self, kernels::cuts_along(self, starts, ends, steps, axes))))
 ACLNN(StridedSliceAssignV2, (Ref, self, In, value, Ints, begin, Ints, end, Ints, steps, Ints, axes),
-      (positive(steps), shape(value, kernels::sizes_of(kernels::cuts_along(self, begin, end, steps, axes)))),
+      (positive(steps), same_dtype({self, value}),
+       shape(value, kernels::sizes_of(kernels::cuts_along(self, begin, end, steps, axes)))),
       write(kernels::cut(self, kernels::cuts_along(self, begin, end, steps, axes)), value))
 ACLNN(UnfoldGrad, (In, grad, Ints, sizes, int64_t, dim, int64_t, size, int64_t, step, Out, out), shape(out, sizes),
       write(out, at::unfold_backward(wide(grad), sizes, dim, size, step)))

@@ -207,7 +207,7 @@ ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (must_be_square(self), 
       write(out, at::linalg_cholesky(self, upper)))
 ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), (kept(r, self), qr_like(self, mode, q, r)),
       write_qr(q, r, kernels::qr(self, mode)))
-ACLNN(Qr, (In, self, bool, some, Out, q, Out, r), (kept(r, self), qr_like(self, some ? 0 : 1, q, r)),
+ACLNN(Qr, (In, self, bool, some, Out, q, Out, r), (kept(q, self), kept(r, self), qr_like(self, some ? 0 : 1, q, r)),
       write_qr(q, r, kernels::qr(self, some ? 0 : 1)))
 ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), svd_like(self, full, vectors, s, u, v),
       write_svd(s, u, v, kernels::svd(self, full, vectors)))
