@@ -211,8 +211,8 @@ ELSEWHERE = {
     "masks of one size select as many as they say": {"Index", "IndexPutImpl"},
     "known gaps: phase 1 takes a type that fails when the call runs": {
         "ApplyAdamWV2", "ConstantPadNd", "FFN", "FFNV2", "GroupedMatmulV2", "IncreFlashAttentionV4", "LinalgQr",
-        "MoeInitRoutingV3", "PromptFlashAttentionV3", "RmsNormQuant", "WeightQuantBatchMatmulNz", "WeightQuantBatchMatmulV2",
-        "WeightQuantBatchMatmulV3",
+        "MoeInitRoutingV3", "PromptFlashAttentionV3", "RmsNormQuant", "WeightQuantBatchMatmulNz",
+        "WeightQuantBatchMatmulV2", "WeightQuantBatchMatmulV3",
     },
     "complex numbers have no order; what a device's kernel makes of them is not known": {
         "InplaceGeScalar", "InplaceGeTensor", "InplaceGtTensor",
