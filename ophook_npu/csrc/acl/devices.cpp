@@ -19,13 +19,11 @@ SIM_API aclError aclrtQueryDeviceStatus(int32_t device, aclrtDeviceStatus* statu
   return ACL_SUCCESS;
 }
 
-// Nothing of a simulated device is ever busy but threads of the host, which are not a core's.
 SIM_API aclError aclrtGetDeviceUtilizationRate(int32_t device, aclrtUtilizationInfo* info) {
   REQUIRE(info);
   if (int code = check_device(__func__, device)) return code;
-  info->cubeUtilization = info->vectorUtilization = info->aicpuUtilization = 0;
-  info->memoryUtilization = -1;  // as CANN answers
-  return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: a simulated device has no units whose use could be measured",
+                  __func__);
 }
 
 // Numbers of devices are the same in all three ways of counting: ASCEND_RT_VISIBLE_DEVICES is not simulated.
