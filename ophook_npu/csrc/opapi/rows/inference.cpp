@@ -22,6 +22,17 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 
 #define INFERENCE \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
+#define RESULT_FIELDS                                                                                 \
+  .of_scores = of_scores, .of_weights = of_weights, .of_product = of_product, .of_result = of_result, \
+  .result_offset = result_offset
+#define KEYS_FIELDS RESULT_FIELDS, .both = both, .both_offset = both_offset
+#define QUANTIZED_FIELDS                                                                                       \
+  KEYS_FIELDS, .key = key_scale, .key_offset = key_offset, .value = value_scale, .value_offset = value_offset, \
+      .mode = antiquant_mode, .key_mode = key_mode, .value_mode = value_mode
+#define OF_RESULT (Quantized{RESULT_FIELDS})
+#define OF_KEYS (Quantized{KEYS_FIELDS})
+#define QUANTIZED (Quantized{QUANTIZED_FIELDS})
+#define QUANTIZED_QUERY (Quantized{QUANTIZED_FIELDS, .query = query_scale, .query_mode = query_mode})
 #define INFERENCE_WITH_SINK \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink }
 #define ATTENDED_KEYS \
@@ -29,38 +40,6 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 #define ONE_OF_EACH \
   (Inputs{          \
       .query = query, .key = keys[0], .value = values[0], .layout = layout, .heads = heads, .pse = pse, .mask = mask})
-#define QUANTIZED                            \
-  (Quantized{.of_scores = of_scores,         \
-             .of_weights = of_weights,       \
-             .of_product = of_product,       \
-             .of_result = of_result,         \
-             .result_offset = result_offset, \
-             .both = both,                   \
-             .both_offset = both_offset,     \
-             .key = key_scale,               \
-             .key_offset = key_offset,       \
-             .value = value_scale,           \
-             .value_offset = value_offset,   \
-             .mode = antiquant_mode,         \
-             .key_mode = key_mode,           \
-             .value_mode = value_mode})
-#define QUANTIZED_QUERY                      \
-  (Quantized{.of_scores = of_scores,         \
-             .of_weights = of_weights,       \
-             .of_product = of_product,       \
-             .of_result = of_result,         \
-             .result_offset = result_offset, \
-             .both = both,                   \
-             .both_offset = both_offset,     \
-             .key = key_scale,               \
-             .key_offset = key_offset,       \
-             .value = value_scale,           \
-             .value_offset = value_offset,   \
-             .mode = antiquant_mode,         \
-             .key_mode = key_mode,           \
-             .value_mode = value_mode,       \
-             .query = query_scale,           \
-             .query_mode = query_mode})
 // inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
 ACLNN(PromptFlashAttentionV3,
       (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
@@ -109,20 +88,6 @@ ACLNN(FusedInferAttentionScoreV3,
                        pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), QUANTIZED))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
 // The earlier forms: whole prompts, and one token at a time. What one of them does not say is as where it is not given.
-#define OF_RESULT                      \
-  (Quantized{.of_scores = of_scores,   \
-             .of_weights = of_weights, \
-             .of_product = of_product, \
-             .of_result = of_result,   \
-             .result_offset = result_offset})
-#define OF_KEYS                              \
-  (Quantized{.of_scores = of_scores,         \
-             .of_weights = of_weights,       \
-             .of_product = of_product,       \
-             .of_result = of_result,         \
-             .result_offset = result_offset, \
-             .both = both,                   \
-             .both_offset = both_offset})
 ACLNN(FusedInferAttentionScore,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
