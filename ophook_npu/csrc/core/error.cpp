@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -9,9 +10,12 @@
 #include "state.h"
 
 namespace {
-thread_local std::string pending;   // set by sim_fail, not read yet
-thread_local int last = 0;          // the newest failure, if its code is the runtime's
-thread_local std::string returned;  // keeps the text alive that was handed out
+struct Texts {
+  std::string pending;   // set by sim_fail, not read yet
+  std::string returned;  // keeps the text alive that was handed out
+};
+thread_local std::unique_ptr<Texts> texts;  // a pointer: the room for thread-local variables of libraries is small
+thread_local int last = 0;                  // the newest failure, if its code is the runtime's
 
 // CANN's variable: its log on standard output. Programs often print a code and not the reason.
 bool printed() {
@@ -31,6 +35,8 @@ int sim_fail(int code, const char* format, ...) {
   va_end(arguments);
   // A caller that adds detail to an error of ours must not stamp the prefix twice.
   const std::string prefix = "[simulated Ascend] ";
+  if (!texts) texts = std::make_unique<Texts>();
+  auto& pending = texts->pending;
   pending = std::string(text).rfind(prefix, 0) == 0 ? text : prefix + text;
   if (printed()) {
     printf("[ERROR] %s\n", pending.c_str());
@@ -49,8 +55,7 @@ int sim_unimplemented(const char* what) {
 }
 
 const char* sim_error_message(void) {
-  if (pending.empty()) return nullptr;
-  returned.swap(pending);
-  pending.clear();
-  return returned.c_str();
+  if (!texts || texts->pending.empty()) return nullptr;
+  texts->returned = std::exchange(texts->pending, {});
+  return texts->returned.c_str();
 }
