@@ -37,9 +37,26 @@ def test_files_are_there(page: str) -> None:
 CHINESE = sorted(path for path in [*ROOT.glob("*.zh.md"), *ROOT.glob("docs/*.zh.md"), *ROOT.glob("*/*/*.zh.md")])
 
 
+def prose(text: str) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+
+
+# Lists that scripts write: names and numbers, with a few lines of English around them.
+GENERATED = {"aclnn-api", "ascend-c-api", "hooks-matrix", "published-examples", "published-kernels"}
+
+
+def test_every_page_that_a_user_meets_is_there_in_chinese() -> None:
+    groups = dict(re.findall(r"^  - (I [^:]+): \[(.*)\]$", words("mkdocs.yml"), re.M))
+    ours = groups.pop("I work on this project")
+    named = {name for pages in groups.values() for name in re.findall(r"([\w-]+)\.md", pages)}
+    assert len(named) > 15 and "architecture" in ours
+    assert sorted(name for name in named if not (ROOT / f"docs/{name}.zh.md").exists()) == sorted(GENERATED)
+
+
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_chinese_page_links_what_is_there_and_in_chinese_where_there_is_such_a_page(page: Path) -> None:
-    links = re.findall(r"\[([^\]]*)\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    links = re.findall(r"\[([^\]]*)\]\((?!https?:)([^)#]+)", prose(page.read_text(encoding="utf-8")))
     assert [link for _, link in links if not (page.parent / link).exists()] == []
     pages = [link for name, link in links if link.endswith(".md") and name != "English"]
     english = [link for link in pages if not link.endswith(".zh.md")]
@@ -64,7 +81,7 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 def headings(text: str) -> list[int]:
     """How deep each heading is, outside of code."""
-    return [len(found) for found in re.findall(r"^(#+) ", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)]
+    return [len(found) for found in re.findall(r"^(#+) ", prose(text), re.M)]
 
 
 def blocks(text: str) -> list[str]:
