@@ -63,6 +63,23 @@ def test_a_chinese_page_links_what_is_there_and_in_chinese_where_there_is_such_a
     assert [link for link in english if (page.parent / f"{link[:-3]}.zh.md").exists()] == []
 
 
+def anchors(page: Path) -> set[str]:
+    """What a link can point to on a page: its headings, named as GitHub and the site name them, and marks in HTML."""
+    text = prose(page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles)
+    return {re.sub(r"[^\w -]", "", title).strip().replace(" ", "-") for title in plain} | set(
+        re.findall(r'<a id="(.*?)"', text)
+    )
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")], ids=lambda page: page.name)
+def test_anchors_that_a_page_links_are_there(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", prose(page.read_text(encoding="utf-8")))
+    found = [(page.parent / path if path else page, anchor) for path, anchor in links]
+    assert [f"{to.name}#{anchor}" for to, anchor in found if to.suffix == ".md" and anchor not in anchors(to)] == []
+
+
 def linked(page: Path) -> set[Path]:
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text(encoding="utf-8"))
     return {(page.parent / link).resolve() for link in links if link.endswith(".md")}
