@@ -61,6 +61,7 @@ class Explanation:
         return [(step.op, step.key) for step in result]
 
     def to_json(self) -> dict[str, Any]:
+        """The explanation without the result, for ``json.dumps``."""
         skipped = ("result", "steps")
         result = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in skipped}
         return result | {"agrees": self.agrees, "chain": self.chain, "steps": [step.to_json() for step in self.steps]}

@@ -74,6 +74,7 @@ class Row:
 
     @property
     def group(self) -> str:
+        """The kind of key, such as ``autograd`` or ``backend``."""
         return _keys.group_of(self.key)
 
 
@@ -163,6 +164,7 @@ class Table:
         return {name: rows for name, rows in groups.items() if rows}
 
     def to_json(self) -> dict[str, Any]:
+        """The table for ``json.dumps``."""
         return {
             "op": self.op,
             "schema": self.schema,

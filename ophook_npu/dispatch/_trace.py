@@ -56,6 +56,7 @@ class Step:
     error: str | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """The step for ``json.dumps``."""
         result = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("parent", "row")}
         result["row"] = dataclasses.asdict(self.row) if self.row else None
         return result
@@ -110,6 +111,8 @@ class KernelTrace:
         return threading.get_ident() == self._thread or torch._C._current_graph_task_id() != -1
 
     def answer(self, op: OpOverload, key: Any) -> Callable[..., Any]:
+        """What torch calls for this operator and key while the trace is on: the kernel, with a step around it."""
+
         def run(*args: Any, **kwargs: Any) -> Any:
             step = self._begin(op, key, args, kwargs)
             self._local.top = step

@@ -48,10 +48,12 @@ class Hook:
 
     @property
     def hits(self) -> int:
+        """Calls that ran the hook's functions since it was made or reset."""
         return self._handler.hits
 
     @property
     def misses(self) -> dict[str, int]:
+        """Reason -> calls that passed the hook unseen."""
         return dict(self._handler.misses)
 
     @property

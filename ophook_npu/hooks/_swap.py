@@ -59,14 +59,17 @@ class Swap:
 
     @property
     def eager(self) -> int:
+        """Replaced calls that ran one by one."""
         return self._hooks[0].hits
 
     @property
     def compiled(self) -> int:
+        """Replaced calls inside compiled code: the replaced places of each graph, times its runs."""
         return self._hooks[1].hits
 
     @property
     def missed(self) -> dict[str, int]:
+        """Reason -> calls that were not replaced; in compiled code each place of a graph counts once."""
         return dict(self._missed)
 
     def report(self) -> str:

@@ -70,6 +70,7 @@ class KernelReport:
 
     @classmethod
     def parse(cls, text: str, block_dim: int, tiling_key: int) -> KernelReport:
+        """The report of a run from the JSON that the run wrote."""
         data: dict[str, Any] = json.loads(text)
         steps = [PipeStep(*row) for row in data.get("timeline", ())]
         found = [Mistake(**f) for f in data["findings"]]
@@ -77,4 +78,5 @@ class KernelReport:
 
     @property
     def errors(self) -> list[Mistake]:
+        """The findings of severity ``error``."""
         return [finding for finding in self.findings if finding.severity == "error"]

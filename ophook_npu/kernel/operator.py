@@ -56,12 +56,14 @@ class Kernel:
 
     @property
     def findings(self) -> list[Mistake]:
+        """The findings of the last call."""
         return self.report.findings
 
     def __repr__(self) -> str:
         return f"<kernel {self.prototype.type} of {self.project.path}>"
 
     def with_settings(self, **changes: Any) -> Kernel:
+        """The same kernel with other settings, such as ``cores=1``."""
         return Kernel(self.project, self.prototype, dataclasses.replace(self.settings, **changes))
 
     def __call__(self, *inputs: Any, outputs: list[tuple[int, ...]] | None = None, **attributes: Any) -> Any:

@@ -110,6 +110,7 @@ class Entry:
 
     @functools.cached_property
     def function(self) -> str:
+        """The name of the kernel function."""
         if self.name:
             return self.name
         names = _ENTRY.findall(self.source.read_text(errors="replace"))
@@ -133,6 +134,7 @@ class Entry:
         return KINDS["AIC_ONLY"] if _CUBE_CALL.search(text) or "matmul_intf.h" in text else 0
 
     def address(self) -> int:
+        """The address of the compiled function. The first call compiles and loads it."""
         if not self._address:
             self._address = self._load(self.build())
         return self._address

@@ -55,10 +55,12 @@ def cuda_of(torch: Wheel) -> str | None:
 
 
 def torch_wheel() -> Wheel | None:
+    """The installed torch, or ``None``."""
     return _find("torch", "torch")
 
 
 def torch_npu_wheel() -> Wheel | None:
+    """The installed torch_npu, or ``None``."""
     return _find("torch_npu", "torch-npu")
 
 

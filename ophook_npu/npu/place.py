@@ -34,6 +34,7 @@ class Host:
 
     @property
     def is_ascend(self) -> bool:
+        """Whether CANN and a device are there, and nothing is missing."""
         return self.problem is None and self.home is not None
 
 

@@ -53,6 +53,7 @@ class Alignment:
 
     @property
     def first(self) -> Pair | None:
+        """The first pair that differs, as (row of a, row of b); ``None`` if all agree."""
         return self.apart[0] if self.apart else None
 
     def verdict(self) -> str:
@@ -95,6 +96,7 @@ class Alignment:
         return "\n\n".join(parts)
 
     def to_json(self) -> dict[str, Any]:
+        """The alignment for ``json.dumps``."""
         return {
             "pairs": self.pairs,
             "differing": self.differing,

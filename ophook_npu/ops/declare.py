@@ -113,22 +113,27 @@ class Operator:
 
     @property
     def qualname(self) -> str:
+        """``npu::npu_add_custom``."""
         return self.schema.split("(", 1)[0]
 
     @property
     def namespace(self) -> str:
+        """``npu``."""
         return self.qualname.split("::")[0]
 
     @property
     def name(self) -> str:
+        """``npu_add_custom``."""
         return self.qualname.split("::")[1]
 
     @property
     def packet(self) -> Any:
+        """``torch.ops.npu.npu_add_custom``, which is there once the operator is registered."""
         return getattr(getattr(torch.ops, self.namespace), self.name)
 
     @property
     def arguments(self) -> Sequence[Any]:
+        """The arguments of the schema, as torch parsed them."""
         arguments: Sequence[Any] = self.parsed.arguments
         return arguments
 
@@ -139,6 +144,7 @@ class Operator:
 
     @cached_property
     def mutated(self) -> tuple[str, ...]:
+        """Names of the arguments that the operator writes to."""
         return tuple(a.name for a in self.arguments if a.alias_info is not None and a.alias_info.is_write)
 
     @cached_property
@@ -150,9 +156,11 @@ class Operator:
 
     @property
     def aclnn_name(self) -> str | None:
+        """``aclnnAddCustom``; ``None`` if neither ``aclnn`` nor ``ge`` is declared."""
         return self.aclnn or (f"aclnn{self.ge}" if self.ge else None)
 
     def argument(self, name: str) -> Any:
+        """The schema's argument of this name."""
         return next(a for a in self.arguments if a.name == name)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class Layout:
     per_version: bool  # the old layout
 
     def relative(self, path: Path) -> str:
+        """``path`` as it is named inside the tree."""
         return path.relative_to(self.root).as_posix()
 
 

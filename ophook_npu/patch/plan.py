@@ -21,17 +21,21 @@ SECTION = "custom"
 
 @dataclass(frozen=True)
 class Applied:
+    """What :func:`apply` did. ``changed`` is ``False`` if the operator was already there."""
+
     name: str
-    changed: bool  # False: it was there already
+    changed: bool
     diff: str
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reverted:
+    """What :func:`revert` did. ``exact``: every file is byte for byte what it was before the operator was applied."""
+
     name: str
     changed: bool
-    exact: bool  # every file is again, byte for byte, what it was before this operator was applied
+    exact: bool
     notes: tuple[str, ...] = ()
 
 

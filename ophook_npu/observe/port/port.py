@@ -326,6 +326,7 @@ class Port:
         return self.result().text(lang)
 
     def to_json(self) -> dict[str, Any]:
+        """The report for ``json.dumps``, as ``ophook-npu port --json`` writes it."""
         return self.result().to_json()
 
     def html(self, path: str | Path, title: str = "", lang: str = "en") -> None:
