@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Compile and run CANN's own example programs over the simulated Ascend; print how many end with 0, and why not.
 
-usage: scripts/aclnn_examples.py TREE… [--product Ascend910B] [--match WORD] [--limit N] [--jobs 2]
+usage: scripts/aclnn_examples.py TREE… [--product Ascend910B] [--match WORD] [--limit N]
+       [--programs FOLDER] [--jobs 2]
 
 Each TREE is a checkout of one of CANN's repositories of operators; those of its `examples/**/test_aclnn_*.cpp` are run
 that are for the product: those of another are in a folder `arch35`, or call a function whose page says that the product
 has it not. Files without a `main`, and those of operator projects (`examples/NAME/examples`), whose operator has to be
-built and installed first, are left out and named. Nothing of them is kept. A program counts if it compiles, links and
-ends with 0; what its results are worth, only its own checks say.
+built and installed first, are left out and named. Nothing of them is kept but the programs, in FOLDER, for a second
+run. A program counts if it compiles, links and ends with 0; what its results are worth, only its own checks say.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import subprocess
@@ -78,19 +80,32 @@ def precompiled(root: Path, folder: Path) -> Path:
     return header
 
 
-def compile_and_run(program: Path, root: Path, header: Path, environment: dict[str, str], seconds: int) -> Outcome:
+def build(program: Path, root: Path, header: Path, kept: Path) -> tuple[Path, Outcome | None]:
+    """The compiled program, or why there is none. Programs that were kept are not compiled again."""
+    target = kept / f"{program.stem}-{hashlib.sha256(program.read_bytes()).hexdigest()[:16]}"
+    if target.exists():
+        return target, None
+    include = [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}", "-include", str(header)]
+    command = [*toolchain.compiler(), "-std=c++17", "-O0", "-w", *include, str(program), f"-L{root / 'lib64'}"]
+    command += [*_LIBRARIES, f"-Wl,-rpath-link,{root / 'lib64'}", "-o", f"{target}.new"]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if built.returncode == 0:
+        Path(f"{target}.new").rename(target)
+        return target, None
+    missing = sorted(set(re.findall(r"undefined reference to `(\w+?)(?:GetWorkspaceSize)?'", built.stderr)))
+    if missing:
+        return target, Outcome(program, "not simulated", " ".join(missing))
+    error = re.search(r"error: .*", built.stderr)
+    return target, Outcome(program, "does not compile", error[0] if error else built.stderr[-200:])
+
+
+def compile_and_run(
+    program: Path, root: Path, header: Path, kept: Path, environment: dict[str, str], seconds: int
+) -> Outcome:
+    target, failed = build(program, root, header, kept)
+    if failed:
+        return failed
     with tempfile.TemporaryDirectory() as folder:
-        include = [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}", "-include", str(header)]
-        target = Path(folder) / "program"
-        command = [*toolchain.compiler(), "-std=c++17", "-O0", "-w", *include, str(program), f"-L{root / 'lib64'}"]
-        command += [*_LIBRARIES, f"-Wl,-rpath-link,{root / 'lib64'}", "-o", str(target)]
-        built = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        if built.returncode:
-            missing = sorted(set(re.findall(r"undefined reference to `(\w+?)(?:GetWorkspaceSize)?'", built.stderr)))
-            if missing:
-                return Outcome(program, "not simulated", " ".join(missing))
-            error = re.search(r"error: .*", built.stderr)
-            return Outcome(program, "does not compile", error[0] if error else built.stderr[-200:])
         try:
             done = subprocess.run(
                 [str(target)],
@@ -134,6 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
     parser.add_argument("--product", choices=SOCS, default="Ascend910B")
+    parser.add_argument("--programs", type=Path, help="where the compiled programs are kept, for a second run")
     parser.add_argument("--match", default="", help="only programs with this in their names")
     parser.add_argument("--limit", type=int, default=0, help="every n-th, so that so many are left")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -147,12 +163,20 @@ def main() -> None:
         chosen = chosen[:: max(1, len(chosen) // options.limit)]
     root = sim.build()
     environment = dict(os.environ)
-    # Programs that communicate between devices take eight of them.
-    variables.apply(environment, variables.environment(root, soc=SOCS[options.product], devices=8, memory=4 << 30))
+    # Programs that communicate between devices take up to sixteen of them.
+    variables.apply(environment, variables.environment(root, soc=SOCS[options.product], devices=16, memory=4 << 30))
     environment |= {"ASCEND_SLOG_PRINT_TO_STDOUT": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
-        header = precompiled(root, Path(folder))
-        report(list(pool.map(lambda path: compile_and_run(path, root, header, environment, options.timeout), chosen)))
+        header, kept = precompiled(root, Path(folder)), options.programs or Path(folder)
+        kept.mkdir(parents=True, exist_ok=True)
+        outcomes = []
+        for outcome in pool.map(
+            lambda path: compile_and_run(path, root, header, kept, environment, options.timeout), chosen
+        ):
+            outcomes.append(outcome)
+            if outcome.cause:
+                print(f"{outcome.program.stem}: {outcome.cause}: {outcome.detail}", file=sys.stderr, flush=True)
+        report(outcomes)
     for path in left_out:
         print(f"left out: {path}")
 

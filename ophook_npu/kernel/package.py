@@ -2,7 +2,8 @@
 
     op_api/lib/libcust_opapi.so                   aclnnXxxGetWorkspaceSize and aclnnXxx
     op_proto/lib/linux/…/libcust_opsproto.so      REG_OP prototypes; inference is the operator's own
-    op_impl/cpu/                                  the host side, one library for each choice of data types, the runtime
+    op_impl/cpu/                                  the host side, the runtime; for each choice of data types a library and
+                                                  what aclrtBinaryLoadFromFile takes (`sim.packages`), NAME_0.o
     version.info
 
 ``ASCEND_CUSTOM_OPP_PATH`` is the folder that holds these.
@@ -37,18 +38,24 @@ _ATTRIBUTES = {
 
 
 @dataclass(frozen=True)
-class _Variant:
+class Variant:
+    """An operator's kernel for one choice of data types."""
+
     choice: dict[str, int]
     file: str
     built: Path
-    cube: Path | None
+    cube: Path | None  # the same, compiled for cube cores, where that is another library
+    function: str
+    kind: int
+    parameters: int
+    keys: list[int] | None  # None: its text does not say all of them
 
 
 @dataclass(frozen=True)
 class Parts:
     """What a package is put together from: everything compiled, nothing linked to the simulator's libraries."""
 
-    variants: list[_Variant]
+    variants: list[Variant]
     host: Path
     api: Path  # generated sources
     prototypes: Path
@@ -125,7 +132,7 @@ def build_into(parts: Parts, folder: Path, lib: Path, link_flags: Sequence[str] 
     (folder / "version.info").write_text("custom_opp_compiler_version=ophook_npu\n")
 
 
-def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[str, list[_Variant]], dict[str, int]]:
+def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[str, list[Variant]], dict[str, int]]:
     """By operator type: the kernel in every choice of data types that the OpDef lists, and its kind."""
     entries: list[tuple[Prototype, int, dict[str, int], Entry]] = []
     for prototype in prototypes:
@@ -141,9 +148,21 @@ def _variants(project: Project, prototypes: Sequence[Prototype]) -> tuple[dict[s
         entries += [(prototype, i, choice, kernel.entry(choice)) for i, choice in enumerate(prototype.combinations())]
     with ThreadPoolExecutor(max(1, len(entries))) as pool:  # toolchain.run holds them back
         built = list(pool.map(lambda one: (one[3].build(), one[3].build_cube()), entries))
-    found: dict[str, list[_Variant]] = {prototype.type: [] for prototype in prototypes}
-    for (prototype, i, choice, _), (library, cube) in zip(entries, built, strict=True):
-        found[prototype.type].append(_Variant(choice, f"{prototype.snake}_{i}.so", library, cube))
+    found: dict[str, list[Variant]] = {prototype.type: [] for prototype in prototypes}
+    for (prototype, i, choice, entry), (library, cube) in zip(entries, built, strict=True):
+        parameters = len(prototype.inputs) + len(prototype.outputs) + 2  # workspace and tiling
+        found[prototype.type].append(
+            Variant(
+                choice,
+                f"{prototype.snake}_{i}.so",
+                library,
+                cube,
+                entry.function,
+                entry.kind,
+                parameters,
+                entry.tiling_keys,
+            )
+        )
     return found, {prototype.type: entry.kind for prototype, i, _, entry in entries if i == 0}
 
 
@@ -152,7 +171,7 @@ def _same_as(prototype: Prototype) -> list[int]:
     return [names.index(p.name) if p.name in names else -1 for p in prototype.outputs]
 
 
-def aclnn(prototype: Prototype, variants: Sequence[_Variant], kind: int) -> str:
+def aclnn(prototype: Prototype, variants: Sequence[Variant], kind: int) -> str:
     """The two phases of one operator, in C++."""
     type_, same = prototype.type, _same_as(prototype)
     parameters = [*prototype.inputs, *prototype.outputs]

@@ -146,11 +146,20 @@ def compile(arguments: Sequence[str]) -> Path:
         return out
 
 
+_HOW = ("-std=c++20", "-O1", "-fPIC", f"-I{build.ROOT.parent}", "-Wall")
+
+
 @functools.cache
 def _launcher() -> Path:
     """The object that every program has: it makes a task of the stream of each launch."""
-    flags = ("-std=c++20", "-O1", "-fPIC", f"-I{build.ROOT.parent}", "-Wall")
-    return build.object(build.ROOT / "program" / "launch.cpp", flags, [build.ROOT.parent])
+    return build.object(build.ROOT / "program" / "launch.cpp", _HOW, [build.ROOT.parent])
+
+
+def link_binary(told: Path, links: Sequence[str], out: Path) -> None:
+    """Link ``out``, which a program can load by itself; ``told`` is the source that registers its kernels."""
+    made = build.object(told, _HOW, [build.ROOT.parent])
+    command = [*toolchain.compiler(), "-shared", str(made), str(_launcher()), *links, "-o", str(out)]
+    _run(command, f"{out} cannot be linked")
 
 
 def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> None:

@@ -1,6 +1,6 @@
 // libascendcl: kernels that a program loads by itself, as CANN's page "Kernel loading and execution" has them. A binary
-// is a library that `bisheng -shared` or ascendc_fatbin_library made of Ascend C: it tells what its kernels take
-// (ascendc/program/binary.h) and runs them, with all checks, as a task of the stream.
+// is a library that `bisheng -shared`, ascendc_fatbin_library or `kernel build` made of Ascend C: it tells what its
+// kernels take (ascendc/program/binary.h) and runs them, with all checks, as a task of the stream.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ struct Binary {
   void* library = nullptr;
   size_t bytes = 0;
   decltype(&ophook_binary_find) find = nullptr;
-  decltype(&ophook_binary_run) run = nullptr;
+  decltype(&ophook_binary_launch) run = nullptr;
   aclrtOpExceptionCallback failed = nullptr;
   void* failed_data = nullptr;
 };
@@ -41,6 +41,7 @@ struct Binary {
 struct Function {
   std::shared_ptr<Binary> binary;
   const ophook_binary_kernel* kernel;
+  uint64_t key = 0;  // tiling key
 };
 
 // What aclrtCreateBinary keeps: the caller's memory.
@@ -135,7 +136,7 @@ int run(void* argument) {
       arguments.push_back(task.values[i].data());
     }
   }
-  return task.function->binary->run(kernel.name, task.blocks, arguments.data());
+  return task.function->binary->run(kernel.name, task.blocks, task.function->key, arguments.data());
 }
 
 int start(const char* caller, Launch what, aclrtStream stream) {
@@ -182,6 +183,18 @@ int no_binary(const char* caller, void* handle) {
   return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p is not a loaded binary", caller, handle);
 }
 
+bool has_key(const ophook_binary_kernel& kernel, uint64_t key) {
+  return std::find(kernel.keys, kernel.keys + kernel.key_count, key) != kernel.keys + kernel.key_count;
+}
+
+// The handle of a kernel for a tiling key: one, however often it is asked for.
+void* function_of(const std::shared_ptr<Binary>& binary, const ophook_binary_kernel* kernel, uint64_t key) {
+  const auto known =
+      Handles<Function>::all().where([&](Function& each) { return each.kernel == kernel && each.key == key; });
+  return known.empty() ? Handles<Function>::all().add(std::make_shared<Function>(Function{binary, kernel, key}))
+                       : known.front().get();
+}
+
 int load(const char* caller, const char* path, const char* shown, size_t bytes, aclrtBinHandle* out) {
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
@@ -189,12 +202,12 @@ int load(const char* caller, const char* path, const char* shown, size_t bytes, 
   binary->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!binary->library)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
-                    "%s: %s is no binary of the simulated Ascend (%s); make it with the simulator's bisheng -shared or "
-                    "ascendc_fatbin_library",
+                    "%s: %s is no binary of the simulated Ascend (%s); make it with the simulator's bisheng -shared, "
+                    "ascendc_fatbin_library or ophook-npu kernel build",
                     caller, shown, dlerror());
   binary->bytes = bytes;
   binary->find = reinterpret_cast<decltype(binary->find)>(dlsym(binary->library, "ophook_binary_find"));
-  binary->run = reinterpret_cast<decltype(binary->run)>(dlsym(binary->library, "ophook_binary_run"));
+  binary->run = reinterpret_cast<decltype(binary->run)>(dlsym(binary->library, "ophook_binary_launch"));
   if (!binary->find || !binary->run)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is a library, and holds no kernels that can be launched",
                     caller, shown);
@@ -276,9 +289,30 @@ SIM_API aclError aclrtBinaryGetFunction(const aclrtBinHandle handle, const char*
   if (!kernel)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the binary has no kernel %s of C linkage (extern \"C\")", __func__,
                     name);
-  const auto known = Handles<Function>::all().where([&](Function& each) { return each.kernel == kernel; });
-  *function = known.empty() ? Handles<Function>::all().add(std::make_shared<Function>(Function{binary, kernel}))
-                            : known.front().get();
+  // A name alone means the tiling key 0, or the only one.
+  if (kernel->keys && kernel->key_count != 1 && !has_key(*kernel, 0))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: the kernel %s has %zu tiling keys, and 0 is none of them; aclrtBinaryGetFunctionByEntry takes "
+                    "a key",
+                    __func__, name, kernel->key_count);
+  *function = function_of(binary, kernel, kernel->keys && kernel->key_count == 1 ? *kernel->keys : 0);
+  return ACL_SUCCESS;
+}
+
+SIM_API aclError aclrtBinaryGetFunctionByEntry(aclrtBinHandle handle, uint64_t key, aclrtFuncHandle* function) {
+  REQUIRE(function);
+  const auto binary = Handles<Binary>::all().find(handle);
+  if (!binary) return no_binary(__func__, handle);
+  const ophook_binary_kernel* kernel = binary->find(nullptr);
+  if (!kernel)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: the binary has not one kernel of C linkage (extern \"C\"), but "
+                    "none or several",
+                    __func__);
+  if (kernel->keys && !has_key(*kernel, key))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: the kernel %s has no tiling key %llu", __func__, kernel->name,
+                    static_cast<unsigned long long>(key));
+  *function = function_of(binary, kernel, key);
   return ACL_SUCCESS;
 }
 

@@ -26,6 +26,8 @@ std::map<std::string, int>& kinds() {
 struct Known {
   Bound (*bind)(const void* const* arguments);
   std::vector<size_t> sizes;
+  std::vector<uint64_t> keys;
+  bool any_key;
   ophook_binary_kernel told;
 };
 std::map<std::string, Known>& named() {
@@ -37,6 +39,7 @@ struct Task {
   const char* name;
   uint64_t blocks;
   Bound work;
+  uint64_t tiling_key = 0;
 };
 
 void entry(Task* task) { task->work.run(); }
@@ -83,7 +86,7 @@ int run(void* argument) {
   }
   char summary[2048] = "";
   char* report = nullptr;
-  const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), 0,
+  const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), task->tiling_key,
                               rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second), summary,
                               sizeof summary, nullptr, allocation};
   const int failed = ascendc_run(&launch, std::getenv("OPHOOK_KERNEL_REPORT") ? &report : nullptr);
@@ -99,7 +102,11 @@ Declared::Declared(const char* kernel, int kind) {
 }
 
 Named::Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes) {
-  named()[kernel] = {bind, std::move(sizes), {}};
+  named()[kernel] = {bind, std::move(sizes), {}, true, {}};
+}
+Named::Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes,
+             std::vector<uint64_t> keys) {
+  named()[kernel] = {bind, std::move(sizes), std::move(keys), false, {}};
 }
 
 uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work) {
@@ -124,18 +131,20 @@ void ophook_program_soc(ascendc_soc* out) {
 
 const ophook_binary_kernel* ophook_binary_find(const char* name) {
   using namespace ophook::program;
-  const auto found = named().find(name);
+  if (!name && named().size() != 1) return nullptr;
+  const auto found = name ? named().find(name) : named().begin();
   if (found == named().end()) return nullptr;
-  const auto kind = kinds().find(name);
+  const auto kind = kinds().find(found->first);
   Known& known = found->second;
-  known.told = {found->first.c_str(), kind == kinds().end() ? 0 : kind->second, known.sizes.data(), known.sizes.size()};
+  known.told = {found->first.c_str(), kind == kinds().end() ? 0 : kind->second, known.sizes.data(), known.sizes.size(),
+                known.any_key ? nullptr : known.keys.data(), known.keys.size()};
   return &known.told;
 }
 
-int ophook_binary_run(const char* name, uint64_t blocks, const void* const* arguments) {
+int ophook_binary_launch(const char* name, uint64_t blocks, uint64_t tiling_key, const void* const* arguments) {
   using namespace ophook::program;
   const auto found = named().find(name);
   if (found == named().end()) return sim_fail(kAicoreException, "no kernel %s", name);
-  Task task{found->first.c_str(), blocks, found->second.bind(arguments)};
+  Task task{found->first.c_str(), blocks, found->second.bind(arguments), tiling_key};
   return run(&task);
 }

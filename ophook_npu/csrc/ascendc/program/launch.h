@@ -46,6 +46,8 @@ struct Bound {
 };
 struct Named {
   Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes);
+  Named(const char* kernel, Bound (*bind)(const void* const* arguments), std::vector<size_t> sizes,
+        std::vector<uint64_t> keys);
 };
 
 template <auto Kernel>
