@@ -14,6 +14,7 @@ run. A program counts if it compiles, links and ends with 0; what its results ar
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import os
 import re
@@ -31,6 +32,7 @@ from ophook_npu import sim, toolchain
 from ophook_npu.sim import rules, variables
 
 SOCS = {"Ascend910B": "Ascend910B4", "Ascend910_93": "Ascend910_9392", "Ascend950": "Ascend950PR_9589"}
+_FAMILIES = {"Ascend910B": "Atlas A2", "Ascend910_93": "Atlas A3", "Ascend950": "(?:Ascend 950|910_95)"}
 _FIRST_PHASE = re.compile(r"\b(acl(?:nn)?[A-Z]\w*)GetWorkspaceSize\s*\(")
 _MAIN = re.compile(r"\bmain\s*\(")
 _LIBRARIES = ("-lopapi_nn", "-lopapi_math", "-lopapi_transformer", "-lhccl", "-lascendcl", "-lnnopbase", "-lpthread")
@@ -43,16 +45,25 @@ class Outcome:
     detail: str = ""
 
 
+def _without(page: Path, product: str) -> bool:
+    """Whether the page of a function that the rules do not have says that the product has it not."""
+    row = re.search(rf"^.*{_FAMILIES[product]}.*$", page.read_text(errors="replace"), re.MULTILINE)
+    return row is not None and "×" in row[0]
+
+
 def programs(tree: Path, product: str, left_out: list[Path]) -> Iterator[Path]:
     """The example programs that are for the product; to `left_out` go those that no toolkit could run."""
     table = rules.table()
+    pages = {path.stem: path for path in tree.rglob("docs/aclnn*.md")}
     for path in sorted(tree.rglob("test_aclnn_*.cpp")):
         below = path.relative_to(tree).parts
         if "examples" not in below or "experimental" in below or ("arch35" in below) != (product == "Ascend950"):
             continue
         text = path.read_text(errors="replace")
         called = set(_FIRST_PHASE.findall(text))
-        if any(name in table and product in table[name].absent for name in called):
+        if any(product in table[name].absent for name in called & table.keys()):
+            continue
+        if any(_without(pages[name], product) for name in called - table.keys() & pages.keys()):
             continue
         if below.count("examples") > 1 or not _MAIN.search(text):
             left_out.append(path)
@@ -80,6 +91,15 @@ def precompiled(root: Path, folder: Path) -> Path:
     return header
 
 
+@functools.cache
+def _private_headers(program: Path) -> tuple[str, ...]:
+    """Flags for a program that includes headers of its own tree: one of them lies where the tree's build looks."""
+    if "op_host/" not in program.read_text(errors="replace"):
+        return ()
+    tree = next(folder for folder in program.parents if (folder / "build.sh").is_file())
+    return tuple(f"-idirafter{path.parent}" for path in sorted(tree.rglob("aclnn_util.h")))
+
+
 def build(program: Path, root: Path, header: Path, kept: Path) -> tuple[Path, Outcome | None]:
     """The compiled program, or why there is none. Programs that were kept are not compiled again."""
     target = kept / f"{program.stem}-{hashlib.sha256(program.read_bytes()).hexdigest()[:16]}"
@@ -87,7 +107,7 @@ def build(program: Path, root: Path, header: Path, kept: Path) -> tuple[Path, Ou
         return target, None
     include = [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}", "-include", str(header)]
     command = [*toolchain.compiler(), "-std=c++17", "-O0", "-w", *include, str(program), f"-L{root / 'lib64'}"]
-    command += [*_LIBRARIES, f"-Wl,-rpath-link,{root / 'lib64'}", "-o", f"{target}.new"]
+    command += [*_private_headers(program), *_LIBRARIES, f"-Wl,-rpath-link,{root / 'lib64'}", "-o", f"{target}.new"]
     built = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if built.returncode == 0:
         Path(f"{target}.new").rename(target)

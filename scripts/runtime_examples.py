@@ -5,7 +5,8 @@ usage: scripts/runtime_examples.py TREE [--match WORD] [--jobs 2] [--devices N] 
 
 TREE is a checkout of the repository; its folder `example` is copied and nothing of it is kept. Each `run.sh` runs in a
 shell after `eval "$(ophook-npu env)"`, as the repository's page says; a pair of `run_server.sh` and `run_client.sh`
-counts as one program and runs side by side. The table has a line for each: whether it ended with 0, in how many
+counts as one program: each has a folder of its own, as on two machines, and the client begins when the server listens.
+The table has a line for each: whether it ended with 0, in how many
 seconds, and what it said last where it did not. --logs keeps all that they printed.
 """
 
@@ -32,6 +33,9 @@ _SAYS_WHY = re.compile(
     r"\[simulated Ascend\] (.*)|undefined reference to `(\w+)|((?:fatal )?error: .*|CMake Error.*|.*\[ERROR\].*)"
 )
 _DEVICES = 2  # some of them need two; a program that is for one uses the first
+# What a person types, and the product of an interface that only one product has.
+_TYPED = {"run_server.sh": "\n", "run_client.sh": "127.0.0.1\n\n"}
+_SOCS = {"cross_server": "Ascend910_9392"}
 
 
 @dataclass(frozen=True)
@@ -42,19 +46,22 @@ class Outcome:
     why: str
 
 
+_SECOND = ".second"
+
+
 def programs(examples: Path, match: str) -> Iterator[tuple[str, list[Path]]]:
     """Name and scripts of each program."""
     for folder in sorted({path.parent for path in examples.rglob("run*.sh")}):
         name = folder.relative_to(examples).as_posix()
         scripts = sorted(folder.glob("run*.sh"), reverse=True)  # a server before its client
-        if match in name:
+        if match in name and not name.endswith(_SECOND):
             yield name, scripts
 
 
-def environment(devices: int) -> dict[str, str]:
+def environment(devices: int, soc: str = "") -> dict[str, str]:
     """A plain shell's, after the command that users type."""
     tool = Path(sys.executable).parent / "ophook-npu"
-    command = f'eval "$({tool} env --devices {devices})" && env -0'
+    command = f'eval "$({tool} env --devices {devices}{f" --soc {soc}" * bool(soc)})" && env -0'
     printed = subprocess.run(["bash", "-c", command], check=True, capture_output=True).stdout
     pairs = (entry.split("=", 1) for entry in printed.decode().split("\0") if "=" in entry)
     ours = {name: value for name, value in pairs if not name.startswith("BASH_FUNC_")}
@@ -79,17 +86,25 @@ def run(name: str, scripts: list[Path], variables: dict[str, str], seconds: int)
 def _run(
     name: str, scripts: list[Path], variables: dict[str, str], seconds: int, begun: float, logs: list[IO[bytes]]
 ) -> tuple[Outcome, str]:
-    running = []
+    running: list[tuple[subprocess.Popen[bytes], IO[bytes]]] = []
     for script, log in zip(scripts, logs, strict=True):
+        folder = script.parent
+        if running:
+            folder = folder.with_name(folder.name + _SECOND)
+            shutil.copytree(script.parent, folder, ignore=shutil.ignore_patterns("build", "file", "output*"))
+            _listens(*running[0], begun + seconds)
         process = subprocess.Popen(
             ["bash", script.name],
-            cwd=script.parent,
-            stdin=subprocess.DEVNULL,
+            cwd=folder,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
             env=variables,
             start_new_session=True,
         )
+        assert process.stdin is not None
+        process.stdin.write(_TYPED.get(script.name, "").encode())
+        process.stdin.close()
         running.append((process, log))
     status = 0
     for process, _ in running:
@@ -108,6 +123,14 @@ def _run(
     return Outcome(name, status, time.monotonic() - begun, cause), text
 
 
+def _listens(server: subprocess.Popen[bytes], log: IO[bytes], until: float) -> None:
+    """Returns when the server says that it listens, has ended, or has had its time."""
+    while time.monotonic() < until and server.poll() is None:
+        if b"listening" in os.pread(log.fileno(), 1 << 20, 0):
+            return
+        time.sleep(0.2)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tree", type=Path, metavar="TREE")
@@ -118,13 +141,18 @@ def main() -> int:
     parser.add_argument("--logs", type=Path, help="a folder for what the programs print")
     options = parser.parse_args()
 
-    variables = environment(options.devices)
+    variables = {soc: environment(options.devices, soc) for soc in ("", *_SOCS.values())}
+
+    def one(program: tuple[str, list[Path]]) -> tuple[Outcome, str]:
+        soc = next((soc for word, soc in _SOCS.items() if word in program[0]), "")
+        return run(*program, variables[soc], options.timeout)
+
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         examples = Path(folder) / "example"
         shutil.copytree(options.tree / "example", examples)
         shutil.copytree(options.tree / "pkg_inc", Path(folder) / "pkg_inc")  # one of them includes a header of it
         chosen = list(programs(examples, options.match))
-        results = pool.map(lambda one: run(*one, variables, options.timeout), chosen)
+        results = pool.map(one, chosen)
         outcomes = []
         for outcome, text in results:
             outcomes.append(outcome)

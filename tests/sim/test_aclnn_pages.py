@@ -247,6 +247,9 @@ def test_rows_of_a_range_of_experts_go_and_come_back() -> None:
     for place, at in enumerate(here):
         close(back[place], grad[at // 2].double() * probs.flatten()[at].double())
         close(back_probs.flatten()[at], (grad[at // 2].double() * rows[place].double()).sum())
+    again = torch.empty(3, 4)  # the probabilities say how many choices a token has, whatever topK says
+    aclnn("aclnnMoeTokenUnpermuteWithEpGrad", grad, places, rows, probs, False, None, [1, 4], 1, again, back_probs)
+    assert again.equal(back)
 
 
 def test_gradients_of_routing() -> None:

@@ -252,8 +252,12 @@ def test_copies_stay_in_their_allocations_and_on_their_sides(client: Client) -> 
         size = Size(BYTES)
         assert client.acl.aclrtMemcpyAsync(to, size, of, size, kind, None) == PARAM_INVALID
         assert said in client.said()
-    for pointer in (host, beyond, gone):
+    variable = ctypes.create_string_buffer(b"x" * BYTES)
+    assert client.acl.aclrtMemset(variable, Size(BYTES), ord("o"), Size(BYTES - 1)) == 0
+    assert variable.value == b"o" * (BYTES - 1) + b"x"
+    for pointer in (Pointer(64), beyond, gone):  # the first: nothing is there, and it is no signal
         assert client.acl.aclrtMemset(pointer, Size(BYTES), 0, Size(BYTES)) == PARAM_INVALID
+    for pointer in (host, beyond, gone):
         assert client.acl.aclrtMemsetAsync(pointer, Size(BYTES), 0, Size(BYTES), None) == PARAM_INVALID
         assert "memory (64 bytes) has to be device memory: " in client.said()
 

@@ -225,6 +225,15 @@ def test_configurations_that_are_none(acl: ctypes.CDLL) -> None:
     assert made(0, events=64) is None and "aicoreEvents" in text(acl)
 
 
+def test_a_step_begins_once_and_ends_once(acl: ctypes.CDLL) -> None:
+    acl.aclprofCreateStepInfo.restype = ctypes.c_void_p
+    step, (begin, end) = ctypes.c_void_p(acl.aclprofCreateStepInfo()), (0, 1)
+    codes = [acl.aclprofGetStepTimestamp(step, tag, None) for tag in (end, begin, begin, end, end, begin)]
+    assert codes == [INVALID_PARAM, 0, INVALID_PARAM, 0, INVALID_PARAM, 0]
+    acl.aclprofDestroyStepInfo(step)
+    assert acl.aclprofGetStepTimestamp(step, begin, None) == INVALID_PARAM and "aclprofCreateStepInfo" in text(acl)
+
+
 def test_what_is_not_simulated_is_named(acl: ctypes.CDLL) -> None:
     assert acl.aclprofSetConfig(8, b"cpu", ctypes.c_size_t(3)) == UNSUPPORTED and "ACL_PROF_HOST_SYS (cpu)" in text(acl)
     assert acl.aclprofSetConfig(0, b"", ctypes.c_size_t(0)) == acl.aclprofSetConfig(8, None, ctypes.c_size_t(0))

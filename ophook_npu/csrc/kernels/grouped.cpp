@@ -167,14 +167,17 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
   SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(0) == weight.size(0),
             "x (k, m) and weight (k, n) expected, got ", x.sizes(), " and ", weight.sizes());
   SIM_CHECK(list.dim() == 1 && list.size(0) <= 1024, "groupList of 1024 groups at most expected, got ", list.sizes());
-  shape(out, {list.size(0), x.size(1), weight.size(1)});
+  // The groups one under the other are taken, too.
+  if (out.dim() == 2) shape(out, {list.size(0) * x.size(1), weight.size(1)});
+  else shape(out, {list.size(0), x.size(1), weight.size(1)});
 }
 
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,
                   const at::Tensor& out) {
   int64_t i = 0;
   for (const auto& [expert, start, count] : groups_of(list, kind, x.size(0)))
-    out[i++].add_(at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
+    out.view({list.size(0), x.size(1), weight.size(1)})[i++].add_(
+        at::matmul(wide(x.narrow(0, start, count)).t(), wide(weight.narrow(0, start, count))));
 }
 
 // A scale for each row of x and each column of the weight, or for so many along k too.

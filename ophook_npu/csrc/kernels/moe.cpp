@@ -182,6 +182,8 @@ int64_t rows_of_range(const Dims& range, int64_t otherwise) {
   return range[1] - range[0];
 }
 
+int64_t choices_each(const at::Tensor& probs, int64_t topk) { return probs.defined() ? probs.size(-1) : topk; }
+
 void weighed(const at::Tensor& probs, int64_t tokens, int64_t topk) {
   if (probs.defined()) shape(probs, {tokens, topk});
 }

@@ -34,6 +34,8 @@ Tensors unpermute_backward(const at::Tensor& permuted, const at::Tensor& grad, c
 // --------------------------------------------
 int64_t first_of(const Dims& range);
 int64_t rows_of_range(const Dims& range, int64_t otherwise);
+// How many experts each token has chosen: what CANN counts in the probabilities, where there are any.
+int64_t choices_each(const at::Tensor& probs, int64_t topk);
 void weighed(const at::Tensor& probs, int64_t tokens, int64_t topk);  // probs are (tokens, topk), or absent
 Tensors permute_range(const at::Tensor& tokens, const at::Tensor& indices, const at::Tensor& probs, int64_t first,
                       int64_t rows);

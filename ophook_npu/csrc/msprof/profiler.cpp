@@ -80,8 +80,9 @@ void say_what_is_left_out(const Asked& asked) {
     uint64_t bit;
     const char* what;
   } kLeftOut[] = {
-      {ACL_PROF_L2CACHE, "hits of the level 2 cache"},           {ACL_PROF_AICPU, "details of AI CPU operators"},
-      {ACL_PROF_MSPROFTX, "marks and ranges (mstx, msprof_tx)"}, {kTaskMemory, "allocations of CANN's own components"},
+      {ACL_PROF_L2CACHE, "hits of the level 2 cache"},
+      {ACL_PROF_AICPU, "details of AI CPU operators"},
+      {kTaskMemory, "allocations of CANN's own components"},
       {kOperatorAttributes, "attributes of operators"},
   };
   if (asked.data & ACL_PROF_AICORE_METRICS && asked.metrics != ACL_AICORE_NONE)
@@ -264,10 +265,5 @@ SIM_API aclError aclprofRegisterDeviceCallback() {
 }
 
 SIM_API aclError aclprofMarkEx(const char*, size_t, aclrtStream) { return sim_unimplemented("aclprofMarkEx"); }
-SIM_API aclprofStepInfo* aclprofCreateStepInfo() {
-  sim_unimplemented("aclprofCreateStepInfo");
-  return nullptr;
-}
-SIM_API void aclprofDestroyStepInfo(aclprofStepInfo*) { sim_unimplemented("aclprofDestroyStepInfo"); }
 
 }  // extern "C"

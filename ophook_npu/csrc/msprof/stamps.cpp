@@ -22,12 +22,17 @@ struct Range {
   uint64_t begin;
 };
 
+struct Step {
+  bool begun = false;
+  uint64_t begin = 0;
+};
+
 struct State {
   std::mutex mutex;
   std::map<void*, std::unique_ptr<Stamp>> stamps;
   std::map<uint32_t, Range> ranges;
   uint32_t next = 1;
-  std::map<const void*, std::pair<aclprofStepTag, uint64_t>> steps;
+  std::map<const void*, std::unique_ptr<Step>> steps;
   std::map<uint32_t, uint32_t> devices;  // of models
   std::map<uint32_t, int> subscribed;    // the files of models
 };
@@ -135,21 +140,36 @@ aclError aclprofRangeStop(uint32_t id) {
 }
 
 // A step, from its first time stamp to its last.
-SIM_API aclError aclprofGetStepTimestamp(aclprofStepInfo* step, aclprofStepTag tag, aclrtStream) {
-  if (!step) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: stepInfo is null", __func__);
+SIM_API aclprofStepInfo* aclprofCreateStepInfo() {
+  auto made = std::make_unique<Step>();
+  auto* handle = reinterpret_cast<aclprofStepInfo*>(made.get());
+  std::lock_guard lock(state().mutex);
+  state().steps[handle] = std::move(made);
+  return handle;
+}
+SIM_API void aclprofDestroyStepInfo(aclprofStepInfo* step) {
+  std::lock_guard lock(state().mutex);
+  if (!state().steps.erase(step))
+    sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step was not made by aclprofCreateStepInfo", __func__);
+}
+SIM_API aclError aclprofGetStepTimestamp(aclprofStepInfo* info, aclprofStepTag tag, aclrtStream) {
+  if (!info) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: stepInfo is null", __func__);
   if (tag != ACL_STEP_START && tag != ACL_STEP_END)
     return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: tag %d; allowed: 0, 1", __func__, int(tag));
   std::unique_lock lock(state().mutex);
-  const auto found = state().steps.find(step);
-  if (tag == ACL_STEP_START) {
-    if (found != state().steps.end())
-      return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has begun already", __func__);
-    state().steps[step] = {tag, sim_call_begin()};
+  const auto found = state().steps.find(info);
+  if (found == state().steps.end())
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step was not made by aclprofCreateStepInfo", __func__);
+  Step& step = *found->second;
+  if (step.begun == (tag == ACL_STEP_START))
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has %s", __func__,
+                    step.begun ? "begun already" : "not begun");
+  step.begun = tag == ACL_STEP_START;
+  if (step.begun) {
+    step.begin = sim_call_begin();
     return ACL_SUCCESS;
   }
-  if (found == state().steps.end()) return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: the step has not begun", __func__);
-  const uint64_t begin = found->second.second;
-  state().steps.erase(found);
+  const uint64_t begin = step.begin;
   lock.unlock();
   sim_call_end("step", begin);
   return ACL_SUCCESS;

@@ -55,11 +55,12 @@ ACLNN(MoeTokenUnpermuteWithEpGrad,
       (In, grad, In, sorted, In, permuted, In, probs, bool, padded, Ints, restore, Ints, range, int64_t, topk, Out, out,
        Out, out_probs),
       (moe::not_padded(padded), moe::rows_of_tokens("unpermutedTokensGrad", grad),
-       shape(out, {moe::rows_of_range(range, sorted.numel()), grad.size(1)}), moe::weighed(probs, grad.size(0), topk),
+       shape(out, {moe::rows_of_range(range, sorted.numel()), grad.size(1)}), moe::weighed(probs, grad.size(0), moe::choices_each(probs, topk)),
        probs.defined() ? (like(out_probs, probs), moe::rows_of_tokens("permutedTokensOptional", permuted))
                        : when_run()),
       write_each({out, out_probs},
-                 moe::unpermute_range_backward(grad, sorted, permuted, probs, topk, moe::first_of(range), out.size(0))))
+                 moe::unpermute_range_backward(grad, sorted, permuted, probs, moe::choices_each(probs, topk),
+                                               moe::first_of(range), out.size(0))))
 ACLNN(MoeTokenPermuteWithRoutingMap,
       (In, tokens, In, map, In, probs, int64_t, kept, bool, padded, Out, permuted, Out, out_probs, Out, sorted),
       (moe::rows_of_tokens("tokens", tokens), moe::mapped(map, permuted.size(0), padded),
