@@ -37,7 +37,9 @@ constexpr auto ACL_STREAM_ATTR_PRIORITY = aclrtStreamAttr(5);
 constexpr uint32_t ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE = 1;
 enum aclrtStreamState { ACL_RT_STREAM_STATE_CREATE_POST = 1, ACL_RT_STREAM_STATE_DESTROY_PRE };
 typedef void (*aclrtStreamStateCallback)(aclrtStream stm, aclrtStreamState state, void* args);
+#endif
 
+#ifndef ACL_EVENT_WAIT_EXTERNAL  // 2.10.0.post7 has the rest
 typedef void* aclmdlRICondHandle;
 enum aclmdlRICondHandleFlag { ACL_MODEL_RI_COND_HANDLE_ASSIGN_DEFAULT = 1 };
 enum aclmdlRICondTaskType {
