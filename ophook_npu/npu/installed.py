@@ -104,9 +104,9 @@ def require() -> tuple[Wheel, Wheel]:
     if torch is None:
         raise OphookError("torch", "it is not installed", todo=_install_torch("2.13.0"))
     if torch_npu is None:
-        raise OphookError(
-            "torch_npu", "it is not installed", todo=f"pip install torch-npu=={torch.version.split('+')[0]}"
-        )
+        # Without its dependencies: some releases ask for a torch by a name that only PyTorch's index has.
+        fitting = "pip install --no-deps 'torch-npu=={}.{}.*'; pip install 'ophook-npu[npu-needs]'"
+        raise OphookError("torch_npu", "it is not installed", todo=fitting.format(*torch.release))
     if torch.release != torch_npu.release:
         wanted = "{}.{}".format(*torch_npu.release)
         raise OphookError(
