@@ -98,15 +98,13 @@ at::Tensor product_then(const at::Tensor& x, const at::Tensor& y, const at::Tens
 
 void lora_like(const at::Tensor& y, const at::Tensor& x, const at::Tensor& b, const at::Tensor& indices,
                const at::Tensor& a, int64_t layer, int64_t offset, int64_t size, const at::Tensor& out) {
-  SIM_CHECK(y.dim() == 2 && x.dim() == 2 && b.dim() == 4 && y.size(0) == x.size(0), "y (rows, all), x (rows, columns) ",
-            "and weightB (sets, layers, columns, rank) expected, got ", y.sizes(), ", ", x.sizes(), " and ", b.sizes());
-  shape(indices, {x.size(0)});
-  if (a.defined()) shape(a, {b.size(0), b.size(1), b.size(3), x.size(1)});
-  else SIM_CHECK(x.size(1) == b.size(3), "without weightA x has ", b.size(3), " columns, not ", x.size(1));
+  shapes<"rows all, rows columns, sets layers size rank, rows, sets layers rank columns? -> rows all">(y, x, b, indices,
+                                                                                                       a, out);
+  SIM_CHECK(a.defined() || x.size(1) == b.size(3), "without the first matrix x has ", b.size(3), " columns, not ",
+            x.size(1));
   SIM_CHECK(layer >= 0 && layer < b.size(1), "layerIdx ", layer, " of ", b.size(1), " layers");
   SIM_CHECK(size == b.size(2) && offset >= 0 && offset + size <= y.size(1), "ySliceSize ", size, " from yOffset ",
             offset, " on, for ", b.size(2), " columns of weightB and ", y.size(1), " of y");
-  like(out, y);
 }
 
 // An index that is no set's, -1 or the number of sets, adds nothing: so op-plugin's test has it, the page is silent.
@@ -143,22 +141,11 @@ Svd svd(const at::Tensor& x, bool full, bool vectors) {
 }
 
 void solve_like(const at::Tensor& self, const at::Tensor& a, const at::Tensor& x, const at::Tensor& m) {
-  SIM_CHECK(self.dim() > 1 && a.dim() > 1 && a.size(-2) == a.size(-1) && self.size(-2) == a.size(-1), "equations ",
-            a.sizes(), " for ", self.sizes());
-  const Dims batch(at::infer_size(outer_sizes(self, 2), outer_sizes(a, 2)));
-  const auto of = [&](const at::Tensor& out, const at::Tensor& in) {
-    Dims sizes = batch;
-    sizes.insert(sizes.end(), in.sizes().end() - 2, in.sizes().end());
-    shape(out, sizes);
-  };
-  of(x, self), of(m, a);
+  shapes<"*#b n m, *#b n n -> *#b n m, *#b n n">(self, a, x, m);
 }
 
 void distances_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& out) {
-  SIM_CHECK(x.dim() > 1 && y.dim() > 1 && x.size(-1) == y.size(-1), "points ", x.sizes(), " and ", y.sizes());
-  Dims sizes(at::infer_size(outer_sizes(x, 2), outer_sizes(y, 2)));
-  sizes.push_back(x.size(-2)), sizes.push_back(y.size(-2));
-  shape(out, sizes);
+  shapes<"*#b m d, *#b n d -> *#b m n">(x, y, out);
 }
 
 // ATen renormalizes by positive norms only.

@@ -1,6 +1,7 @@
 // Products of matrices, factorizations, and norms of slices.
 #pragma once
 
+#include "kernels/pattern.h"
 #include "kernels/tensors.h"
 
 namespace sim::kernels {

@@ -1,6 +1,7 @@
 #include "kernels/tensors.h"
 
 #include "kernels/absent.h"
+#include "kernels/pattern.h"
 #include "kernels/wrong_shape.h"
 
 #include <ATen/ExpandUtils.h>
@@ -124,12 +125,7 @@ void promoted(const at::Tensor& out, const at::Tensor& self, const at::Scalar& o
 }
 
 void matrix(const at::Tensor& out, at::IntArrayRef a, at::IntArrayRef b) {
-  SIM_CHECK(a.size() >= 2 && b.size() >= 2, "matrices expected, got ", a, " and ", b);
-  SIM_CHECK(a.back() == b[b.size() - 2], "the inner dimensions of ", a, " and ", b, " differ");
-  auto sizes = at::infer_size(a.slice(0, a.size() - 2), b.slice(0, b.size() - 2));
-  sizes.push_back(a[a.size() - 2]);
-  sizes.push_back(b.back());
-  shape(out, sizes);
+  shapes<"*#b m k, *#b k n -> *#b m n">(a, b, out);
 }
 void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   matrix(out, needed(a).sizes(), needed(b).sizes());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ge/kernels.h"
+#include "kernels/pattern.h"
 #include "kernels/tensors.h"
 
 namespace sim::ge_table {
@@ -33,40 +34,6 @@ enum Dtype : int32_t {
   kBfloat16 = 27
 };
 
-// A dimension of a shape: a size, or unknown until the graph runs. What is computed from an unknown one is unknown, and
-// no comparison with one holds, `!=` no more than `==`: a rule refuses what is certainly wrong.
-class Dim {
- public:
-  constexpr Dim() = default;  // unknown
-  constexpr Dim(int64_t size) : known_(true), size_(size) {}
-  constexpr bool known() const { return known_; }
-  int64_t size() const {
-    if (!known_) throw std::logic_error("its shape rule asks for the size of an unknown dimension");
-    return size_;
-  }
-  friend Dim operator+(Dim a, Dim b) { return both(a, b) ? a.size_ + b.size_ : Dim(); }
-  friend Dim operator-(Dim a, Dim b) { return both(a, b) ? a.size_ - b.size_ : Dim(); }
-  friend Dim operator*(Dim a, Dim b) { return both(a, b) ? a.size_ * b.size_ : Dim(); }
-  friend Dim operator/(Dim a, Dim b) { return both(a, b) ? divided(a.size_, b.size_) : Dim(); }
-  friend Dim operator%(Dim a, Dim b) { return both(a, b) ? remainder_of(a.size_, b.size_) : Dim(); }
-  friend bool operator==(Dim a, Dim b) { return both(a, b) && a.size_ == b.size_; }
-  friend bool operator!=(Dim a, Dim b) { return both(a, b) && a.size_ != b.size_; }
-  friend bool operator<(Dim a, Dim b) { return both(a, b) && a.size_ < b.size_; }
-  friend bool operator>(Dim a, Dim b) { return b < a; }
-  friend bool operator<=(Dim a, Dim b) { return both(a, b) && a.size_ <= b.size_; }
-  friend bool operator>=(Dim a, Dim b) { return b <= a; }
-
- private:
-  static constexpr bool both(Dim a, Dim b) { return a.known_ && b.known_; }
-  bool known_ = false;
-  int64_t size_ = 0;
-};
-inline constexpr Dim unknown;
-
-struct Sizes : Checked<Dim> {
-  using Checked<Dim>::Checked;
-  Sizes(const Dims& sizes) : Checked<Dim>(sizes.begin(), sizes.end()) {}
-};
 using Shape = std::optional<Sizes>;  // none: unknown rank
 inline Shape known(Sizes sizes) { return sizes; }
 using Values = std::optional<Dims>;  // none: not known
@@ -124,6 +91,10 @@ class Call {
 class Shaper : public Call {
  public:
   using Call::Call;
+  // The first inputs as a pattern names them; refuses those that do not fit.
+  Matched match(const Pattern& pattern, std::initializer_list<int64_t> told = {}) const;
+  // Every output as the pattern says, of the data type of the first input.
+  void out(const Pattern& pattern, std::initializer_list<int64_t> told = {});
   void out(size_t output, int32_t dtype, const Shape& shape);
   void out(int32_t dtype, const Shape& shape) { out(0, dtype, shape); }
 };
@@ -137,7 +108,14 @@ class Args : public Call {
   at::ScalarType out_dtype(size_t index = 0) const { return output(index).scalar_type(); }
 };
 
-using Rule = void (*)(Shaper&);
+// A function, or a pattern alone: outputs of the data type of the first input.
+struct Rule {
+  constexpr Rule(void (*function)(Shaper&)) : function(function) {}
+  constexpr Rule(const Pattern& pattern) : pattern(&pattern) {}
+  void operator()(Shaper& shaper) const { function ? function(shaper) : shaper.out(*pattern); }
+  void (*function)(Shaper&) = nullptr;
+  const Pattern* pattern = nullptr;
+};
 using Results = std::vector<at::Tensor>;
 struct Row {
   const char* type;

@@ -241,6 +241,29 @@ void Shaper::out(size_t output, int32_t dtype, const Shape& shape) {
   }
 }
 
+Matched Shaper::match(const Pattern& pattern, std::initializer_list<int64_t> told) const {
+  std::array<GivenShape, Pattern::kMostTensors> shapes;
+  std::string came;
+  for (size_t i = 0; i < pattern.inputs(); ++i) {
+    if (!has(i)) {
+      shapes[i].absent = true;
+      continue;
+    }
+    const ge_tensor& tensor = call_.inputs[i];
+    shapes[i] = {
+        .sizes = tensor.dims, .rank = static_cast<size_t>(std::max(tensor.rank, 0)), .unknown_rank = tensor.rank < 0};
+    came += (came.empty() ? "" : " and ") + describe(i);
+  }
+  Matched found(pattern, shapes.data(), told.begin());
+  if (!found) throw Refused("its inputs " + came + " are not as in " + pattern.text(told.begin()));
+  return found;
+}
+
+void Shaper::out(const Pattern& pattern, std::initializer_list<int64_t> told) {
+  const Matched found = match(pattern, told);
+  for (size_t i = pattern.inputs(); i < pattern.tensors(); ++i) out(i - pattern.inputs(), dtype(0), found.result(i));
+}
+
 at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }
 Tensors Args::tensors(size_t from, size_t to) const {
   Tensors out;

@@ -4,37 +4,9 @@
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
-using sim::kernels::distances_like, sim::kernels::solve_like;
+using sim::shapes, sim::kernels::distances_like, sim::kernels::solve_like;
 
 namespace {
-
-void vector_product(const at::Tensor& out, const at::Tensor& matrix, const at::Tensor& vector) {
-  SIM_CHECK(matrix.dim() == 2 && vector.dim() == 1 && matrix.size(1) == vector.size(0),
-            "a matrix and a vector expected, got ", matrix.sizes(), " and ", vector.sizes());
-  shape(out, {matrix.size(0)});
-}
-
-void batch_sum(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  SIM_CHECK(a.dim() == 3 && b.dim() == 3 && a.size(2) == b.size(1) &&
-                (a.size(0) == b.size(0) || a.size(0) == 1 || b.size(0) == 1),
-            "batches of matrices expected, got ", a.sizes(), " and ", b.sizes());
-  shape(out, {a.size(1), b.size(2)});
-}
-
-void outer(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  SIM_CHECK(a.dim() == 1 && b.dim() == 1, "vectors expected, got ", a.sizes(), " and ", b.sizes());
-  shape(out, {a.size(0), b.size(0)});
-}
-
-void scalar_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
-  SIM_CHECK(a.dim() == 1 && b.dim() == 1 && a.size(0) == b.size(0), "two vectors of one length expected, got ",
-            a.sizes(), " and ", b.sizes());
-  shape(out, {});
-}
-
-void must_be_square(const at::Tensor& self) {
-  SIM_CHECK(self.dim() >= 2 && self.size(-1) == self.size(-2), "square matrices expected, got ", self.sizes());
-}
 
 // Matrices, batches of them, and vectors, which stand for a row on the left and a column on the right.
 void any_product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
@@ -60,35 +32,24 @@ void permuted_like(const at::Tensor& x, const at::Tensor& y, const at::Tensor& s
   shape(out, {product[size_t(perm_out[0])], product[size_t(perm_out[1])], product[size_t(perm_out[2])]});
 }
 
-// A shape of each batch's matrix.
-Dims in_batches(const at::Tensor& self, at::IntArrayRef inner) {
-  SIM_CHECK(self.dim() > 1, "matrices expected, got ", self.sizes());
-  Dims sizes = outer_sizes(self, 2).vec();
-  sizes.insert(sizes.end(), inner.begin(), inner.end());
-  return sizes;
-}
-
 void qr_like(const at::Tensor& self, int64_t mode, const at::Tensor& q, const at::Tensor& r) {
   SIM_CHECK(mode >= 0 && mode <= 2, "mode ", mode, "; allowed: 0 (reduced), 1 (complete), 2 (r)");
-  SIM_CHECK(self.dim() > 1, "matrices expected, got ", self.sizes());
-  const int64_t m = self.size(-2), n = self.size(-1), k = mode == 1 ? m : std::min(m, n);
-  if (mode != 2) shape(q, in_batches(self, {m, k}));
-  shape(r, in_batches(self, {k, n}));
+  const auto [m, n] = shapes<"*_ m n">(self);
+  shapes<"*b m n -> *b m =k, *b k n">({mode == 1 ? m : std::min(m, n)}, self, mode == 2 ? at::Tensor() : q, r);
 }
 
 void svd_like(const at::Tensor& self, bool full, bool vectors, const at::Tensor& s, const at::Tensor& u,
               const at::Tensor& v) {
-  SIM_CHECK(self.dim() > 1, "matrices expected, got ", self.sizes());
-  const int64_t m = self.size(-2), n = self.size(-1), k = std::min(m, n);
-  shape(s, in_batches(self, {k}));
-  if (vectors) shape(u, in_batches(self, {m, full ? m : k})), shape(v, in_batches(self, {n, full ? n : k}));
+  const auto [m, n] = shapes<"*_ m n">(self);
+  const int64_t k = std::min(m, n);
+  shapes<"*b m n -> *b =k">({k}, self, s);
+  if (vectors) shapes<"*b m n -> *b m =u, *b n =v">({full ? m : k, full ? n : k}, self, u, v);
 }
 
-void single_like(const at::Tensor& out, const Dims& sizes) { sizes.empty() ? one_element(out) : shape(out, sizes); }
-
-void slogdet_like(const at::Tensor& self, const at::Tensor& sign, const at::Tensor& log) {
-  must_be_square(self);
-  for (const at::Tensor& out : {sign, log}) single_like(out, in_batches(self, {}));
+// A number for each square matrix.
+void of_each_matrix(const at::Tensor& self, std::initializer_list<at::Tensor> outs) {
+  shapes<"*_ n n">(self);
+  for (const at::Tensor& out : outs) self.dim() == 2 ? one_element(out) : shape(out, outer_sizes(self, 2));
 }
 
 // Truth values go with truth values alone, and whole numbers with whole ones.
@@ -122,8 +83,8 @@ void renormalizable(const at::Tensor& self, const at::Scalar& p, int64_t dim, co
 }
 
 void pairs_like(const at::Tensor& self, const at::Tensor& out) {
-  SIM_CHECK(self.dim() == 2, "points (rows, columns) expected, got ", self.sizes());
-  shape(out, {self.size(0) * std::max<int64_t>(self.size(0) - 1, 0) / 2});
+  const auto [points, columns] = shapes<"points columns">(self);
+  shape(out, {points * std::max<int64_t>(points - 1, 0) / 2});
 }
 
 void write_qr(const at::Tensor& q, const at::Tensor& r, const kernels::Qr& result) {
@@ -148,9 +109,9 @@ ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, se
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
-ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), vector_product(out, self, vec), at::mv_out(out, self, vec))
+ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), shapes<"m k, k -> m">(self, vec, out), at::mv_out(out, self, vec))
 ACLNN(Dot, (In, self, In, other, Out, out),
-      (not_complex(self), same_dtype({self, other, out}), scalar_product(out, self, other)),
+      (not_complex(self), same_dtype({self, other, out}), shapes<"n, n ->">(self, other, out)),
       write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
@@ -159,20 +120,22 @@ ACLNN(AddmmWeightNz, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, 
 ACLNN(Baddbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))
 ACLNN(Addbmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
-      (batch_sum(out, mat1, mat2), into(out, {self})), write(out, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
+      (shapes<"#b m k, #b k n -> m n">(mat1, mat2, out), into(out, {self})),
+      write(out, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(InplaceBaddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
-ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), batch_sum(self, mat1, mat2),
+ACLNN(InplaceAddbmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode),
+      shapes<"#b m k, #b k n -> m n">(mat1, mat2, self),
       write(self, kernels::plus_batches(self, mat1, mat2, beta, alpha)))
 ACLNN(Addmv, (In, self, In, mat, In, vec, Num, alpha, Num, beta, Out, out, Cube, mode),
-      (kept(out, self), vector_product(out, mat, vec), into(out, {self})),
+      (kept(out, self), shapes<"m k, k -> m">(mat, vec, out), into(out, {self})),
       write(out, kernels::vector_sum(self, mat, vec, beta, alpha)))
 ACLNN(Addr, (In, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha, Out, out),
-      (kept(out, self), outer(out, a, b), into(out, {self}), factors(beta, alpha, {self, a, b})),
+      (kept(out, self), shapes<"m, n -> m n">(a, b, out), into(out, {self}), factors(beta, alpha, {self, a, b})),
       write(out, at::addr(self, a, b, beta.value_or(1), alpha.value_or(1))))
-ACLNN(Ger, (In, self, In, other, Out, out), outer(out, self, other), write(out, at::outer(self, other)))
+ACLNN(Ger, (In, self, In, other, Out, out), shapes<"m, n -> m n">(self, other, out), write(out, at::outer(self, other)))
 ACLNN(InplaceAddr, (Ref, self, In, a, In, b, MaybeNum, beta, MaybeNum, alpha),
-      (kept(self, a), outer(self, a, b), factors(beta, alpha, {self, a, b})),
+      (kept(self, a), shapes<"m, n -> m n">(a, b, self), factors(beta, alpha, {self, a, b})),
       self.addr_(a, b, beta.value_or(1), alpha.value_or(1)))
 ACLNN(InplaceAddmm, (Ref, self, In, mat1, In, mat2, Num, beta, Num, alpha, Cube, mode), matrix(self, mat1, mat2),
       kernels::sum_into(self, self, mat1, mat2, beta, alpha))
@@ -203,7 +166,7 @@ ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out),
       out.numel() ? write(out, kernels::crossed(self, other, dim)) : void())
 
 // factorizations and solvers
-ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (must_be_square(self), like(out, self)),
+ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (shapes<"*b n n -> *b n n">(self, out)),
       write(out, at::linalg_cholesky(self, upper)))
 ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), (kept(r, self), qr_like(self, mode, q, r)),
       write_qr(q, r, kernels::qr(self, mode)))
@@ -211,12 +174,11 @@ ACLNN(Qr, (In, self, bool, some, Out, q, Out, r), (kept(q, self), kept(r, self),
       write_qr(q, r, kernels::qr(self, some ? 0 : 1)))
 ACLNN(Svd, (In, self, bool, full, bool, vectors, Out, s, Out, u, Out, v), svd_like(self, full, vectors, s, u, v),
       write_svd(s, u, v, kernels::svd(self, full, vectors)))
-ACLNN(Inverse, (In, self, Out, out), (kept(out, self), must_be_square(self), like(out, self)),
+ACLNN(Inverse, (In, self, Out, out), (kept(out, self), shapes<"*b n n -> *b n n">(self, out)),
       write(out, at::inverse(wide(self))))
-ACLNN(Slogdet, (In, self, Out, sign, Out, log), (kept(sign, self), slogdet_like(self, sign, log)),
+ACLNN(Slogdet, (In, self, Out, sign, Out, log), (kept(sign, self), of_each_matrix(self, {sign, log})),
       write({sign, log}, at::linalg_slogdet(self)))
-ACLNN(Logdet, (In, self, Out, out), (must_be_square(self), single_like(out, in_batches(self, {}))),
-      write(out, at::logdet(self)))
+ACLNN(Logdet, (In, self, Out, out), of_each_matrix(self, {out}), write(out, at::logdet(self)))
 ACLNN(TriangularSolve, (In, self, In, a, bool, upper, bool, transpose, bool, unitriangular, Out, x, Out, m),
       solve_like(self, a, x, m), write({x, m}, at::triangular_solve(self, a, upper, transpose, unitriangular)))
 ACLNN(Trace, (In, self, Out, out), (kept(out, self), shape(out, {})), write(out, at::trace(self)))

@@ -1,0 +1,135 @@
+#include "kernels/pattern.h"
+
+#include "kernels/absent.h"
+#include "kernels/check.h"
+#include "kernels/tensors.h"
+
+namespace sim {
+
+static Dim dim_of(int64_t size) { return size < 0 ? unknown : Dim(size); }
+
+std::string Pattern::text(const int64_t* told) const {
+  std::string out;
+  for (size_t i = 0; i < count_; ++i) {
+    out += i == 0 ? "(" : i == inputs_ ? " -> (" : ", (";
+    for (size_t at = tensors_[i].first; at < tensors_[i].last; ++at) {
+      const Term& term = terms_[at];
+      if (at > tensors_[i].first) out += ", ";
+      if (term.kind == Term::kMany || term.kind == Term::kAnyMany) out += "…";
+      else if (term.kind == Term::kAny) out += "_";
+      else {
+        const auto from = std::find(told_names_.begin(), told_names_.begin() + told_, term.name);
+        const bool is_told = term.kind == Term::kSize && from != told_names_.begin() + told_;
+        if (is_told) out += std::to_string(told[from - told_names_.begin()] * term.number);
+        else if (term.kind == Term::kNumber || term.number != 1) out += std::to_string(term.number);
+        if (!is_told && term.kind == Term::kSize) out += names_[term.name];
+      }
+    }
+    out += ")";
+  }
+  return out;
+}
+
+Matched::Matched(const Pattern& pattern, const GivenShape* inputs, const int64_t* told) : pattern_(pattern) {
+  for (size_t i = 0; i < pattern.told(); ++i) names_[pattern.told_name(i)] = {dim_of(told[i]), true, false};
+  for (size_t i = 0; i < pattern.inputs() && fits_; ++i)
+    if (!inputs[i].absent) fits_ = match(pattern.tensor(i), inputs[i]);
+}
+
+bool Matched::match(const Pattern::Tensor& tensor, const GivenShape& given) {
+  if (given.unknown_rank) {
+    for (size_t at = tensor.first; at < tensor.last; ++at)
+      if (pattern_.term(at).kind == Pattern::Term::kMany) many_[pattern_.term(at).name].open = true;
+    return true;
+  }
+  if (given.rank < tensor.least || (given.rank > tensor.least && !tensor.many)) return false;
+  const int64_t* came = given.sizes;
+  for (size_t at = tensor.first; at < tensor.last; ++at) {
+    const Pattern::Term& term = pattern_.term(at);
+    const bool many = term.kind == Pattern::Term::kMany || term.kind == Pattern::Term::kAnyMany;
+    const size_t count = many ? given.rank - tensor.least : 1;
+    if (many ? !match_many(term, came, count) : !match_size(term, dim_of(*came))) return false;
+    came += count;
+  }
+  return true;
+}
+
+// Of two that broadcast.
+static Dim joined(Dim x, Dim y) { return x == 1 ? y : (y == 1 || !y.known()) ? x : y; }
+
+bool Matched::match_size(const Pattern::Term& term, Dim came) {
+  if (term.kind == Pattern::Term::kAny) return true;
+  if (term.kind == Pattern::Term::kNumber) return !(came != term.number);
+  Name& name = names_[term.name];
+  if (!term.broadcast) {
+    if (came % term.number != 0 || name.size != came / term.number) return false;
+    if (!name.size.known()) name.size = came / term.number;
+    name.fixed = true;
+    return true;
+  }
+  if (!name.seen) name.size = name.fixed ? name.size : 1;
+  name.seen = true;
+  if (name.size != came && came != 1 && (name.fixed || name.size != 1)) return false;
+  name.size = joined(name.size, came);
+  return true;
+}
+
+bool Matched::match_many(const Pattern::Term& term, const int64_t* came, size_t count) {
+  if (term.kind == Pattern::Term::kAnyMany) return true;
+  std::optional<Sizes>& all = many_[term.name].sizes;
+  if (all && !term.broadcast && all->size() != count) return false;
+  if (!all) all.emplace();
+  if (all->size() < count) all->insert(all->begin(), count - all->size(), term.broadcast ? Dim(1) : unknown);
+  for (size_t i = 0; i < count; ++i) {
+    Dim& one = (*all)[all->size() - count + i];
+    const Dim other = dim_of(came[i]);
+    if (one != other && !(term.broadcast && (one == 1 || other == 1))) return false;
+    one = term.broadcast ? joined(one, other) : one.known() ? one : other;
+  }
+  return true;
+}
+
+std::optional<Sizes> Matched::result(size_t tensor) const {
+  const Pattern::Tensor& of = pattern_.tensor(tensor);
+  Sizes out;
+  for (size_t at = of.first; at < of.last; ++at) {
+    const Pattern::Term& term = pattern_.term(at);
+    if (term.kind == Pattern::Term::kMany) {
+      const auto& [sizes, open] = many_[term.name];
+      if (!sizes || (open && term.broadcast)) return std::nullopt;
+      out.insert(out.end(), sizes->begin(), sizes->end());
+    } else if (term.kind == Pattern::Term::kNumber) {
+      out.push_back(term.number);
+    } else {
+      out.push_back(names_[term.name].size * term.number);
+    }
+  }
+  return out;
+}
+
+static Dims known_sizes(const Sizes& sizes) {
+  Dims out;
+  for (const Dim& dim : sizes) out.push_back(dim.size());
+  return out;
+}
+
+void shapes(const Pattern& pattern, const Operand* operands, const int64_t* told, int64_t* sizes) {
+  std::array<GivenShape, Pattern::kMostTensors> shapes;
+  for (size_t i = 0; i < pattern.inputs(); ++i) {
+    shapes[i] = operands[i].shape;
+    if (shapes[i].absent && !pattern.tensor(i).optional) absent();
+  }
+  const Matched found(pattern, shapes.data(), told);
+  if (!found) [[unlikely]] {
+    std::string came;
+    for (size_t i = 0; i < pattern.inputs(); ++i)
+      if (!shapes[i].absent)
+        came += (came.empty() ? "" : " and ") + c10::str(at::IntArrayRef(shapes[i].sizes, shapes[i].rank));
+    SIM_CHECK(false, "shapes ", came, " are not as in ", pattern.text(told));
+  }
+  for (size_t i = 0; i < pattern.sizes(); ++i) sizes[i] = found[i].known() ? found[i].size() : 0;
+  for (size_t i = pattern.inputs(); i < pattern.tensors(); ++i)
+    if (operands[i].tensor && operands[i].tensor->defined()) shape(*operands[i].tensor, known_sizes(*found.result(i)));
+}
+
+}  // namespace sim

@@ -1,0 +1,210 @@
+// The shapes of an operator's tensors in one line, for both interfaces: "*#b m k, *#b k n -> *#b m n".
+//
+//   n      a size, the same wherever the name stands        8      this size           _    any size
+//   2n     twice that size: an even one where n is not yet known
+//   =n     a size that the caller tells, in the order in which such names come
+//   #n     the same as n, or 1: what all of them broadcast to
+//   *b     any number of dimensions, the same wherever it stands; *#b: what all of them broadcast to; *_: any
+//   , ->   between tensors; before the results. A tensor with a `?` behind it may be absent
+//
+// A pattern is read while it is compiled: one that is written wrongly does not compile.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/sim.h"
+#include "kernels/dim.h"
+
+namespace sim {
+
+class Pattern {
+ public:
+  static constexpr size_t kMost = 64, kMostNames = 16, kMostTensors = 24;
+  struct Term {
+    enum Kind : uint8_t { kSize, kAny, kMany, kAnyMany, kNumber } kind;
+    uint8_t name;    // of kSize and kMany
+    bool broadcast;  // #
+    int64_t number;  // of kNumber; what kSize is multiplied with
+  };
+  struct Tensor {
+    uint8_t first, last;  // its terms
+    uint8_t least;        // dimensions
+    bool many, optional;
+  };
+
+  consteval Pattern(const char* text) : text_(text) { read(); }
+  constexpr size_t inputs() const { return inputs_; }
+  constexpr size_t tensors() const { return count_; }
+  constexpr size_t sizes() const { return size_names_; }
+  const Tensor& tensor(size_t i) const { return tensors_.at(i); }
+  const Term& term(size_t i) const { return terms_.at(i); }
+  constexpr size_t told() const { return told_; }
+  uint8_t told_name(size_t i) const { return told_names_.at(i); }
+  std::string text(const int64_t* told) const;  // as messages have it: "(…, m, k), (…, k, n) -> (…, m, n)"
+
+ private:
+  consteval void read();
+  consteval uint8_t name_of(std::string_view name, std::array<std::string_view, kMostNames>& names, uint8_t& count);
+
+  std::string_view text_;
+  std::array<Term, kMost> terms_{};
+  std::array<Tensor, kMostTensors> tensors_{};
+  std::array<std::string_view, kMostNames> names_{}, many_names_{};
+  std::array<uint8_t, kMostNames> told_names_{};
+  uint8_t term_count_ = 0, count_ = 0, inputs_ = 0, size_names_ = 0, many_count_ = 0, told_ = 0;
+};
+
+consteval uint8_t Pattern::name_of(std::string_view name, std::array<std::string_view, kMostNames>& names,
+                                   uint8_t& count) {
+  for (uint8_t i = 0; i < count; ++i)
+    if (names[i] == name) return i;
+  if (name.empty()) throw "a name is missing";
+  for (const char c : name)
+    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && c != '_') throw "a name has letters only";
+  names[count] = name;
+  return count++;
+}
+
+consteval void Pattern::read() {
+  std::string_view rest = text_;
+  bool results = false;
+  Tensor tensor{};
+  const auto end_tensor = [&] {
+    tensor.last = term_count_;
+    tensors_[count_++] = tensor;
+    tensor = {.first = term_count_};
+  };
+  while (!rest.empty()) {
+    if (rest.front() == ' ') {
+      rest.remove_prefix(1);
+    } else if (rest.front() == ',') {
+      end_tensor(), rest.remove_prefix(1);
+    } else if (rest.front() == '?') {
+      tensor.optional = true, rest.remove_prefix(1);
+    } else if (rest.starts_with("->")) {
+      if (results) throw "two arrows";
+      end_tensor(), rest.remove_prefix(2);
+      inputs_ = count_, results = true;
+    } else {
+      const size_t length = std::min(rest.size(), rest.find_first_of(" ,?"));
+      std::string_view word = rest.substr(0, length);
+      rest.remove_prefix(length);
+      const auto take = [&word](char sign) {
+        if (word.empty() || word.front() != sign) return false;
+        word.remove_prefix(1);
+        return true;
+      };
+      const bool many = take('*'), told = take('=');
+      Term term{.kind = Term::kSize, .name = 0, .broadcast = take('#'), .number = 1};
+      if (!word.empty() && word.front() >= '0' && word.front() <= '9') {
+        for (term.number = 0; !word.empty() && word.front() >= '0' && word.front() <= '9'; word.remove_prefix(1))
+          term.number = term.number * 10 + (word.front() - '0');
+        if (word.empty()) term.kind = Term::kNumber;
+      }
+      if (many) {
+        if (tensor.many) throw "two times any number of dimensions in one tensor";
+        tensor.many = true;
+        term.kind = word == "_" ? Term::kAnyMany : Term::kMany;
+        if (term.kind == Term::kMany) term.name = name_of(word, many_names_, many_count_);
+      } else {
+        ++tensor.least;
+        if (word == "_") term.kind = Term::kAny;
+        else if (term.kind == Term::kSize) {
+          const uint8_t before = size_names_;
+          term.name = name_of(word, names_, size_names_);
+          if (told) {
+            if (before == size_names_) throw "a size is told where its name stands first";
+            told_names_[told_++] = term.name;
+          }
+        }
+      }
+      if (results && (term.kind == Term::kAny || term.kind == Term::kAnyMany))
+        throw "a result has no place for any size";
+      terms_[term_count_++] = term;
+    }
+  }
+  end_tensor();
+  if (!results) inputs_ = count_;
+}
+
+template <size_t length>
+struct Text {
+  char value[length];
+  consteval Text(const char (&text)[length]) { std::copy_n(text, length, value); }
+};
+template <Text text>
+inline constexpr Pattern pattern{text.value};
+
+// A shape as both interfaces have it; a dimension below 0 is unknown.
+struct GivenShape {
+  const int64_t* sizes = nullptr;
+  size_t rank = 0;
+  bool absent = false;  // there is no such tensor
+  bool unknown_rank = false;
+};
+
+// What the names of a pattern stand for.
+class SIM_API Matched {
+ public:
+  Matched(const Pattern& pattern, const GivenShape* inputs, const int64_t* told);
+  explicit operator bool() const { return fits_; }
+  Dim operator[](size_t name) const { return names_.at(name).size; }
+  std::optional<Sizes> result(size_t tensor) const;  // none: of unknown rank
+
+ private:
+  bool match(const Pattern::Tensor& tensor, const GivenShape& given);
+  bool match_size(const Pattern::Term& term, Dim came);
+  bool match_many(const Pattern::Term& term, const int64_t* came, size_t count);
+
+  const Pattern& pattern_;
+  struct Name {
+    Dim size;
+    bool fixed;  // by a tensor that does not broadcast, or told
+    bool seen;   // in one that does
+  };
+  struct Many {
+    std::optional<Sizes> sizes;
+    bool open;  // one of its tensors has an unknown rank
+  };
+  std::array<Name, Pattern::kMostNames> names_{};
+  std::array<Many, Pattern::kMostNames> many_{};
+  bool fits_ = true;
+};
+
+// ---- for tensors, whose sizes are known
+// ------------------------------------------------------------------------------
+struct Operand {
+  Operand(const at::Tensor& of) : tensor(&of) {
+    if (of.defined()) shape = {of.sizes().data(), of.sizes().size()};
+    else shape.absent = true;
+  }
+  Operand(at::IntArrayRef sizes) : shape{sizes.data(), sizes.size()} {}
+  GivenShape shape;
+  const at::Tensor* tensor = nullptr;
+};
+SIM_API void shapes(const Pattern& pattern, const Operand* operands, const int64_t* told, int64_t* sizes);
+
+// Throws unless the shapes are what the pattern says, those of results as shape() does. Gives the sizes that its names
+// stand for, in the order in which they come: auto [m, k, n] = shapes<"m k, k n -> m n">(x, weight, out).
+template <Text text, typename... T>
+std::array<int64_t, pattern<text>.sizes()> shapes(std::initializer_list<int64_t> told, const T&... operands) {
+  static_assert(sizeof...(T) == pattern<text>.tensors(), "as many tensors as the pattern has");
+  std::array<int64_t, pattern<text>.sizes()> sizes{};
+  const Operand all[] = {operands...};
+  shapes(pattern<text>, all, told.begin(), sizes.data());
+  return sizes;
+}
+template <Text text, typename... T>
+  requires(!pattern<text>.told())
+auto shapes(const T&... operands) {
+  return shapes<text>(std::initializer_list<int64_t>{}, operands...);
+}
+
+}  // namespace sim
