@@ -283,7 +283,7 @@ void check(const Inputs& in, const Settings& how, const at::Tensor& out, bool by
   SIM_CHECK(joined || in.query.size(in.layout == "BNSD" || by_sequence ? 1 : 2) == in.heads, "query ", in.query.sizes(),
             " in layout ", in.layout, " does not have ", in.heads, " heads");
   shape(out, result_sizes(in));
-  if (given(how.sink)) of_dtype("sink", how.sink, {at::kFloat}), shape(how.sink, {in.heads});
+  if (given(how.sink)) shape(how.sink, {in.heads});
   SIM_CHECK(given(how.query_rope) == given(how.key_rope), "query_rope and key_rope go together");
   if (!given(how.query_rope)) return;
   known_layout(in.layout, {"BNSD", "BSND", "TND"});

@@ -1,5 +1,7 @@
 #include "kernels/block_quant.h"
 
+#include "kernels/pattern.h"
+
 #include "kernels/mx_quant.h"
 
 namespace sim::quant {
@@ -77,11 +79,9 @@ void flat_quant(const at::Tensor& self, const at::Tensor& left, const at::Tensor
 void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::Tensor& alpha, int64_t axis,
                  const std::string& mode, int64_t algorithm, double top, bool transpose, const at::Tensor& out,
                  const at::Tensor& scale) {
-  SIM_CHECK(self.dim() == 2 && rotation.dim() == 2 && rotation.size(0) == rotation.size(1) &&
-                remainder_of(self.size(1), rotation.size(0)) == 0,
-            "x (rows, n * k) and a rotation (k, k) expected, got ", self.sizes(), " and ", rotation.sizes());
+  const auto [rows, columns, k] = shapes<"rows columns, k k">(self, rotation);
+  SIM_CHECK(remainder_of(columns, k) == 0, "rows of ", columns, " numbers for a rotation of ", k);
   SIM_CHECK(!alpha.defined(), "alpha has to be null");
-  same_dtype({self, rotation});
   if (!mx::of_whole_numbers(out)) {  // in blocks, as of Microscaling formats
     SIM_CHECK(!transpose, "trans is not simulated");
     return mx::quant_like(self, axis, mx::format_of(out).code, {mode, algorithm, top}, out, scale);
@@ -91,7 +91,7 @@ void rotate_like(const at::Tensor& self, const at::Tensor& rotation, const at::T
   SIM_CHECK(mode.empty() || mode == "rint" || mode == "floor", "roundMode ", mode,
             " is not simulated; allowed: rint, floor");
   quantized_like(out, self);
-  shape(scale, {self.size(0)});
+  shape(scale, {rows});
 }
 
 void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, int64_t axis, const std::string& mode,

@@ -1,5 +1,7 @@
 #include "kernels/delta_rule.h"
 
+#include "kernels/pattern.h"
+
 namespace sim::delta_rule {
 
 static Dims values_of_list(const at::Tensor& tensor) {
@@ -8,25 +10,14 @@ static Dims values_of_list(const at::Tensor& tensor) {
 }
 
 void tokens_like(const Tokens& in, const States& states, bool short_sequences, const at::Tensor& out) {
-  for (const auto& [name, x] :
-       {std::tuple("query", in.query), std::tuple("key", in.key), std::tuple("value", in.value)}) {
-    of_dtype(name, x, {at::kBFloat16});
-    SIM_CHECK(x.dim() == 3 && x.size(0) == in.query.size(0), name, " (tokens, heads, depth) expected, got ", x.sizes());
-  }
-  const int64_t tokens = in.value.size(0), heads = in.value.size(1), width = in.value.size(2), depth = in.key.size(2);
-  SIM_CHECK(in.query.sizes() == in.key.sizes() && remainder_of(heads, in.key.size(1)) == 0, "query ", in.query.sizes(),
-            ", key ", in.key.sizes(), " and value ", in.value.sizes(), " do not go together");
-  SIM_CHECK(heads <= 256 && in.key.size(1) <= 256 && width <= 512 && depth <= 512, "value ", in.value.sizes(),
-            " and key ", in.key.sizes(), "; allowed: 256 heads and depths of 512 at most");
-  SIM_CHECK(states.state.dim() == 4 && states.state.sizes().slice(1) == at::IntArrayRef({heads, width, depth}),
-            "a state (rows, ", heads, ", ", width, ", ", depth, ") expected, got ", states.state.sizes());
-  of_dtype("state", states.state, {at::kBFloat16});
-  of_dtype("actual_seq_lengths", in.lengths, {at::kInt});
-  SIM_CHECK(in.lengths.dim() == 1, "actual_seq_lengths (sequences) expected, got ", in.lengths.sizes());
-  SIM_CHECK(states.places.defined() || states.state.size(0) == in.lengths.size(0), "states of ", in.lengths.size(0),
-            " sequences expected, got ", states.state.sizes());
-  if (in.beta.defined()) shape(in.beta, {tokens, heads});
-  if (in.gate.defined()) of_dtype("g", in.gate, {at::kFloat}), shape(in.gate, {tokens, heads});
+  const auto [tokens, key_heads, depth, heads, width, rows, sequences] = shapes<
+      "tokens keys depth, tokens keys depth, tokens heads width, rows heads width depth, sequences, "
+      "tokens heads?, tokens heads?">(in.query, in.key, in.value, states.state, in.lengths, in.beta, in.gate);
+  SIM_CHECK(remainder_of(heads, key_heads) == 0, heads, " heads of values for ", key_heads, " of keys");
+  SIM_CHECK(heads <= 256 && key_heads <= 256 && width <= 512 && depth <= 512, "value ", in.value.sizes(), " and key ",
+            in.key.sizes(), "; allowed: 256 heads and depths of 512 at most");
+  SIM_CHECK(states.places.defined() || rows == sequences, "states of ", sequences, " sequences expected, got ",
+            states.state.sizes());
   if (in.gate_of_keys.defined())
     of_dtype("gk", in.gate_of_keys, {at::kFloat}), shape(in.gate_of_keys, {tokens, heads, depth});
   if (states.places.defined()) shape(states.places, {tokens});

@@ -1,5 +1,7 @@
 #include "kernels/group_product.h"
 
+#include "kernels/pattern.h"
+
 #include "kernels/norm.h"
 #include "kernels/quantized_product.h"
 #include "kernels/scaled_product.h"
@@ -300,11 +302,10 @@ void experts_like(const Devices& devices, int64_t ranks, const at::Tensor& x, co
             "; allowed: 8, 16, 32, 64, 128");
   of_dtype("gmmX", x, {at::kHalf, at::kBFloat16});
   same_dtype({x, weight, out});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 3 && weight.size(turned ? 2 : 1) == x.size(1),
-            "gmmX (rows, h) and gmmWeight (experts, h, n) expected, got ", x.sizes(), " and ", weight.sizes(),
-            turned ? ", turned" : "");
-  counts_like(weight.size(0) * ranks, x.size(0), sent, received);
-  shape(out, {sum_of(received), weight.size(turned ? 1 : 2)});
+  const auto [rows, h, experts, n] =
+      turned ? shapes<"rows h, experts n h">(x, weight) : shapes<"rows h, experts h n">(x, weight);
+  counts_like(experts * ranks, rows, sent, received);
+  shape(out, {sum_of(received), n});
 }
 
 Tensors of_experts(Devices& devices, const at::Tensor& x, const at::Tensor& weight, const Dims& sent,

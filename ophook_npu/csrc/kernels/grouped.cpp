@@ -1,5 +1,7 @@
 #include "kernels/grouped.h"
 
+#include "kernels/pattern.h"
+
 #include "kernels/mx_quant.h"
 #include "kernels/scaled_product.h"
 
@@ -164,12 +166,11 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
   same_dtype({x, weight});
   of_dtype("groupList", list, {at::kLong});
   of_dtype("y", out, {at::kFloat});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && x.size(0) == weight.size(0),
-            "x (k, m) and weight (k, n) expected, got ", x.sizes(), " and ", weight.sizes());
-  SIM_CHECK(list.dim() == 1 && list.size(0) <= 1024, "groupList of 1024 groups at most expected, got ", list.sizes());
+  const auto [k, m, n, groups] = shapes<"k m, k n, groups">(x, weight, list);
+  SIM_CHECK(groups <= 1024, groups, " groups; 1024 at most are allowed");
   // The groups one under the other are taken, too.
-  if (out.dim() == 2) shape(out, {list.size(0) * x.size(1), weight.size(1)});
-  else shape(out, {list.size(0), x.size(1), weight.size(1)});
+  if (out.dim() == 2) shape(out, {groups * m, n});
+  else shape(out, {groups, m, n});
 }
 
 void add_products(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& list, int64_t kind,

@@ -1,5 +1,7 @@
 #include "kernels/latent_cache.h"
 
+#include "kernels/pattern.h"
+
 #include <numeric>
 
 #include "kernels/block_quant.h"
@@ -16,14 +18,12 @@ void cached_like(const Tokens& in, const Caches& caches, const std::string& mode
                  const at::Tensor& normal) {
   SIM_CHECK(mode == "Norm" || mode == "PA" || mode == "PA_BNSD" || by_page(mode) || fractal(mode), "cache_mode '", mode,
             "'; allowed: Norm, PA, PA_BNSD, PA_NZ, PA_BLK_BNSD, PA_BLK_NZ");
-  of_dtype("kv", in.kv, {at::kHalf, at::kBFloat16});
   const bool values = in.value.defined();
   const int64_t width_of_all = values ? kKey : kNormal + kRope;
-  SIM_CHECK(in.kv.dim() == 4 && in.kv.size(1) == 1 && in.kv.size(3) == width_of_all, "kv (sequences, 1, tokens, ",
-            width_of_all, ") expected, got ", in.kv.sizes());
-  const int64_t sequences = in.kv.size(0), tokens = in.kv.size(2);
-  if (values) same_dtype({in.kv, in.value}), shape(in.value, {sequences, 1, tokens, kValue});
-  shape(in.gamma, {values ? kKey : kNormal});
+  const auto [sequences, tokens, all, value, key] =
+      shapes<"sequences 1 tokens =all, sequences 1 tokens =value?, =key?">(
+          {width_of_all, kValue, values ? kKey : kNormal}, in.kv, in.value, in.gamma);
+  if (values) same_dtype({in.kv, in.value});
   like(in.sin, in.cos);
   if (in.cos.dim() != 4 || in.cos.size(2) != 1) shape(in.cos, {sequences, 1, tokens, kRope});
   else shape(in.cos, {sequences, 1, 1, kRope});  // one angle for all tokens of a sequence
@@ -123,7 +123,6 @@ void product_like(const Product& in, const ProductCaches& caches, const std::str
   const int64_t tokens = in.sizes[0] * in.sizes[1], depth = in.sizes[3], queries = in.heads[0];
   SIM_CHECK(in.sizes[2] == queries + in.heads[1] + in.heads[2], "qkv_size has ", in.sizes[2], " heads, head_nums ",
             queries, ", ", in.heads[1], " and ", in.heads[2]);
-  of_dtype("qkv", in.all, {at::kHalf, at::kBFloat16});
   shape(in.all, {tokens, in.sizes[2] * depth});
   for (const at::Tensor& gamma : {in.query_gamma, in.key_gamma}) shape(gamma, {depth});
   for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, {tokens, depth});
@@ -187,12 +186,11 @@ void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes
             "sizeSplits ", at::IntArrayRef(in.sizes), " of x ", in.x.sizes(), " and caches ", caches.key.sizes());
   for (const auto& [cache, scale, offset] : {std::tuple(caches.key, caches.key_scale, caches.key_offset),
                                              std::tuple(caches.value, caches.value_scale, caches.value_offset)}) {
-    of_dtype("a cache", cache, {at::kChar}), like(cache, caches.key);
+    like(cache, caches.key);
     SIM_CHECK(cache.is_contiguous(), "a cache of strides ", cache.strides(), " is not simulated");
     // The page has scaleK in the shape of indices, its example and torch_npu's tests in that of a head.
     for (const at::Tensor& each : {scale, offset}) {
       if (!each.defined()) continue;
-      of_dtype("a scale or offset", each, {at::kFloat});
       SIM_CHECK(each.numel() == part, "a scale or offset (", heads, ", ", depth, ") expected, got ", each.sizes());
     }
   }
@@ -202,7 +200,6 @@ void whole_like(const Whole& in, const ProductCaches& caches, const Modes& modes
   if (steps) angles.push_back(1);
   angles.push_back(depth), out.insert(out.end(), {in.sizes[0] / depth, depth});
   for (const at::Tensor& angle : {in.cos, in.sin}) shape(angle, angles);
-  of_dtype("indices", in.index, {at::kInt});
   shape(in.index, {in_pages(modes.cache) ? tokens : in.x.size(0)});
   SIM_CHECK(in_pages(modes.cache) || caches.key.size(0) >= in.x.size(0), in.x.size(0), " sequences for a cache of ",
             caches.key.size(0));
@@ -251,7 +248,6 @@ void rotated_like(const at::Tensor& positions, const at::Tensor& x, const at::Te
   SIM_CHECK(in_turn == 0 || in_turn == 1, "cacheMode ", in_turn, "; allowed: 0, 1");
   SIM_CHECK(positions.dim() == 1 || of_each == 3 || (of_each == 4 && !in_turn),
             "positions (tokens), (3, tokens) or, with cacheMode 0, (4, tokens) expected, got ", positions.sizes());
-  of_dtype("positions", positions, {at::kInt, at::kLong});
   of_dtype("query and key", x, {at::kFloat, at::kHalf, at::kBFloat16});
   SIM_CHECK(depth > 0 && x.dim() == 2 && x.size(0) == positions.size(-1) && remainder_of(x.size(1), depth) == 0,
             "query and key (", positions.size(-1), ", heads * ", depth, ") expected, got ", x.sizes());

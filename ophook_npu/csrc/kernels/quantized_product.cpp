@@ -1,5 +1,7 @@
 #include "kernels/quantized_product.h"
 
+#include "kernels/pattern.h"
+
 #include "kernels/mx_quant.h"
 #include "kernels/scaled_product.h"
 
@@ -216,12 +218,9 @@ static void none_of(std::initializer_list<at::Tensor> tensors) {
 void reduced_product_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                           const at::Tensor& scale, std::initializer_list<at::Tensor> absent, bool otherwise,
                           const at::Tensor& out) {
-  of_dtype("x1", x, {at::kChar}), of_dtype("x2", weight, {at::kChar}), none_of(absent);
-  SIM_CHECK(x.dim() == 3 && weight.dim() == 3 && x.size(0) == weight.size(0) && x.size(2) == weight.size(1),
-            "batches of matrices expected, got ", x.sizes(), " and ", weight.sizes());
+  none_of(absent);
+  shapes<"batch m k, batch k n, batch m? -> m n">(x, weight, row_scale, out);
   SIM_CHECK(!otherwise, "transposeX1, transposeX2 and keepDims are false, dims is [0]");
-  shape(out, {x.size(1), weight.size(2)});
-  shape(row_scale, {x.size(0), x.size(1)});
   shape(scale, {weight.size(2)});
 }
 

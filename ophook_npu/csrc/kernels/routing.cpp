@@ -1,5 +1,7 @@
 #include "kernels/routing.h"
 
+#include "kernels/pattern.h"
+
 #include <limits>
 
 #include "kernels/quant.h"
@@ -74,14 +76,9 @@ Tensors gating_looked_up(const at::Tensor& x, const at::Tensor& numbers, const a
 void gating_backward_like(const at::Tensor& all, const at::Tensor& grad, const at::Tensor& chosen, int64_t renorm,
                           int64_t norm, const at::Tensor& out) {
   SIM_CHECK(norm == 1 && renorm == 0, "normType ", norm, " and renorm ", renorm, "; allowed: 1 (sigmoid) and 0");
-  of_dtype("xNorm", all, {at::kFloat});
-  of_dtype("expertIdx", chosen, {at::kInt});
-  SIM_CHECK(all.dim() == 2 && all.size(1) >= 2 && all.size(1) <= 2048, "xNorm (rows, 2 to 2048 experts) expected, got ",
-            all.sizes());
-  SIM_CHECK(
-      grad.dim() == 2 && grad.size(0) == all.size(0) && grad.sizes() == chosen.sizes() && grad.size(1) <= all.size(1),
-      "gradY and expertIdx (rows, k) expected, got ", grad.sizes(), " and ", chosen.sizes());
-  like(out, all);
+  const auto [rows, experts, k] = shapes<"rows experts, rows k, rows k -> rows experts">(all, grad, chosen, out);
+  SIM_CHECK(experts >= 2 && experts <= 2048 && k <= experts, k, " of ", experts,
+            " experts; allowed: 2 to 2048, and no more choices");
   same_dtype({out, grad});
 }
 
@@ -121,10 +118,7 @@ at::Tensor ends_of_experts(const at::Tensor& sorted, int64_t experts) {
 }
 
 // ---- rows in the order of the experts ------------------------------------------------------------------------------
-void routed(const at::Tensor& x, const at::Tensor& expert_idx) {
-  SIM_CHECK(x.dim() == 2 && expert_idx.dim() == 2 && x.size(0) == expert_idx.size(0),
-            "x (rows, hidden) and expert_idx (rows, k) expected, got ", x.sizes(), " and ", expert_idx.sizes());
-}
+void routed(const at::Tensor& x, const at::Tensor& expert_idx) { shapes<"rows hidden, rows k">(x, expert_idx); }
 
 Tensors init_routing(const at::Tensor& x, const at::Tensor& row_idx, const at::Tensor& expert_idx, int64_t active) {
   auto flat = expert_idx.flatten();
@@ -367,7 +361,7 @@ at::Tensor finalize(const at::Tensor& rows, const at::Tensor& places, const at::
 void balanced_like(const at::Tensor& experts, const at::Tensor& table, const at::Tensor& scales,
                    const at::Tensor& threshold, const at::Tensor& active, int64_t rank, int64_t ranks, int64_t mode,
                    const at::Tensor& out, const at::Tensor& out_active) {
-  of_dtype("expertIds", experts, {at::kInt, at::kLong}), of_dtype("eplbTable", table, {at::kInt});
+  of_dtype("eplbTable", table, {at::kInt});
   SIM_CHECK(experts.dim() == 2 && experts.size(0) <= 512 && experts.size(1) <= 16,
             "expertIds (up to 512 tokens, up to 16) expected, got ", experts.sizes());
   SIM_CHECK(table.dim() == 2 && table.size(0) <= 1024 && table.size(1) >= 2,

@@ -1,5 +1,7 @@
 #include "kernels/scaled_product.h"
 
+#include "kernels/pattern.h"
+
 #include "kernels/block_quant.h"
 #include "kernels/mx_quant.h"
 #include "kernels/quant.h"
@@ -44,15 +46,11 @@ void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::
   SIM_CHECK(perm_weight == at::IntArrayRef({0, 1, 2}) || (turned && groups), "permX2 ", perm_weight,
             "; allowed: [0, 1, 2], and with scales of groups [0, 2, 1]");
   SIM_CHECK(split == 1, "batchSplitFactor ", split, "; allowed: 1");
-  SIM_CHECK(x.dim() == 3 && weight.dim() == 3, "x1 (m, batch, k) and x2 (batch, k, n) expected, got ", x.sizes(),
-            " and ", weight.sizes());
-  const int64_t rows = x.size(0), batch = x.size(1), k = x.size(2), n = weight.size(turned ? 1 : 2);
-  SIM_CHECK(weight.size(0) == batch && weight.size(turned ? 2 : 1) == k, "x2 (", batch, ", ", k, ", n) expected, got ",
-            weight.sizes(), turned ? ", turned" : "");
+  const auto [rows, batch, k, n] = turned ? shapes<"m batch k, batch n k -> m batch n">(x, weight, out)
+                                          : shapes<"m batch k, batch k n -> m batch n">(x, weight, out);
   constexpr int64_t kHalfCode = 1, kBFloat16Code = 27;
   SIM_CHECK(dtype == kHalfCode || dtype == kBFloat16Code, "dtype ", dtype, " is not simulated; allowed: 1, 27");
   of_dtype("out", out, {dtype == kHalfCode ? at::kHalf : at::kBFloat16});
-  shape(out, {rows, batch, n});
   if (groups) {
     of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu});
     of_dtype("x1", x, {at::kFloat8_e4m3fn}), same_dtype({x, weight});
@@ -87,16 +85,14 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
   in_8_bits("x1", x), in_8_bits("x2", weight), of_dtype("yRef", y, {at::kFloat});
   SIM_CHECK(row_scale.defined(), "x1Scale is null");
   of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu}), of_dtype("x2Scale", scale, {at::kFloat8_e8m0fnu});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2, "x1 and x2 are matrices, got ", x.sizes(), " and ", weight.sizes());
+  const auto [k, n, m] = turned ? shapes<"k n, k m -> m n">(weight, x, y) : shapes<"k n, m k -> m n">(weight, x, y);
   SIM_CHECK(!weight_turned && (turned || x.stride(0) == 1 || x.size(0) == 1), "transposeX1 ", turned,
             " and transposeX2 ", weight_turned, "; allowed: true, or false for a transposed view, and false");
   groups_like(group_size);
-  const int64_t k = weight.size(0), m = x.size(turned ? 1 : 0), blocks = divided(k + 63, 64);
-  SIM_CHECK(x.size(turned ? 0 : 1) == k, "k of x1 ", x.sizes(), " and x2 ", weight.sizes(), " differ");
-  shape(y, {m, weight.size(1)});
+  const int64_t blocks = divided(k + 63, 64);
   if (turned) shape(row_scale, {blocks, m, 2});
   else shape(row_scale, {m, blocks, 2});
-  shape(scale, {blocks, weight.size(1), 2});
+  shape(scale, {blocks, n, 2});
 }
 
 at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
@@ -149,22 +145,14 @@ void two_level_like(const at::Tensor& x, const at::Tensor& weight, const at::Ten
                     const at::Tensor& scale0, const at::Tensor& row_scale1, const at::Tensor& scale1,
                     const at::Tensor& bias, bool turned, bool weight_turned, int64_t block0, int64_t block1,
                     const at::Tensor& out) {
-  of_dtype("x1", x, {kFloat4}), of_dtype("x2", weight, {kFloat4, at::kChar, at::kByte});
   SIM_CHECK(!turned && weight_turned, "transposeX1 ", turned, " and transposeX2 ", weight_turned,
             "; allowed: false and true");
   SIM_CHECK(block0 == kUpperGroup && block1 == kGroup, "groups of ", block0, " and ", block1, "; allowed: 512 and 32");
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && weight.size(1) == x.size(1), "x1 (m, k) and x2 (n, k) expected, got ",
-            x.sizes(), " and ", weight.sizes(), ", two numbers each");
-  const int64_t m = x.size(0), n = weight.size(0), k = 2 * x.size(1);
-  const int64_t upper = divided(k + kUpperGroup - 1, kUpperGroup), lower = divided(k + 63, 64);
+  const auto [m, pairs, n] = shapes<"m pairs, n pairs, n? -> m n">(x, weight, bias, out);
+  const int64_t k = 2 * pairs, upper = divided(k + kUpperGroup - 1, kUpperGroup), lower = divided(k + 63, 64);
   shape(row_scale0, {m, upper}), shape(scale0, {upper, n});
   shape(row_scale1, {m, lower, 2}), shape(scale1, {n, lower, 2});
-  for (const at::Tensor& each : {row_scale0, scale0}) of_dtype("a scale of the upper level", each, {at::kFloat});
-  for (const at::Tensor& each : {row_scale1, scale1})
-    of_dtype("a scale of the lower level", each, {at::kFloat8_e8m0fnu});
-  if (bias.defined()) shape(bias, {n}), of_dtype("bias", bias, {at::kFloat});
-  of_dtype("out", out, {at::kHalf, at::kBFloat16});
-  shape(out, {m, n});
+  if (bias.defined()) of_dtype("bias", bias, {at::kFloat});
 }
 
 at::Tensor two_level(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale0,

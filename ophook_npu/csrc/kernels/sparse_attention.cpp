@@ -162,10 +162,7 @@ void attention_like(const Inputs& in, int64_t block, int64_t mode, const at::Ten
   at::DimVector sizes(in.query.sizes());
   sizes.back() = in.value.size(-1);
   shape(out, sizes);
-  if (in.sinks.defined()) {
-    of_dtype("sinks", in.sinks, {at::kFloat});
-    shape(in.sinks, {in.query.size(-2)});
-  }
+  if (in.sinks.defined()) shape(in.sinks, {in.query.size(-2)});
 }
 
 // The keys of each query, and which of them are none: before the sequence's end, and in sight.
@@ -532,8 +529,6 @@ void parts_like(const Tensors& log_sums, const Tensors& parts, int64_t kind, con
   SIM_CHECK(!parts.empty() && parts.size() <= 16 && parts.size() == log_sums.size(), parts.size(), " results and ",
             log_sums.size(), " lse; allowed: as many, 1 to 16");
   for (size_t i = 0; i < parts.size(); ++i) {
-    of_dtype("lse", log_sums[i], {at::kFloat});
-    of_dtype("local_out", parts[i], {at::kFloat, at::kHalf, at::kBFloat16});
     SIM_CHECK(parts[i].dim() == 2 && log_sums[i].dim() == 1 && parts[i].size(0) == log_sums[i].size(0), "local_out ",
               parts[i].sizes(), " with lse ", log_sums[i].sizes());
     same_dtype({parts[i], out});

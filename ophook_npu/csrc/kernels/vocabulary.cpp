@@ -1,5 +1,7 @@
 #include "kernels/vocabulary.h"
 
+#include "kernels/pattern.h"
+
 #include <ATen/TensorOperators.h>
 
 namespace sim::vocabulary {
@@ -16,10 +18,8 @@ static at::Tensor unpacked(const at::Tensor& bits, int64_t count) {
 }
 
 void multiplies(const at::Tensor& input, const at::Tensor& weight) {
-  SIM_CHECK(input.dim() == 2 && weight.dim() == 2 && input.size(1) == weight.size(1),
-            "input (batch, hidden) and weight (slice, hidden) expected, got ", input.sizes(), " and ", weight.sizes());
+  shapes<"batch hidden, slice hidden">(input, weight);
   of_dtype("input", input, {at::kHalf, at::kBFloat16});
-  same_dtype({input, weight});
 }
 
 void no_smoothing(double smoothing) { SIM_CHECK(smoothing == 0, "label_smoothing ", smoothing, "; allowed: 0"); }

@@ -6,15 +6,16 @@
 namespace sim::ge_table {
 namespace {
 
-void halved(Shaper& s) {
+Shape half_of(const Shaper& s) {
   Shape shape = s.shape(0);
   if (shape) {
     Dim& dim = (*shape)[static_cast<size_t>(wrap(s.integer("dim"), rank_of(shape)))];
     if (dim % 2 != 0) throw Refused("it halves an even dimension, its input is " + s.describe(0));
     dim = dim / 2;
   }
-  s.out(s.dtype(0), shape);
+  return shape;
 }
+void halved(Shaper& s) { s.out(s.dtype(0), half_of(s)); }
 
 void clipped_rule(Shaper& s) {
   if (s.has(1)) throw Refused("group_index is not simulated");
@@ -30,13 +31,7 @@ void like_second(Shaper& s) { s.out(s.dtype(1), s.shape(1)); }
 
 // y = x * gelu(gate) and the gelu; the gate is the second half, or the first with activate_left.
 void geglu_rule(Shaper& s) {
-  halved(s);
-  Shape shape = s.shape(0);
-  if (shape) {
-    Dim& dim = (*shape)[static_cast<size_t>(wrap(s.integer("dim"), rank_of(shape)))];
-    dim = dim / 2;
-  }
-  s.out(1, s.dtype(0), shape);
+  for (size_t i : {0, 1}) s.out(i, s.dtype(0), half_of(s));
 }
 
 Results geglu(const Args& a) {

@@ -1,10 +1,9 @@
-// Losses, norms and distances with their gradients.
+// Losses with their gradients.
 #include <array>
 
 #include "ge/rows/rows.h"
 #include "kernels/gated.h"
 #include "kernels/loss.h"
-#include "kernels/reduce.h"
 
 namespace sim::ge_table {
 namespace {
@@ -12,10 +11,7 @@ namespace {
 // ---- softmax cross entropy with labels that are a distribution --------------------------------------------------
 void cross_entropy_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  Shape shape = broadcast_shapes(s.shape(0), s.shape(1), s);
-  if (shape && shape->size() != 2) throw Refused("its logits are (batch, classes), not " + s.describe(0));
-  s.out(0, s.dtype(0), shape ? known({(*shape)[0]}) : std::nullopt);
-  s.out(1, s.dtype(0), shape);
+  s.out(pattern<"#batch #classes, #batch #classes -> batch, batch classes">);
 }
 Results cross_entropy(const Args& a) {
   auto result = kernels::softmax_cross_entropy(a[0], a[1]);
@@ -49,26 +45,6 @@ at::Tensor ctc_grad(const Args& a) {
   return kernels::ctc_backward(a[0].reshape({-1}), a[1], a[2], a.need(3), a.need(4), a[5].reshape({-1}), a[6],
                                blank_of(a, 1), a.flag("zero_infinity"));
 }
-
-// ---- norms in two halves: the sum of powers, then the root --------------------------------------------------------
-void norm_rule(Shaper& s) {
-  Shape shape = s.shape(0);
-  if (shape) {
-    const Dims axes = s.integers("axes");
-    Sizes out;
-    Checked<bool> gone(shape->size(), axes.empty());
-    for (int64_t axis : axes) {
-      const int64_t at = wrap(axis, rank_of(shape));
-      if (!shape->empty()) gone[static_cast<size_t>(at)] = true;
-    }
-    for (size_t i = 0; i < shape->size(); ++i)
-      if (!gone[i]) out.push_back((*shape)[i]);
-      else if (s.flag("keepdim")) out.push_back(1);
-    shape = out;
-  }
-  s.out(s.dtype(0), shape);
-}
-// ---- distances of each row of x1 to each row of x2, spread out as (…, rows 1, rows 2, columns) --------------------
 
 // ---- losses by a reduction -----------------------------------------------------------------------------------------
 int64_t reduction_of(const Call& call) {
@@ -109,10 +85,6 @@ const Family loss_rows = {
         "grad_out log_probs targets input_lengths target_lengths neg_log_likelihood log_alpha -> grad | blank:Int=0 "
         "reduction:String=mean zero_infinity:Bool=false",
         ctc_grad_rule, ctc_grad(a)),
-    ROW(LpNormReduceV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_rule,
-        kernels::power_sum(a[0], norm_order(a), a.integers("axes"), a.flag("keepdim"))),
-    ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same,
-        kernels::norm_of_power_sum(a[0], norm_order(a), a.real("epsilon"))),
     ROW(MseLoss, "predict label -> y | reduction:String=mean", loss_shape, kernels::mse(a[0], a[1], reduction_of(a))),
     ROW(MseLossGrad, "predict label dout -> y | reduction:String=mean", same,
         kernels::mse_backward(a[2], a[0], a[1], reduction_of(a))),

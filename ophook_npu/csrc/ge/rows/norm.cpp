@@ -19,9 +19,8 @@ at::Tensor normalize(const Args& a) {
 }
 
 void batch_norm_rule(Shaper& s) {
-  Shape x = s.shape(0);
-  if (x && x->size() < 2) throw Refused("its input has a channel dimension, it is " + s.describe(0));
-  s.out(0, s.dtype(0), x);
+  s.match(pattern<"n c *_">);
+  s.out(0, s.dtype(0), s.shape(0));
   s.out(1, s.dtype(3), s.shape(3));
   s.out(2, s.dtype(4), s.shape(4));
   for (size_t i : {3, 4}) s.out(i, kFloat, s.shape(1));
@@ -36,16 +35,10 @@ Results batch_norm(const Args& a) {
 }
 
 void batch_norm_grad_rule(Shaper& s) {
-  const Shape grad = s.shape(0), x = s.shape(1);
-  if (x && (x->size() < 2 || (*x)[1] == 0 || (grad && grad->size() != x->size())))
-    throw Refused("its input has channels in dimension 1 and the shape of its gradient, it is " + s.describe(1));
-  for (size_t i = 0; x && grad && i < x->size(); ++i)
-    if ((*x)[i] != (*grad)[i]) throw Refused("its gradient " + s.describe(0) + " does not fit " + s.describe(1));
-  for (size_t i = 2; x && i < 7; ++i)
-    if (const Shape each = s.shape(i); each && (each->size() != 1 || (*each)[0] != (*x)[1]))
-      throw Refused("it has one number for each channel of " + s.describe(1) + ", not " + s.describe(i));
-  s.out(0, s.dtype(1), s.shape(1));
-  for (size_t i : {1, 2}) s.out(i, s.dtype(2), s.shape(2));
+  const Matched found = s.match(pattern<"n c *space, n c *space, c, c, c, c, c -> n c *space, c">);
+  if (found[1] == 0) throw Refused("its input has no channels, it is " + s.describe(1));
+  s.out(0, s.dtype(1), found.result(7));
+  for (size_t i : {1, 2}) s.out(i, s.dtype(2), found.result(8));
 }
 
 Results batch_norm_grad(const Args& a) {
@@ -68,13 +61,11 @@ Results sums(const Args& a) {
 
 // ---- over groups of channels --------------------------------------------------------------------------------------
 void group_norm_rule(Shaper& s) {
-  const Shape x = s.shape(0);
   const int64_t groups = s.integer("num_groups");
-  if (x && x->size() < 2) throw Refused("its input has a channel dimension, it is " + s.describe(0));
-  if (groups < 1 || (x && (*x)[1] % groups != 0))
+  const auto& shapes = pattern<"n c *space -> n c *space, n =groups, n groups">;
+  if (groups < 1 || s.match(shapes, {groups})[1] % groups != 0)
     throw Refused(s.describe(0) + " has no " + std::to_string(groups) + " groups of channels");
-  s.out(0, s.dtype(0), x);
-  for (size_t i : {1, 2}) s.out(i, s.dtype(0), x ? known({(*x)[0], groups}) : std::nullopt);
+  s.out(shapes, {groups});
 }
 
 kernels::Normal over_groups(const Args& a) {

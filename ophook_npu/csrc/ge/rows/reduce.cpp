@@ -132,6 +132,11 @@ const Family reduce_rows = {
         std_rule, deviation_from(a)),
     ROW(LpNormV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
         kernels::norm(a[0], norm_order(a), all_or(a, "axes", a.shape(0)), a.flag("keepdim"), a.real("epsilon"))),
+    // in two halves: the sum of powers, then the root
+    ROW(LpNormReduceV2, "x -> y | p:Float=2.0 axes:ListInt={} keepdim:Bool=false epsilon:Float=0.0", norm_attr,
+        kernels::power_sum(a[0], norm_order(a), a.integers("axes"), a.flag("keepdim"))),
+    ROW(LpNormUpdateV2, "x -> y | p:Float=2.0 epsilon:Float=0.0", same,
+        kernels::norm_of_power_sum(a[0], norm_order(a), a.real("epsilon"))),
     ROW(ArgMaxV2, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmax(a[0], a.need(1).at(0))),
     ROW(ArgMin, "x dimension -> y | dtype:Type=9", arg_reduce, at::argmin(a[0], a.need(1).at(0))),
     {"ArgMaxWithValue", "x -> indice values | dimension:Int keep_dims:Bool=false", arg_with_value,

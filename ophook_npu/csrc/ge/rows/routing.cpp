@@ -28,16 +28,12 @@ Results gating_softmax(const Args& a) {
 
 // ---- rows in the order of the experts, and back ---------------------------------------------------------------------
 void init_rule(Shaper& s) {
-  const Shape x = s.shape(0), experts = s.shape(2);
-  if ((x && x->size() != 2) || (experts && experts->size() != 2))
-    throw Refused("x (rows, columns) and expert_idx (rows, k) expected, not " + s.describe(0) + " and " +
-                  s.describe(2));
+  const Matched found = s.match(pattern<"rows columns, *_, choosing k">);
   for (size_t i : {1, 2})
     if (s.dtype(i) != kInt32) throw Refused("its row_idx and expert_idx are int32, not " + s.describe(i));
-  const Dim rows = x ? (*x)[0] : unknown, active = s.integer("active_num"), k = experts ? (*experts)[1] : unknown;
-  const Dim choices = (experts ? (*experts)[0] : unknown) * k;
+  const Dim rows = found[0], active = s.integer("active_num"), k = found[3], choices = found[2] * k;
   const Dim taken = active < rows ? active : rows.known() ? rows : unknown;
-  s.out(0, s.dtype(0), known({taken * k, x ? (*x)[1] : unknown}));
+  s.out(0, s.dtype(0), known({taken * k, found[1]}));
   for (size_t i : {1, 2}) s.out(i, kInt32, known({choices}));
 }
 Results init(const Args& a) {

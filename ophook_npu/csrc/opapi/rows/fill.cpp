@@ -103,26 +103,26 @@ ACLNN(Eye, (int64_t, n, int64_t, m, Out, out), shape(out, {n, m}), write(out, at
 ACLNN(ConstantPadNd, (In, self, Ints, pad, Num, value, Out, out),
       (sim::mx::pad_like(self, pad), shape(out, padded_sizes(self.sizes(), sim::mx::stored_pads(self, pad)))),
       sim::mx::pad(out, self, pad, value))
-#define CIRCULAR_PAD(axes)                                                                                      \
-  ACLNN(CircularPad##axes##d, (In, self, Ints, pad, Out, out),                                                  \
-        (same_dtype({self, out}), padded_like(out, self, pad, axes), once_around(self, pad)),                   \
-        write(out, kernels::padded_in_mode(self, kernels::from_the_front(pad, self.dim()), "circular")))        \
-  ACLNN(CircularPad##axes##dBackward, (In, grad, In, self, Ints, pad, Out, out),                                \
-        (same_dtype({grad, out}), like(out, self), padded_like(grad, self, pad, axes), once_around(self, pad)), \
+#define CIRCULAR_PAD(axes)                                                                               \
+  ACLNN(CircularPad##axes##d, (In, self, Ints, pad, Out, out),                                           \
+        (same_dtype({self, out}), padded_like(out, self, pad, axes), once_around(self, pad)),            \
+        write(out, kernels::padded_in_mode(self, kernels::from_the_front(pad, self.dim()), "circular"))) \
+  ACLNN(CircularPad##axes##dBackward, (In, grad, In, self, Ints, pad, Out, out),                         \
+        (like(out, self), padded_like(grad, self, pad, axes), once_around(self, pad)),                   \
         write(out, kernels::padded_backward(grad, kernels::from_the_front(pad, self.dim()), "circular")))
 CIRCULAR_PAD(2)
 CIRCULAR_PAD(3)
-ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 1)),
+ACLNN(ReflectionPad1d, (In, self, Ints, pad, Out, out), reflected_like(out, self, pad, 1),
       write(out, at::reflection_pad1d(self, pad)))
-ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 2)),
+ACLNN(ReflectionPad2d, (In, self, Ints, pad, Out, out), reflected_like(out, self, pad, 2),
       write(out, at::reflection_pad2d(self, pad)))
-ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), reflected_like(out, self, pad, 3)),
+ACLNN(ReflectionPad3d, (In, self, Ints, pad, Out, out), reflected_like(out, self, pad, 3),
       write(out, at::reflection_pad3d(self, pad)))
-ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 1)),
+ACLNN(ReplicationPad1d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 1),
       write(out, at::replication_pad1d(self, pad)))
-ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 2)),
+ACLNN(ReplicationPad2d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 2),
       write(out, at::replication_pad2d(self, pad)))
-ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), (same_dtype({self, out}), padded_like(out, self, pad, 3)),
+ACLNN(ReplicationPad3d, (In, self, Ints, pad, Out, out), padded_like(out, self, pad, 3),
       write(out, at::replication_pad3d(self, pad)))
 ACLNN(ReflectionPad1dBackward, (In, grad, In, self, Ints, pad, Out, out),
       (kept(out, grad), like(out, self), reflected_like(grad, self, pad, 1, self.dim() == 3)),

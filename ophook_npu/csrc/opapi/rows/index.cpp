@@ -162,8 +162,7 @@ ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices
       write(out, at::gather(self, dim, indices.to(at::kLong))))
 ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), like(out, indices)),
       write(out, at::take(self, indices.to(at::kLong))))
-ACLNN(GatherNd, (In, self, In, indices, bool, from_the_end, Out, out),
-      (same_dtype({self, out}), shape(out, kernels::slices_sizes(self, indices))),
+ACLNN(GatherNd, (In, self, In, indices, bool, from_the_end, Out, out), shape(out, kernels::slices_sizes(self, indices)),
       write(out, kernels::slices_taken(self, indices, from_the_end)))
 ACLNN(MaskedSelect, (In, self, In, mask, Resized, out), room_for_all(out.memory, self, mask),
       fit(out, at::masked_select(self, mask.to(at::kBool))))
@@ -177,10 +176,9 @@ ACLNN(IndexAdd, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, Ou
 ACLNN(IndexAddV2, (In, self, int64_t, dim, In, indices, In, source, Num, alpha, int64_t, mode, Out, out),
       (same_dtype({self, source, out}), added_rows(self, dim, indices, source), like(out, self)),
       write(out, at::index_add(self, dim, indices, source, alpha)))
-ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out),
-      (same_dtype({self, source, out}), like(out, self)),
+ACLNN(IndexCopy, (In, self, int64_t, dim, In, indices, In, source, Out, out), like(out, self),
       write(out, at::index_copy(self, dim, indices.to(at::kLong), source)))
-ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), same_dtype({self, source}),
+ACLNN(InplaceIndexCopy, (Ref, self, int64_t, dim, In, indices, In, source), when_run(),
       self.index_copy_(dim, indices.to(at::kLong), source))
 ACLNN(IndexFill, (In, self, int64_t, dim, In, indices, Num, value, Out, out), like(out, self),
       write(out, at::index_fill(self, dim, indices.to(at::kLong), value)))
@@ -190,7 +188,7 @@ ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, 
       (filled_at(self, dim, indices), like(out, self)), write(out, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), filled_at(self, dim, indices),
       write(self, kernels::index_filled(self, dim, indices, value)))
-ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate), same_dtype({self, source}),
+ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate), when_run(),
       self.put_(indices.to(at::kLong), source, accumulate))
 ACLNN(Scatter, (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, Out, out),
       (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source), like(out, self)),
@@ -213,12 +211,11 @@ ACLNN(ScatterReduce,
 ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self),
       same_dtype({self, source}),
       write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
-ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), same_dtype({self, updates}),
-      kernels::put_slices(self, indices, updates))
+ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), when_run(), kernels::put_slices(self, indices, updates))
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),
-      (of_dtype("self", self, {at::kChar}), quant_scattered(self, indices, updates, quant_axis, reduction)),
+      quant_scattered(self, indices, updates, quant_axis, reduction),
       kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceQuantScatterV2,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,

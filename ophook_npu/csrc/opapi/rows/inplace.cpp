@@ -69,5 +69,5 @@ ACLNN(InplaceBitwiseXorScalar, (Ref, self, Num, other), promoted(self, self, oth
 ACLNN(InplaceClampMax, (Ref, self, Num, max), promoted(self, self, max), self.clamp_max_(max))
 ACLNN(InplaceClampMinTensor, (Ref, self, In, min), promoted(self, {self, min}), self.clamp_min_(min))
 ACLNN(InplaceClampMaxTensor, (Ref, self, In, max), promoted(self, {self, max}), self.clamp_max_(max))
-ACLNN(InplaceMaskedScatter, (Ref, self, In, mask, In, source), (same_dtype({self, source}), into(self, {mask})),
+ACLNN(InplaceMaskedScatter, (Ref, self, In, mask, In, source), into(self, {mask}),
       self.masked_scatter_(mask.to(at::kBool), source))

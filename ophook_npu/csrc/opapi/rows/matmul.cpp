@@ -110,8 +110,7 @@ ACLNN(MatmulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, se
 ACLNN(BatchMatMulWeightNz, (In, self, In, mat2, Out, out, Cube, mode), matrix(out, self, mat2),
       write(out, kernels::batch_product(self, mat2)))
 ACLNN(Mv, (In, self, In, vec, Out, out, Cube, mode), shapes<"m k, k -> m">(self, vec, out), at::mv_out(out, self, vec))
-ACLNN(Dot, (In, self, In, other, Out, out),
-      (not_complex(self), same_dtype({self, other, out}), shapes<"n, n ->">(self, other, out)),
+ACLNN(Dot, (In, self, In, other, Out, out), (not_complex(self), shapes<"n, n ->">(self, other, out)),
       write(out, at::dot(self, other)))
 ACLNN(Addmm, (In, self, In, mat1, In, mat2, Num, beta, Num, alpha, Out, out, Cube, mode),
       (matrix(out, mat1, mat2), into(out, {self})), kernels::sum_into(out, self, mat1, mat2, beta, alpha))

@@ -98,7 +98,7 @@ ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
        out),
       SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
-      one_step(dilation); same_dtype({self, out});
+      one_step(dilation);
       shape(out, kernels::padded_maxima_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode != 0})),
       write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))
 
@@ -124,9 +124,9 @@ ACLNN(AvgPool3dBackward,
       pooled_from(grad, self, out, {3, kernel, stride, padding, {}, ceil_mode}),
       write(out,
             kernels::average_backward(grad, self.sizes(), {3, kernel, stride, padding, {}, ceil_mode}, count_pad, by)))
-ACLNN(GlobalAveragePool, (In, self, Out, out), (same_dtype({self, out}), one_each(out, self)),
+ACLNN(GlobalAveragePool, (In, self, Out, out), one_each(out, self),
       write(out, at::mean(wide(self), sim::last_dims(self.dim() - 2), true)))
-ACLNN(GlobalMaxPool, (In, self, Out, out), (same_dtype({self, out}), one_each(out, self)),
+ACLNN(GlobalMaxPool, (In, self, Out, out), one_each(out, self),
       write(out, at::amax(self, sim::last_dims(self.dim() - 2), true)))
 ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), resized(out, self, size, 2),
       write(out, kernels::adaptive_average(self, size)))

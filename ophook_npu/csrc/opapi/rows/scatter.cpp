@@ -76,7 +76,7 @@ ACLNN(MaxUnpool2dBackward, (In, grad, In, self, In, found, Ints, size, Out, out)
 ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
       (kept(out, grad), unpool_like(grad, self, found, size, out)),
       write(out, kernels::max_unpool_backward(grad, found, 3)))
-ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), (same_dtype({self, updates, out}), like(out, self)),
+ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), like(out, self),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
       scatter_list_like(list, indices, updates, reduction, axis), kernels::put_rows(list, indices, updates, mask, axis))
@@ -84,8 +84,7 @@ ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduct
 ACLNN(CoalesceSparse, (In, unique, In, places, In, indices, In, values, Ref, new_indices, Ref, new_values),
       kernels::coalesced_like(places, indices, values, new_indices, new_values),
       kernels::coalesced(places, indices, values, new_indices, new_values))
-ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), same_dtype({self, updates}),
-      kernels::add_slices(self, indices, updates))
+ACLNN(TfScatterAdd, (Ref, self, In, indices, In, updates), when_run(), kernels::add_slices(self, indices, updates))
 ACLNN(ChamferDistanceBackward,
       (In, first, In, second, In, nearest_second, In, nearest_first, In, grad_first, In, grad_second, Out, out_first,
        Out, out_second),

@@ -10,7 +10,7 @@ using namespace sim::vocabulary;
 ACLNN(FusedLinearOnlineMaxSum,
       (In, input, In, weight, In, target, int64_t, first, int64_t, last, Out, max, Out, sum, Out, predicted, Out, mask,
        Out, maskedTarget, Out, logits),
-      (multiplies(input, weight), same_dtype({target, maskedTarget}), indices(first, last, weight),
+      (multiplies(input, weight), indices(first, last, weight),
        max_sum_like(input, weight, target, max, sum, predicted, mask, maskedTarget, logits)),
       max_sum(input, weight, target, first, last, max, sum, predicted, mask, maskedTarget, logits))
 // Its page takes no input and weight, CANN's own program hands them over; the formula has no use for them.
