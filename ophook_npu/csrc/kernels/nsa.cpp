@@ -1,5 +1,7 @@
 #include "kernels/nsa.h"
 
+#include "kernels/pattern.h"
+
 #include <limits>
 
 #include "kernels/attention.h"
@@ -12,28 +14,24 @@ static int64_t windows_of(int64_t length, const Windows& windows) {
   return length < windows.size ? 0 : divided(length - windows.size, windows.stride) + 1;
 }
 
-static void check_windows(const at::Tensor& x, const at::Tensor& weight, const Windows& windows, int64_t heads,
-                          const char* whole) {
+static void check_windows(const at::Tensor& x, const at::Tensor& weight, const Windows& windows) {
   same_dtype({x, weight});
   SIM_CHECK(windows.size > 0 && windows.stride > 0 && windows.size % 16 == 0 && windows.stride % 16 == 0 &&
                 windows.size >= windows.stride,
             "compressBlockSize ", windows.size, " and compressStride ", windows.stride,
             "; allowed: multiples of 16, the second not above the first");
-  SIM_CHECK(x.size(-2) == heads && weight.dim() == 2, whole, " expected, got ", x.sizes());
-  shape(weight, {windows.size, heads});
 }
 
 void compressed_like(const at::Tensor& x, const at::Tensor& weight, const Dims& ends, const std::string& layout,
                      const Windows& windows, int64_t kind, const at::Tensor& out) {
   SIM_CHECK(layout == "TND", "layout '", layout, "'; allowed: TND");
   refuse_unless_zero(kind, "actSeqLenType");
-  SIM_CHECK(x.dim() == 3 && weight.dim() == 2, "input (tokens, heads, depth) and weight expected, got ", x.sizes(),
-            " and ", weight.sizes());
-  check_windows(x, weight, windows, weight.size(1), "input (tokens, heads, depth)");
-  SIM_CHECK(!ends.empty() && ends.back() == x.size(0), "actSeqLen that ends at ", x.size(0), " expected");
+  check_windows(x, weight, windows);
+  const auto [tokens, heads, depth, size] = shapes<"tokens heads depth, =size heads">({windows.size}, x, weight);
+  SIM_CHECK(!ends.empty() && ends.back() == tokens, "actSeqLen that ends at ", tokens, " expected");
   int64_t count = 0, first = 0;
   for (const int64_t end : ends) count += windows_of(end - first, windows), first = end;
-  shape(out, {count, x.size(1), x.size(2)});
+  shape(out, {count, heads, depth});
 }
 
 // Each window of a sequence: (windows, heads, depth, size).
@@ -77,17 +75,12 @@ void cached_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
                  const at::Tensor& cache) {
   SIM_CHECK(pages.defined() || layout == "TND", "layout '", layout, "'; allowed: TND");
   SIM_CHECK(kind == 1, "actSeqLenType ", kind, "; allowed: 1");
-  SIM_CHECK(cache.dim() == 3 && x.dim() == (pages.defined() ? 4 : 3), "input ", x.sizes(), " and outputCache ",
-            cache.sizes(), " do not go together");
-  check_windows(x, weight, windows, cache.size(1), "input and outputCache of as many heads");
+  check_windows(x, weight, windows);
   same_dtype({x, cache});
-  of_dtype("slotMapping", slots, {at::kInt});
-  shape(slots, {int64_t(lengths.size())});
-  SIM_CHECK(x.size(-1) == cache.size(2) && cache.is_contiguous(), "outputCache (…, ", x.size(-1), ") expected, got ",
-            cache.sizes());
-  if (pages.defined())
-    SIM_CHECK(pages.dim() == 2 && pages.size(0) == int64_t(lengths.size()), "blockTable of ", lengths.size(),
-              " sequences expected, got ", pages.sizes());
+  shapes<"*_ heads depth, =size heads, _ heads depth, =sequences, sequences _?">(
+      {windows.size, int64_t(lengths.size())}, x, weight, cache, slots, pages);
+  SIM_CHECK(x.dim() == (pages.defined() ? 4 : 3) && cache.is_contiguous(), "input ", x.sizes(), " and outputCache ",
+            cache.sizes(), ", ", cache.is_contiguous() ? "" : "not ", "contiguous, do not go together");
 }
 
 void compress_into(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& slots, const Dims& lengths,

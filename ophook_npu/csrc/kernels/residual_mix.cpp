@@ -1,5 +1,7 @@
 #include "kernels/residual_mix.h"
 
+#include "kernels/pattern.h"
+
 namespace sim::kernels {
 namespace {
 
@@ -93,16 +95,11 @@ void mixing_backward_like(const at::Tensor& x, const Mixing& by, const Mixed& of
                           const at::Tensor& more, const MixingGradients& out) {
   mixing_inputs(x, by);
   SIM_CHECK(by.alpha.numel() == 3, "a gradient without hRes is not simulated");
-  const int64_t n = x.size(-2), d = x.size(-1);
-  shape(of.in, sizes_with(x, 2, {d}));
-  for (const at::Tensor& each : {of.post, of.weights, post}) shape(each, sizes_with(x, 2, {n}));
-  shape(of.res, sizes_with(x, 2, {n, n}));
-  shape(of.inverse_norm, sizes_with(x, 2, {}));
-  shape(of.products, sizes_with(x, 2, {by.phi.size(0)}));
-  if (more.defined()) like(more, x);
-  like(out.x, x), like(out.phi, by.phi), like(out.alpha, by.alpha);
-  shape(out.bias, {by.phi.size(0)});
-  shape(out.gamma, {n, d});
+  shapes<
+      "*t n d, *t d?, *t n?, *t n?, *t n?, *t n n?, *t?, rows all, *t rows?, *t n d? -> *t n d, rows all, rows, n d">(
+      x, of.in, of.post, of.weights, post, of.res, of.inverse_norm, by.phi, of.products, more, out.x, out.phi, out.bias,
+      out.gamma);
+  like(out.alpha, by.alpha);
 }
 
 void mixing_backward(const at::Tensor& x, const Mixing& by, const Mixed& of, const at::Tensor& post,
@@ -135,11 +132,8 @@ void mixing_backward(const at::Tensor& x, const Mixing& by, const Mixed& of, con
 
 void connection_like(const Connection& of, const at::Tensor& out) {
   streams(of.x);
-  const int64_t n = of.x.size(-2), d = of.x.size(-1);
-  if (of.res.defined()) single(of.res, sizes_with(of.x, 2, {n, n}), "hRes");
-  shape(of.layer, sizes_with(of.x, 2, {d}));
-  single(of.post, sizes_with(of.x, 2, {n}), "hPost");
-  like(out, of.x);
+  of_dtype("hPost", of.post, {at::kFloat});
+  shapes<"*t n d, *t n n?, *t d?, *t n -> *t n d">(of.x, of.res, of.layer, of.post, out);
   same_dtype({of.x, of.layer, out});
 }
 
@@ -152,8 +146,7 @@ at::Tensor connected(const Connection& of) {
 void connection_backward_like(const at::Tensor& grad, const Connection& of, const Connection& out) {
   connection_like(of, grad);
   like(out.x, of.x), like(out.layer, of.layer), like(out.post, of.post);
-  const int64_t n = of.x.size(-2);
-  if (out.res.defined()) shape(out.res, sizes_with(of.x, 2, {n, n}));
+  shapes<"*t n d -> *t n n">(of.x, out.res);
 }
 
 void connection_backward(const at::Tensor& given, const Connection& of, const Connection& out) {
@@ -172,9 +165,8 @@ constexpr int64_t kAligned = 8, kCores = 64;  // a row's place, and the cores th
 
 void matrices(const at::Tensor& x) {
   of_dtype("x", x, {at::kFloat});
-  SIM_CHECK((x.dim() == 3 || x.dim() == 4) && x.size(-1) == x.size(-2), "matrices ", x.sizes(),
-            "; (…, n, n) of three or four dimensions are expected");
-  const int64_t n = x.size(-1);
+  const auto [n] = shapes<"*_ n n">(x);
+  SIM_CHECK(x.dim() == 3 || x.dim() == 4, "matrices ", x.sizes(), "; three or four dimensions are expected");
   SIM_CHECK(n == 4 || n == 6 || n == 8, "matrices of ", n, "; allowed: 4, 6, 8");
 }
 

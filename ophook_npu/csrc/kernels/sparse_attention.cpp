@@ -1,5 +1,7 @@
 #include "kernels/sparse_attention.h"
 
+#include "kernels/pattern.h"
+
 #include <limits>
 
 namespace sim::sparse_attention {
@@ -155,14 +157,8 @@ void attention_like(const Inputs& in, int64_t block, int64_t mode, const at::Ten
   SIM_CHECK(mode == 0 || in.query_rope.defined(), "attention_mode 2 needs query_rope and key_rope");
   of_dtype("sparse_indices", in.chosen, {at::kInt});
   same_dtype({in.query, in.key, in.value, out});
-  SIM_CHECK(in.chosen.dim() == in.query.dim() && in.chosen.size(-2) == in.key.size(-2) &&
-                in.chosen.sizes().slice(0, size_t(in.query.dim() - 2)) ==
-                    in.query.sizes().slice(0, size_t(in.query.dim() - 2)),
-            "sparse_indices ", in.chosen.sizes(), " for query ", in.query.sizes(), " and key ", in.key.sizes());
-  at::DimVector sizes(in.query.sizes());
-  sizes.back() = in.value.size(-1);
-  shape(out, sizes);
-  if (in.sinks.defined()) shape(in.sinks, {in.query.size(-2)});
+  shapes<"*tokens heads _, *_ groups _, *_ width, *tokens groups _, heads? -> *tokens heads width">(
+      in.query, in.key, in.value, in.chosen, in.sinks, out);
 }
 
 // The keys of each query, and which of them are none: before the sequence's end, and in sight.
@@ -253,19 +249,9 @@ void packed_like(const Inputs& in, const Packing& packing, int64_t block, const 
             packing.attention_mode, ", quant_scale_repo_mode ", packing.scales_together, ", tile_size ", packing.tile,
             " and rope_head_dim ", packing.rope, "; allowed: 2, 2, 2, 1, 128, 64");
   SIM_CHECK(block > 0, "sparse_block_size ", block);
-  SIM_CHECK(in.query.size(-1) == 576 && in.key.size(-1) == 656 && in.key.size(-2) == 1,
-            "query (…, 576) and key (…, 1, "
-            "656) expected, got ",
-            in.query.sizes(), " and ", in.key.sizes());
   of_dtype("sparse_indices", in.chosen, {at::kInt});
-  SIM_CHECK(in.chosen.dim() == in.query.dim() && in.chosen.size(-2) == 1 &&
-                in.chosen.sizes().slice(0, size_t(in.query.dim() - 2)) ==
-                    in.query.sizes().slice(0, size_t(in.query.dim() - 2)),
-            "sparse_indices ", in.chosen.sizes(), " for query ", in.query.sizes());
+  shapes<"*tokens heads 576, *_ 1 656, *tokens 1 _ -> *tokens heads 512">(in.query, in.key, in.chosen, out);
   same_dtype({in.query, out});
-  at::DimVector sizes(in.query.sizes());
-  sizes.back() = 512;
-  shape(out, sizes);
 }
 
 at::Tensor attend_packed(const Layout& layout, const Inputs& in, double scale, int64_t block) {

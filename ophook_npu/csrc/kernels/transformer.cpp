@@ -1,5 +1,7 @@
 #include "kernels/transformer.h"
 
+#include "kernels/pattern.h"
+
 namespace sim::transformer {
 
 // ---- attention over a ring of devices: two parts of the keys, each with the maximum and the sum of its softmax -----
@@ -50,16 +52,15 @@ void selected(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
               int64_t block_size, int64_t blocks, const at::Tensor& out) {
   SIM_CHECK(layout == "TND", "layout ", layout, "; allowed: TND");
   SIM_CHECK(!mask.defined() || !mask.numel(), "atten_mask is not simulated");
-  SIM_CHECK(query.dim() == 3 && key.dim() == 3 && value.dim() == 3 && remainder_of(query.size(1), key.size(1)) == 0,
-            "query (tokens, heads, depth) and key expected, got ", query.sizes(), " and ", key.sizes());
-  SIM_CHECK(chosen.sizes() == at::IntArrayRef({query.size(0), key.size(1), blocks}), "topk_indices ", chosen.sizes(),
-            " for ", blocks, " blocks");
+  const auto [tokens, heads, groups, width, each] =
+      shapes<"tokens heads _, _ groups _, _ _ width, tokens groups =blocks -> tokens heads width">({blocks}, query, key,
+                                                                                                   value, chosen, out);
+  SIM_CHECK(remainder_of(heads, groups) == 0, heads, " heads of queries for ", groups, " of keys");
   SIM_CHECK(!ends.empty() && ends.size() == key_ends.size(), ends.size(), " lengths of queries, ", key_ends.size(),
             " of keys");
   for (int64_t end : key_ends)
     SIM_CHECK(remainder_of(end, block_size) == 0, "keys that end at ", end, ", within a block of ", block_size,
               ", are not simulated");
-  shape(out, {query.size(0), query.size(1), value.size(2)});
 }
 
 void statistics_like(const at::Tensor& query, const at::Tensor& top, const at::Tensor& sum) {

@@ -70,6 +70,21 @@ const Operator* at(const void* data, size_t length, uint32_t index) {
   return static_cast<const Operator*>(data) + index;
 }
 
+// A field of a record that is there, with the NUL behind a text.
+template <size_t room>
+aclError length_of(char (Operator::*text)[room], const Operator* one, size_t* size) {
+  if (!one || !size) return ACL_ERROR_INVALID_PARAM;
+  *size = strlen(one->*text) + 1;
+  return ACL_SUCCESS;
+}
+template <size_t room>
+aclError text_of(char (Operator::*text)[room], const Operator* one, char* to, size_t size) {
+  if (!one || !to || strlen(one->*text) >= size) return ACL_ERROR_INVALID_PARAM;
+  strcpy(to, one->*text);
+  return ACL_SUCCESS;
+}
+uint64_t number_of(uint64_t Operator::* number, const Operator* one) { return one ? one->*number : 0; }
+
 }  // namespace
 
 struct aclprofSubscribeConfig {
@@ -227,44 +242,28 @@ aclError aclprofGetOpNum(const void* data, size_t length, uint32_t* count) {
   return ACL_SUCCESS;
 }
 aclError aclprofGetOpTypeLen(const void* data, size_t length, uint32_t index, size_t* size) {
-  const Operator* one = at(data, length, index);
-  if (!one || !size) return ACL_ERROR_INVALID_PARAM;
-  *size = strlen(one->type) + 1;
-  return ACL_SUCCESS;
+  return length_of(&Operator::type, at(data, length, index), size);
 }
 aclError aclprofGetOpType(const void* data, size_t length, uint32_t index, char* to, size_t room) {
-  const Operator* one = at(data, length, index);
-  if (!one || !to || strlen(one->type) >= room) return ACL_ERROR_INVALID_PARAM;
-  strcpy(to, one->type);
-  return ACL_SUCCESS;
+  return text_of(&Operator::type, at(data, length, index), to, room);
 }
 aclError aclprofGetOpNameLen(const void* data, size_t length, uint32_t index, size_t* size) {
-  const Operator* one = at(data, length, index);
-  if (!one || !size) return ACL_ERROR_INVALID_PARAM;
-  *size = strlen(one->name) + 1;
-  return ACL_SUCCESS;
+  return length_of(&Operator::name, at(data, length, index), size);
 }
 aclError aclprofGetOpName(const void* data, size_t length, uint32_t index, char* to, size_t room) {
-  const Operator* one = at(data, length, index);
-  if (!one || !to || strlen(one->name) >= room) return ACL_ERROR_INVALID_PARAM;
-  strcpy(to, one->name);
-  return ACL_SUCCESS;
+  return text_of(&Operator::name, at(data, length, index), to, room);
 }
 uint64_t aclprofGetOpStart(const void* data, size_t length, uint32_t index) {
-  const Operator* one = at(data, length, index);
-  return one ? one->start : 0;
+  return number_of(&Operator::start, at(data, length, index));
 }
 uint64_t aclprofGetOpEnd(const void* data, size_t length, uint32_t index) {
-  const Operator* one = at(data, length, index);
-  return one ? one->end : 0;
+  return number_of(&Operator::end, at(data, length, index));
 }
 uint64_t aclprofGetOpDuration(const void* data, size_t length, uint32_t index) {
-  const Operator* one = at(data, length, index);
-  return one ? one->duration : 0;
+  return number_of(&Operator::duration, at(data, length, index));
 }
 size_t aclprofGetModelId(const void* data, size_t length, uint32_t index) {
-  const Operator* one = at(data, length, index);
-  return one ? one->model : 0;
+  return number_of(&Operator::model, at(data, length, index));
 }
 
 }  // extern "C"

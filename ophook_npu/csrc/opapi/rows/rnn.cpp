@@ -1,4 +1,5 @@
 // Recurrent layers, and the step of one that fuses what follows its matrix products.
+#include "kernels/pattern.h"
 #include "kernels/recurrent.h"
 #include "opapi/aclnn.h"
 
@@ -8,9 +9,7 @@ namespace {
 
 void cell_like(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor& cx, const at::Tensor& hy,
                const at::Tensor& cy, const at::Tensor& storage) {
-  SIM_CHECK(cx.dim() == 2 && input.dim() == 2 && input.size(1) == 4 * cx.size(1), "gates ", input.sizes(),
-            " for a state ", cx.sizes());
-  like(hidden, input), like(hy, cx), like(cy, cx), like(storage, input);
+  sim::shapes<"rows 4h, n h, rows 4h? -> n h, n h, rows 4h">(input, cx, hidden, hy, cy, storage);
 }
 
 void write_cell(const at::Tensor& hy, const at::Tensor& cy, const at::Tensor& storage,
@@ -22,9 +21,8 @@ void write_cell(const at::Tensor& hy, const at::Tensor& cy, const at::Tensor& st
 
 void cell_gradients_like(const at::Tensor& cx, const at::Tensor& cy, const at::Tensor& storage, const at::Tensor& gates,
                          const at::Tensor& out_cx, const at::Tensor& bias) {
-  SIM_CHECK(storage.dim() == 2, "storage (N, 4 * hidden) expected, got ", storage.sizes());
-  like(cy, cx), like(out_cx, cx), like(gates, storage);
-  shape(bias, {storage.size(1)});
+  sim::shapes<"rows all -> rows all, all">(storage, gates, bias);
+  like(cy, cx), like(out_cx, cx);
 }
 
 void write_cell_gradients(const at::Tensor& gates, const at::Tensor& cx, const at::Tensor& bias, bool has_bias,
