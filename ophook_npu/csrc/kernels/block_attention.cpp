@@ -1,5 +1,7 @@
 #include "kernels/block_attention.h"
 
+#include "kernels/pattern.h"
+
 #include <limits>
 
 #include "kernels/attention.h"
@@ -102,17 +104,9 @@ void backward(const Blocks& blocks, const at::Tensor& query, const at::Tensor& k
 void check(const Pairs& in, const at::Tensor& out) {
   of_dtype("query", in.query, {at::kHalf, at::kBFloat16});
   same_dtype({in.query, in.first_key, in.first_value, in.second_key, in.second_value, out});
-  SIM_CHECK(in.query.dim() == 5 && in.first_key.dim() == 5,
-            "query (batch, heads, i, k, depth) and key_ij expected, got ", in.query.sizes(), " and ",
-            in.first_key.sizes());
-  const int64_t batch = in.query.size(0), heads = in.query.size(1), i = in.query.size(2), k = in.query.size(3),
-                depth = in.query.size(4), j = in.first_key.size(3);
-  shape(in.first_key, {batch, heads, i, j, depth});
-  shape(in.second_key, {batch, heads, j, k, depth});
-  like(in.first_value, in.first_key);
-  like(in.second_value, in.second_key);
-  like(out, in.query);
-  if (given(in.mask)) shape(in.mask, {batch, 1, i, 1, j});
+  shapes<"b heads i k d, b heads i j d, b heads j k d, b heads i j d, b heads j k d, b 1 i 1 j? -> b heads i k d">(
+      in.query, in.first_key, in.second_key, in.first_value, in.second_value, given(in.mask) ? in.mask : at::Tensor(),
+      out);
 }
 
 void statistics_like(const Pairs& in, const at::Tensor& top, const at::Tensor& sum) {

@@ -67,17 +67,12 @@ Region region(const at::Tensor& roi, const Regions& how, int64_t height, int64_t
 
 }  // namespace
 
-static void boxes_by_rows(const at::Tensor& boxes) {
-  SIM_CHECK(boxes.dim() == 2 && boxes.size(1) == 4, "boxes ", boxes.sizes(), "; (number, 4) is expected");
-}
-
 void overlaps_like(const at::Tensor& boxes, const at::Tensor& truths, const std::string& mode, double eps, bool pairs,
                    const at::Tensor& out) {
-  boxes_by_rows(boxes), boxes_by_rows(truths);
   SIM_CHECK(mode == "iou" || mode == "iof", "mode ", mode, "; allowed: iou, iof");
   SIM_CHECK(eps >= 0, "eps ", eps, " is below 0");
-  SIM_CHECK(!pairs || boxes.size(0) == truths.size(0), "aligned, and ", boxes.size(0), " boxes for ", truths.size(0));
-  shape(out, {boxes.size(0), pairs ? 1 : truths.size(0)});
+  if (pairs) shapes<kPairs>(boxes, truths, out);
+  else shapes<"n 4, m 4 -> n m">(boxes, truths, out);
 }
 
 at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double eps, bool of_truth, bool pairs,
@@ -98,13 +93,10 @@ at::Tensor overlaps(const at::Tensor& boxes, const at::Tensor& truths, double ep
 // The page's limits: pairs alone, and their number is a multiple of 1024.
 void penalized_like(const at::Tensor& boxes, const at::Tensor& truths, bool each, const std::string& mode,
                     const at::Tensor& out, const at::Tensor& aspect) {
-  SIM_CHECK(boxes.dim() == 2 && boxes.size(0) == 4, "boxes ", boxes.sizes(), "; (4, number) is expected");
-  like(truths, boxes);
+  shapes<kColumnPairs>(boxes, truths, out, aspect);
   SIM_CHECK(!each, "isCross has to be false");
   SIM_CHECK(boxes.size(1) % 1024 == 0, boxes.size(1), " boxes; a multiple of 1024 is expected");
   SIM_CHECK(mode == "iou", "mode ", mode, " is not simulated; allowed: iou");  // of "iof" there is no formula
-  shape(out, {1, boxes.size(1)});
-  shape(aspect, {1, boxes.size(1)});
 }
 
 Generalized generalized_overlaps(const at::Tensor& boxes, const at::Tensor& truths, bool centred, bool each,
@@ -212,10 +204,8 @@ at::Tensor unsuppressed(const at::Tensor& all, double most) {
 
 void regions_like(const at::Tensor& rois, const Regions& how, int64_t end_mode, const at::Tensor& features,
                   const at::Tensor& pooled) {
-  SIM_CHECK(features.dim() == 4 && rois.dim() == 2 && rois.size(1) == 5, "features ", features.sizes(), " and rois ",
-            rois.sizes(), "; (N, C, H, W) and (M, 5) are expected");
+  shapes<kPooledRegions>({how.height, how.width}, features, rois, pooled);
   SIM_CHECK(end_mode == 0 || end_mode == 1, "roi_end_mode ", end_mode, " is not simulated; allowed: 0, 1");
-  shape(pooled, {rois.size(0), features.size(1), how.height, how.width});
 }
 
 void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& features, const at::Tensor& pooled) {
@@ -225,8 +215,7 @@ void pooled_like(const at::Tensor& rois, const Regions& how, const at::Tensor& f
 }
 
 at::Tensor with_images(const at::Tensor& rois, const at::Tensor& images) {
-  SIM_CHECK(rois.dim() == 2 && rois.size(1) == 4 && images.dim() == 1 && images.size(0) == rois.size(0), "rois ",
-            rois.sizes(), " and batchIndices ", images.sizes(), "; (M, 4) and (M) are expected");
+  shapes<"n 4, n">(rois, images);
   return at::cat({images.to(at::kFloat).unsqueeze(1), wide(rois)}, 1);
 }
 

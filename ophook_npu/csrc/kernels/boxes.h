@@ -1,9 +1,14 @@
 // Boxes of detection models: overlaps, regression targets, suppression, pooling of regions.
 #pragma once
 
+#include "kernels/pattern.h"
 #include "kernels/tensors.h"
 
 namespace sim::kernels {
+
+inline constexpr Text kPairs{"n 4, n 4 -> n 1"};             // boxes by their overlap
+inline constexpr Text kColumnPairs{"4 n, 4 n -> 1 n, 1 n"};  // of which a row is a coordinate
+inline constexpr Text kPooledRegions{"_ channels _ _, n 5 -> n channels =height =width"};
 
 // Each of `boxes` (N, 4) against each of `truths` (M, 4), as (M, N): what they share over both together or, of_truth,
 // over the truth; `pairs`: each box against the truth of its place, as (N, 1). eps makes every box wider and higher,

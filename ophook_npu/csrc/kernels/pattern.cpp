@@ -113,6 +113,34 @@ static Dims known_sizes(const Sizes& sizes) {
   return out;
 }
 
+// What an input should have been after those before it: "(…, 4, k)".
+static std::string expected(const Pattern& pattern, size_t input, const Matched& before, const int64_t* told) {
+  std::string words = pattern.text(told);
+  for (size_t i = 0; i < input; ++i) words.erase(0, words.find(')') + 1);
+  words = words.substr(words.find('(') + 1, words.find(')') - words.find('(') - 1);
+  std::string out;
+  for (size_t at = pattern.tensor(input).first; at < pattern.tensor(input).last; ++at) {
+    const std::string word = words.substr(0, words.find(','));
+    words.erase(0, word.size() + 2);
+    const Pattern::Term& term = pattern.term(at);
+    const bool is_known = term.kind == Pattern::Term::kSize && before[term.name].known();
+    out += (out.empty() ? "" : ", ") + (is_known ? std::to_string(before[term.name].size() * term.number) : word);
+  }
+  return "(" + out + ")";
+}
+
+[[noreturn]] static void refuse(const Pattern& pattern, const GivenShape* shapes, const int64_t* told) {
+  std::array<GivenShape, Pattern::kMostTensors> some;
+  some.fill({.absent = true});
+  for (size_t i = 0; i < pattern.inputs(); ++i) {
+    const Matched before(pattern, some.data(), told);
+    some[i] = shapes[i];
+    SIM_CHECK(Matched(pattern, some.data(), told), "shape ", at::IntArrayRef(shapes[i].sizes, shapes[i].rank),
+              ", expected ", expected(pattern, i, before, told), " as in ", pattern.text(told));
+  }
+  SIM_CHECK(false, "shapes do not fit ", pattern.text(told));
+}
+
 void shapes(const Pattern& pattern, const Operand* operands, const int64_t* told, int64_t* sizes) {
   std::array<GivenShape, Pattern::kMostTensors> shapes;
   for (size_t i = 0; i < pattern.inputs(); ++i) {
@@ -120,13 +148,8 @@ void shapes(const Pattern& pattern, const Operand* operands, const int64_t* told
     if (shapes[i].absent && !pattern.tensor(i).optional) absent();
   }
   const Matched found(pattern, shapes.data(), told);
-  if (!found) [[unlikely]] {
-    std::string came;
-    for (size_t i = 0; i < pattern.inputs(); ++i)
-      if (!shapes[i].absent)
-        came += (came.empty() ? "" : " and ") + c10::str(at::IntArrayRef(shapes[i].sizes, shapes[i].rank));
-    SIM_CHECK(false, "shapes ", came, " are not as in ", pattern.text(told));
-  }
+  if (!found) [[unlikely]]
+    refuse(pattern, shapes.data(), told);
   for (size_t i = 0; i < pattern.sizes(); ++i) sizes[i] = found[i].known() ? found[i].size() : 0;
   for (size_t i = pattern.inputs(); i < pattern.tensors(); ++i)
     if (operands[i].tensor && operands[i].tensor->defined()) shape(*operands[i].tensor, known_sizes(*found.result(i)));

@@ -23,20 +23,13 @@ std::string layout_of(const Call& s) { return s.text("input_layout"); }
 
 // (batch, heads, queries, keys) as far as they are known.
 Shape rows_of(const Shaper& s) {
-  const Shape query = s.shape(0);
   const std::string layout = layout_of(s);
-  const int64_t heads = s.integer("head_num");
-  if (!query) return std::nullopt;
-  if (layout == "TND") {
-    if (query->size() != 3) throw Refused("layout TND has 3 dimensions, its query is " + s.describe(0));
-    return known({(*query)[0], heads, 8});
-  }
-  const size_t rank = layout == "BNSD" || layout == "BSND" ? 4 : 3;
-  if (query->size() != rank)
-    throw Refused("layout " + layout + " has " + std::to_string(rank) + " dimensions, its query is " + s.describe(0));
-  if (layout == "BNSD") return known({(*query)[0], heads, (*query)[2], 8});
-  if (layout == "SBH") return known({(*query)[1], heads, (*query)[0], 8});
-  return known({(*query)[0], heads, (*query)[1], 8});
+  const Pattern& rows = layout == "TND"    ? pattern<"t _ _ -> t =heads 8">
+                        : layout == "BNSD" ? pattern<"b _ q _ -> b =heads q 8">
+                        : layout == "BSND" ? pattern<"b q _ _ -> b =heads q 8">
+                        : layout == "SBH"  ? pattern<"q b _ -> b =heads q 8">
+                                           : pattern<"b q _ -> b =heads q 8">;
+  return s.match(rows, {s.integer("head_num")}).result(1);
 }
 
 void flash_rule(Shaper& s) {

@@ -9,14 +9,7 @@ namespace {
 // wider and higher.
 void iou_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  Shape boxes = s.shape(0), truths = s.shape(1);
-  if ((boxes && (boxes->size() != 2 || boxes->back() != 4)) || (truths && (truths->size() != 2 || truths->back() != 4)))
-    throw Refused("its boxes are (N, 4), not " + s.describe(0) + " and " + s.describe(1));
-  const bool aligned = s.flag("aligned");
-  if (aligned && boxes && truths && (*boxes)[0] != (*truths)[0])
-    throw Refused("it pairs " + s.describe(0) + " with " + s.describe(1));
-  s.out(s.dtype(0),
-        boxes && truths ? aligned ? known({(*boxes)[0], 1}) : known({(*truths)[0], (*boxes)[0]}) : std::nullopt);
+  s.out(s.flag("aligned") ? pattern<kernels::kPairs> : pattern<"n 4, m 4 -> m n">);
 }
 at::Tensor iou(const Args& a) {
   const std::string mode = a.text("mode");
@@ -28,14 +21,7 @@ at::Tensor iou(const Args& a) {
 void generalized_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
   s.only("mode", "iou");
-  Shape boxes = s.shape(0), truths = s.shape(1);
-  if ((boxes && (boxes->size() != 2 || boxes->front() != 4)) ||
-      (truths && (truths->size() != 2 || truths->front() != 4)))
-    throw Refused("its boxes are (4, N), not " + s.describe(0) + " and " + s.describe(1));
-  const bool cross = s.flag("is_cross");
-  const Dim of_boxes = boxes ? (*boxes)[1] : unknown, of_truths = truths ? (*truths)[1] : unknown;
-  if (!cross && of_boxes != of_truths) throw Refused("it pairs " + s.describe(0) + " with " + s.describe(1));
-  for (size_t i = 0; i < s.outputs(); ++i) s.out(i, s.dtype(0), known({cross ? of_truths : Dim(1), of_boxes}));
+  s.out(s.flag("is_cross") ? pattern<"4 n, 4 m -> m n, m n"> : pattern<kernels::kColumnPairs>);
 }
 
 Results generalized(const Args& a, kernels::Penalty penalty) {
@@ -48,9 +34,7 @@ Results generalized(const Args& a, kernels::Penalty penalty) {
 // ---- regression targets of boxes (N, 4) ---------------------------------------------------------------------------
 void box_rule(Shaper& s) {
   require_same_dtype(s, 0, 2);
-  Shape shape = s.shape(0);
-  if (shape && (shape->size() != 2 || shape->back() != 4)) throw Refused("its boxes are (N, 4), not " + s.describe(0));
-  s.out(s.dtype(0), shape);
+  s.out(pattern<"n 4 -> n 4">);
 }
 
 std::vector<float> four(const Args& a, const char* attr, float otherwise) {
@@ -70,10 +54,7 @@ kernels::Regions regions(const Call& call) {
 
 void roi_align_rule(Shaper& s) {
   const kernels::Regions p = regions(s);
-  Shape features = s.shape(0), rois = s.shape(1);
-  if ((features && features->size() != 4) || (rois && (rois->size() != 2 || rois->back() != 5)))
-    throw Refused("features (N, C, H, W) and rois (M, 5) expected, not " + s.describe(0) + " and " + s.describe(1));
-  s.out(s.dtype(0), features && rois ? known({(*rois)[0], (*features)[1], p.height, p.width}) : std::nullopt);
+  s.out(pattern<kernels::kPooledRegions>, {p.height, p.width});
 }
 void roi_align_grad_rule(Shaper& s) {
   regions(s);

@@ -1,5 +1,6 @@
 // Images resized, and sampled where a grid says.
 #include "ge/rows/rows.h"
+#include "kernels/pooling.h"
 
 namespace sim::ge_table {
 namespace {
@@ -24,11 +25,7 @@ void sampled(Shaper& s) {
   if (axes == 3) s.only("data_format", "NCDHW");
   interpolation(s, axes), padding(s);
   require_same_dtype(s, 0, 2);
-  Shape x = s.shape(0), grid = s.shape(1);
-  if ((x && x->size() != axes + 2) || (grid && (grid->size() != axes + 2 || grid->back() != int64_t(axes))))
-    throw Refused("a grid " + s.describe(1) + " does not fit " + s.describe(0));
-  if (x && grid) std::copy(grid->begin() + 1, grid->end() - 1, x->begin() + 2);
-  s.out(s.dtype(0), x && grid ? x : std::nullopt);
+  s.out(axes == 2 ? pattern<kernels::kSampledPlanes> : pattern<kernels::kSampledVolumes>);
 }
 
 // ---- resizing ------------------------------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ namespace sim::ge_table {
 namespace {
 
 void sequence(Shaper& s, size_t outputs, int32_t dtype, const Dim& hidden) {
-  Shape x = s.shape(0);
-  if (x && x->size() != 3) throw Refused("its sequence is (time, batch, features), not " + s.describe(0));
-  Shape out = x ? known({(*x)[0], (*x)[1], hidden}) : std::nullopt;
+  const Shape out =
+      s.match(pattern<"time batch _ -> time batch =hidden">, {hidden.known() ? hidden.size() : -1}).result(1);
   for (size_t i = 0; i < outputs; ++i) s.out(i, dtype, out);
 }
 

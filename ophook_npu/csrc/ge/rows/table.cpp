@@ -255,13 +255,14 @@ Matched Shaper::match(const Pattern& pattern, std::initializer_list<int64_t> tol
     came += (came.empty() ? "" : " and ") + describe(i);
   }
   Matched found(pattern, shapes.data(), told.begin());
-  if (!found) throw Refused("its inputs " + came + " are not as in " + pattern.text(told.begin()));
+  if (!found) throw Refused("its inputs " + came + " do not fit " + pattern.text(told.begin()));
   return found;
 }
 
 void Shaper::out(const Pattern& pattern, std::initializer_list<int64_t> told) {
   const Matched found = match(pattern, told);
-  for (size_t i = pattern.inputs(); i < pattern.tensors(); ++i) out(i - pattern.inputs(), dtype(0), found.result(i));
+  for (size_t i = 0; i < std::min(outputs(), pattern.tensors() - pattern.inputs()); ++i)
+    out(i, dtype(0), found.result(pattern.inputs() + i));
 }
 
 at::Tensor Args::operator[](size_t input) const { return has(input) ? view(call_.inputs[input]) : at::Tensor(); }

@@ -1,5 +1,4 @@
 // Resampling and patches of images.
-#include "kernels/pattern.h"
 #include "kernels/pooling.h"
 #include "kernels/scatter.h"
 #include "opapi/aclnn.h"
@@ -39,9 +38,8 @@ void grid_sampled(const at::Tensor& out, const at::Tensor& self, const at::Tenso
   SIM_CHECK(0 <= interpolation && interpolation <= most, "interpolationMode is ", interpolation, "; allowed: 0 to ",
             most);
   SIM_CHECK(0 <= padding && padding <= 2, "paddingMode is ", padding, "; allowed: 0 to 2");
-  SIM_CHECK(self.dim() == axes + 2 && grid.dim() == axes + 2, "an image of shape ", self.sizes(),
-            " and a grid of shape ", grid.sizes(), "; ", axes + 2, " dimensions each are expected");
-  sim::shapes<"n c *_, n *space =axes -> n c *space">({axes}, self, grid, out);
+  if (axes == 2) sim::shapes<kernels::kSampledPlanes>(self, grid, out);
+  else sim::shapes<kernels::kSampledVolumes>(self, grid, out);
 }
 void grid_sampled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& grid, const at::Tensor& out,
                        const at::Tensor& out_grid, int64_t interpolation, int64_t padding) {
