@@ -205,6 +205,44 @@ def test_dimensions_that_are_computed() -> None:
         Node("Fill", torch.tensor([-1, 2]), torch.ones(1)).infer()
 
 
+# Shapes of the inputs, -1 for what is unknown and None for a rank; what is inferred, or what is wrong with them.
+SHAPES = (
+    ("BatchMatMul", [(2, 1, 3, 4), (5, 4, 6)], [[2, 5, 3, 6]]),
+    ("BatchMatMul", [(-1, 3, 4), (5, 4, 6)], [[5, 3, 6]]),
+    ("BatchMatMul", [(-1, 3, 4), (1, 4, 6)], [[-1, 3, 6]]),
+    ("BatchMatMul", [(7, 3, -1), (-1, 4, -1)], [[7, 3, -1]]),
+    ("BatchMatMul", [None, (5, 4, 6)], [None]),
+    (
+        "BatchMatMul",
+        [(2, 3, 4), (5, 4, 6)],
+        r"\[5, 4, 6\] do not fit \(…, m, k\), \(…, k, n\)",
+    ),
+    ("BatchMatMul", [(2, 3, 4), (2, 5, 6)], "do not fit"),
+    ("BatchMatMul", [(4,), (4, 6)], "do not fit"),
+    ("MatMul", [(3, -1), (4, 6), (6,)], [[3, 6]]),
+    ("MatMul", [(3, 4), None], [[3, -1]]),
+    ("MatMul", [(3, 4), (4, 6), (5,)], "do not fit"),
+    ("MatMul", [(2, 3, 4), (4, 6)], "do not fit"),
+    ("SoftmaxCrossEntropyWithLogits", [(4, 1), (1, 6)], [[4], [4, 6]]),
+    ("SoftmaxCrossEntropyWithLogits", [(4, 5), (4, 6)], "do not fit"),
+    ("BatchNormGradV3", [(2, 3, 5), (2, -1, 5), *[(3,)] * 5], [[2, 3, 5], [3], [3]]),
+    ("BatchNormGradV3", [(2, 3), (2, 3, 5), *[(3,)] * 5], "do not fit"),
+)
+
+
+@pytest.mark.parametrize(("of", "given", "found"), SHAPES)
+def test_shapes_are_matched_by_name(of: str, given: list[tuple[int, ...] | None], found: Any) -> None:
+    made = Node(of, *(torch.zeros([max(size, 1) for size in one or ()]) for one in given))
+    for tensor, shape in zip(made.given, given, strict=False):
+        tensor.data, tensor.rank = None, -1 if shape is None else len(shape)
+        tensor.dims[: len(shape or ())] = list(shape or ())
+    if isinstance(found, str):
+        with pytest.raises(Refused, match=found):
+            made.infer()
+    else:
+        assert [shape for _, shape in made.infer()] == found
+
+
 # ---- attributes ------------------------------------------------------------------------------------------------------
 def glu(name: str, kind: int, **value: Any) -> list[tuple[int, list[int] | None]]:
     made = Node("GLU", torch.zeros(6, 4), dim=0)
