@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,8 @@ def then(one: dict[str, Any]) -> str:
     return f"stop_device: {one['stopped']}, check_uce_in_memory: {one['memory']}, restart_device"
 
 
-def table(cases: dict[str, dict[str, Any]], language: str) -> str:
-    lines = ["| " + " | ".join(HEADS[language]) + " |", "|---" * len(HEADS[language]) + "|"]
+def table(cases: dict[str, dict[str, Any]], language: str) -> list[list[str]]:
+    lines = []
     for name, (order, lost) in ROWS.items():
         one = cases[name]
         goes_on = False if one["status"] or "later" in one else one.get("next")
@@ -76,8 +77,23 @@ def table(cases: dict[str, dict[str, Any]], language: str) -> str:
             YES[language][goes_on],
             YES[language][one["next_run"]],
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return lines
+
+
+def write_table(
+    language: str, marks: tuple[str, str], head: Sequence[str], rows: Sequence[Sequence[str]], check: bool = False
+) -> bool:
+    """Puts it between the marks of the language's page, unless `check`; says whether the page had another."""
+    path = ROOT / "docs" / {"en": "faults.md", "zh": "faults.zh.md"}[language]
+    before = path.read_text()
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+    lines.insert(1, "|---" * len(head) + "|")
+    above, rest = before.split(marks[0])
+    after = "\n".join((above + marks[0], *lines, marks[1])) + rest.split(marks[1])[1]
+    if after != before and not check:
+        path.write_text(after)
+    return after != before
 
 
 def main() -> int:
@@ -86,18 +102,13 @@ def main() -> int:
         print(done.stderr)
         return 1
     cases = {one["case"]: one for one in map(json.loads, done.stdout.splitlines())}
-    differ = 0
-    for page, language in (("faults.md", "en"), ("faults.zh.md", "zh")):
-        path = ROOT / "docs" / page
-        before = path.read_text()
-        head, rest = before.split(MARKS[0])
-        after = f"{head}{MARKS[0]}\n{table(cases, language)}\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
-        if after != before:
-            differ += 1
-            print(f"docs/{page} differs")
-            if "--check" not in sys.argv:
-                path.write_text(after)
-    return int(bool(differ and "--check" in sys.argv))
+    check = "--check" in sys.argv
+    differ = [
+        language for language in HEADS if write_table(language, MARKS, HEADS[language], table(cases, language), check)
+    ]
+    for language in differ:
+        print(f"the table of faults in docs differs ({language})")
+    return int(bool(differ and check))
 
 
 if __name__ == "__main__":

@@ -103,6 +103,15 @@ def register(app: typer.Typer) -> None:
                 help="Run it in N such orders; tell the fewest delays that make it end otherwise, with exit status 1.",
             ),
         ] = None,
+        triton: Annotated[
+            str | None,
+            typer.Option(
+                metavar="warn|error|off",
+                help="What a Triton kernel that needs more than a core has, or whose programs race, gets: a line on "
+                "standard error (the default), an exception, nothing (docs/triton.md).",
+                show_default=False,
+            ),
+        ] = None,
         faults: Annotated[
             list[str] | None,
             typer.Option(
@@ -138,6 +147,11 @@ def register(app: typer.Typer) -> None:
             if after_failure not in ("poison", "continue"):
                 raise OphookError("run", f"--after-failure {after_failure}", allowed="poison, continue")
             environ["OPHOOK_SIM_AFTER_FAILURE"] = after_failure
+        if triton:
+            _only_simulated(device, "the check of Triton's kernels is")
+            if triton not in ("warn", "error", "off"):
+                raise OphookError("run", f"--triton {triton}", allowed="warn, error, off")
+            environ["OPHOOK_SIM_TRITON"] = triton
         if jitter is not None or explore is not None:
             _only_simulated(device, "the order of tasks is")
             environ |= _order.jitter(jitter, explore, check_order or bool(order_report or order_suppressions))

@@ -71,7 +71,7 @@ def recipe() -> str:
     told = stamp(torch, torch_npu)
     parts = [toolchain.library_recipe(library, [CSRC], told) for library in libraries(torch, torch_npu)]
     own_headers = [*sorted((CSRC / "include").rglob("*.h")), Path(headers.__file__), headers.EXCEPTIONS]
-    modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.glob("*.py")), *sorted(_MSPROF.glob("*.*"))]
+    modules = [*sorted(_PYACL.rglob("*.py")), *sorted(_PLUGINS.rglob("*.py")), *sorted(_MSPROF.glob("*.*"))]
     modules += sorted((CSRC / "package" / "cmake").rglob("*.cmake*"))
     data = [*own_headers, *modules, *sorted((CSRC / "rules").glob("*.rules")), *_vendor_sources()]
     return toolchain.digest([told, *parts, set_env_script(), SETENV, *(path.read_bytes() for path in data)])
@@ -244,8 +244,11 @@ def _lay_out_releases(root: Path) -> None:
 
 
 def _lay_out_plugins(site: Path) -> None:
-    for module in sorted(_PLUGINS.glob("ophook_sim_*.py")):
-        shutil.copy(module, site)
+    for module in sorted(_PLUGINS.glob("ophook_sim_*")):
+        if module.is_dir():
+            shutil.copytree(module, site / module.name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(module, site)
     about = site / f"{plugins.DISTRIBUTION}-{__version__}.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugins.DISTRIBUTION}\nVersion: {__version__}\n")

@@ -5,4 +5,10 @@ The modules of this folder, and a distribution that names their entry points, li
 """
 
 DISTRIBUTION = "ophook_sim_plugins"
-ENTRY_POINTS = "[vllm.general_plugins]\nophook_sim = ophook_sim_vllm:register\n"
+ENTRY_POINTS = """\
+[vllm.general_plugins]
+ophook_sim = ophook_sim_vllm:register
+
+[triton.backends]
+ophook_sim = ophook_sim_triton
+"""

@@ -21,12 +21,16 @@ torch.npu.set_device(DEVICE)
 
 def take_up(path, model, optimizer):
     """The step to begin with."""
-    if path is None or not path.exists():
-        return 0
-    kept = torch.load(path, map_location="cpu")
-    model.load_state_dict(kept["model"])
-    optimizer.load_state_dict(kept["optimizer"])
-    return kept["step"]
+    step = 0
+    if path is not None and path.exists():
+        kept = torch.load(path, map_location="cpu")
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        step = kept["step"]
+    print(
+        f"rank {RANK} begins with step {step}, restart {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", flush=True
+    )
+    return step
 
 
 def keep(path, step, model, optimizer):

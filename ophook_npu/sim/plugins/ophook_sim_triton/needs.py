@@ -1,0 +1,175 @@
+"""What one program of a Triton kernel needs of a core's local memories.
+
+The interpreter runs one program operation by operation, its loops unrolled; the trace knows which values are alive at
+each. triton-ascend's compiler keeps in the unified buffer the values that a vector unit works on, and its need is the
+most that is alive at once (triton-ascend's issue 302). This is a lower bound of it: offsets and masks that come from
+`tl.arange` become strides and sizes, a value that dies gives its place to the result, operands of `tl.dot` that come
+from memory lie in L1, and what some operations take beside their operands is not counted.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+_ALIGNED = 32  # bytes of a row in the unified buffer: triton-ascend, docs/en/programming_guide.md
+# An operation whose result is its operand, seen otherwise.
+_VIEWS = {"expand_dims", "reshape", "bitcast", "unsplat", "addptr"}
+_MEMORY = {"load", "masked_load", "tensor_pointer_load", "descriptor_load"}
+_NEW = {"histogram", "gather", "atomic_rmw", "atomic_cas"}
+_CASTS = {"fp_to_fp", "fp_ext", "fp_trunc"}
+_STORES = {"store", "masked_store", "tensor_pointer_store", "descriptor_store"}
+
+
+def running_line(kernel: Callable[..., Any]) -> int:
+    """The kernel's own line that is running: of a helper, where the kernel calls it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == kernel.__name__ and frame.f_code.co_filename == kernel.__code__.co_filename:
+            return frame.f_lineno
+        frame = frame.f_back
+    return 0
+
+
+@dataclass
+class Value:
+    """INDEX: offsets, masks and scalars, which take no place. MEMORY: as loaded. CUBE: a sum in L0C. DATA: in UB."""
+
+    kind: str
+    bytes: int
+    line: int
+    born: int
+    handle: Any  # kept, so that no other has its identity
+    last: int = 0
+    in_ub: bool = False
+
+
+@dataclass
+class Trace:
+    kernel: Callable[..., Any]
+    values: dict[int, Value] = field(default_factory=dict)
+    at: int = 0
+    loads: dict[int, int] = field(default_factory=dict)  # of a line, how often it was run
+    products: list[tuple[int, int, int, int]] = field(default_factory=list)  # line, bytes of a, of b, of the sum
+
+    def operation(self, name: str, given: Sequence[Any], results: Sequence[Any]) -> None:
+        self.at += 1
+        line = running_line(self.kernel)
+        known = [value for one in given if (value := self.values.get(id(one)))]
+        for value in known:
+            value.last = self.at
+        if name == "dot":
+            self._product(line, given, known, results)
+            return
+        kinds = {value.kind for value in known}
+        vector = name not in _CASTS | _STORES | _VIEWS and bool(known) and not self._accumulates(name, known)
+        for value in known:
+            if value.kind in ("MEMORY", "CUBE") and (vector or (name in _VIEWS and value.kind == "MEMORY")):
+                value.in_ub = True
+        for result in results:
+            size = _bytes(result)
+            if name in _MEMORY:
+                kind = "MEMORY"
+                self.loads[line] = self.loads.get(line, 0) + 1
+            elif name == "splat" or not (kinds & {"MEMORY", "CUBE", "DATA"} or name in _NEW):
+                kind = "INDEX"  # a scalar as the operand of a vector, too
+            elif name in _VIEWS:
+                self.values[id(result)] = next(value for value in known if value.kind != "INDEX")
+                self.values[id(result)].handle = (self.values[id(result)].handle, result)
+                continue
+            elif not vector and kinds <= {"CUBE", "INDEX"}:
+                kind = "CUBE"
+            else:
+                kind = "DATA"
+            value = Value(kind, size, line, self.at, result, self.at, kind == "DATA")
+            self.values[id(result)] = value
+
+    def _accumulates(self, name: str, known: Sequence[Value]) -> bool:
+        """``sum += tl.dot(a, b)`` stays in L0C."""
+        return name == "fadd" and {value.kind for value in known} <= {"CUBE", "INDEX"}
+
+    def _product(self, line: int, given: Sequence[Any], known: Sequence[Value], results: Sequence[Any]) -> None:
+        (result,) = results
+        a, b = (_bytes(one) for one in given[:2])
+        size = _bytes(result)
+        self.products.append((line, a, b, size))
+        self.values[id(result)] = Value("CUBE", size, line, self.at, result, self.at)
+
+    def most(self) -> tuple[int, list[Value]]:
+        """The most bytes of the unified buffer that are alive at once, and the values that are."""
+        held = list({id(value): value for value in self.values.values() if value.in_ub}.values())
+        changes: dict[int, int] = {}
+        for value in held:
+            # A value that ends with an operation makes room for its result.
+            changes[value.born] = changes.get(value.born, 0) + value.bytes
+            end = value.last if value.last > value.born else value.born + 1
+            changes[end] = changes.get(end, 0) - value.bytes
+        best = now = at = 0
+        for when in sorted(changes):
+            now += changes[when]
+            if now > best:
+                best, at = now, when
+        alive = [value for value in held if value.born <= at < max(value.last, value.born + 1)]
+        return best, sorted(alive, key=lambda value: -value.bytes)
+
+    def told(self) -> Iterator[tuple[str, Exception]]:
+        try:
+            from ophook_npu.kernel import socs
+        except ImportError:  # another environment that the simulator's variables are set in
+            return
+        soc = socs.find(os.environ.get("OPHOOK_SIM_SOC"))
+        bytes_, alive = self.most()
+        halves = 2 if self.products else 1  # two vector cores share what a cube core works on
+        need = bytes_ // halves
+        twice = need + self._again() // halves
+        has = f"of {soc.ub:,} bytes of UB ({soc.name})"
+        if need > soc.ub:
+            by = "; ".join(f"{one.bytes // halves:,} of line {one.line}: {self._text(one.line)}" for one in alive[:3])
+            yield self._overflow(alive[0].line, f"would overflow UB: needs {need:,} {has}; by: {by}", need, soc.ub)
+        elif twice > soc.ub:
+            text = f"needs {need:,} {has}, and {twice:,} with the multi-buffering of loads in loops"
+            yield self._overflow(alive[0].line, text, twice, soc.ub)
+        for line, a, b, total in dict.fromkeys(self.products):
+            for what, size, memory, most in (
+                ("the sum of tl.dot needs", total, "L0C", soc.l0c),
+                ("the operands of tl.dot need", a + b, "L1", soc.l1),
+            ):
+                if size > most:
+                    text = (
+                        f"would overflow {memory}: {what} {size:,} of {most:,} bytes ({soc.name}): {self._text(line)}"
+                    )
+                    yield self._overflow(line, text, size, most)
+
+    def _overflow(self, line: int, text: str, need: int, limit: int) -> tuple[str, Exception]:
+        """The error is the one that Triton's autotuner takes as `this configuration does not fit`."""
+        from triton.runtime.errors import OutOfResources
+
+        code = self.kernel.__code__
+        told = f"triton kernel {self.kernel.__name__} ({code.co_filename}:{line}) {text}"
+        return told, OutOfResources(need, limit, told)
+
+    def _again(self) -> int:
+        """The second buffers of loads that a loop runs again, which are there as long as the first."""
+        lines: dict[int, int] = {}
+        for value in self.values.values():
+            if value.kind == "MEMORY" and value.in_ub and self.loads.get(value.line, 0) > 1:
+                lines[value.line] = max(lines.get(value.line, 0), value.bytes)
+        return sum(lines.values())
+
+    def _text(self, line: int) -> str:
+        return linecache.getline(self.kernel.__code__.co_filename, line).strip()
+
+
+def _bytes(handle: Any) -> int:
+    """In the unified buffer, where a row is a whole number of blocks."""
+    shape = handle.data.shape
+    if handle.data.size == 1:
+        return 0
+    bits = max(1, handle.get_element_ty().primitive_bitwidth)
+    row = -(-shape[-1] * bits // 8 // _ALIGNED) * _ALIGNED
+    return int(row * (handle.data.size // shape[-1]))

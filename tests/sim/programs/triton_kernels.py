@@ -1,0 +1,175 @@
+"""Kernels that fit a core and kernels that do not, programs of a grid that race and programs that do not; each case is
+run under its own name: `triton_kernels.py CASE...`. A case prints its name when its results were right.
+"""
+
+import sys
+
+import torch
+import torch_npu  # noqa: F401
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    a = tl.load(x + offsets, mask=mask)
+    b = tl.load(y + offsets, mask=mask)
+    tl.store(out + offsets, a + b, mask=mask)
+
+
+@triton.jit
+def add_in_tiles(x, y, out, n, BLOCK: tl.constexpr, TILE: tl.constexpr):
+    for begin in range(0, BLOCK, TILE):
+        offsets = tl.program_id(0) * BLOCK + begin + tl.arange(0, TILE)
+        mask = offsets < n
+        a = tl.load(x + offsets, mask=mask)
+        b = tl.load(y + offsets, mask=mask)
+        tl.store(out + offsets, a + b, mask=mask)
+
+
+@triton.jit
+def product(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TILE: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, TILE)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for begin in range(0, K, TILE):
+        left = tl.load(a + m[:, None] * K + (k + begin)[None, :])
+        right = tl.load(b + (k + begin)[:, None] * N + n[None, :])
+        total += tl.dot(left, right)
+    tl.store(out + m[:, None] * N + n[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def softmax(x, out, columns, BLOCK: tl.constexpr):
+    row, column = tl.program_id(0), tl.arange(0, BLOCK)
+    values = tl.load(x + row * columns + column, mask=column < columns, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, 0))
+    tl.store(out + row * columns + column, powers / tl.sum(powers, 0), mask=column < columns)
+
+
+@triton.jit
+def overlapping(out, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, 2 * BLOCK)
+    tl.store(out + offsets, offsets * 0 + tl.program_id(0))
+
+
+@triton.jit
+def overlapping_equally(out, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, 2 * BLOCK)
+    tl.store(out + offsets, offsets)
+
+
+@triton.jit
+def shift(x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + offsets + 1, mask=offsets < n - 1, other=0)
+    tl.store(x + offsets, values, mask=offsets < n)
+
+
+@triton.jit
+def count(x, total, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(total, tl.sum(tl.load(x + offsets, mask=offsets < n, other=0), 0))
+
+
+@triton.jit
+def count_plainly(x, total, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(total, tl.load(total) + tl.sum(tl.load(x + offsets, mask=offsets < n, other=0), 0))
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 65536}), triton.Config({"BLOCK": 1024})], key=["n"])
+@triton.jit
+def tuned(x, y, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets, mask=mask), mask=mask)
+
+
+def added(kernel, **blocks):
+    x, y = torch.arange(70000.0), torch.ones(70000)
+    out = torch.empty(70000, device="npu")
+    kernel[(triton.cdiv(70000, blocks["BLOCK"]),)](x.npu(), y.npu(), out, 70000, **blocks)
+    return torch.equal(out.cpu(), x + y)
+
+
+def multiplied(size):
+    a, b = torch.full((size, 128), 0.5).half(), torch.full((128, size), 2.0).half()
+    out = torch.empty(size, size, dtype=torch.half, device="npu")
+    product[(1,)](a.npu(), b.npu(), out, size, size, 128, 32)
+    return torch.equal(out.cpu(), torch.full((size, size), 128.0).half())
+
+
+def normalized(columns, block):
+    x = torch.randn(4, columns)
+    out = torch.empty(4, columns, device="npu")
+    softmax[(4,)](x.npu(), out, columns, BLOCK=block)
+    return torch.allclose(out.cpu(), x.softmax(1))
+
+
+def written(kernel):
+    out = torch.empty(9 * 64, dtype=torch.int32, device="npu")
+    kernel[(8,)](out, BLOCK=64)
+    return True
+
+
+def shifted():
+    x = torch.arange(512.0, device="npu")
+    shift[(8,)](x, 512, BLOCK=64)
+    return True
+
+
+def counted(kernel):
+    x, total = torch.ones(512, device="npu"), torch.zeros(1, device="npu")
+    kernel[(8,)](x, total, 512, BLOCK=64)
+    return total.item() == 512  # the interpreter runs one program after another
+
+
+def chosen():
+    out = torch.empty(70000, device="npu")
+    x = torch.ones(70000, device="npu")
+    tuned[lambda blocks: (triton.cdiv(70000, blocks["BLOCK"]),)](x, x, out, 70000)
+    return tuned.best_config.kwargs["BLOCK"] == 1024 and out.eq(2).all().item()
+
+
+def asked_for():
+    driver = triton.runtime.driver.active
+    cores = driver.utils.get_device_properties(driver.get_current_device())
+    found = torch.npu.get_device_properties(0)
+    return cores == {"num_aicore": found.cube_core_num, "num_vectorcore": found.vector_core_num}
+
+
+def too_many():
+    x = torch.ones(8, device="npu")
+    try:
+        add[(256, 256)](x, x, x, 8, BLOCK=1)
+    except RuntimeError as error:
+        print(error)
+        return True
+    return False
+
+
+CASES = {
+    "add": lambda: added(add, BLOCK=1024),
+    "add too large": lambda: added(add, BLOCK=65536),
+    "tiles": lambda: added(add_in_tiles, BLOCK=65536, TILE=16384),
+    "tiles too large": lambda: added(add_in_tiles, BLOCK=65536, TILE=32768),
+    "product": lambda: multiplied(64),
+    "product too large": lambda: multiplied(256),
+    "softmax": lambda: normalized(1000, 1024),
+    "softmax too large": lambda: normalized(60000, 65536),
+    "overlapping": lambda: written(overlapping),
+    "overlapping equally": lambda: written(overlapping_equally),
+    "shift": shifted,
+    "count": lambda: counted(count),
+    "count plainly": lambda: counted(count_plainly),
+    "driver": asked_for,
+    "grid": too_many,
+    "autotune": chosen,
+}
+
+for name in sys.argv[1:] or CASES:
+    print(f"== {name}", file=sys.stderr, flush=True)
+    assert CASES[name](), name
+    print(name, flush=True)
