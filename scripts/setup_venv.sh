@@ -54,6 +54,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 # torch first and pinned: anything that asks for plain torch would take a build with gigabytes of CUDA.
 bash "$root/scripts/install_torch.sh" "$venv/bin/python" torch==2.13.0
 "$venv/bin/python" -m pip install -e "${root}[$(IFS=,; echo "${extras[*]}")]"
+# For the tests of Triton's kernels, in a folder of its own: what is importable changes what torch and others do.
+case " ${extras[*]} " in
+    *" dev "*) "$venv/bin/python" -m pip install --quiet --no-deps --no-compile --upgrade --target "$venv/triton" triton==3.6.0 ;;
+esac
 printf '%s\n' "$made_for" "${extras[@]}" >"$complete.part"
 mv "$complete.part" "$complete"
 rm -f "$busy"

@@ -1,6 +1,7 @@
 """Triton's kernels in its interpreter, held to what a core of an Ascend has and to what the programs of a grid may do.
 
-Triton is not in the environment that the other tests run in: `scripts/test.sh --all` puts it into a folder of its own.
+Triton is not in the environment that the other tests run in: `scripts/setup_venv.sh DIR dev` puts it into a folder of
+its own.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(run_python: Run) -> Run:
-    assert (TRITON / "triton").is_dir(), f"no Triton in {TRITON}; next: scripts/test.sh --all, which installs it"
+    assert (TRITON / "triton").is_dir(), f"no Triton in {TRITON}; next: scripts/setup_venv.sh .venv dev"
     searched = os.environ.get("PYTHONPATH", "")
     return lambda *arguments, **more: run_python(str(PROGRAM), *arguments, PYTHONPATH=f"{searched}:{TRITON}", **more)
 

@@ -172,9 +172,10 @@ int join(const Secret& secret, uint32_t ranks, uint32_t rank, uint32_t to, Clock
     if (socket >= 0) close(socket);
     if (Clock::now() >= deadline)
       throw std::runtime_error("rank " + std::to_string(to) + " did not come in time: " +
-                               (socket >= 0 ? "it did not answer"
-                                            : "nobody listens for this root info, which may be one of an earlier attempt "
-                                              "(docs/faults.md, torchrun's restarts)"));
+                               (socket >= 0
+                                    ? "it did not answer"
+                                    : "nobody listens for this root info, which may be one of an earlier attempt "
+                                      "(docs/faults.md, torchrun's restarts)"));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -93,7 +93,7 @@ class _WatchedLoader(importlib.abc.Loader):
         launches.watch(module)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _InterpreterFinder(importlib.abc.MetaPathFinder):
     """Triton imports its interpreter with the first kernel."""
 
     def find_spec(
@@ -109,4 +109,4 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 if os.environ.get("TRITON_INTERPRET") == "1" and _INTERPRETER not in sys.modules:
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, _InterpreterFinder())

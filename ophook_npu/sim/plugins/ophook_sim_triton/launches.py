@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ophook_sim_triton.needs import Trace
+from ophook_sim_triton.needs import ProgramTrace
 from ophook_sim_triton.races import Accesses
 
 # The runtime takes no more blocks: triton-ascend's docs/en/programming_guide.md, and its launcher's own words.
@@ -28,7 +28,7 @@ class _Launch:
 
     def __init__(self, kernel: Callable[..., Any], grid: tuple[int, ...], traced: bool) -> None:
         self.kernel, self.grid = kernel, grid
-        self.trace = Trace(kernel) if traced else None
+        self.trace = ProgramTrace(kernel) if traced else None
         self.accesses = Accesses(kernel)
         self.begun = 0  # programs
 
@@ -113,7 +113,7 @@ class Watch:
 
         return watched
 
-    def _tracing(self) -> Trace | None:
+    def _tracing(self) -> ProgramTrace | None:
         return self._launch.trace if self._launch and self._launch.begun == 1 else None
 
     def _key(self, executed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

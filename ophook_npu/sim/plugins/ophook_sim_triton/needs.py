@@ -50,7 +50,7 @@ class Value:
 
 
 @dataclass
-class Trace:
+class ProgramTrace:
     kernel: Callable[..., Any]
     values: dict[int, Value] = field(default_factory=dict)
     at: int = 0
