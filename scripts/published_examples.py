@@ -2,17 +2,21 @@
 
     python scripts/published_examples.py CHECKOUT                         # a checkout of asc-devkit
     python scripts/published_examples.py CHECKOUT --only math --log LOG   # some; what each printed goes into LOG
+    python scripts/published_examples.py CHECKOUT --log LOG --failed      # again what was neither equal nor ran
+    python scripts/published_examples.py CHECKOUT --syntax                # only what does not compile, and why
     python scripts/published_examples.py CHECKOUT --table docs/published-examples.md
 
 An example is a folder with a CMakeLists.txt whose README lists an Atlas A2. It is copied, and the first block of its
 README that calls cmake runs in a shell on the simulated Ascend: build, input data, program, comparison with the golden
-data.
+data. With --log, an example whose files and our headers are as they were when it ran is not run again, so that a run
+which was interrupted goes on where it was.
 Nothing of the checkout is in our repository. Exit status: 0 all equal, 1 some are not.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -30,8 +34,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import marked
 
 from ophook_npu import sim
+from ophook_npu.errors import OphookError
+from ophook_npu.kernel import build
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.npu import autoload
+from ophook_npu.sim import program
 from ophook_npu.sim.variables import apply, environment
 
 PARTS = ("01_simd_cpp_api", "02_simd_c_api")  # SIMT and hybrid programs are Ascend950's; AI CPU is not simulated
@@ -51,6 +58,11 @@ class Result:
     why: str = ""
     findings: dict[str, int] = field(default_factory=dict)
     log: str = ""
+    key: str = ""  # of the files that it was made from
+
+    @property
+    def passed(self) -> bool:
+        return self.state in ("equal", "ran")
 
 
 def examples(checkout: Path) -> list[Path]:
@@ -132,16 +144,46 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
     return Result(name, state, "", dict(findings), said)
 
 
-def _kept(log: Path, results: list[Result], folders: list[Path]) -> list[Result]:
-    """Those of this run, and of earlier ones, in the order of the checkout."""
-    by_name = {result.name: result for result in results}
-    for folder in folders:
-        name = _name(folder)
-        file = log / f"{name.replace('/', '.')}.json"
-        if name not in by_name and file.is_file():
-            row = json.loads(file.read_text())
-            by_name[name] = Result(**row)
-    return [by_name[name] for name in map(_name, folders) if name in by_name]
+def key_of(folder: Path, common: bytes) -> str:
+    """Of the example's files and of what `common` stands for."""
+    digest = hashlib.sha256(common)
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _common() -> bytes:
+    """Of our headers, our runtime and the compiler's driver."""
+    return "".join(key_of(place, b"") for place in (build.ROOT, Path(program.__file__).parent)).encode()
+
+
+def _file(log: Path, folder: Path) -> Path:
+    return log / f"{_name(folder).replace('/', '.')}.json"
+
+
+def kept(log: Path | None, folders: list[Path]) -> dict[str, Result]:
+    """The results of earlier runs, in the order of the checkout."""
+    files = {_name(folder): _file(log, folder) for folder in folders} if log else {}
+    return {name: Result(**json.loads(file.read_text())) for name, file in files.items() if file.is_file()}
+
+
+_DEFINED = re.compile(r"\b(SCENARIO\w*)=(\d+)")
+
+
+def syntax(folder: Path) -> Result:
+    """Whether its sources compile: no program is made, and nothing runs."""
+    values = dict(_DEFINED.findall(block(_readme(folder)))) or {"SCENARIO_NUM": "1"}
+    flags = [f"-D{name}={value}" for name, value in values.items()]
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary) / folder.name
+        shutil.copytree(folder, place)
+        flags += [f"-I{one}" for one in (place, *place.iterdir()) if one.is_dir()]
+        for source in sorted(place.rglob("*.asc")):
+            try:
+                program.compile(["-fsyntax-only", "-c", str(source), *flags, f"-I{source.parent}"])
+            except OphookError as error:
+                return Result(_name(folder), "build", _reason(str(error)), log=str(error))
+    return Result(_name(folder), "compiles")
 
 
 def _name(folder: Path) -> str:
@@ -183,29 +225,55 @@ def write(page: Path, results: list[Result], commit: str) -> None:
         sys.exit(str(error))
 
 
+def _all_syntax(folders: list[Path]) -> int:
+    whys: Counter[str] = Counter()
+    for folder in folders:
+        result = syntax(folder)
+        print(f"{result.state:9}{result.name}  {result.why}", flush=True)
+        whys[result.why] += 1
+    print(f"{whys.pop('', 0)} of {len(folders)} compile")
+    for why, number in whys.most_common():
+        print(f"{number:4}  {why}")
+    return 1 if whys else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, help="a git checkout of asc-devkit")
     parser.add_argument("--only", default="", help="examples whose folder matches this expression")
-    parser.add_argument("--jobs", type=int, default=2, help="examples at once")
+    parser.add_argument("--jobs", type=int, default=1, help="examples at once")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one example, its build included")
     parser.add_argument("--log", type=Path, help="a folder that keeps results; what --only leaves out is read from it")
+    parser.add_argument("--failed", action="store_true", help="what passed is not run again, whatever changed since")
+    parser.add_argument("--syntax", action="store_true", help="only compile, and count what blocks")
     parser.add_argument("--table", type=Path, help="a page with <!-- examples --> and <!-- end of examples -->")
     options = parser.parse_args()
     root = sim.active() or sim.build()
-    folders = [folder for folder in examples(options.checkout.resolve()) if re.search(options.only, str(folder))]
+    everything = examples(options.checkout.resolve())
+    folders = [folder for folder in everything if re.search(options.only, str(folder))]
     if not folders:
         sys.exit(f"no example for an Atlas A2 in {options.checkout} matches {options.only!r}")
-    results = []
+    if options.syntax:
+        return _all_syntax(folders)
+    by_name = kept(options.log, everything)
+    common = _common()
+
+    def one(folder: Path) -> Result:
+        before, key = by_name.get(_name(folder)), key_of(folder, common)
+        if before and (before.key == key or (options.failed and before.passed)):
+            return before
+        result = run(folder, root, options.timeout)
+        result.key = key
+        print(f"{result.state:9}{result.name}  {result.why}", flush=True)
+        if options.log:
+            options.log.mkdir(parents=True, exist_ok=True)
+            _file(options.log, folder).write_text(json.dumps(asdict(result)))
+        return result
+
+    os.nice(10)
     with ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(lambda folder: run(folder, root, options.timeout), folders):
-            results.append(result)
-            print(f"{result.state:9}{result.name}  {result.why}", flush=True)
-            if options.log:
-                options.log.mkdir(parents=True, exist_ok=True)
-                (options.log / f"{result.name.replace('/', '.')}.json").write_text(json.dumps(asdict(result)))
-    if options.log:
-        results = _kept(options.log, results, examples(options.checkout.resolve()))
+        by_name.update({result.name: result for result in pool.map(one, folders)})
+    results = [by_name[name] for name in map(_name, everything) if name in by_name]
     states = Counter(result.state for result in results)
     print(", ".join(f"{number} {state}" for state, number in states.most_common()))
     if options.table:

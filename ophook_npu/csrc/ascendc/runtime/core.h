@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -138,6 +139,9 @@ class Core {
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;
   Dtype atomic_dtype = Dtype::other;
+  std::deque<std::vector<char>> kept;  // what tensors point to
+  std::shared_ptr<void> fixpipe;        // FixpipeSettings
+  uint8_t compared[16] = {};             // the register that Compare without a destination writes
   std::optional<uint64_t> pad_value;  // the bits that SetPadValue set
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
   int64_t tile = -1;

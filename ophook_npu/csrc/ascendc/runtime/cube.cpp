@@ -258,4 +258,10 @@ void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint
   }
 }
 
+FixpipeSettings* fixpipe_settings() {
+  Core& c = core();
+  if (!c.fixpipe) c.fixpipe = std::make_shared<FixpipeSettings>();
+  return static_cast<FixpipeSettings*>(c.fixpipe.get());
+}
+
 }  // namespace ophook::rt

@@ -211,7 +211,8 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
 void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   Core& c = core();
   c.settle();
-  Operation op(c, Pipe::FIX, call, at);
+  // A vector core has no FIX: a result for its memory comes through device memory, by MTE2.
+  Operation op(c, p.c.on_core && c.is_vector ? Pipe::MTE2 : Pipe::FIX, call, at);
   // The object itself waits for what lies in its own core's memory.
   if (p.a.on_core || p.b.on_core || p.bias.on_core || p.c.on_core) {
     c.settle_all();
@@ -244,10 +245,11 @@ void matmul_done(const char* call, At at) {
   Core& c = core();
   c.begin(Pipe::S, call, at);
   c.join(Pipe::S, c.snapshot(Pipe::FIX));
+  if (c.is_vector) c.join(Pipe::S, c.snapshot(Pipe::MTE2));
   c.settle();
 }
 
-void matmul_refuse(const char* call, const char* why, At at) {
+void refuse(const char* call, const char* why, At at) {
   core().report(Kind::parameter, call, at, why);
   core().stop();
 }

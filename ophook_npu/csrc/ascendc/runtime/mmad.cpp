@@ -191,7 +191,7 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
   Operation op(c, Pipe::FIX, "Fixpipe", at);
   if (!has_unit(c, false, "Fixpipe", at) || !c.usable(from, "Fixpipe", at) || (scales && !c.usable(*scales, "Fixpipe", at))) return;
   if (!placed(op, from, from.memory == Memory::l0c, "the source", "L0C (CO1)") || !op.aligned(from, 64, "the source")) return;
-  if (scales && !placed(op, *scales, scales->memory == Memory::l1, "the tensor of factors", "L1 (A1)")) return;
+  if (scales && !placed(op, *scales, scales->memory == Memory::l1 || scales->memory == Memory::fb, "the tensor of factors", "L1 (A1) or the buffer of C2PIPE2GM")) return;
   if (local && (!c.usable(*local, "Fixpipe", at) || !placed(op, *local, local->memory == Memory::l1, "the destination", "L1 (A1, B1, C1)") ||
                 !op.aligned(*local, kBlock, "the destination")))
     return;

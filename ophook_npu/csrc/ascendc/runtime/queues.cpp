@@ -174,6 +174,20 @@ Local local_at(const char* call, int position, uint64_t address, uint64_t bytes,
   return view;
 }
 
+Local stack_buffer(int position, At at) {
+  Core& c = core();
+  const Memory memory = memory_of(position);
+  const uint64_t first = (uint64_t(c.used[int(memory)]) + kBlock - 1) / kBlock * kBlock, size = c.memory->at(memory).size();
+  return local_at("PopStackBuffer", position, std::min(first, size), first < size ? size - first : 0, at);
+}
+
+const void* keep(const void* bytes, size_t size) {
+  Core& c = core();
+  const auto* from = static_cast<const char*>(bytes);
+  c.kept.emplace_back(from, from + size);
+  return c.kept.back().data();
+}
+
 Local queue_alloc(Queue& queue, At at) {
   Core& c = core();
   QueueState* q = state_of(queue, "AllocTensor", at);

@@ -61,6 +61,17 @@ void store(Operation& op, const Local& dst, uint64_t first, uint64_t bytes) {
   std::memset(op.written(dst) + first, 1, bytes);
 }
 
+bool holds(int mode, double x, double y) {  // CMPMODE
+  switch (mode) {
+    case 0: return x < y;
+    case 1: return x > y;
+    case 2: return x == y;
+    case 3: return x <= y;
+    case 4: return x >= y;
+    default: return x != y;
+  }
+}
+
 }  // namespace
 
 void reduce(const char* call, Fold fold, Local dst, Local src, Local work, Cover cover, uint32_t src_repeat, bool index, At at) {
@@ -145,6 +156,34 @@ void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t g
     }
 }
 
+void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Compare", at);
+  real(op, a, mode == 2);
+  const uint32_t size = size_of(a.dtype);
+  Operand operands[2] = {{&a, sa, size, false, "the source"}, {&b, sb, size, false, "the second source"}};
+  Walk walk(op, operands, 2, cover);
+  std::memset(c.compared, 0, sizeof c.compared);
+  uint64_t bit = 0;
+  walk.each([&](const Run& run) {
+    if (c.launch.checks() && (!all_written(op.written(a) + run.offsets[0], uint64_t(run.count) * size) ||
+                              !all_written(op.written(b) + run.offsets[1], uint64_t(run.count) * size)))
+      c.report(Kind::uninitialized, "Compare", at, "compares elements that were never computed");
+    for (uint32_t e = 0; e < run.count && bit < 128; ++e, ++bit) {
+      const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size), y = number(b.dtype, op.data(b) + run.offsets[1] + e * size);
+      if (holds(mode, x, y)) c.compared[bit / 8] = uint8_t(c.compared[bit / 8] | 1u << bit % 8);
+    }
+  });
+}
+void read_compared(Local dst, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "GetCmpMask", at);
+  if (!c.usable(dst, "GetCmpMask", at) || !op.inside(dst, 0, sizeof c.compared, "the destination")) return;
+  op.writes(dst, 0, sizeof c.compared);
+  std::memcpy(op.data(dst), c.compared, sizeof c.compared);
+  std::memset(op.written(dst), 1, sizeof c.compared);
+}
+
 void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
@@ -171,15 +210,7 @@ void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar
     for (uint32_t e = 0; e < run.count; ++e, ++bit) {
       const double x = number(a.dtype, op.data(a) + run.offsets[0] + e * size);
       const double y = b ? number(b->dtype, op.data(*b) + run.offsets[1] + e * size) : right;
-      bool result = false;
-      switch (mode) {
-        case 0: result = x < y; break;
-        case 1: result = x > y; break;
-        case 2: result = x == y; break;
-        case 3: result = x <= y; break;
-        case 4: result = x >= y; break;
-        default: result = x != y;
-      }
+      const bool result = holds(mode, x, y);
       if (bit % 8 == 0) to[bit / 8] = 0, written[bit / 8] = 1;
       to[bit / 8] = static_cast<uint8_t>(to[bit / 8] | (result ? 1u << bit % 8 : 0));
       if (!all) written[bit / 8] = 0;

@@ -9,6 +9,7 @@
 
 #include "../../../include/securec.h"  // tiling functions copy with memcpy_s and include nothing for it
 #include "../../include/ascendc/modes.h"
+#include "../../include/kernel_tiling/kernel_tiling.h"
 #include "platform.h"
 #include "tiling_data.h"
 
@@ -50,12 +51,16 @@ namespace optiling {
 namespace AscendC {
 using TensorShape = ge::Shape;
 using TensorDataType = ge::DataType;
-// Which dimensions a reduction leaves (A) and which it reduces (R), from the first on.
-enum class ReducePattern : uint32_t {
-  AR = 0, RA = 1, R, ARA, ARAR, ARARA, ARARAR, ARARARA, ARARARAR, ARARARARA, RAR, RARA, RARAR, RARARA, RARARAR, RARARARA,
-};
+
+// A tiling comes as the class that an operator registers, or as the plain structure.
+#define OPHOOK_TILING(name) host_details::OneOf<optiling::name, ::name> auto& tiling
+#define OPHOOK_SET(field, value)                                                                                              \
+  if constexpr (std::is_base_of_v<optiling::TilingDef, std::remove_reference_t<decltype(tiling)>>) tiling.set_##field(value); \
+  else tiling.field = value;
 
 namespace host_details {
+template <typename T, typename... Any>
+concept OneOf = (std::is_same_v<T, Any> || ...);
 inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
 inline uint32_t rows(const ge::Shape& shape) { return last(shape) ? uint32_t(shape.GetShapeSize()) / last(shape) : 0; }
 inline uint32_t up32(uint64_t bytes) { return uint32_t((bytes + 31) / 32 * 32); }
@@ -65,9 +70,13 @@ inline uint32_t line(const ge::Shape& shape) { return up32(uint64_t(last(shape))
 
 inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
-inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32_t, optiling::SoftMaxTiling& tiling) {
-  tiling.set_srcM(host_details::rows(shape)), tiling.set_srcK(host_details::last(shape)), tiling.set_srcSize(uint32_t(shape.GetShapeSize()));
-  tiling.set_outMaxM(host_details::rows(shape)), tiling.set_outMaxK(32 / type_size), tiling.set_outMaxSize(host_details::rows(shape) * (32 / type_size));
+inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32_t, OPHOOK_TILING(SoftMaxTiling)) {
+  OPHOOK_SET(srcM, host_details::rows(shape))
+  OPHOOK_SET(srcK, host_details::last(shape))
+  OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
+  OPHOOK_SET(outMaxM, host_details::rows(shape))
+  OPHOOK_SET(outMaxK, 32 / type_size)
+  OPHOOK_SET(outMaxSize, host_details::rows(shape) * (32 / type_size))
 }
 inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
   return 2 * host_details::whole(shape);
@@ -75,14 +84,24 @@ inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, ui
 inline uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
   return 2 * host_details::line(shape);
 }
-inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, optiling::SoftMaxTiling& tiling, bool,
+inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, OPHOOK_TILING(SoftMaxTiling), bool,
                                      bool = false, bool = false) {
+  SoftMaxTilingFunc(shape, type_size, 0, tiling);
+}
+inline void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, uint32_t& most, uint32_t& least, const bool,
+                                           const bool = false) {
+  most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
+}
+inline void SoftMaxFlashV3TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t type_size, const uint32_t, OPHOOK_TILING(SoftMaxTiling),
+                                     const bool, const bool = false) {
   SoftMaxTilingFunc(shape, type_size, 0, tiling);
 }
 inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
-inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, optiling::LogSoftMaxTiling& tiling) {
-  tiling.set_srcM(host_details::rows(shape)), tiling.set_srcK(host_details::last(shape)), tiling.set_srcSize(uint32_t(shape.GetShapeSize()));
+inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, OPHOOK_TILING(LogSoftMaxTiling)) {
+  OPHOOK_SET(srcM, host_details::rows(shape))
+  OPHOOK_SET(srcK, host_details::last(shape))
+  OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
 }
 
 // Of (B, S, H, original H).
@@ -90,26 +109,112 @@ inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool, ui
   const uint32_t h = uint32_t(shape.GetDim(2));
   most = 3 * host_details::up32(uint64_t(shape.GetDim(0)) * uint64_t(shape.GetDim(1)) * h * 4), least = 3 * host_details::up32(uint64_t(h) * 4);
 }
-inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, uint32_t, bool, optiling::LayerNormTiling& tiling) {
+inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, uint32_t, bool, OPHOOK_TILING(LayerNormTiling)) {
   const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
-  tiling.set_bLength(dim(0)), tiling.set_sLength(dim(1)), tiling.set_hLength(dim(2));
-  tiling.set_originalHLength(shape.GetDimNum() > 3 && dim(3) ? dim(3) : dim(2));
-  tiling.set_inputXSize(dim(0) * dim(1) * dim(2)), tiling.set_meanVarSize(dim(0) * dim(1)), tiling.set_tmpBufSize(stack);
+  OPHOOK_SET(bLength, dim(0))
+  OPHOOK_SET(sLength, dim(1))
+  OPHOOK_SET(hLength, dim(2))
+  OPHOOK_SET(originalHLength, shape.GetDimNum() > 3 && dim(3) ? dim(3) : dim(2))
+  OPHOOK_SET(inputXSize, dim(0) * dim(1) * dim(2))
+  OPHOOK_SET(meanVarSize, dim(0) * dim(1))
+  OPHOOK_SET(tmpBufSize, stack)
 }
-inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse, optiling::LayerNormTiling& tiling) {
+inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse, OPHOOK_TILING(LayerNormTiling)) {
   GetLayerNormNDTillingInfo(shape, stack, type_size, reuse, tiling);
 }
 inline bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t& most, uint32_t& least, bool = false) {
   most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
   return true;
 }
-inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, optiling::RmsNormTiling& tiling, bool = false) {
+inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, OPHOOK_TILING(RmsNormTiling), bool = false) {
   if (shape.GetDimNum() != 3) return false;
   const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
-  tiling.set_bLength(dim(0)), tiling.set_sLength(dim(1)), tiling.set_hLength(dim(2));
-  tiling.set_originalHLength(original.GetDimNum() ? host_details::last(original) : dim(2));
-  tiling.set_mainBshLength(dim(0) * dim(1) * dim(2));
+  OPHOOK_SET(bLength, dim(0))
+  OPHOOK_SET(sLength, dim(1))
+  OPHOOK_SET(hLength, dim(2))
+  OPHOOK_SET(originalHLength, original.GetDimNum() ? host_details::last(original) : dim(2))
+  OPHOOK_SET(mainBshLength, dim(0) * dim(1) * dim(2))
   return true;
+}
+
+// Of (A, R).
+inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, const bool, uint32_t& most, uint32_t& least) {
+  most = 3 * host_details::whole(shape), least = 3 * host_details::line(shape);
+}
+inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t, const bool, const bool,
+                                     OPHOOK_TILING(LayerNormSeparateTiling)) {
+  OPHOOK_SET(aLength, host_details::rows(shape))
+  OPHOOK_SET(rLength, host_details::last(shape))
+  OPHOOK_SET(tmpBufSize, stack)
+}
+inline void GetNormalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, const bool, const bool, const bool, uint32_t& most,
+                                      uint32_t& least) {
+  most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
+}
+inline void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const uint32_t, const bool, const bool, uint32_t& most,
+                                          uint32_t& least) {
+  most = 2 * host_details::whole(shape), least = 2 * 256;
+}
+inline void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {
+  most = 2 * host_details::whole(shape), least = 2 * 256;
+}
+// Of (B, S, H), and the shape before its rows were padded.
+#define OPHOOK_BSH(name)                                                                                                                 \
+  inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {            \
+    most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);                                                       \
+  }                                                                                                                                     \
+  inline void Get##name##NDTilingInfo(const ge::Shape shape, const uint32_t stack, const uint32_t, const bool, OPHOOK_TILING(name##Tiling)) { \
+    OPHOOK_SET(stackBufferSize, stack)                                                                                                  \
+    OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))                                                                                      \
+    OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))                                                                                      \
+    OPHOOK_SET(hLength, uint32_t(shape.GetDim(2)))                                                                                      \
+    OPHOOK_SET(originalHLength, uint32_t(shape.GetDimNum() > 3 && shape.GetDim(3) ? shape.GetDim(3) : shape.GetDim(2)))                 \
+  }
+OPHOOK_BSH(LayerNormGrad)
+OPHOOK_BSH(LayerNormGradBeta)
+#undef OPHOOK_BSH
+inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, uint32_t& most, uint32_t& least) {
+  most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
+  return shape.GetDimNum() == 3;
+}
+inline bool GetDeepNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack, const uint32_t, const bool, const bool,
+                                  OPHOOK_TILING(DeepNormTiling)) {
+  if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
+  OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))
+  OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))
+  OPHOOK_SET(hLength, uint32_t(shape.GetDim(2)))
+  OPHOOK_SET(originalHLength, uint32_t(original.GetDim(2)))
+  OPHOOK_SET(tmpBufSize, stack)
+  return true;
+}
+inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, const uint32_t, const bool, uint32_t& most, uint32_t& least,
+                                      const bool = false) {
+  most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
+  return shape.GetDimNum() == 3;
+}
+inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack, const uint32_t, const bool,
+                                     OPHOOK_TILING(BatchNormTiling), const bool = false) {
+  if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
+  OPHOOK_SET(originalBLength, uint32_t(original.GetDim(0)))
+  OPHOOK_SET(shCurLength, uint32_t(shape.GetDim(1) * shape.GetDim(2)))
+  OPHOOK_SET(tmpBufSize, stack)
+  return true;
+}
+// Of (N, C, H, W).
+inline void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const uint32_t, uint32_t& most, uint32_t& least) {
+  most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
+}
+inline void GetGroupNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t type_size, const bool, const uint32_t groups,
+                                     OPHOOK_TILING(GroupNormTiling)) {
+  const uint32_t c = uint32_t(shape.GetDim(1)), hw = uint32_t(shape.GetDim(2) * shape.GetDim(3)), unit = 32 / std::max(type_size, 1u);
+  if (!groups || c % groups) return;
+  OPHOOK_SET(n, uint32_t(shape.GetDim(0)))
+  OPHOOK_SET(c, c)
+  OPHOOK_SET(hw, hw)
+  OPHOOK_SET(g, groups)
+  OPHOOK_SET(d, c / groups)
+  OPHOOK_SET(hwAlignSize, (hw + unit - 1) / unit * unit)
+  OPHOOK_SET(tmpBufSize, stack)
 }
 
 inline void GetSumMaxMinTmpSize(uint32_t n, uint32_t type_size, bool, uint32_t& most, uint32_t& least) {
@@ -198,6 +303,31 @@ inline void GetPowerMaxMinTmpSize(const TensorShape& base, const TensorShape&, c
 OPHOOK_FACTOR(Power, const bool, const bool, const bool)
 #undef OPHOOK_FACTOR
 
+inline void GetAscendQuantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least) {
+  host_details::elementwise(shape, type_size, most, least);
+}
+inline void GetAscendQuantTmpBufferFactorSize(uint32_t& nodes, uint32_t& extra) { host_details::factor(2, nodes, extra); }
+inline void GetAscendDequantMaxMinTmpSize(const TensorShape& shape, const uint32_t type_size, uint32_t& most, uint32_t& least) {
+  host_details::elementwise(shape, type_size, most, least);
+}
+inline void GetAscendDequantTmpBufferFactorSize(const TensorShape&, uint32_t& nodes, uint32_t& extra) { host_details::factor(4, nodes, extra); }
+inline void GetAscendAntiQuantMaxMinTmpSize(const TensorShape& shape, const TensorShape&, bool, TensorDataType in, TensorDataType, uint32_t& most,
+                                            uint32_t& least) {
+  host_details::elementwise(shape, uint32_t(ge::GetSizeByDataType(in)), most, least);
+}
+inline uint32_t GetAscendAntiQuantMaxTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed, TensorDataType in, TensorDataType out) {
+  uint32_t most, least;
+  return GetAscendAntiQuantMaxMinTmpSize(shape, scale, transposed, in, out, most, least), most;
+}
+inline uint32_t GetAscendAntiQuantMinTmpSize(const TensorShape& shape, const TensorShape& scale, bool transposed, TensorDataType in, TensorDataType out) {
+  uint32_t most, least;
+  return GetAscendAntiQuantMaxMinTmpSize(shape, scale, transposed, in, out, most, least), least;
+}
+inline void GetAscendAntiQuantTmpBufferFactorSize(const TensorShape&, const TensorShape&, bool, TensorDataType in, TensorDataType, uint32_t& nodes,
+                                                  uint32_t& extra) {
+  host_details::factor(uint32_t(ge::GetSizeByDataType(in)), nodes, extra);
+}
+
 inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, bool, bool, TopKMode, bool, uint32_t,
                                  uint32_t& most, uint32_t& least) {
   if (inner <= 0 || outer <= 0 || inner % 32) return false;
@@ -205,10 +335,13 @@ inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32
   return true;
 }
 inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, int32_t k, uint32_t, bool, TopKMode, bool,
-                           optiling::TopkTiling& tiling) {
+                           OPHOOK_TILING(TopkTiling)) {
   if (inner <= 0 || outer <= 0 || inner % 32 || k <= 0 || k > inner) return false;
-  tiling.set_allDataSize(inner * outer), tiling.set_innerDataSize(inner), tiling.set_tmpLocalSize(inner * 4);
-  tiling.set_kAlignFourBytes((k + 7) / 8 * 8), tiling.set_kAlignTwoBytes((k + 15) / 16 * 16);
+  OPHOOK_SET(allDataSize, inner * outer)
+  OPHOOK_SET(innerDataSize, inner)
+  OPHOOK_SET(tmpLocalSize, inner * 4)
+  OPHOOK_SET(kAlignFourBytes, (k + 7) / 8 * 8)
+  OPHOOK_SET(kAlignTwoBytes, (k + 15) / 16 * 16)
   return true;
 }
 
@@ -216,47 +349,34 @@ inline void GetConfusionTransposeMaxMinTmpSize(const ge::Shape& shape, uint32_t,
   most = host_details::whole(shape), least = host_details::line(shape);
 }
 // Only for TRANSPOSE_ND2ND_ONLY (7): the kernel refuses the others by name.
-inline void GetConfusionTransposeTilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, optiling::ConfusionTransposeTiling& tiling) {
-  tiling.set_param0(uint32_t(shape.GetDim(0))), tiling.set_param1(uint32_t(shape.GetDim(1)));
+inline void GetConfusionTransposeTilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, OPHOOK_TILING(ConfusionTransposeTiling)) {
+  OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))
+  OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))
 }
 
 namespace host_details {
-// A field of the tiling that an operator registers, or of the plain structure.
-#define OPHOOK_PUT(field)                                                      \
-  template <typename Tiling>                                                   \
-  void put_##field(Tiling& tiling, uint32_t value) {                           \
-    if constexpr (std::is_base_of_v<optiling::TilingDef, Tiling>) tiling.set_##field(value); \
-    else tiling.field = value;                                                 \
-  }
-OPHOOK_PUT(srcHeight)
-OPHOOK_PUT(srcWidth)
-OPHOOK_PUT(srcOriWidth)
-OPHOOK_PUT(srcM)
-OPHOOK_PUT(srcK)
-OPHOOK_PUT(srcSize)
-#undef OPHOOK_PUT
 inline void both(const ge::Shape& shape, uint32_t& most, uint32_t& least) { most = 2 * whole(shape), least = 2 * line(shape); }
 }  // namespace host_details
 
 inline void GetPadMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) { host_details::both(shape, most, least); }
-template <typename Tiling>
-void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, Tiling& tiling) {
-  host_details::put_srcHeight(tiling, uint32_t(shape.GetDim(0))), host_details::put_srcWidth(tiling, uint32_t(shape.GetDim(1)));
-  host_details::put_srcOriWidth(tiling, uint32_t(original.GetDim(1)));
+inline void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, OPHOOK_TILING(PadTiling)) {
+  OPHOOK_SET(srcHeight, uint32_t(shape.GetDim(0)))
+  OPHOOK_SET(srcWidth, uint32_t(shape.GetDim(1)))
+  OPHOOK_SET(srcOriWidth, uint32_t(original.GetDim(1)))
 }
 inline void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) {
   host_details::both(shape, most, least);
 }
-template <typename Tiling>
-void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_t, Tiling& tiling) {
-  host_details::put_srcHeight(tiling, uint32_t(shape.GetDim(0))), host_details::put_srcWidth(tiling, uint32_t(shape.GetDim(1)));
+inline void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_t, OPHOOK_TILING(UnPadTiling)) {
+  OPHOOK_SET(srcHeight, uint32_t(shape.GetDim(0)))
+  OPHOOK_SET(srcWidth, uint32_t(shape.GetDim(1)))
 }
 inline uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::line(shape); }
-template <typename Tiling>
-void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, Tiling& tiling, const bool = false) {
-  host_details::put_srcM(tiling, host_details::rows(shape)), host_details::put_srcK(tiling, host_details::last(shape));
-  host_details::put_srcSize(tiling, uint32_t(shape.GetShapeSize()));
+inline void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, OPHOOK_TILING(SoftMaxTiling), const bool = false) {
+  OPHOOK_SET(srcM, host_details::rows(shape))
+  OPHOOK_SET(srcK, host_details::last(shape))
+  OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
 }
 inline uint32_t GetDropOutMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetDropOutMinTmpSize(const ge::Shape& shape, const uint32_t, const bool) { return 2 * host_details::line(shape); }
@@ -291,3 +411,5 @@ inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorD
 }
 
 }  // namespace AscendC
+#undef OPHOOK_TILING
+#undef OPHOOK_SET

@@ -80,10 +80,20 @@ __aicore__ inline void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& 
   ophook::rt::softmax(ophook::rt::RowsOp::softmax, dst.view(), nullptr, nullptr, src.view(), nullptr,
                       advanced_details::rows("SoftMax", shape, tiling.srcM, tiling.srcK, at), at);
 }
-template <typename T, bool isReuseSource = false>
+template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
+__aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max, const LocalTensor<T>& src,
+                                  const LocalTensor<uint8_t>& tmp, const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+                                  ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(!isDataFormatNZ, "LogSoftMax: only the format ND is implemented");
+  const auto s = sum.view(), m = max.view(), w = tmp.view();
+  ophook::rt::softmax(ophook::rt::RowsOp::log_softmax, dst.view(), &s, &m, src.view(), &w,
+                      advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
+}
+template <typename T, bool isReuseSource = false, bool isDataFormatNZ = false>
 __aicore__ inline void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max, const LocalTensor<T>& src,
                                   const LogSoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                                   ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(!isDataFormatNZ, "LogSoftMax: only the format ND is implemented");
   const auto s = sum.view(), m = max.view();
   ophook::rt::softmax(ophook::rt::RowsOp::log_softmax, dst.view(), &s, &m, src.view(), nullptr,
                       advanced_details::rows("LogSoftMax", shape, tiling.srcM, tiling.srcK, at), at);
@@ -200,6 +210,12 @@ struct RA {
     const auto w = tmp.view();                                                                                                 \
     const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1];           \
     ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), &w, {shape[0], width, shape[1]}, at); \
+  }                                                                                                                            \
+  template <typename T, class pattern, bool isReuseSource = false, bool columns = pattern::columns>                            \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[], bool padded,       \
+                              ophook::rt::At at = ophook::rt::At::here()) {                                                    \
+    const uint32_t unit = uint32_t(32 / sizeof(T)), width = padded ? (shape[1] + unit - 1) / unit * unit : shape[1];           \
+    ophook::rt::fold_rows(#name, ophook::rt::RowsOp::which, columns, dst.view(), src.view(), nullptr, {shape[0], width, shape[1]}, at); \
   }
 OPHOOK_REDUCE(ReduceSum, sum)
 OPHOOK_REDUCE(ReduceMean, mean)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tensor.h"
 
@@ -55,6 +57,51 @@ __aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>&
                                 ophook::rt::At at = ophook::rt::At::here()) {
   const uint64_t unit = copy_details::block_of(dst);
   ophook::rt::copy_local("DataCopy", dst.view(), src.view(), copy_details::in_blocks(params, unit, unit), at);
+}
+
+// Parts of a matrix of several dimensions, from startIndex to endIndex: in the innermost one pieces of burstLen blocks with stride
+// elements between them, in the others every (stride + 1)-th.
+struct SliceInfo {
+  uint32_t startIndex = 0, endIndex = 0, stride = 0, burstLen = 0, shapeValue = 0;
+};
+namespace copy_details {
+// Where each piece begins, in elements.
+inline std::vector<uint64_t> pieces(const SliceInfo slices[], uint32_t dims, uint64_t burst) {
+  std::vector<uint64_t> starts{0};
+  uint64_t row = 1;
+  for (uint32_t d = 0; d < dims; ++d) {
+    const SliceInfo& s = slices[d];
+    const uint64_t step = d ? uint64_t(s.stride) + 1 : burst + s.stride;
+    std::vector<uint64_t> all;
+    for (uint64_t i = s.startIndex; i <= s.endIndex; i += step)
+      for (const uint64_t start : starts) all.push_back(start + i * row);
+    starts = std::move(all), row *= s.shapeValue;
+  }
+  return starts;
+}
+template <typename F>
+void slices(const SliceInfo to[], const SliceInfo from[], uint32_t dims, uint32_t size, ophook::rt::At at, F copy) {
+  const uint64_t burst = uint64_t(from[0].burstLen) * 32 / size;
+  if (!dims || dims > 8 || !burst || from[0].burstLen != to[0].burstLen)
+    return ophook::rt::refuse("DataCopy", "slices have 1 to 8 dimensions, and pieces as long on both sides", at);
+  const auto starts = pieces(from, dims, burst), ends = pieces(to, dims, burst);
+  if (starts.size() != ends.size()) return ophook::rt::refuse("DataCopy", "the slices of both sides have different sizes", at);
+  for (size_t i = 0; i < starts.size(); ++i) copy(ends[i], starts[i], burst * size);
+}
+}  // namespace copy_details
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const SliceInfo dstSliceInfo[], const SliceInfo srcSliceInfo[],
+                                const uint32_t dimValue = 1, ophook::rt::At at = ophook::rt::At::here()) {
+  copy_details::slices(dstSliceInfo, srcSliceInfo, dimValue, sizeof(T), at, [&](uint64_t to, uint64_t from, uint64_t bytes) {
+    ophook::rt::copy_in("DataCopy", dst[uint32_t(to)].view(), src[from].view(), {1, bytes, 0, 0}, nullptr, at);
+  });
+}
+template <typename T>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const SliceInfo dstSliceInfo[], const SliceInfo srcSliceInfo[],
+                                const uint32_t dimValue = 1, ophook::rt::At at = ophook::rt::At::here()) {
+  copy_details::slices(dstSliceInfo, srcSliceInfo, dimValue, sizeof(T), at, [&](uint64_t to, uint64_t from, uint64_t bytes) {
+    ophook::rt::copy_out("DataCopy", dst[to].view(), src[uint32_t(from)].view(), {1, bytes, 0, 0}, false, at);
+  });
 }
 
 // Lengths are in bytes; gaps are in bytes on the side of device memory and in 32-byte blocks on the other.

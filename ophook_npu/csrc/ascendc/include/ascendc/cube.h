@@ -91,6 +91,7 @@ struct MmadParams {
 enum class CO2Layout : uint8_t { NZ = 0, ROW_MAJOR };
 struct FixpipeConfig {
   CO2Layout format;
+  bool isToUB = false;  // Ascend950's
 };
 constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
 constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
@@ -141,6 +142,12 @@ OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV
 OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at);
 OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
 OPHOOK_RT void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at);
+struct FixpipeSettings {
+  uint64_t factor = 0;
+  Local factors;
+  uint16_t matrices = 1, src_matrix = 0, dst_matrix = 0;
+};
+OPHOOK_RT FixpipeSettings* fixpipe_settings();  // the running core's
 OPHOOK_RT void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint32_t gap, At at);
 }  // namespace ophook::rt
 
@@ -216,6 +223,56 @@ template <typename T>
 __aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& params,
                                       ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::fill_blocks(dst.view(), copy_details::bits_of(params.initValue), params.repeatTimes, params.blockNum, params.dstGap, at);
+}
+
+// DataCopy from L0C is Fixpipe with what these functions set before it.
+struct DataCopyCO12DstParams {
+  DataCopyCO12DstParams() = default;
+  DataCopyCO12DstParams(uint16_t columns, uint16_t rows, uint32_t dst, uint16_t src, QuantMode_t quant, uint8_t relu, bool split, bool nd)
+      : nSize(columns), mSize(rows), dstStride(dst), srcStride(src), quantPre(quant), reluPre(relu), channelSplit(split), nz2ndEn(nd) {}
+  uint8_t sid = 0;
+  uint16_t nSize = 0, mSize = 0;
+  uint32_t dstStride = 0;
+  uint16_t srcStride = 0;
+  uint8_t unitFlag = 0, clipReluPre = 0, eltWiseOp = 0;
+  QuantMode_t quantPre = NoQuant;
+  uint8_t reluPre = 0;
+  bool channelSplit = false, nz2ndEn = false;
+};
+namespace cube_details {
+inline FixpipeParamsV220 fixpipe_of(const DataCopyCO12DstParams& p, ophook::rt::At at) {
+  const auto& set = *ophook::rt::fixpipe_settings();
+  if (p.clipReluPre || p.eltWiseOp) ophook::rt::refuse("DataCopy", "clipReluPre and eltWiseOp are not implemented", at);
+  FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0, p.quantPre, int64_t(set.factor), set.matrices, set.src_matrix,
+                      set.dst_matrix, p.unitFlag);
+  f.isChannelSplit = p.channelSplit;
+  return f;
+}
+inline const ophook::rt::Local* factors_of(const DataCopyCO12DstParams& p) {
+  const bool by_column = p.quantPre == VDEQF16 || p.quantPre == VQF322B8_PRE || p.quantPre == VREQ8;
+  return by_column ? &ophook::rt::fixpipe_settings()->factors : nullptr;
+}
+}  // namespace cube_details
+template <typename T, typename U>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fixpipe(dst.view(), src.view(), cube_details::factors_of(params), cube_details::fixpipe_of(params, at), params.nz2ndEn, at);
+}
+template <typename T, typename U>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& params,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::fixpipe_to_l1(dst.view(), src.view(), cube_details::factors_of(params), cube_details::fixpipe_of(params, at), at);
+}
+__aicore__ inline void SetFixpipePreQuantFlag(uint64_t config) { ophook::rt::fixpipe_settings()->factor = config; }
+__aicore__ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
+  auto& set = *ophook::rt::fixpipe_settings();
+  set.matrices = ndNum, set.src_matrix = srcNdStride, set.dst_matrix = dstNdStride;
+}
+// A factor for each column, in the buffer of C2PIPE2GM.
+template <typename T, bool setRelu = false>
+__aicore__ inline void SetFixPipeConfig(const LocalTensor<T>& preData, bool isUnitFlag = false) {
+  static_assert(!setRelu, "SetFixPipeConfig: factors of PReLU are not implemented");
+  ophook::rt::fixpipe_settings()->factors = preData.view();
 }
 
 }  // namespace AscendC

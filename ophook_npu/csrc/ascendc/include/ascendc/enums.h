@@ -6,6 +6,9 @@
 
 namespace AscendC {
 
+namespace Impl {
+constexpr int32_t QUEUE_DEPTH = 1;  // of queues in the vendor's examples
+}
 constexpr int32_t ONE_BLK_SIZE = 32;
 constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3
 

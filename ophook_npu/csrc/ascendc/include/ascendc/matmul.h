@@ -30,7 +30,6 @@ struct MatrixProduct {
 OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, Dtype a, Dtype b, At at);
 OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at);
 OPHOOK_RT void matmul_done(const char* call, At at);
-OPHOOK_RT void matmul_refuse(const char* call, const char* why, At at);
 
 }  // namespace ophook::rt
 
@@ -108,7 +107,7 @@ class Matmul {
   // The next tile of C; false when there is none left.
   template <bool sync = true>
   __aicore__ bool Iterate(bool partial = false, At at = At::here()) {
-    if (partial) ophook::rt::matmul_refuse("Iterate", "sums over several calls (enPartialSum) are not implemented", at);
+    if (partial) ophook::rt::refuse("Iterate", "sums over several calls (enPartialSum) are not implemented", at);
     const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM, tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
     if (next_ >= tiles_m * tiles_n) return Rewind(), false;
     const bool columns_first = tiling_.iterateOrder == 1;
@@ -152,10 +151,10 @@ class Matmul {
                                const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
                                const uint8_t enAtomic = 0, At at = At::here()) {
     static_assert(plain(A::layout) && plain(B::layout) && plain(C::layout), "IterateBatch: only LayoutMode::NORMAL is implemented");
-    if (enPartialSum) ophook::rt::matmul_refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
+    if (enPartialSum) ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
     const uint32_t most = batchA > batchB ? batchA : batchB;
     if (!batchA || !batchB || most % batchA || most % batchB)
-      ophook::rt::matmul_refuse("IterateBatch", "batchA and batchB: one must be a multiple of the other", at);
+      ophook::rt::refuse("IterateBatch", "batchA and batchB: one must be a multiple of the other", at);
     const ophook::rt::MatrixSide a = a_, b = b_, bias = bias_;
     const int width = kc_;
     const uint64_t own_a = uint64_t(m_) * ka_, own_b = uint64_t(n_) * kb_;
@@ -190,7 +189,7 @@ class Matmul {
   __aicore__ void Rewind() { next_ = 0; }
   __aicore__ void Take(const TCubeTiling* tiling, At at) {
     if (tiling) tiling_ = *tiling;
-    else if (!matmul_details::is_constant(MM_CFG)) ophook::rt::matmul_refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
+    else if (!matmul_details::is_constant(MM_CFG)) ophook::rt::refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
     matmul_details::constants(tiling_, MM_CFG);
   }
   __aicore__ void Begin() {

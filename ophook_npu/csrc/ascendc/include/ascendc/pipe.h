@@ -83,11 +83,22 @@ class TBuf {
   __aicore__ LocalTensor<T> GetWithOffset(uint32_t elements, uint32_t offset, ophook::rt::At at = ophook::rt::At::here()) {
     return LocalTensor<T>(ophook::rt::buffer_get(buffer_, offset, uint64_t(elements) * sizeof(T), at));
   }
+  // The vendor's examples use a TBuf as a queue that has nothing to wait for.
+  template <typename T>
+  __aicore__ LocalTensor<T> AllocTensor(ophook::rt::At at = ophook::rt::At::here()) { return Get<T>(at); }
+  template <typename T>
+  __aicore__ void FreeTensor(const LocalTensor<T>&) {}
   ophook::rt::Queue& handle() { return buffer_; }
 
  private:
   ophook::rt::Queue buffer_;
 };
+// The memory that no InitBuffer has given away.
+template <typename T, TPosition pos>
+__aicore__ inline bool PopStackBuffer(LocalTensor<T>& popLocal, ophook::rt::At at = ophook::rt::At::here()) {
+  popLocal = LocalTensor<T>(ophook::rt::stack_buffer(int(pos), at));
+  return popLocal.GetSize() > 0;
+}
 
 class TPipe {
  public:

@@ -10,6 +10,8 @@ OPHOOK_RT void reduce(const char* call, Fold fold, Local dst, Local src, Local w
 // One value for each repeat (lanes 256 / size), each block of 32 bytes (lanes 32 / size), or each pair (lanes 2).
 OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, uint32_t group, Cover cover, uint32_t dst_repeat,
                              uint32_t src_block, uint32_t src_repeat, int order, At at);
+OPHOOK_RT void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at);
+OPHOOK_RT void read_compared(Local dst, At at);
 OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at);
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa, Step sb, At at);
 OPHOOK_RT double last_sum();  // of the last ReduceSum of the first elements of a tensor
@@ -132,6 +134,17 @@ __aicore__ inline void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& 
   const auto b = src1.view();
   ophook::rt::compare("Compare", dst.view(), src0.view(), &b, {}, int(mode), cover::lanes(mask, repeatTime),
                       {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);
+}
+// Into the register that GetCmpMask reads.
+template <typename T, bool isSetMask = true>
+__aicore__ inline void Compare(const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, const uint64_t mask, const BinaryRepeatParams& p,
+                               ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::compare_into_register(src0.view(), src1.view(), int(mode), cover::lanes(mask, 1), {p.src0BlkStride, p.src0RepStride},
+                                    {p.src1BlkStride, p.src1RepStride}, at);
+}
+template <typename T>
+__aicore__ inline void GetCmpMask(const LocalTensor<T>& dst, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::read_compared(dst.view(), at);
 }
 template <typename T, typename U>
 __aicore__ inline void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T scalar, CMPMODE mode,

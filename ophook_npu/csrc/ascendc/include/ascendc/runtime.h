@@ -109,6 +109,7 @@ OPHOOK_RT void copy_local(const char* call, Local to, Local from, Blocks blocks,
 
 // ---- scalar access ----
 OPHOOK_RT void* local_address(Local tensor);
+OPHOOK_RT const void* keep(const void* bytes, size_t size);  // a copy that lives as long as the core runs
 OPHOOK_RT void read_local(const char* call, Local tensor, uint64_t index, uint32_t size, void* out, At at);
 OPHOOK_RT void write_local(const char* call, Local tensor, uint64_t index, uint32_t size, const void* value, At at);
 OPHOOK_RT void read_global(const char* call, Global tensor, uint64_t index, uint32_t size, void* out, At at);
@@ -136,6 +137,8 @@ OPHOOK_RT bool queue_vacant(const Queue& queue, bool free_buffer);
 OPHOOK_RT int queue_held(const Queue& queue);
 // Local memory without a TPipe: `bytes` of the memory of a position, from an address that the kernel chose.
 OPHOOK_RT Local local_at(const char* call, int position, uint64_t address, uint64_t bytes, At at);
+// All of the position's memory that no buffer has.
+OPHOOK_RT Local stack_buffer(int position, At at);
 OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at);
 
 // ---- synchronization ----
@@ -168,5 +171,6 @@ OPHOOK_RT void dump_at(const char* call, const void* address, Dtype dtype, uint3
 OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count);
 [[noreturn]] OPHOOK_RT void assertion(const char* condition, At at);
 [[noreturn]] OPHOOK_RT void trap(At at);
+OPHOOK_RT void refuse(const char* call, const char* why, At at);  // parameters that no page has: ends the core
 
 }  // namespace ophook::rt

@@ -19,7 +19,7 @@ using std::add_const_t, std::add_cv_t, std::add_lvalue_reference_t, std::add_poi
 using std::remove_const_t, std::remove_cv_t, std::remove_pointer_t, std::remove_reference_t, std::remove_volatile_t;
 using std::is_same_v, std::is_integral_v, std::is_floating_point_v, std::is_void_v, std::is_pointer_v, std::is_array_v, std::is_const_v;
 using std::is_reference_v, std::is_convertible_v, std::is_base_of_v, std::true_type, std::false_type;
-using std::get, std::make_tuple, std::tuple;
+using std::forward, std::get, std::make_tuple, std::tuple;
 template <typename T, typename U>
 constexpr T max(const T a, const U b) { return a > static_cast<T>(b) ? a : static_cast<T>(b); }
 template <typename T, typename U>

@@ -153,6 +153,12 @@ __aicore__ inline void DumpTensor(const GlobalTensor<T>& tensor, uint32_t tag, u
   ophook::rt::dump(tensor.view(), tag, count);
 }
 
+// What an overflow gives is not modelled: floats keep infinity, whatever is set here.
+class AscendCUtils {
+ public:
+  static __aicore__ void SetOverflow(uint64_t) {}
+};
+
 }  // namespace AscendC
 
 using AscendC::GetSysWorkSpacePtr;  // kernels say it without the namespace, too

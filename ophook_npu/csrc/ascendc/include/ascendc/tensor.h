@@ -11,6 +11,27 @@ struct IsSameType {
   static constexpr bool value = std::is_same_v<T, U>;
 };
 
+constexpr int32_t K_MAX_DIM = 8;
+// What a kernel notes of a tensor's shape: nothing reads it but the kernel, and functions whose page says so.
+struct ShapeInfo {
+  __aicore__ ShapeInfo() {}
+  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[], const uint8_t original_dims, const uint32_t original[], const DataFormat format)
+      : shapeDim(dims), originalShapeDim(original_dims), dataFormat(format) {
+    for (uint8_t i = 0; i < dims && i < K_MAX_DIM; ++i) shape[i] = sizes[i];
+    for (uint8_t i = 0; i < original_dims && i < K_MAX_DIM; ++i) originalShape[i] = original[i];
+  }
+  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[], const DataFormat format) : ShapeInfo(dims, sizes, dims, sizes, format) {}
+  __aicore__ ShapeInfo(const uint8_t dims, const uint32_t sizes[]) : ShapeInfo(dims, sizes, DataFormat::ND) {}
+  uint8_t shapeDim = 0, originalShapeDim = 0;
+  uint32_t shape[K_MAX_DIM] = {}, originalShape[K_MAX_DIM] = {};
+  DataFormat dataFormat = DataFormat::ND;
+};
+__aicore__ inline int GetShapeSize(const ShapeInfo& info) {
+  int size = 1;
+  for (uint8_t i = 0; i < info.shapeDim; ++i) size *= int(info.shape[i]);
+  return size;
+}
+
 // `a + b` of whole tensors: computed when it is assigned to one.
 struct WholeTensors {
   ophook::rt::Op op;
@@ -73,6 +94,8 @@ class LocalTensor {
   __aicore__ int32_t GetPosition() const { return view_.position; }
   __aicore__ T* GetPhyAddr() const { return static_cast<T*>(ophook::rt::local_address(view_)); }
   __aicore__ T* GetPhyAddr(uint32_t first) const { return GetPhyAddr() + first; }
+  __aicore__ void SetShapeInfo(const ShapeInfo& info) { shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info)); }
+  __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
   __aicore__ void SetUserTag(int32_t tag) { tag_ = tag; }
   __aicore__ int32_t GetUserTag() const { return tag_; }
   const ophook::rt::Local& view() const { return view_; }
@@ -80,6 +103,7 @@ class LocalTensor {
  private:
   ophook::rt::Local view_;
   int32_t tag_ = 0;
+  const ShapeInfo* shape_ = nullptr;  // the core keeps it
 };
 
 template <typename T>
@@ -106,6 +130,8 @@ class GlobalTensor {
   __aicore__ void SetValue(uint64_t index, T value, ophook::rt::At at = ophook::rt::At::here()) {
     ophook::rt::write_global("SetValue", view(), index, sizeof(T), &value, at);
   }
+  __aicore__ void SetShapeInfo(const ShapeInfo& info) { shape_ = static_cast<const ShapeInfo*>(ophook::rt::keep(&info, sizeof info)); }
+  __aicore__ ShapeInfo GetShapeInfo() const { return shape_ ? *shape_ : ShapeInfo(); }
   template <CacheRwMode mode = CacheRwMode::RW>
   __aicore__ void SetL2CacheHint(CacheMode) {}
   ophook::rt::Global view() const {
@@ -115,6 +141,7 @@ class GlobalTensor {
  private:
   T* data_ = nullptr;
   uint64_t elements_ = 0;
+  const ShapeInfo* shape_ = nullptr;
 };
 
 // Gives local memory away from its beginning on; a kernel has one for each memory, and no TPipe beside it.

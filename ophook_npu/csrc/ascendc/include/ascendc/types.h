@@ -105,6 +105,10 @@ using ::int4b_t;
 }
 using float32_t = float;
 
+// Hints of the device's compiler, which are functions there.
+constexpr bool likely(bool condition) { return condition; }
+constexpr bool unlikely(bool condition) { return condition; }
+
 // Of two numbers, as the device's compiler has them without a namespace.
 template <typename A, typename B, typename = std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>>>
 constexpr std::common_type_t<A, B> min(A a, B b) {
