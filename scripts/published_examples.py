@@ -270,7 +270,6 @@ def main() -> int:
             _file(options.log, folder).write_text(json.dumps(asdict(result)))
         return result
 
-    os.nice(10)
     with ThreadPoolExecutor(options.jobs) as pool:
         by_name.update({result.name: result for result in pool.map(one, folders)})
     results = [by_name[name] for name in map(_name, everything) if name in by_name]

@@ -6,6 +6,7 @@
 #include "ascendc/copy.h"
 #include "ascendc/cube.h"
 #include "ascendc/enums.h"
+#include "ascendc/layout.h"
 #include "ascendc/math.h"
 #include "ascendc/normalize.h"
 #include "ascendc/pipe.h"

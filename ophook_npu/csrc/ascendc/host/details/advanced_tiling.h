@@ -345,13 +345,25 @@ inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inn
   return true;
 }
 
-inline void GetConfusionTransposeMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) {
-  most = host_details::whole(shape), least = host_details::line(shape);
-}
-// Only for TRANSPOSE_ND2ND_ONLY (7): the kernel refuses the others by name.
-inline void GetConfusionTransposeTilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, OPHOOK_TILING(ConfusionTransposeTiling)) {
-  OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))
-  OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))
+// Of two dimensions for TRANSPOSE_ND2ND_ONLY, and of four (B, N, S, H) for TRANSPOSE_NZ2ND_0213 and TRANSPOSE_NZ2NZ_0213; the kernel refuses
+// the others by name.
+#define OPHOOK_TRANSPOSE(name)                                                                                                         \
+  inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) {                  \
+    most = host_details::whole(shape), least = host_details::line(shape);                                                              \
+  }                                                                                                                                    \
+  inline void Get##name##TilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, OPHOOK_TILING(ConfusionTransposeTiling)) {   \
+    OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))                                                                                      \
+    OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))                                                                                      \
+    OPHOOK_SET(param2, uint32_t(shape.GetDim(2)))                                                                                      \
+    OPHOOK_SET(param3, uint32_t(shape.GetDim(3)))                                                                                      \
+  }
+OPHOOK_TRANSPOSE(Transpose)
+OPHOOK_TRANSPOSE(ConfusionTranspose)
+#undef OPHOOK_TRANSPOSE
+inline bool GetTransDataMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& src, const ge::Shape& dst, const TensorDataType,
+                                      const TransDataConfig&, uint32_t& most, uint32_t& least) {
+  most = least = host_details::whole(src) + host_details::whole(dst);
+  return true;
 }
 
 namespace host_details {

@@ -86,8 +86,11 @@ class MatmulApiTilingBase {
     return most_m_ = most_m, most_n_ = most_n, most_k_ = most_k, 0;
   }
   // Products in batches (IterateBatch): each is tiled as one by itself.
-  int32_t SetBatchNum(int32_t) { return 0; }
+  int32_t SetBatchNum(int32_t batch) { return batch_ = batch, 0; }
   int32_t SetBatchInfoForNormal(int32_t, int32_t, int32_t m, int32_t n, int32_t k) { return SetOrgShape(m, n, k); }
+  int32_t SetALayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) { return layouts_[0] = {b, s, n, g, d}, 0; }
+  int32_t SetBLayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) { return layouts_[1] = {b, s, n, g, d}, 0; }
+  int32_t SetCLayout(int32_t b, int32_t s, int32_t n, int32_t g, int32_t d) { return layouts_[2] = {b, s, n, g, d}, 0; }
   int32_t GetBaseM() const { return base_m_; }
   int32_t GetBaseN() const { return base_n_; }
   int32_t GetBaseK() const { return base_k_; }
@@ -142,9 +145,19 @@ class MatmulApiTilingBase {
     t.dbL0A = 2 * left <= l0a_ ? 2 : 1, t.dbL0B = 2 * right <= l0b_ ? 2 : 1, t.dbL0C = 1;
     t.batchM = t.batchN = t.singleBatchM = t.singleBatchN = 1;
     t.depthAL1CacheUB = t.depthBL1CacheUB = 1;
+    const Layout &a = layouts_[0], &b = layouts_[1], &c = layouts_[2];
+    t.ALayoutInfoB = a.b, t.ALayoutInfoS = a.s, t.ALayoutInfoN = a.n, t.ALayoutInfoG = a.g, t.ALayoutInfoD = a.d;
+    t.BLayoutInfoB = b.b, t.BLayoutInfoS = b.s, t.BLayoutInfoN = b.n, t.BLayoutInfoG = b.g, t.BLayoutInfoD = b.d;
+    t.CLayoutInfoB = c.b, t.CLayoutInfoS1 = c.s, t.CLayoutInfoN = c.n, t.CLayoutInfoG = c.g, t.CLayoutInfoS2 = c.d;
+    t.BatchNum = batch_;
     return 0;
   }
 
+  struct Layout {
+    int32_t b = 0, s = 0, n = 0, g = 0, d = 0;
+  };
+  Layout layouts_[3];
+  int32_t batch_ = 0;
   Side a_, b_, c_, bias_;
   int32_t m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, single_m_ = 0, single_n_ = 0, single_k_ = 0;
   int32_t most_m_ = -1, most_n_ = -1, most_k_ = -1;
@@ -155,6 +168,10 @@ class MatmulApiTilingBase {
 };
 
 class MatmulApiTiling : public MatmulApiTilingBase {
+ public:
+  using MatmulApiTilingBase::MatmulApiTilingBase;
+};
+class BatchMatmulTiling : public MatmulApiTilingBase {
  public:
   using MatmulApiTilingBase::MatmulApiTilingBase;
 };
@@ -188,7 +205,8 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
         for (int32_t j = 1; i * j <= dim_; ++j) {
           const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)), columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
-          const int64_t work = int64_t(rows) * columns, read = int64_t(rows) + columns;
+          // With a fixed baseN the fewest columns a core: kernels that choose it step down the rows of one tile's width.
+          const int64_t work = int64_t(rows) * columns, read = fixed_n_ > 0 ? columns : int64_t(rows) + columns;
           if (work > least || (work == least && read > reads)) continue;
           least = work, reads = read;
           single_m_ = rows, single_n_ = columns, m_dim_ = pieces(m, rows), n_dim_ = pieces(n, columns);

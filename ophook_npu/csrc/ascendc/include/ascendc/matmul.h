@@ -89,8 +89,8 @@ class Matmul {
   }
   __aicore__ void SetHF32(bool = false, int = 0) {}
   template <class T>
-  __aicore__ void SetWorkspace(GlobalTensor<T>&) {}
-  __aicore__ void SetWorkspace(__gm__ const void*, int) {}
+  __aicore__ void SetWorkspace(GlobalTensor<T>& gm) { workspace_ = reinterpret_cast<DstT*>(gm.GetPhyAddr(0)); }
+  __aicore__ void SetWorkspace(__gm__ const void* gm, int) { workspace_ = reinterpret_cast<DstT*>(const_cast<void*>(gm)); }
   __aicore__ void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
 
   __aicore__ void SetTensorA(const GlobalTensor<SrcT>& gm, bool transposed = A::isTrans) { Side(a_, gm, transposed, fractal(A::format)); }
@@ -150,29 +150,37 @@ class Matmul {
   __aicore__ void IterateBatch(const Tensor& to, uint32_t batchA, uint32_t batchB, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
                                const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, const bool enPartialSum = false,
                                const uint8_t enAtomic = 0, At at = At::here()) {
-    static_assert(plain(A::layout) && plain(B::layout) && plain(C::layout), "IterateBatch: only LayoutMode::NORMAL is implemented");
     if (enPartialSum) ophook::rt::refuse("IterateBatch", "sums over several calls (enPartialSum) are not implemented", at);
-    const uint32_t most = batchA > batchB ? batchA : batchB;
-    if (!batchA || !batchB || most % batchA || most % batchB)
-      ophook::rt::refuse("IterateBatch", "batchA and batchB: one must be a multiple of the other", at);
-    const ophook::rt::MatrixSide a = a_, b = b_, bias = bias_;
-    const int width = kc_;
-    const uint64_t own_a = uint64_t(m_) * ka_, own_b = uint64_t(n_) * kb_;
-    if (enSequentialWrite) kc_ = single_n_;
-    const uint64_t own_c = uint64_t(enSequentialWrite ? single_m_ : m_) * uint64_t(kc_);
-    for (uint32_t i = 0; i < most; ++i) {
-      a_ = Moved(a, i / (most / batchA) * (matrixStrideA ? matrixStrideA : own_a));
-      b_ = Moved(b, i / (most / batchB) * (matrixStrideB ? matrixStrideB : own_b));
-      if (bias.given) bias_ = Moved(bias, kConfig.isBiasBatch ? uint64_t(i) * uint64_t(n_) : 0);
-      const ophook::rt::MatrixSide c = Moved(Result(to), i * (matrixStrideC ? matrixStrideC : own_c));
-      Rewind();
-      while (Iterate<sync>(false, at)) Tile("IterateBatch", c, enAtomic, false, sync, at);
-    }
-    a_ = a, b_ = b, bias_ = bias, kc_ = width;
-    Rewind();
+    Batches<sync>("IterateBatch", Result(to), 0, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, enAtomic, at);
   }
-  template <typename Tensor>
-  __aicore__ void IterateBatch(const Tensor& to, bool enPartialSum, uint8_t enAtomic, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+  // batchLoop times as many, into the workspace, from where GetBatchTensorC takes them.
+  template <bool sync = true, bool waitIterateBatch = false>
+  __aicore__ void IterateNBatch(const uint32_t batchLoop, uint32_t batchA, uint32_t batchB, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
+                                const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, At at = At::here()) {
+    static_assert(kConfig.isNBatch, "IterateNBatch: isNBatch of the MatmulConfig has to be true");
+    if (!workspace_) return ophook::rt::refuse("IterateNBatch", "SetWorkspace was not called", at);
+    GlobalTensor<DstT> to;
+    to.SetGlobalBuffer(workspace_);
+    for (uint32_t i = 0; i < batchLoop; ++i)
+      Batches<sync>("IterateNBatch", Result(to), i, batchA, batchB, enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, 0, at);
+    taken_ = 0;
+  }
+  // Where the next of IterateNBatch's results lies.
+  template <bool sync = true>
+  __aicore__ GlobalTensor<DstT> GetBatchTensorC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false, At at = At::here()) {
+    GlobalTensor<DstT> from;
+    if (!workspace_) return ophook::rt::refuse("GetBatchTensorC", "SetWorkspace was not called", at), from;
+    const uint32_t most = batchA > batchB ? batchA : batchB;
+    from.SetGlobalBuffer(workspace_ + PlaceOf<C::layout>(kC, taken_++ * most, uint64_t(single_m_) * uint64_t(single_n_)));
+    if (sync) ophook::rt::matmul_done("GetBatchTensorC", at);
+    return from;
+  }
+  template <bool sync = true>
+  __aicore__ GlobalTensor<DstT> GetBatchC(uint32_t batchA, uint32_t batchB, bool enSequentialWrite = false, At at = At::here()) {
+    return GetBatchTensorC<sync>(batchA, batchB, enSequentialWrite, at);
+  }
+  template <typename Tensor, typename Flag, typename = std::enable_if_t<std::is_same_v<Flag, bool>>>
+  __aicore__ void IterateBatch(const Tensor& to, Flag enPartialSum, uint8_t enAtomic, bool enSequentialWrite, const uint32_t matrixStrideA = 0,
                                const uint32_t matrixStrideB = 0, const uint32_t matrixStrideC = 0, At at = At::here()) {
     IterateBatch<true>(to, uint32_t(batch_a_), uint32_t(batch_b_), enSequentialWrite, matrixStrideA, matrixStrideB, matrixStrideC, enPartialSum,
                        enAtomic, at);
@@ -205,7 +213,64 @@ class Matmul {
   static ophook::rt::MatrixSide SideOf(const LocalTensor<T>& local, bool transposed, bool fractals) {
     return {local.view(), {}, ophook::rt::dtype_of<T>(), true, true, fractals, transposed, 0, 0, sizeof(T)};
   }
+  // Matrices of a tensor of several dimensions, by the layout that the tiling tells: B batches, N heads of G groups, and S rows of D.
+  enum Which { kA, kB, kC };
+  struct Dims {
+    uint64_t b, s, n, g, d;
+  };
+  __aicore__ Dims DimsOf(Which which) const {
+    const TCubeTiling& t = tiling_;
+    auto of = [](int b, int s, int n, int g, int d) { return Dims{uint64_t(b), uint64_t(s), uint64_t(n), uint64_t(g), uint64_t(d)}; };
+    if (which == kA) return of(t.ALayoutInfoB, t.ALayoutInfoS, t.ALayoutInfoN, t.ALayoutInfoG, t.ALayoutInfoD);
+    if (which == kB) return of(t.BLayoutInfoB, t.BLayoutInfoS, t.BLayoutInfoN, t.BLayoutInfoG, t.BLayoutInfoD);
+    return of(t.CLayoutInfoB, t.CLayoutInfoS1, t.CLayoutInfoN, t.CLayoutInfoG, t.CLayoutInfoS2);
+  }
   static constexpr bool plain(LayoutMode layout) { return layout == LayoutMode::NONE || layout == LayoutMode::NORMAL; }
+  // Elements to the i-th matrix, and from one of its rows to the next (0: as for a single one).
+  template <LayoutMode layout>
+  __aicore__ uint64_t PlaceOf(Which which, uint64_t i, uint64_t own) const {
+    const Dims d = DimsOf(which);
+    if constexpr (layout == LayoutMode::BSNGD) return i / (d.n * d.g) * d.s * d.n * d.g * d.d + i % (d.n * d.g) * d.d;
+    else if constexpr (layout == LayoutMode::SBNGD) return i * d.d;
+    else if constexpr (layout == LayoutMode::BNGS1S2) return i * d.s * d.d;
+    else return i * own;
+  }
+  template <LayoutMode layout>
+  __aicore__ int64_t RowOf(Which which) const {
+    const Dims d = DimsOf(which);
+    if constexpr (layout == LayoutMode::BSNGD) return int64_t(d.n * d.g * d.d);
+    else if constexpr (layout == LayoutMode::SBNGD) return int64_t(d.b * d.n * d.g * d.d);
+    else if constexpr (layout == LayoutMode::BNGS1S2) return int64_t(d.d);
+    else return 0;
+  }
+  template <bool sync>
+  __aicore__ void Batches(const char* call, ophook::rt::MatrixSide to, uint32_t turn, uint32_t batchA, uint32_t batchB, bool in_a_row,
+                          uint32_t step_a, uint32_t step_b, uint32_t step_c, uint8_t atomic, At at) {
+    const uint32_t most = batchA > batchB ? batchA : batchB;
+    if (!batchA || !batchB || most % batchA || most % batchB) return ophook::rt::refuse(call, "batchA and batchB: one must be a multiple of the other", at);
+    if constexpr (!plain(A::layout) || !plain(B::layout) || !plain(C::layout))
+      for (const Which which : {kA, kB, kC}) {
+        const Dims d = DimsOf(which);
+        if (!d.b || !d.s || !d.n || !d.g || !d.d) return ophook::rt::refuse(call, "the tiling has no layout: SetALayout, SetBLayout and SetCLayout", at);
+      }
+    const ophook::rt::MatrixSide a = a_, b = b_, bias = bias_;
+    const int width = kc_;
+    const uint64_t own_a = step_a ? step_a : uint64_t(m_) * ka_, own_b = step_b ? step_b : uint64_t(n_) * kb_;
+    if (in_a_row) kc_ = single_n_;
+    const uint64_t own_c = step_c ? step_c : uint64_t(in_a_row ? single_m_ : m_) * uint64_t(kc_);
+    row_a_ = RowOf<A::layout>(kA), row_b_ = RowOf<B::layout>(kB), row_c_ = RowOf<C::layout>(kC);
+    for (uint32_t i = 0; i < most; ++i) {
+      a_ = Moved(a, PlaceOf<A::layout>(kA, uint64_t(turn) * batchA + i / (most / batchA), own_a));
+      b_ = Moved(b, PlaceOf<B::layout>(kB, uint64_t(turn) * batchB + i / (most / batchB), own_b));
+      const uint64_t number = uint64_t(turn) * most + i;
+      if (bias.given) bias_ = Moved(bias, kConfig.isBiasBatch ? number * uint64_t(n_) : 0);
+      const ophook::rt::MatrixSide c = Moved(to, PlaceOf<C::layout>(kC, number, own_c));
+      Rewind();
+      while (Iterate<sync>(false, at)) Tile(call, c, atomic, false, sync, at);
+    }
+    a_ = a, b_ = b, bias_ = bias, kc_ = width, row_a_ = row_b_ = row_c_ = 0;
+    Rewind();
+  }
   static ophook::rt::MatrixSide Moved(ophook::rt::MatrixSide side, uint64_t elements) {
     const uint64_t bytes = elements * side.size;
     if (side.on_core) {
@@ -231,6 +296,9 @@ class Matmul {
     p.a.rows = a_.transposed ? ka : m, p.a.columns = a_.transposed ? m : ka;
     p.b.rows = b_.transposed ? n : kb, p.b.columns = b_.transposed ? kb : n;
     p.c.rows = m_, p.c.columns = c.on_core ? single_n_ : kc_;
+    if (row_a_) p.a.columns = row_a_;
+    if (row_b_) p.b.columns = row_b_;
+    if (row_c_) p.c.columns = row_c_;
     p.m = single_m_, p.n = single_n_, p.k = single_k_;
     p.first_m = int64_t(tile_m_) * tiling_.baseM, p.first_n = int64_t(tile_n_) * tiling_.baseN;
     p.tile_m = p.m - p.first_m < tiling_.baseM ? p.m - p.first_m : tiling_.baseM;
@@ -246,6 +314,9 @@ class Matmul {
   int m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, kc_ = 0;
   int single_m_ = 0, single_n_ = 0, single_k_ = 0;
   int next_ = 0, tile_m_ = 0, tile_n_ = 0, batch_a_ = 1, batch_b_ = 1;
+  int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
+  DstT* workspace_ = nullptr;
+  uint64_t taken_ = 0;  // of IterateNBatch's results
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
   ophook::rt::Global scales_;

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "../kernel_tiling/kernel_tiling.h"
+#include "layout.h"
+#include "modes.h"
 #include "vector.h"
+#include "whole.h"
 
 namespace ophook::rt {
 struct Scatter {
@@ -67,20 +70,107 @@ __aicore__ inline void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>
   else
     ophook::rt::transpose_refuse("Transpose", int(p.transposeType), at);
 }
-// The tiling of TRANSPOSE_ND2ND_ONLY holds rows and columns.
+namespace transpose_details {
+// (B, N, S, H) in fractals becomes (B, S, N, H), in rows or in fractals again.
 template <typename T>
-__aicore__ inline void ConfusionTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
-                                          TransposeType type, const ConfusionTransposeTiling& tiling,
-                                          ophook::rt::At at = ophook::rt::At::here()) {
-  const auto w = tmp.view();
-  if (type != TransposeType::TRANSPOSE_ND2ND_ONLY) return ophook::rt::transpose_refuse("ConfusionTranspose", int(type), at);
-  ophook::rt::transpose_matrix("ConfusionTranspose", dst.view(), src.view(), &w, 1, tiling.param0, tiling.param1, at);
+void swap_middle(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work, bool to_fractals,
+                 const ConfusionTransposeTiling& t, ophook::rt::At at) {
+  ophook::rt::needs_tiling(call, t.param0 && t.param1 && t.param2 && t.param3, at);
+  const uint64_t b = t.param0, n = t.param1, s = t.param2, h = t.param3, all = b * n * s * h;
+  if (s % 16 || h % 16 || (to_fractals && n % 16)) return ophook::rt::refuse(call, "the dimensions of fractals are multiples of 16", at);
+  if (!ophook::rt::whole(call, {whole_details::part(dst, all, "the destination")}, {whole_details::part(src, all, "the source")}, work, at)) return;
+  for (uint64_t i = 0; i < b; ++i)
+    for (uint64_t j = 0; j < n; ++j)
+      for (uint64_t k = 0; k < s; ++k)
+        for (uint64_t l = 0; l < h; ++l) {
+          const uint64_t from = ((i * n + j) * (h / 16) + l / 16) * s * 16 + k * 16 + l % 16;
+          const uint64_t to = to_fractals ? ((i * s + k) * (h / 16) + l / 16) * n * 16 + j * 16 + l % 16 : ((i * s + k) * n + j) * h + l;
+          whole_details::data(dst)[to] = whole_details::data(src)[from];
+        }
 }
 template <typename T>
-__aicore__ inline void ConfusionTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType type,
-                                          const ConfusionTransposeTiling& tiling, ophook::rt::At at = ophook::rt::At::here()) {
-  if (type != TransposeType::TRANSPOSE_ND2ND_ONLY) return ophook::rt::transpose_refuse("ConfusionTranspose", int(type), at);
-  ophook::rt::transpose_matrix("ConfusionTranspose", dst.view(), src.view(), nullptr, 1, tiling.param0, tiling.param1, at);
+void by_type(const char* call, const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work, TransposeType type,
+             const ConfusionTransposeTiling& t, ophook::rt::At at) {
+  if (type == TransposeType::TRANSPOSE_ND2ND_ONLY)
+    return ophook::rt::transpose_matrix(call, dst.view(), src.view(), work, 1, t.param0, t.param1, at);
+  if (type == TransposeType::TRANSPOSE_NZ2ND_0213 || type == TransposeType::TRANSPOSE_NZ2NZ_0213)
+    return swap_middle(call, dst, src, work, type == TransposeType::TRANSPOSE_NZ2NZ_0213, t, at);
+  ophook::rt::transpose_refuse(call, int(type), at);
+}
+}  // namespace transpose_details
+// The tiling of TRANSPOSE_ND2ND_ONLY holds rows and columns, that of the others the four dimensions.
+#define OPHOOK_TRANSPOSE(name)                                                                                                         \
+  template <typename T>                                                                                                                \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp, TransposeType type, \
+                              const ConfusionTransposeTiling& tiling, ophook::rt::At at = ophook::rt::At::here()) {                    \
+    const whole_details::Work work(tmp);                                                                                               \
+    transpose_details::by_type(#name, dst, src, work, type, tiling, at);                                                               \
+  }                                                                                                                                    \
+  template <typename T>                                                                                                                \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, TransposeType type,                                \
+                              const ConfusionTransposeTiling& tiling, ophook::rt::At at = ophook::rt::At::here()) {                    \
+    transpose_details::by_type(#name, dst, src, nullptr, type, tiling, at);                                                            \
+  }
+OPHOOK_TRANSPOSE(Transpose)
+OPHOOK_TRANSPOSE(ConfusionTranspose)
+#undef OPHOOK_TRANSPOSE
+// From one order of dimensions to another. NCDHW has H * W padded to whole blocks; what C and N are padded with is 0.
+template <typename T, typename U>
+struct TransDataParams {
+  T srcLayout;
+  U dstLayout;
+};
+namespace transpose_details {
+struct Cube5 {
+  uint64_t n, c, d, h, w;
+};
+inline uint64_t up16(uint64_t x) { return (x + 15) / 16 * 16; }
+inline uint64_t size_in(DataFormat format, const Cube5& s) {
+  if (format == DataFormat::NCDHW) return s.n * s.c * s.d * up16(s.h * s.w);
+  return (format == DataFormat::NDC1HWC0 ? s.n : up16(s.n)) * s.d * up16(s.c) * s.h * s.w;
+}
+// hw: h * W + w.
+inline uint64_t place_in(DataFormat format, const Cube5& s, uint64_t n, uint64_t c, uint64_t d, uint64_t hw) {
+  const uint64_t area = s.h * s.w, c1 = up16(s.c) / 16;
+  if (format == DataFormat::NCDHW) return ((n * s.c + c) * s.d + d) * up16(area) + hw;
+  if (format == DataFormat::NDC1HWC0) return (((n * s.d + d) * c1 + c / 16) * area + hw) * 16 + c % 16;
+  return (((d * c1 + c / 16) * area + hw) * up16(s.n) + n) * 16 + c % 16;  // FRACTAL_Z_3D
+}
+template <const TransDataConfig& config, typename T, typename U, typename S>
+void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const ophook::rt::Local* work, const TransDataParams<U, S>& p, ophook::rt::At at) {
+  constexpr DataFormat from = config.srcFormat, to = config.dstFormat;
+  constexpr bool back = to == DataFormat::NCDHW;
+  static_assert((from == DataFormat::NCDHW) != back && (back ? from : to) >= DataFormat::NDC1HWC0,
+                "TransData: between NCDHW and NDC1HWC0 or FRACTAL_Z_3D");
+  static_assert(sizeof(T) == 2, "TransData: half, bfloat16_t, int16_t, uint16_t");
+  const auto shape = [&] {
+    if constexpr (back) return p.dstLayout.GetShape();
+    else return p.srcLayout.GetShape();
+  }();
+  const Cube5 s{uint64_t(std::get<0>(shape)), uint64_t(std::get<1>(shape)), uint64_t(std::get<2>(shape)), uint64_t(std::get<3>(shape)),
+                uint64_t(std::get<4>(shape))};
+  const uint64_t size = size_in(to, s);
+  if (!ophook::rt::whole("TransData", {whole_details::part(dst, size, "the destination")},
+                         {whole_details::part(src, size_in(from, s), "the source")}, work, at))
+    return;
+  for (uint64_t i = 0; i < size; ++i) whole_details::data(dst)[i] = T(0);
+  for (uint64_t n = 0; n < s.n; ++n)
+    for (uint64_t c = 0; c < s.c; ++c)
+      for (uint64_t d = 0; d < s.d; ++d)
+        for (uint64_t hw = 0; hw < s.h * s.w; ++hw)
+          whole_details::data(dst)[place_in(to, s, n, c, d, hw)] = whole_details::data(src)[place_in(from, s, n, c, d, hw)];
+}
+}  // namespace transpose_details
+template <const TransDataConfig& config, typename T, typename U, typename S>
+__aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& tmp,
+                                 const TransDataParams<U, S>& params, ophook::rt::At at = ophook::rt::At::here()) {
+  const whole_details::Work work(tmp);
+  transpose_details::trans_data<config>(dst, src, work, params, at);
+}
+template <const TransDataConfig& config, typename T, typename U, typename S>
+__aicore__ inline void TransData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const TransDataParams<U, S>& params,
+                                 ophook::rt::At at = ophook::rt::At::here()) {
+  transpose_details::trans_data<config>(dst, src, nullptr, params, at);
 }
 
 }  // namespace AscendC
