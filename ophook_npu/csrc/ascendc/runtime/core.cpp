@@ -77,7 +77,9 @@ uint32_t Core::begin(Pipe pipe, const char* call, At at) {
   return seq;
 }
 
-void Core::join(Pipe pipe, const Clock& clock) {
+void Core::join(Pipe pipe, const Clock& clock, bool from_another) {
+  // What another pipe waited for of this one's is over, as after a PipeBarrier.
+  if (from_another) fence[int(pipe)] = std::max(fence[int(pipe)], clock.at[int(pipe)]);
   Clock& mine = known[int(pipe)];
   for (int q = 0; q < kPipes; ++q)
     if (clock.at[q] > mine.at[q]) mine.at[q] = clock.at[q];

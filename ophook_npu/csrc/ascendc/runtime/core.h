@@ -59,6 +59,7 @@ struct Buffer {
   At at{nullptr, 0};        // of InitBuffer
   At taken{nullptr, 0};     // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
+  bool given_back = false;   // by the pipe that took it, without EnQue
 };
 struct QueueState {
   int from = 0, to = 0, depth = 0;
@@ -148,7 +149,7 @@ class Core {
 
   // The next operation of `pipe`; `call` must live as long as the process.
   uint32_t begin(Pipe pipe, const char* call, At at);
-  void join(Pipe pipe, const Clock& clock);
+  void join(Pipe pipe, const Clock& clock, bool from_another = true);
   Clock snapshot(Pipe pipe) const;
   void settle();  // runs the pending copies that somebody has waited for
   void settle_all();

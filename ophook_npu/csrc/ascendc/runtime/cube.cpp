@@ -185,7 +185,9 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const uint32_t size = size_of(to.dtype), c0 = kBlock / size;
   const bool right = to.memory == Memory::l0b;
   auto refuse = [&](const std::string& what) { c.report(Kind::parameter, "LoadData", at, what); };
-  if (p.enTranspose || p.enSmallK || p.fMatrixCtrl) return refuse("enTranspose, enSmallK or fMatrixCtrl is set; implemented: false");
+  if (p.enSmallK || p.fMatrixCtrl) return refuse("enSmallK or fMatrixCtrl is set; allowed: false");
+  const bool turned = p.enTranspose && !right;  // L0B is transposed whatever it says
+  if (turned && size != 2) return refuse(text("enTranspose with %s to L0A; implemented: types of 2 bytes", name_of(to.dtype)));
   if (right && size != 2) return refuse(text("an image of %s to L0B; implemented: types of 2 bytes", name_of(to.dtype)));
   if (!within(op, "l1H", p.l1H, 1, 32767) || !within(op, "l1W", p.l1W, 1, 32767) || !within(op, "strideW", p.strideW, 1, 63) ||
       !within(op, "strideH", p.strideH, 1, 63) || !within(op, "dilationFilterW", p.dilationFilterW, 1, 255) ||
@@ -228,6 +230,14 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
         const uint64_t at_block = inside ? plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
         const Bytes piece = inside ? Bytes{source.data + at_block, source.written + at_block} : Bytes{padding, known};
         const uint64_t fractal = (uint64_t(m / 16) * across + k) * kFractal;
+        if (turned) {  // the fractals change places, and each is turned
+          const uint64_t turned_fractal = (uint64_t(k) * (p.mExtension / 16) + m / 16) * kFractal;
+          for (uint32_t e = 0; e < c0; ++e) {
+            const uint64_t to_byte = turned_fractal + e * kBlock + m % 16 * size;
+            move({target.data + to_byte, target.written + to_byte}, {piece.data + e * size, piece.written + e * size}, size);
+          }
+          continue;
+        }
         if (!right) {
           move({target.data + fractal + m % 16 * kBlock, target.written + fractal + m % 16 * kBlock}, piece, kBlock);
           continue;

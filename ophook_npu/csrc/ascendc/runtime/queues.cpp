@@ -198,7 +198,7 @@ Local queue_alloc(Queue& queue, At at) {
     q->next = (q->next + i + 1) % q->buffers.size();
     b.state = Buffer::kTaken;
     b.taken = at;
-    c.join(fills(q->from), b.emptied);
+    c.join(fills(q->from), b.emptied, !b.given_back && fills(q->from) != empties(q->to));
     c.settle();
     if (c.launch.checks()) c.memory->at(b.memory).forget(b.offset, b.bytes);
     return view_of(c, id);
@@ -246,7 +246,7 @@ Local queue_deque(Queue& queue, int, int to, At at) {
   b.state = Buffer::kOut;
   b.taken = at;
   c.begin(empties(to), "DeQue", at);
-  c.join(empties(to), b.ready);
+  c.join(empties(to), b.ready, fills(q->from) != empties(to));
   c.settle();
   return view_of(c, id);
 }
@@ -263,7 +263,8 @@ void queue_free(Queue& queue, Local tensor, At at) {
   c.begin(empties(q->to), "FreeTensor", at);
   b->emptied = c.snapshot(empties(q->to));
   // A tensor that was never enqueued is still the filling pipe's.
-  if (b->state == Buffer::kTaken) {
+  b->given_back = b->state == Buffer::kTaken;
+  if (b->given_back) {
     const Clock filled = c.snapshot(fills(q->from));
     for (int p = 0; p < kPipes; ++p) b->emptied.at[p] = std::max(b->emptied.at[p], filled.at[p]);
   }

@@ -229,7 +229,9 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
   const uint32_t size = size_of(dst.dtype);
   Operand operands[3] = {{&dst, d, size, true, "the destination"}, {&a, sa, size, false, "the source"}, {b, sb, size, false, "the second source"}};
   Walk walk(op, operands, b ? 3 : 2, cover);
-  const uint64_t bytes = (walk.elements() + 7) / 8;
+  // Mode 0 has one repeat's bits, which serve every repeat.
+  const uint64_t lanes = cover.kind == Cover::kLanes && cover.low ? cover.low : 256 / size;
+  const uint64_t used = mode == 0 ? std::min<uint64_t>(walk.elements(), lanes) : walk.elements(), bytes = (used + 7) / 8;
   if (!c.usable(mask, "Select", at) || !op.inside(mask, 0, bytes, "the mask")) return;
   op.reads(mask, 0, bytes);
   if (c.launch.checks() && !all_written(op.written(mask), bytes))
@@ -239,6 +241,7 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
   uint64_t bit = 0;
   walk.each([&](const Run& run) {
     for (uint32_t e = 0; e < run.count; ++e, ++bit) {
+      if (mode == 0 && bit == lanes) bit = 0;
       const bool first = op.data(mask)[bit / 8] >> bit % 8 & 1;
       const Local* from = first ? &a : b;
       uint8_t* to = op.data(dst) + run.offsets[0] + e * size;

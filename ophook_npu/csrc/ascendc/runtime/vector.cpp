@@ -218,7 +218,55 @@ void duplicate(Local dst, Scalar value, Cover cover, Step d, At at) {
   });
 }
 
+// Two int4b_t are a byte: instructions walk over pairs.
+static void cast_pairs(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "Cast", at);
+  const bool to_pairs = dst.dtype == Dtype::i4;
+  const Dtype other = to_pairs ? src.dtype : dst.dtype;
+  const Convert convert = conversion(to_pairs ? other : Dtype::i8, to_pairs ? Dtype::i8 : other, mode, c.launch.options.architecture);
+  if (other != Dtype::f16 || !convert.run) {
+    c.report(other != Dtype::f16 ? Kind::data_type : Kind::rounding, "Cast", at,
+             text("%s to %s%s; allowed: half to int4b_t and int4b_t to half", name_of(src.dtype), name_of(dst.dtype),
+                  other != Dtype::f16 ? "" : text(" with %s", rounding_name(mode)).c_str()));
+    return c.stop();
+  }
+  if (cover.kind == Cover::kPreset) {
+    cover.kind = c.mask_by_count ? Cover::kCount : Cover::kBits;
+    cover.low = c.mask_low, cover.high = c.mask_high;
+  }
+  if (cover.kind == Cover::kBits) {  // a bit for each pair
+    uint64_t pairs = 0;
+    for (int i = 0; i < 64; ++i) {
+      const uint64_t two = (i < 32 ? cover.low >> 2 * i : cover.high >> (2 * i - 64)) & 3;
+      if (two == 1 || two == 2) return c.report(Kind::mask, "Cast", at, "the mask has one element of a pair that is a byte"), c.stop();
+      pairs |= uint64_t(two != 0) << i;
+    }
+    cover.low = pairs, cover.high = 0;
+  } else {
+    if (cover.low % 2) return c.report(Kind::mask, "Cast", at, text("%llu elements; two int4b_t are a byte", (unsigned long long)cover.low)), c.stop();
+    cover.low /= 2;
+  }
+  const Operand operands[] = {{&dst, d, to_pairs ? 1u : 4u, true, "the destination"}, {&src, s, to_pairs ? 4u : 1u, false, "the source"}};
+  Walk walk(op, operands, 2, cover);
+  walk.each([&](const Run& run) {
+    carry(op, operands, 2, run);
+    const uint8_t* from = op.data(src) + run.offsets[1];
+    uint8_t* to = op.data(dst) + run.offsets[0];
+    std::vector<int8_t> whole(run.count * 2u);
+    if (to_pairs) {
+      convert.run(from, whole.data(), whole.size(), mode);
+      for (int8_t& value : whole) value = std::clamp<int8_t>(value, -8, 7);
+      for (uint32_t e = 0; e < run.count; ++e) to[e] = uint8_t((whole[2 * e] & 15) | (whole[2 * e + 1] & 15) << 4);
+    } else {
+      for (size_t e = 0; e < whole.size(); ++e) whole[e] = int8_t(int8_t(uint8_t(from[e / 2] >> e % 2 * 4) << 4) >> 4);
+      convert.run(whole.data(), to, whole.size(), mode);
+    }
+  });
+}
+
 void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
+  if (dst.dtype == Dtype::i4 || src.dtype == Dtype::i4) return cast_pairs(dst, src, mode, cover, d, s, at);
   Core& c = core();
   Operation op(c, Pipe::V, "Cast", at);
   const Convert convert = conversion(src.dtype, dst.dtype, mode, c.launch.options.architecture);

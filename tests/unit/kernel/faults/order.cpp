@@ -118,6 +118,23 @@ void vector_instructions_without_a_barrier(ARGUMENTS) {
 EXPORT(vector_instructions_without_a_barrier)
 
 template <bool wrong>
+void overwrites_without_a_barrier(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> a;
+  pipe.InitBuffer(a, kBytes);
+  Duplicate(a.Get<float>(), 1.0f, kCount);
+  if (!wrong) {  // over when another pipe has waited for it, and this one for the other
+    SetFlag<HardEvent::V_MTE3>(EVENT_ID0);
+    WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
+    SetFlag<HardEvent::MTE3_V>(EVENT_ID0);
+    WaitFlag<HardEvent::MTE3_V>(EVENT_ID0);
+  }
+  Duplicate(a.Get<float>(), 2.0f, kCount);  // FAULT missing_barrier
+}
+EXPORT(overwrites_without_a_barrier)
+
+template <bool wrong>
 void scalar_reads_too_early(ARGUMENTS) {
   fill(x, z);
   TPipe pipe;

@@ -187,9 +187,21 @@ template <const auto& config, typename...>
 struct NBuffer33MatmulPolicy {};  // how A is loaded
 }  // namespace Impl::Detail
 
+namespace matmul_details {
+template <class A, class = void>
+struct ElementOf {
+  using T = A;
+};
+template <class A>
+struct ElementOf<A, std::void_t<typename A::T>> {
+  using T = typename A::T;
+};
+}  // namespace matmul_details
+// Of a MatmulType or of its elements' type.
 template <class A>
 struct GetMmDstType {
-  using Type = std::conditional_t<std::is_same_v<typename A::T, int8_t> || std::is_same_v<typename A::T, int4b_t>, int32_t, float>;
+  using T = typename matmul_details::ElementOf<A>::T;
+  using Type = std::conditional_t<std::is_same_v<T, int8_t> || std::is_same_v<T, int4b_t>, int32_t, float>;
 };
 constexpr int32_t DEFAULT_C0_SIZE = 32;
 

@@ -72,6 +72,44 @@ __aicore__ inline void IBWait(const GlobalTensor<int32_t>&, const LocalTensor<in
   ophook::rt::between_wait(blockIdx, eventID, at);
 }
 
+namespace sync_details {
+constexpr int kTurn = 1 << 20, kGroup = 1 << 21;  // events that no kernel names
+inline int cores() { return int(ophook::rt::block_count() * ophook::rt::sub_block_count()); }
+}  // namespace sync_details
+// Cores take turns in the order of their indices: the first one's turn comes after the last one's.
+__aicore__ inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, ophook::rt::At at = ophook::rt::At::here()) {
+  const int last = sync_details::cores() - 1;
+  if (int(ophook::rt::block_index()) == last) ophook::rt::between_set(last, sync_details::kTurn, at);
+}
+__aicore__ inline void WaitPreBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, ophook::rt::At at = ophook::rt::At::here()) {
+  const int mine = int(ophook::rt::block_index());
+  ophook::rt::between_wait(mine ? mine - 1 : sync_details::cores() - 1, sync_details::kTurn, at);
+}
+__aicore__ inline void NotifyNextBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, ophook::rt::At at = ophook::rt::At::here()) {
+  ophook::rt::between_set(int(ophook::rt::block_index()), sync_details::kTurn, at);
+}
+// Some cores wait until all of some others have come to a place; the workspace tells one barrier from another.
+enum class PipeMode : uint8_t { SCALAR_MODE = 0, MTE3_MODE = 1, MAX };
+template <PipeMode pipeMode>
+class GroupBarrier {
+ public:
+  __aicore__ GroupBarrier(GM_ADDR groupWorkspace, uint32_t arriveSizeIn, uint32_t waitSizeIn)
+      : event_(sync_details::kGroup + int(reinterpret_cast<uintptr_t>(groupWorkspace) / 32 % 4096) * 128), arrive_(int(arriveSizeIn)),
+        wait_(int(waitSizeIn)) {}
+  __aicore__ void Arrive(uint32_t arriveIndex, ophook::rt::At at = ophook::rt::At::here()) {
+    if (int(arriveIndex) >= arrive_) return ophook::rt::refuse("Arrive", "the index is not below the number of cores that arrive", at);
+    for (int waiter = 0; waiter < wait_; ++waiter) ophook::rt::between_set(waiter, event_ + int(arriveIndex), at);
+  }
+  __aicore__ void Wait(uint32_t waitIndex, ophook::rt::At at = ophook::rt::At::here()) {
+    if (int(waitIndex) >= wait_) return ophook::rt::refuse("Wait", "the index is not below the number of cores that wait", at);
+    for (int i = 0; i < arrive_; ++i) ophook::rt::between_wait(int(waitIndex), event_ + i, at);
+  }
+  __aicore__ uint64_t GetWorkspaceLen() { return uint64_t(arrive_ + wait_) * 512; }
+
+ private:
+  int event_, arrive_, wait_;
+};
+
 template <HardEvent event>
 __aicore__ TEventID TPipe::AllocEventID(ophook::rt::At at) {
   return TEventID(ophook::rt::event_fetch(sync_details::ends_of(event).from, sync_details::ends_of(event).to, true, at));

@@ -429,16 +429,21 @@ void broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
       data(dst)[uint64_t(row) * columns + i] = all[uint64_t(have_rows == 1 ? 0 : row) * have + (have == 1 ? 0 : i)];
 }
 }  // namespace whole_details
-template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>
-__aicore__ inline void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape, OPHOOK_AT) {
-  whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, nullptr, at);
-}
-template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>
-__aicore__ inline void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape,
-                                 LocalTensor<uint8_t>& tmp, OPHOOK_AT) {
-  const auto work = tmp.view();
-  whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, &work, at);
-}
+#define OPHOOK_BROADCAST(name)                                                                                                        \
+  template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape, \
+                              OPHOOK_AT) {                                                                                            \
+    whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, nullptr, at);                                                \
+  }                                                                                                                                   \
+  template <typename T, int32_t dim, int32_t axis, bool isReuseSource = false>                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t* dstShape, const uint32_t* srcShape, \
+                              LocalTensor<uint8_t>& tmp, OPHOOK_AT) {                                                                 \
+    const auto work = tmp.view();                                                                                                     \
+    whole_details::broadcast<T, dim, axis>(dst, src, dstShape, srcShape, &work, at);                                                  \
+  }
+OPHOOK_BROADCAST(Broadcast)
+OPHOOK_BROADCAST(BroadCast)  // an older name, which the vendor's examples use
+#undef OPHOOK_BROADCAST
 
 enum class CumSumAlgorithm { CUMSUM_ALGORITHM_LINEBYLINE = 0, CUMSUM_ALGORITHM_SKLANSKY = 1 };
 struct CumSumConfig {
