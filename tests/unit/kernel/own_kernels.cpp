@@ -230,3 +230,53 @@ KERNEL(sum_from_the_register, ReduceSum(part(w, 0), a, part(w, 1), kWidth); vect
 KERNEL(sums_of_even_lanes, uint64_t even[] = {0x5555555555555555ull, 0}; ReduceRepeat<ReduceType::SUM>(r, a, even, 4, 1, 1, 8))
 KERNEL(sums_in_counter_mode, SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, kWidth - 32);
        ReduceRepeat<ReduceType::SUM, float, float, false>(r, a, int32_t(MASK_PLACEHOLDER), 1, 1, 1, 8); SetMaskNorm(); ResetMask())
+
+// ---- quantization ----
+#define TO_FLOATS(halves) Cast(r, halves, RoundMode::CAST_NONE, kWidth)
+#define BYTES_TO_FLOATS(bytes) Cast(part<half>(w, 1), bytes, RoundMode::CAST_NONE, kWidth); TO_FLOATS(part<half>(w, 1))
+KERNEL(quantized_by_one, LocalTensor<int8_t> q = part<int8_t>(w, 0); AscendQuant(q, a, 10.0f, 0.5f, uint32_t(kWidth)); BYTES_TO_FLOATS(q))
+KERNEL(quantized_by_channel, LocalTensor<int8_t> q = part<int8_t>(w, 0); AscendQuant(q, a, part<uint8_t>(w, 2), b, b[32], 32u, 32u, uint32_t(kWidth));
+       BYTES_TO_FLOATS(q))
+KERNEL(dequantized, LocalTensor<int32_t> q = part<int32_t>(w, 0); Cast(q, a, RoundMode::CAST_TRUNC, kWidth);
+       AscendDequant(r, q, b, DequantParams{8, 32, 16}))
+KERNEL(antiquantized, LocalTensor<int8_t> q = part<int8_t>(w, 0); AscendQuant(q, a, 10.0f, 0.0f, uint32_t(kWidth)); LocalTensor<half> by = part<half>(w, 2);
+       Cast(by, b, RoundMode::CAST_RINT, 64); q.SetSize(kWidth);
+       AscendAntiQuant<int8_t, half, false>(part<half>(w, 3), q, by[32], by, 8u, AntiQuantShapeInfo{1, 32, 1, 32}); TO_FLOATS(part<half>(w, 3)))
+KERNEL(four_bits, LocalTensor<half> h = part<half>(w, 0); LocalTensor<int4b_t> q = part<int8_t>(w, 1).ReinterpretCast<int4b_t>();
+       Cast(h, a, RoundMode::CAST_RINT, kWidth); Cast(q, h, RoundMode::CAST_RINT, kWidth); Cast(h, q, RoundMode::CAST_NONE, kWidth); TO_FLOATS(h))
+
+// ---- normalizations: four rows of 64 ----
+#define FOUR_ROWS(Tiling) Tiling t{}; t.bLength = 1, t.sLength = 4, t.hLength = 64
+KERNEL(rows_normalized, LayerNormSeparateTiling t{}; t.aLength = 4, t.rLength = 64;
+       LayerNorm<float, float>(r, part(w, 0), part(w, 1), a, b, b[64], 1e-5f, LayerNormPara{4, 60, 64}, t))
+KERNEL(with_given_moments, Duplicate(part(w, 0), 0.5f, 8); Duplicate(part(w, 1), 2.0f, 8);
+       Normalize<float, float>(r, part(w, 2), part(w, 0), part(w, 1), a, b, b[64], part<uint8_t>(w, 3), 1e-5f, NormalizePara{4, 64, 64}))
+KERNEL(deep_norm, FOUR_ROWS(DeepNormTiling); DeepNorm(r, part(w, 0), part(w, 1), a, b, b, b[64], 2.0f, 1e-5f, t))
+KERNEL(gradient_of_layer_norm, FOUR_ROWS(LayerNormGradTiling); Duplicate(part(w, 0), 2.0f, 8); Duplicate(part(w, 1), 0.25f, 8);
+       LayerNormGrad(r, part(w, 2), a, b, part(w, 0), part(w, 1), b, 1e-5f, t))
+KERNEL(gradients_of_gamma_and_beta, FOUR_ROWS(LayerNormGradBetaTiling); LayerNormGradBeta(r, r[64], a, b, t))
+KERNEL(batch_norm, BatchNormTiling t{}; t.originalBLength = 4, t.shCurLength = 64; BatchNorm(r, part(w, 0), part(w, 1), a, b, b[8], 1e-5f, t))
+KERNEL(group_norm, GroupNormTiling t{}; t.n = 1, t.c = 4, t.g = 2, t.d = 2, t.hw = 60, t.hwAlignSize = 64;
+       GroupNorm(r, part(w, 0), part(w, 1), a, b, b[8], 1e-5f, t))
+KERNEL(moments_in_pieces, Row m = part(w, 0), v = part(w, 1), m2 = part(w, 2), v2 = part(w, 3); Duplicate(m, 0.0f, 64); Duplicate(v, 0.0f, 64);
+       WelfordUpdate<float, float>(m2, v2, m, v, a, WelfordUpdateParam{1, 64, 64, 1.0f});
+       WelfordUpdate<float, float>(m, v, m2, v2, a[64], WelfordUpdateParam{1, 64, 64, 0.5f});
+       WelfordFinalizePara p{2, 64, 2, 64, 0, 0, 1.0f / 64, 1.0f / 128, 0}; WelfordFinalize(r, r[8], m, v, p))
+
+// ---- other orders ----
+// Rows of 512 halves, a and b, eight times; of the first one, what becomes of a.
+KERNEL(softmax_shifted_by_means, LocalTensor<half> x = w.GetWithOffset<half>(4096, 0);
+       for (int i = 0; i < 16; ++i) Cast(x[i * kWidth], i % 2 ? b : a, RoundMode::CAST_RINT, kWidth);
+       SoftMaxTiling t{}; t.srcM = 8, t.srcK = 512; const SoftMaxParams p{8, 512, 8, 512, 1, 8, 0.9375f}; Row n = part(w, 12);
+       SoftmaxFlashV3<half, float>(x, part(w, 8), part(w, 9), part(w, 10), x, part<half>(w, 11), n, n, n, t, p); TO_FLOATS(x))
+KERNEL(fractals_to_rows, LocalTensor<half> x = part<half>(w, 0, 512), y = part<half>(w, 1, 512); Cast(x, a, RoundMode::CAST_RINT, kWidth);
+       Cast(x[kWidth], b, RoundMode::CAST_RINT, kWidth); ConfusionTransposeTiling t{}; t.param0 = 1, t.param1 = 2, t.param2 = 16, t.param3 = 16;
+       Transpose(y, x, TransposeType::TRANSPOSE_NZ2ND_0213, t); TO_FLOATS(y))
+KERNEL(channels_last, static constexpr TransDataConfig config{DataFormat::NCDHW, DataFormat::NDC1HWC0}; LocalTensor<half> x = part<half>(w, 0);
+       const auto from = MakeLayout(MakeShape(1, 16, 1, 4, 4), MakeStride()); const auto to = MakeLayout(MakeShape(1, 1, 1, 4, 4, 16), MakeStride());
+       Cast(x, a, RoundMode::CAST_RINT, kWidth); TransDataParams<decltype(from), decltype(to)> p{from, to};
+       TransData<config>(part<half>(w, 1), x, p); TO_FLOATS(part<half>(w, 1)))
+KERNEL(chosen_by_one_repeat, LocalTensor<uint16_t> bits = part<uint16_t>(w, 0); Duplicate(bits, uint16_t(0x00ff), 4);
+       Select(r, bits.ReinterpretCast<uint8_t>(), a, b, SELMODE::VSEL_CMPMASK_SPR, kWidth))
+KERNEL(compared_in_the_register, LocalTensor<uint8_t> bits = part<uint8_t>(w, 0); Compare(a, b, CMPMODE::GT, 64, BinaryRepeatParams{}); GetCmpMask(bits);
+       Select(r, bits, a, b, SELMODE::VSEL_CMPMASK_SPR, 64))

@@ -36,3 +36,28 @@ void r() { Std::vector<int> x; }  // REFUSED
 void s() { DataSyncBarrier<0>(); }  // REFUSED
 void t(bfloat16_t x) { x + x; }  // REFUSED
 void u(LocalTensor<float> x) { ReducePairElem<ReduceType::MAX>(x, x, 64, 1, 1, 1, 8); }  // REFUSED
+constexpr LayerNormConfig kOnlyOutput{false, false, true, true};
+constexpr LayerNormConfig kVariance{false, false, false, false};
+constexpr NormalizeConfig kByColumns{ReducePattern::RA, -1, false, false, false};
+constexpr WelfordFinalizeConfig kCorrected{true};
+constexpr TransDataConfig kToRows{DataFormat::NCDHW, DataFormat::NHWC};
+using Flat = decltype(MakeLayout(MakeShape(1, 2, 3, 4, 5), MakeStride()));
+
+void v(LocalTensor<int8_t> d, LocalTensor<int32_t> x) { AscendQuant(d, x, 1.0f, 0.0f); }  // REFUSED
+void w(LocalTensor<half> d, LocalTensor<half> x) { AscendQuant(d, x, 1.0f, 0.0f); }  // REFUSED
+void x(LocalTensor<half> d, LocalTensor<int32_t> s, LocalTensor<float> f) { AscendDequant(d, s, f, DequantParams{1, 8, 8}); }  // REFUSED
+void y(LocalTensor<half> d, LocalTensor<int32_t> s) { AscendDequant(d, s, half(1), DequantParams{1, 8, 8}); }  // REFUSED
+void z(LocalTensor<float> d, LocalTensor<int8_t> s) { AscendAntiQuant<int8_t, float, false>(d, s, d, d, 8); }  // REFUSED
+void aa(LocalTensor<float> f, LayerNormSeparateTiling t) { LayerNorm<float, float, false, kOnlyOutput>(f, f, f, f, f, f, 1.0f, LayerNormPara{}, t); }  // REFUSED
+void ab(LocalTensor<float> f, LayerNormSeparateTiling t) { LayerNorm<float, float, false, kVariance>(f, f, f, f, f, f, 1.0f, LayerNormPara{}, t); }  // REFUSED
+void ac(LocalTensor<float> f, LocalTensor<half> h, LayerNormSeparateTiling t) { LayerNorm<half, float>(f, f, f, f, h, h, 1.0f, LayerNormPara{}, t); }  // REFUSED
+void ad(LocalTensor<float> f) { Normalize<float, float, false, kByColumns>(f, f, f, f, f, f, f, 1.0f, NormalizePara{}); }  // REFUSED
+void ae(LocalTensor<float> f, WelfordFinalizePara p) { WelfordFinalize<false, kCorrected>(f, f, f, f, p); }  // REFUSED
+void af(LocalTensor<half> h, WelfordUpdateParam p) { WelfordUpdate<half, half>(h, h, h, h, h, p); }  // REFUSED
+void ag(LocalTensor<int32_t> i, BatchNormTiling t) { BatchNorm(i, i, i, i, i, i, 1, t); }  // REFUSED
+void ah(LocalTensor<float> f, SoftMaxTiling t, SoftMaxParams p) { SoftmaxFlashV3<float, float>(f, f, f, f, f, f, f, f, f, t, p); }  // REFUSED
+void ai(LocalTensor<half> h, TransDataParams<Flat, Flat> p) { TransData<kToRows>(h, h, p); }  // REFUSED
+void aj(LocalTensor<float> f, LocalTensor<uint8_t> w, LogSoftMaxTiling t) { LogSoftMax<float, false, true>(f, f, f, f, w, t); }  // REFUSED
+void ak(LocalTensor<uint64_t> f) { SetFixPipeConfig<uint64_t, true>(f); }  // REFUSED
+void al(Matmul<Side, Side, Side> m) { m.IterateNBatch(1, 1, 1, false); }  // REFUSED
+void am(LocalTensor<float> f) { WholeReduceProd(f, f, 64, 1, 1, 1, 8); }  // REFUSED

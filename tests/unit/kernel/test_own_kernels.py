@@ -79,6 +79,51 @@ def attended(a: Array, b: Array) -> Array:
     return softmax(square(a) @ square(b).transpose(0, 2, 1) * 0.25) @ square(a)
 
 
+def in_bytes(x: Array, scale: Array | float, offset: Array | float) -> Array:
+    steps = half(half(half(x) * np.float16(scale)) + np.float16(offset))
+    return np.clip(np.rint(steps.astype(np.float32)), -128, 127)
+
+
+def four_rows(x: Array) -> Array:
+    return x.reshape(ROWS, 4, 64)
+
+
+def scaled(x: Array, axes: int | tuple[int, ...] = -1) -> Array:
+    """By mean and variance over these axes."""
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+
+
+def affine(x: Array, b: Array) -> Array:
+    return x * b[:, None, :64] + b[:, None, 64:128]
+
+
+def by_channel(x: Array, b: Array) -> Array:
+    return x * b[:, :4, None] + b[:, 8:12, None]
+
+
+def used(x: Array, columns: int) -> Array:
+    return np.where(np.arange(64) < columns, x, 0)
+
+
+def gradient_of_layer_norm(a: Array, b: Array) -> Array:
+    factor, off, inner = (2 + 1e-5) ** -0.5, four_rows(b) - 0.25, four_rows(a) * b[:, None, :64]
+    variance = (-0.5 * inner * off * factor**3).sum(-1, keepdims=True)
+    mean = (-inner * factor).sum(-1, keepdims=True) + variance / 64 * (-2 * off).sum(-1, keepdims=True)
+    return inner * factor + variance * 2 / 64 * off + mean / 64
+
+
+def moments_in_pieces(a: Array, b: Array) -> Array:
+    out = np.zeros((ROWS, 9))
+    out[:, 0], out[:, 8] = a[:, :128].mean(1), a[:, :128].var(1)
+    return out
+
+
+def softmax_shifted_by_means(a: Array, b: Array) -> Array:
+    x = half(np.concatenate([a, b], 1)).astype(np.float64).reshape(ROWS, 8, 64)
+    x = x - (x.mean((1, 2), keepdims=True) - x.mean(2, keepdims=True)) * 15  # 0.9375 / (1 - 0.9375)
+    return half(np.exp(x - x.max((1, 2), keepdims=True)).reshape(ROWS, 512)[:, :WIDTH])
+
+
 # What each kernel computes; what is narrower than a row has zeros after it.
 KERNELS: dict[str, Callable[[Array, Array], Array]] = {
     "add": lambda a, b: a + b,
@@ -161,6 +206,38 @@ KERNELS: dict[str, Callable[[Array, Array], Array]] = {
         a[:, :-32].reshape(ROWS, 7, 32).sum(2).reshape(ROWS, 7)[:, [0, 2, 4, 6]]
         + np.pad(a[:, :-32].reshape(ROWS, 7, 32).sum(2)[:, [1, 3, 5]], ((0, 0), (0, 1)))
     ),
+    "quantized_by_one": lambda a, b: in_bytes(a, 10, 0.5),
+    "quantized_by_channel": lambda a, b: in_bytes(a, np.tile(b[:, :32], 8), np.tile(b[:, 32:64], 8)),
+    "dequantized": lambda a, b: np.pad(
+        np.trunc(a).reshape(ROWS, 8, 32)[:, :, :16] * b[:, None, :16], ((0, 0), (0, 0), (0, 16))
+    ),
+    "antiquantized": lambda a, b: half(
+        half(in_bytes(a, 10, 0) + half(np.tile(b[:, 32:64], 8))) * half(np.tile(b[:, :32], 8))
+    ),
+    "four_bits": lambda a, b: np.clip(np.rint(half(a)), -8, 7),
+    "rows_normalized": lambda a, b: used(
+        affine(np.pad(scaled(four_rows(a)[..., :60]), ((0, 0), (0, 0), (0, 4))), b), 60
+    ),
+    "with_given_moments": lambda a, b: affine((four_rows(a) - 0.5) / np.sqrt(2 + 1e-5), b),
+    "deep_norm": lambda a, b: scaled(2 * four_rows(a) + four_rows(b)) * b[:, None, 64:128] + b[:, None, :64],
+    "gradient_of_layer_norm": gradient_of_layer_norm,
+    "gradients_of_gamma_and_beta": lambda a, b: np.concatenate(
+        [(four_rows(a) * four_rows(b)).sum(1), four_rows(b).sum(1)], 1
+    ),
+    "batch_norm": lambda a, b: by_channel(scaled(four_rows(a), 1), b),
+    "group_norm": lambda a, b: used(
+        np.pad(
+            by_channel(scaled(four_rows(a)[..., :60].reshape(ROWS, 2, 2, 60), (2, 3)).reshape(ROWS, 4, 60), b),
+            ((0, 0), (0, 0), (0, 4)),
+        ),
+        60,
+    ),
+    "moments_in_pieces": moments_in_pieces,
+    "softmax_shifted_by_means": softmax_shifted_by_means,
+    "fractals_to_rows": lambda a, b: np.stack([square(half(a)), square(half(b))], 2)[:, :8],
+    "channels_last": lambda a, b: square(half(a)).transpose(0, 2, 1),
+    "chosen_by_one_repeat": lambda a, b: np.where(np.arange(WIDTH) % 16 < 8, a, b),
+    "compared_in_the_register": lambda a, b: np.maximum(a, b)[:, :64],
 }
 
 
