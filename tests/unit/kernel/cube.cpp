@@ -3,7 +3,7 @@
 
 using namespace AscendC;
 
-struct Shape {
+struct Sizes {
   uint32_t m, n, k, matrices;
   uint32_t bias, relu, nz, reserved;
   uint64_t scale;
@@ -16,7 +16,7 @@ class Product {
   static constexpr uint32_t kC0 = 32 / sizeof(T), kFractal = 512 / sizeof(T);
 
  public:
-  __aicore__ void Run(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR z, const Shape& shape, QuantMode_t quant) {
+  __aicore__ void Run(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR z, const Sizes& shape, QuantMode_t quant) {
     s = shape;
     m = up(s.m, 16), n = up(s.n, sizeof(T) == 1 ? 32 : 16), k = up(s.k, sizeof(T) == 4 ? 16 : kC0), ka = up(s.k, kC0);
     ga.SetGlobalBuffer(reinterpret_cast<__gm__ T*>(a));
@@ -144,7 +144,7 @@ class Product {
     co1.FreeTensor(ct);
   }
 
-  Shape s;
+  Sizes s;
   uint32_t m, n, k, ka;  // rounded up to fractals; of b and of a
   GlobalTensor<T> ga, gb;
   GlobalTensor<C> gbias;
@@ -161,7 +161,7 @@ class Product {
 
 #define PRODUCT(name, T, C, Z, quant)                                                                        \
   extern "C" __global__ __aicore__ void name(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) { \
-    GET_TILING_DATA_WITH_STRUCT(Shape, shape, tiling);                                                       \
+    GET_TILING_DATA_WITH_STRUCT(Sizes, shape, tiling);                                                       \
     Product<T, C, Z> product;                                                                                \
     product.Run(a, b, bias, z, shape, quant);                                                                \
   }

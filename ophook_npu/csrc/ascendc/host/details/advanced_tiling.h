@@ -53,14 +53,14 @@ using TensorShape = ge::Shape;
 using TensorDataType = ge::DataType;
 
 // A tiling comes as the class that an operator registers, or as the plain structure.
-#define OPHOOK_TILING(name) host_details::OneOf<optiling::name, ::name> auto& tiling
+#define OPHOOK_TILED(name) template <typename Tiling, std::enable_if_t<host_details::one_of<Tiling, optiling::name, ::name>, int> = 0>
 #define OPHOOK_SET(field, value)                                                                                              \
-  if constexpr (std::is_base_of_v<optiling::TilingDef, std::remove_reference_t<decltype(tiling)>>) tiling.set_##field(value); \
+  if constexpr (std::is_base_of_v<optiling::TilingDef, Tiling>) tiling.set_##field(value); \
   else tiling.field = value;
 
 namespace host_details {
 template <typename T, typename... Any>
-concept OneOf = (std::is_same_v<T, Any> || ...);
+constexpr bool one_of = (std::is_same_v<T, Any> || ...);
 inline uint32_t last(const ge::Shape& shape) { return uint32_t(shape.GetDim(shape.GetDimNum() - 1)); }
 inline uint32_t rows(const ge::Shape& shape) { return last(shape) ? uint32_t(shape.GetShapeSize()) / last(shape) : 0; }
 inline uint32_t up32(uint64_t bytes) { return uint32_t((bytes + 31) / 32 * 32); }
@@ -70,7 +70,8 @@ inline uint32_t line(const ge::Shape& shape) { return up32(uint64_t(last(shape))
 
 inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
-inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32_t, OPHOOK_TILING(SoftMaxTiling)) {
+OPHOOK_TILED(SoftMaxTiling)
+inline void SoftMaxTilingFunc(const ge::Shape& shape, uint32_t type_size, uint32_t, Tiling& tiling) {
   OPHOOK_SET(srcM, host_details::rows(shape))
   OPHOOK_SET(srcK, host_details::last(shape))
   OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
@@ -84,7 +85,8 @@ inline uint32_t GetSoftMaxFlashV2MaxTmpSize(const ge::Shape& shape, uint32_t, ui
 inline uint32_t GetSoftMaxFlashV2MinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, bool, bool = false, bool = false) {
   return 2 * host_details::line(shape);
 }
-inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, OPHOOK_TILING(SoftMaxTiling), bool,
+OPHOOK_TILED(SoftMaxTiling)
+inline void SoftMaxFlashV2TilingFunc(const ge::Shape& shape, uint32_t, uint32_t type_size, uint32_t, Tiling& tiling, bool,
                                      bool = false, bool = false) {
   SoftMaxTilingFunc(shape, type_size, 0, tiling);
 }
@@ -92,13 +94,15 @@ inline void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& shape, const uint32_
                                            const bool = false) {
   most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
 }
-inline void SoftMaxFlashV3TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t type_size, const uint32_t, OPHOOK_TILING(SoftMaxTiling),
+OPHOOK_TILED(SoftMaxTiling)
+inline void SoftMaxFlashV3TilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t type_size, const uint32_t, Tiling& tiling,
                                      const bool, const bool = false) {
   SoftMaxTilingFunc(shape, type_size, 0, tiling);
 }
 inline uint32_t GetLogSoftMaxMaxTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetLogSoftMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool) { return 2 * host_details::line(shape); }
-inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, OPHOOK_TILING(LogSoftMaxTiling)) {
+OPHOOK_TILED(LogSoftMaxTiling)
+inline void LogSoftMaxTilingFunc(const ge::Shape& shape, uint32_t, uint32_t, Tiling& tiling) {
   OPHOOK_SET(srcM, host_details::rows(shape))
   OPHOOK_SET(srcK, host_details::last(shape))
   OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
@@ -109,7 +113,8 @@ inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, bool, ui
   const uint32_t h = uint32_t(shape.GetDim(2));
   most = 3 * host_details::up32(uint64_t(shape.GetDim(0)) * uint64_t(shape.GetDim(1)) * h * 4), least = 3 * host_details::up32(uint64_t(h) * 4);
 }
-inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, uint32_t, bool, OPHOOK_TILING(LayerNormTiling)) {
+OPHOOK_TILED(LayerNormTiling)
+inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, uint32_t, bool, Tiling& tiling) {
   const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
   OPHOOK_SET(bLength, dim(0))
   OPHOOK_SET(sLength, dim(1))
@@ -119,14 +124,16 @@ inline void GetLayerNormNDTillingInfo(const ge::Shape& shape, uint32_t stack, ui
   OPHOOK_SET(meanVarSize, dim(0) * dim(1))
   OPHOOK_SET(tmpBufSize, stack)
 }
-inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse, OPHOOK_TILING(LayerNormTiling)) {
+OPHOOK_TILED(LayerNormTiling)
+inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, uint32_t stack, uint32_t type_size, bool reuse, Tiling& tiling) {
   GetLayerNormNDTillingInfo(shape, stack, type_size, reuse, tiling);
 }
 inline bool GetRmsNormMaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t& most, uint32_t& least, bool = false) {
   most = 2 * host_details::whole(shape), least = 2 * host_details::line(shape);
   return true;
 }
-inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, OPHOOK_TILING(RmsNormTiling), bool = false) {
+OPHOOK_TILED(RmsNormTiling)
+inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, uint32_t, uint32_t, Tiling& tiling, bool = false) {
   if (shape.GetDimNum() != 3) return false;
   const auto dim = [&](size_t i) { return uint32_t(shape.GetDim(i)); };
   OPHOOK_SET(bLength, dim(0))
@@ -141,8 +148,9 @@ inline bool GetRmsNormTilingInfo(const ge::Shape& shape, const ge::Shape& origin
 inline void GetLayerNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool, const bool, uint32_t& most, uint32_t& least) {
   most = 3 * host_details::whole(shape), least = 3 * host_details::line(shape);
 }
+OPHOOK_TILED(LayerNormSeparateTiling)
 inline void GetLayerNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t, const bool, const bool,
-                                     OPHOOK_TILING(LayerNormSeparateTiling)) {
+                                     Tiling& tiling) {
   OPHOOK_SET(aLength, host_details::rows(shape))
   OPHOOK_SET(rLength, host_details::last(shape))
   OPHOOK_SET(tmpBufSize, stack)
@@ -163,7 +171,8 @@ inline void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& shape, const uint32
   inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, uint32_t& most, uint32_t& least) {            \
     most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);                                                       \
   }                                                                                                                                     \
-  inline void Get##name##NDTilingInfo(const ge::Shape shape, const uint32_t stack, const uint32_t, const bool, OPHOOK_TILING(name##Tiling)) { \
+  OPHOOK_TILED(name##Tiling) \
+  inline void Get##name##NDTilingInfo(const ge::Shape shape, const uint32_t stack, const uint32_t, const bool, Tiling& tiling) { \
     OPHOOK_SET(stackBufferSize, stack)                                                                                                  \
     OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))                                                                                      \
     OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))                                                                                      \
@@ -177,8 +186,9 @@ inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, con
   most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
   return shape.GetDimNum() == 3;
 }
+OPHOOK_TILED(DeepNormTiling)
 inline bool GetDeepNormTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack, const uint32_t, const bool, const bool,
-                                  OPHOOK_TILING(DeepNormTiling)) {
+                                  Tiling& tiling) {
   if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
   OPHOOK_SET(bLength, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(sLength, uint32_t(shape.GetDim(1)))
@@ -192,8 +202,9 @@ inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& shape, const ge::Shape&, 
   most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
   return shape.GetDimNum() == 3;
 }
+OPHOOK_TILED(BatchNormTiling)
 inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& original, const uint32_t stack, const uint32_t, const bool,
-                                     OPHOOK_TILING(BatchNormTiling), const bool = false) {
+                                     Tiling& tiling, const bool = false) {
   if (shape.GetDimNum() != 3 || original.GetDimNum() != 3) return false;
   OPHOOK_SET(originalBLength, uint32_t(original.GetDim(0)))
   OPHOOK_SET(shCurLength, uint32_t(shape.GetDim(1) * shape.GetDim(2)))
@@ -204,8 +215,9 @@ inline bool GetBatchNormNDTilingInfo(const ge::Shape& shape, const ge::Shape& or
 inline void GetGroupNormMaxMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const uint32_t, uint32_t& most, uint32_t& least) {
   most = 4 * host_details::whole(shape), least = 4 * host_details::line(shape);
 }
+OPHOOK_TILED(GroupNormTiling)
 inline void GetGroupNormNDTilingInfo(const ge::Shape& shape, const uint32_t stack, const uint32_t type_size, const bool, const uint32_t groups,
-                                     OPHOOK_TILING(GroupNormTiling)) {
+                                     Tiling& tiling) {
   const uint32_t c = uint32_t(shape.GetDim(1)), hw = uint32_t(shape.GetDim(2) * shape.GetDim(3)), unit = 32 / std::max(type_size, 1u);
   if (!groups || c % groups) return;
   OPHOOK_SET(n, uint32_t(shape.GetDim(0)))
@@ -334,8 +346,9 @@ inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, int32
   least = uint32_t(inner) * 8 * 2, most = uint32_t(inner) * uint32_t(outer) * 8 * 2;  // pairs of 8 bytes, twice
   return true;
 }
+OPHOOK_TILED(TopkTiling)
 inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inner, int32_t outer, int32_t k, uint32_t, bool, TopKMode, bool,
-                           OPHOOK_TILING(TopkTiling)) {
+                           Tiling& tiling) {
   if (inner <= 0 || outer <= 0 || inner % 32 || k <= 0 || k > inner) return false;
   OPHOOK_SET(allDataSize, inner * outer)
   OPHOOK_SET(innerDataSize, inner)
@@ -351,7 +364,8 @@ inline bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, int32_t inn
   inline void Get##name##MaxMinTmpSize(const ge::Shape& shape, uint32_t, uint32_t, uint32_t& most, uint32_t& least) {                  \
     most = host_details::whole(shape), least = host_details::line(shape);                                                              \
   }                                                                                                                                    \
-  inline void Get##name##TilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, OPHOOK_TILING(ConfusionTransposeTiling)) {   \
+  OPHOOK_TILED(ConfusionTransposeTiling) \
+  inline void Get##name##TilingInfo(const ge::Shape& shape, uint32_t, uint32_t, uint32_t, Tiling& tiling) {   \
     OPHOOK_SET(param0, uint32_t(shape.GetDim(0)))                                                                                      \
     OPHOOK_SET(param1, uint32_t(shape.GetDim(1)))                                                                                      \
     OPHOOK_SET(param2, uint32_t(shape.GetDim(2)))                                                                                      \
@@ -371,7 +385,8 @@ inline void both(const ge::Shape& shape, uint32_t& most, uint32_t& least) { most
 }  // namespace host_details
 
 inline void GetPadMaxMinTmpSize(const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) { host_details::both(shape, most, least); }
-inline void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, OPHOOK_TILING(PadTiling)) {
+OPHOOK_TILED(PadTiling)
+inline void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const uint32_t, const uint32_t, Tiling& tiling) {
   OPHOOK_SET(srcHeight, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(srcWidth, uint32_t(shape.GetDim(1)))
   OPHOOK_SET(srcOriWidth, uint32_t(original.GetDim(1)))
@@ -379,13 +394,15 @@ inline void PadTilingFunc(const ge::Shape shape, const ge::Shape original, const
 inline void GetUnPadMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape& shape, const uint32_t, uint32_t& most, uint32_t& least) {
   host_details::both(shape, most, least);
 }
-inline void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_t, OPHOOK_TILING(UnPadTiling)) {
+OPHOOK_TILED(UnPadTiling)
+inline void UnPadTilingFunc(const ge::Shape shape, const uint32_t, const uint32_t, Tiling& tiling) {
   OPHOOK_SET(srcHeight, uint32_t(shape.GetDim(0)))
   OPHOOK_SET(srcWidth, uint32_t(shape.GetDim(1)))
 }
 inline uint32_t GetSoftMaxGradMaxTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::whole(shape); }
 inline uint32_t GetSoftMaxGradMinTmpSize(const ge::Shape& shape, const uint32_t, const bool, const bool) { return 2 * host_details::line(shape); }
-inline void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, OPHOOK_TILING(SoftMaxTiling), const bool = false) {
+OPHOOK_TILED(SoftMaxTiling)
+inline void SoftMaxGradTilingFunc(const ge::Shape& shape, const uint32_t, const uint32_t, Tiling& tiling, const bool = false) {
   OPHOOK_SET(srcM, host_details::rows(shape))
   OPHOOK_SET(srcK, host_details::last(shape))
   OPHOOK_SET(srcSize, uint32_t(shape.GetShapeSize()))
@@ -423,5 +440,5 @@ inline void GetSortMaxMinTmpSize(const ge::Shape& shape, TensorDataType, TensorD
 }
 
 }  // namespace AscendC
-#undef OPHOOK_TILING
+#undef OPHOOK_TILED
 #undef OPHOOK_SET

@@ -205,8 +205,9 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
         for (int32_t j = 1; i * j <= dim_; ++j) {
           const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)), columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
-          // With a fixed baseN the fewest columns a core: kernels that choose it step down the rows of one tile's width.
-          const int64_t work = int64_t(rows) * columns, read = fixed_n_ > 0 ? columns : int64_t(rows) + columns;
+          // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's width.
+          const bool tiles = fixed_n_ > 0 && columns % fixed_n_ == 0;
+          const int64_t work = int64_t(rows) * columns, read = tiles ? columns : int64_t(rows) + columns;
           if (work > least || (work == least && read > reads)) continue;
           least = work, reads = read;
           single_m_ = rows, single_n_ = columns, m_dim_ = pieces(m, rows), n_dim_ = pieces(n, columns);

@@ -45,8 +45,10 @@ namespace advanced_details {
 using ophook::rt::At;
 using ophook::rt::RowShape;
 inline RowShape rows(const char* call, const SoftMaxShapeInfo& shape, uint32_t m, uint32_t k, At at) {
-  ophook::rt::needs_tiling(call, m && k, at);
-  if (!shape.srcM) return {m, k, k};
+  if (!shape.srcM) {
+    ophook::rt::needs_tiling(call, m && k, at);
+    return {m, k, k};
+  }
   return {shape.oriSrcM ? shape.oriSrcM : shape.srcM, shape.srcK, shape.oriSrcK ? shape.oriSrcK : shape.srcK};
 }
 }  // namespace advanced_details
