@@ -45,6 +45,35 @@ KERNEL(through_the_vector_core) {
   mm.End();
 }
 
+// The same, asked for at once: each GetTensorC takes the next tile, and the queue from device memory waits for it.
+KERNEL(asked_for_at_once) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, OnCore<float>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  TQue<TPosition::VECIN, 1> in;
+  TQue<TPosition::VECOUT, 1> out;
+  const int size = t.baseM * t.baseN, down = (t.singleCoreM + t.baseM - 1) / t.baseM, across = (t.singleCoreN + t.baseN - 1) / t.baseN;
+  pipe.InitBuffer(in, 1, size * sizeof(float));
+  pipe.InitBuffer(out, 1, size * sizeof(float));
+  mm.SetTensorA(at<half>(a, ROW * t.Ka));
+  mm.SetTensorB(at<half>(b));
+  mm.Iterate<false>();
+  for (int i = 0; i < down * across; ++i) {
+    LocalTensor<float> tile = in.AllocTensor<float>(), result = out.AllocTensor<float>();
+    mm.GetTensorC<false>(tile, false, true);
+    in.EnQue(tile);
+    tile = in.DeQue<float>();
+    LeakyRelu(result, tile, 0.1f, size);
+    in.FreeTensor(tile);
+    out.EnQue(result);
+    result = out.DeQue<float>();
+    const DataCopyParams rows(t.baseM, t.baseN / 8, 0, (t.N - t.baseN) / 8);
+    DataCopy(at<float>(z, (ROW + i % down * t.baseM) * t.N + i / down * t.baseN), result, rows);
+    out.FreeTensor(result);
+  }
+  mm.End();
+}
+
 // z = (a b) b: the second product reads what the first one wrote, and two objects are registered at once.
 KERNEL(one_after_the_other) {
   TILING;

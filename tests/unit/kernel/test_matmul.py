@@ -61,10 +61,11 @@ def nz(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("order", [0, 1])
-def test_tiles_pass_through_the_vector_core(order: int) -> None:
+@pytest.mark.parametrize("name", ["through_the_vector_core", "asked_for_at_once"])
+def test_tiles_pass_through_the_vector_core(name: str, order: int) -> None:
     a, b = matrices()
     z = Block((M, N), 0)
-    run("through_the_vector_core", a, b, z, tiling(iterateOrder=0, baseM=16 + 16 * order))
+    run(name, a, b, z, tiling(iterateOrder=0, baseM=16 + 16 * order))
     wanted = torch.nn.functional.leaky_relu(a.float() @ b.float(), 0.1)
     torch.testing.assert_close(z.array(True), wanted, rtol=1e-4, atol=1e-4)
 

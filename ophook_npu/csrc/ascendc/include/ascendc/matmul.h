@@ -114,6 +114,7 @@ class Matmul {
     tile_m_ = columns_first ? next_ / tiles_n : next_ % tiles_m;
     tile_n_ = columns_first ? next_ % tiles_n : next_ / tiles_m;
     ++next_;
+    fetched_ = false;
     return true;
   }
   // The next tile, left in CO1 as NZ.
@@ -126,10 +127,12 @@ class Matmul {
   }
   template <bool sync = true>
   __aicore__ void GetTensorC(const GlobalTensor<DstT>& gm, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+    if (!sync) Fetch(at);
     Tile("GetTensorC", Result(gm), atomic, in_a_row, sync, at);
   }
   template <bool sync = true>
   __aicore__ void GetTensorC(const LocalTensor<DstT>& to, uint8_t atomic = 0, bool in_a_row = false, At at = At::here()) {
+    if (!sync) Fetch(at);
     Tile("GetTensorC", Result(to), atomic, in_a_row, sync, at);
   }
   template <bool sync = true>
@@ -195,6 +198,11 @@ class Matmul {
 
  private:
   __aicore__ void Rewind() { next_ = 0; }
+  // One Iterate<false> computes all tiles: each GetTensorC<false> takes the next one.
+  __aicore__ void Fetch(At at) {
+    if (fetched_) Iterate<false>(false, at);
+    fetched_ = true;
+  }
   __aicore__ void Take(const TCubeTiling* tiling, At at) {
     if (tiling) tiling_ = *tiling;
     else if (!matmul_details::is_constant(MM_CFG)) ophook::rt::refuse("REGIST_MATMUL_OBJ", "the tiling is a null pointer, and no constant", at);
@@ -317,6 +325,7 @@ class Matmul {
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
   uint64_t taken_ = 0;  // of IterateNBatch's results
+  bool fetched_ = false;  // the tile of the last Iterate
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
   ophook::rt::Global scales_;
