@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -192,7 +193,7 @@ def shown(command: Any, path: str) -> list[str]:
             default is not None and default is not False and default != () and not callable(default) and default != ""
         )
         if given and default is not True:
-            told = f" (default: `{default}`)"
+            told = f" (default: `{'python' if default == sys.executable else default}`)"  # the one that runs it
         else:
             told = " (required)" if one.required and one.param_type_name == "option" else ""
         rows.append(f"| {names} | {cell(getattr(one, 'help', None) or '')}{told} |")
