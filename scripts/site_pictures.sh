@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Pictures of the documentation's site in Chromium: wide and narrow, light and dark.
+# PYTHON has Pillow, which cuts the narrow ones out and makes all of them small.
 # usage: scripts/site_pictures.sh SITE OUT [PAGE...]     SITE: what `mkdocs build -d SITE` made; PAGE: such as simulator or zh/simulator
 set -euo pipefail
 
-[ $# -ge 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
 site=$(realpath "$1") out=$2
 shift 2
 pages=("$@")
@@ -36,6 +37,12 @@ for page in "${pages[@]}"; do
             picture="$out/$(sed 's|^\.$|index|; s|/|-|g' <<<"$page")-$width-$scheme.png"
             "$browser" --headless --no-sandbox --hide-scrollbars --user-data-dir="$work/$scheme" --window-size="$size" \
                 --virtual-time-budget=8000 "${dark[@]}" --screenshot="$picture" "$address" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+            "${PYTHON:-python3}" - "$picture" "$width" <<'PYTHON'
+import sys
+from PIL import Image
+picture = Image.open(sys.argv[1]).convert("RGB").crop((0, 0, int(sys.argv[2]), 900 if sys.argv[2] == "1300" else 844))
+picture.quantize(64, dither=Image.Dither.NONE).save(sys.argv[1], optimize=True)
+PYTHON
             echo "$picture"
         done
     done
