@@ -1,6 +1,7 @@
 """The pages on names and commands are what docstrings and help texts say, and no public name is without a docstring."""
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -33,6 +34,7 @@ def test_the_page_is_what_the_script_writes(script: ModuleType, page: str) -> No
     assert len(text) > 20_000 and (ROOT / f"docs/{page}.md").read_text("utf-8") == text, (
         "run scripts/reference_pages.py"
     )
+    assert str(ROOT) not in text and sys.prefix not in text
 
 
 def test_a_docstring_becomes_a_page(script: ModuleType) -> None:
