@@ -530,6 +530,10 @@ template <typename T>
 __aicore__ inline void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
   ophook::rt::fill_global("Fill", gm.view(), size, sizeof(T), &value, at);
 }
+template <typename T>  // an older name, which the vendor's examples use
+__aicore__ inline void InitOutput(GlobalTensor<T>& gm, const uint64_t size, const T value, OPHOOK_AT) {
+  ophook::rt::fill_global("InitOutput", gm.view(), size, sizeof(T), &value, at);
+}
 
 #undef OPHOOK_REAL
 #undef OPHOOK_AT
