@@ -27,7 +27,10 @@ from ophook_npu.observe import program
 _TORCH = torch.__path__[0]
 _PACKAGE = str(__file__).removesuffix("observe/port/where.py")
 _PLACES = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("purelib", "platlib")})
-_FRAMEWORK = (f"{_TORCH}{os.sep}", _PACKAGE, f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen ")
+# Another environment's packages are no less installed: with --system-site-packages, or through a .pth file.
+_NAMED = tuple(f"{os.sep}{name}-packages{os.sep}" for name in ("site", "dist"))
+_FRAMEWORK = (f"{_TORCH}{os.sep}", _PACKAGE)
+_PYTHON = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen ")  # outside a virtual environment packages lie in it
 _MOST = 200_000  # forward operators that wait for their backward; more are forgotten, oldest step first
 
 # Of torch's files, those that only hand a call on: what they do is what the line says.
@@ -308,12 +311,9 @@ def classify(code: CodeType) -> int:
 
 def kind_of(file: str) -> int:
     """What kind of code a file holds."""
-    if file.startswith(_PLACES):
-        return FRAMEWORK if file.startswith(_FRAMEWORK) or _is_torch_npu(file) else LIBRARY
-    if file.startswith(_FRAMEWORK):
+    places = [*(place for place in _PLACES if file.startswith(place)), *(name for name in _NAMED if name in file)]
+    if file.startswith(_FRAMEWORK) or any(f"{place}torch_npu{os.sep}" in file for place in places):
         return FRAMEWORK
-    return OWN
-
-
-def _is_torch_npu(file: str) -> bool:
-    return any(file.startswith(f"{place}torch_npu{os.sep}") for place in _PLACES)
+    if places:
+        return LIBRARY
+    return FRAMEWORK if file.startswith(_PYTHON) else OWN

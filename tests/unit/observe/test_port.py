@@ -30,7 +30,7 @@ from ophook_npu.observe.port import (
     words,
 )
 from ophook_npu.observe.port.terms import TERMS, term
-from ophook_npu.observe.port.where import NOWHERE, Where
+from ophook_npu.observe.port.where import FRAMEWORK, LIBRARY, NOWHERE, OWN, Where, kind_of
 from ophook_npu.observe.program import file_of
 
 LINES = Path(__file__).read_text().splitlines()
@@ -273,6 +273,22 @@ def test_the_source_that_a_program_begins_with_is_found(tmp_path, monkeypatch):
     assert file_of(["-m", "apart"]) == package / "__main__.py"
     assert file_of(["apart/one.py"]) == Path("apart/one.py")
     assert file_of(["-c", "1"]) is file_of(["-m", "no.such"]) is file_of(["none.py"]) is None
+
+
+@pytest.mark.parametrize(
+    "file, kind",
+    [
+        (torch.__file__, FRAMEWORK),
+        (json.__file__, FRAMEWORK),
+        (pytest.__file__, LIBRARY),
+        ("/elsewhere/lib/python3.11/site-packages/torch_npu/utils/_dynamo.py", FRAMEWORK),
+        ("/usr/lib/python3/dist-packages/numpy/core.py", LIBRARY),
+        (str(Path(json.__file__).parents[1] / "site-packages" / "transformers" / "x.py"), LIBRARY),
+        ("/home/you/train.py", OWN),
+    ],
+)
+def test_packages_of_another_environment_are_no_code_of_the_program(file, kind):
+    assert kind_of(file) == kind
 
 
 def test_a_number_of_steps_that_is_none_is_refused():
