@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from first_phase import EVERY, EVERY_FORMAT, Sources, Taken, follow
 from first_phase.syntax import Callee, File, closing, split
-from first_phase.values import format_of
+from first_phase.values import RANKS, format_of
 
 from ophook_npu.sim.rules import DATA_TYPES, FORMATS, KINDS, PRIVATE_FORMATS, Function, Parameter, can_cast
 
@@ -168,6 +168,10 @@ class Followed:
         self.taken = {family: taken for family, taken in found.items() if taken}
         self.wide = {family: follow(self.sources, function.name, family, whole=False) for family in self.taken}
 
+    def flattens(self) -> bool:
+        callee = self.sources.find(f"{self.function.name}GetWorkspaceSize", None)
+        return bool(callee) and self.everywhere() and _flattens(self.sources, callee, set())
+
     def everywhere(self) -> bool:
         return bool(self.taken) and len(self.taken) == len(self.function.families)
 
@@ -209,13 +213,20 @@ class Followed:
         results = [self.refuses(family, nulls=nulls) for family in self.taken]
         return self.everywhere() and all(result and _NULL in result.codes for result in results)
 
-    def always(self, one: Parameter, other: Parameter, agree: Callable[[str, str], bool], whole: bool = True) -> bool:
+    def always(
+        self,
+        one: Parameter,
+        other: Parameter,
+        agree: Callable[[str, str], bool],
+        whole: bool = True,
+        families: Iterable[str] = (),
+    ) -> bool:
         """Whether the second's data types that do not agree with the first's are refused, and there are such."""
         if not self.everywhere():
             return False
         first, second = self.own_name[one.name], self.own_name[other.name]
         tried = 0
-        for family in self.taken:
+        for family in families or self.taken:
             for name in sorted(_usual(one, family, self.types(one, family))):
                 others = {kind for kind in _usual(other, family, self.types(other, family)) if not agree(name, kind)}
                 if not others:
@@ -273,13 +284,47 @@ def _same_types(followed: Followed) -> dict[str, str]:
     """By parameter: one before it whose data type it must have."""
     typed = [one for one in followed.function.parameters if one.kind in (*TENSORS, "aclDataType")]
     first = sorted(typed, key=lambda one: (not one.required, one.direction == "out"))
+    return _before_it(first, lambda other, one: followed.always(other, one, lambda a, b: a == b))
+
+
+def _before_it(several: list[Parameter], tied: Callable[[Parameter, Parameter], bool]) -> dict[str, str]:
+    """By parameter: the first before it that it is tied to, and that is tied to none itself."""
     found: dict[str, str] = {}
-    for place, one in enumerate(first):
-        for other in first[:place]:
-            if other.name not in found and followed.always(other, one, lambda a, b: a == b):
+    for place, one in enumerate(several):
+        for other in several[:place]:
+            if other.name not in found and tied(other, one):
                 found[one.name] = other.name
                 break
     return found
+
+
+def _on_some(followed: Followed, same: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By product and parameter: one before it whose data type it must have there, and not everywhere."""
+    typed = [one for one in followed.function.parameters if one.kind == "aclTensor*" and one.name not in same]
+    first = sorted(typed, key=lambda one: (not one.required, one.direction == "out"))
+    found = {
+        family: _before_it(
+            first, lambda other, one, at=family: followed.always(other, one, lambda a, b: a == b, families=(at,))
+        )
+        for family in (followed.taken if len(followed.taken) > 1 else ())
+    }
+    return {family: names for family, names in found.items() if names}
+
+
+def _same_shapes(followed: Followed, families: Iterable[str]) -> dict[str, str]:
+    """By parameter: one before it whose shape it must have on these, whatever is empty or where nothing is."""
+    typed = [one for one in followed.function.parameters if one.kind == "aclTensor*"]
+
+    def tied(other: Parameter, one: Parameter) -> bool:
+        if one.name in other.relations.get("shape", ()):
+            return False  # the page says it the other way round
+        pair = frozenset(followed.own_name[each.name] for each in (one, other))
+        if not all(pair in followed.taken[family].shapes for family in families):
+            return False
+        wide = [followed.wide[family] for family in families]
+        return "idle" in one.relations or all(each and pair in each.shapes for each in wide)
+
+    return _before_it(typed if followed.everywhere() else [], tied)
 
 
 def _same_formats(followed: Followed) -> dict[str, str]:
@@ -372,6 +417,21 @@ def _asks_for_shapes(sources: Sources, tokens: list[str], file: File, inputs: fr
     return False
 
 
+def _idle_within(sources: Sources, callee: Callee, inputs: frozenset[str], later: str) -> frozenset[str]:
+    """As `_idle`, of the check that a first phase begins with, where that phase ends for an empty one too, ``later``."""
+    for at, word in enumerate(callee.tokens):
+        if not word.startswith("Check") or callee.tokens[at + 1 : at + 2] != ["("]:
+            continue
+        given = split(callee.tokens[at + 2 : closing(callee.tokens, at + 1)])
+        check = sources.find(word, callee.file, len(given))
+        if not check:
+            return frozenset()
+        outer = {name: part[-1] for (name, _), part in zip(check.parameters, given, strict=False) if len(part) == 1}
+        found = _idle(sources, check, frozenset(name for name, part in outer.items() if part in inputs))
+        return frozenset(outer[name] for name in found if name in outer) & frozenset(_NO_ELEMENTS.findall(later))
+    return frozenset()
+
+
 def _idle(sources: Sources, callee: Callee, inputs: frozenset[str]) -> frozenset[str]:
     """The tensors of which an empty one ends the first phase with success before any shape is compared."""
     tokens = callee.tokens
@@ -386,10 +446,26 @@ def _idle(sources: Sources, callee: Callee, inputs: frozenset[str]) -> frozenset
         body = tokens[end + 1 : closing(tokens, end + 1)] if tokens[end + 1 : end + 2] == ["{"] else []
         plain = not {"if", "for", "CHECK_RET"} & set(body) and body[-3:] == ["return", "ACLNN_SUCCESS", ";"]
         nested = tokens[:at].count("{") != tokens[:at].count("}")
-        if not plain or nested or _asks_for_shapes(sources, tokens[:at], callee.file, inputs):
+        if not plain or nested:
             return frozenset()
+        if _asks_for_shapes(sources, tokens[:at], callee.file, inputs):
+            return _idle_within(sources, callee, inputs, condition)
         return names & {name for name, _ in callee.parameters}
     return frozenset()
+
+
+def _flattens(sources: Sources, callee: Callee, seen: set[str]) -> bool:
+    """Whether a first phase asks for more than eight dimensions and refuses nothing then: it goes on with fewer."""
+    tokens = callee.tokens
+    for at, word in enumerate(tokens):
+        if word == "MAX_SUPPORT_DIMS_NUMS" and {"<=", ">", "<", ">="} & set(tokens[max(0, at - 4) : at + 2]):
+            behind = tokens[at : tokens.index("}", at) if "}" in tokens[at:] else at]
+            return not {"false", "ACLNN_ERR_PARAM_INVALID"} & set(behind)
+        if tokens[at + 1 : at + 2] == ["("] and word not in seen and word in callee.file.functions:
+            seen.add(word)
+            if any(_flattens(sources, inner, seen) for inner in callee.file.functions[word]):
+                return True
+    return False
 
 
 def with_idle(followed: Followed) -> Function:
@@ -406,7 +482,7 @@ def with_idle(followed: Followed) -> Function:
     return replace(
         function,
         parameters=tuple(
-            replace(one, relations={**one.relations, "idle": names}) if names and one in outputs else one
+            replace(one, relations={**one.relations, "idle": names}) if names and one.kind == "aclTensor*" else one
             for one in function.parameters
         ),
     )
@@ -418,7 +494,8 @@ def with_checks(tree: Path, function: Function) -> Function:
     function = followed.function = with_idle(followed)
     if not followed.taken:
         return function
-    same, formats = _same_types(followed), _same_formats(followed)
+    same, formats, shapes = _same_types(followed), _same_formats(followed), _same_shapes(followed, followed.taken)
+    by_family = {"dtype": _on_some(followed, same), "shape": {at: _same_shapes(followed, (at,)) for at in followed.taken}}
     masked = any(one.kind == "aclBoolArray*" for one in function.parameters)
     parameters = []
     for one in function.parameters:
@@ -446,12 +523,21 @@ def with_checks(tree: Path, function: Function) -> Function:
             relations |= {"dtype": tuple(names)} if names else {}
         if one.kind in TENSORS:
             ranks = frozenset().union(*(taken.ranks[followed.own_name[one.name]] for taken in followed.taken.values()))
+            if one.ranks and one.ranks[-1] == 8 and ranks == RANKS and followed.flattens():
+                new = replace(new, ranks=None if one.ranks[0] == 0 else (*one.ranks, *range(9, len(RANKS))))
+                told |= {"ranks"}
             # Of a list the check looks at one tensor, and others may have other ranks.
             if one.kind != "aclTensorList*" and followed.everywhere() and ranks and not ranks - _MOST:
                 both = ranks & frozenset(one.ranks or _MOST) or ranks
                 if tuple(sorted(both)) != one.ranks:
                     new = replace(new, ranks=tuple(sorted(both)))
                     told |= {"ranks"}
+            if one.name in shapes:
+                relations["shape"] = tuple(dict.fromkeys((*relations.get("shape", ()), shapes[one.name])))
+            for key, on in by_family.items():
+                for family, names in on.items():
+                    if one.name in names and names[one.name] not in relations.get(key, ()):
+                        relations[f"{key}:{family}"] = (names[one.name],)
             if one.name in formats:
                 relations["format"] = (formats[one.name],)
             if free := followed.unseen_if_empty(one, same.get(one.name, "")):
@@ -460,6 +546,8 @@ def with_checks(tree: Path, function: Function) -> Function:
                 relations["cast"] = casts
         if told:
             relations["checked"] = tuple(sorted(told))
+        if one.direction == "in" and not any(key.startswith("shape") for key in relations):
+            relations.pop("idle", None)
         parameters.append(replace(new, relations=relations))
     return replace(function, parameters=tuple(parameters if masked else _with_either(followed, parameters)))
 

@@ -78,7 +78,7 @@ def _print_function(console: Console, one: rules.Function, families: tuple[str, 
                 ("161001" if parameter.required else "allowed or not said") if parameter.kind.endswith("*") else "",
                 " ".join(parameter.dtypes.get(family, ())) or "-",
                 rules.ranks_text(parameter.ranks),
-                "; ".join(_formats(parameter, family) + [_relation(*said) for said in parameter.relations.items()]),
+                "; ".join([*_formats(parameter, family), *_relations(parameter, family)]),
             )
         console.print(table)
     if rules.TILING in (one.shape_code, one.invalid_code):
@@ -90,6 +90,11 @@ def _formats(parameter: rules.Parameter, family: str) -> list[str]:
     """Those that are enforced: a list of the page alone refuses private formats."""
     listed = parameter.formats.get(family) if "formats" in parameter.relations.get("checked", ()) else None
     return [f"format one of {', '.join(listed)}"] if listed else []
+
+
+def _relations(parameter: rules.Parameter, family: str) -> list[str]:
+    said = {key.partition(":"): names for key, names in parameter.relations.items()}
+    return [_relation(key, names) for (key, _, only), names in said.items() if only in ("", family)]
 
 
 def _relation(key: str, names: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """Reads the C++ of a first phase and follows it with sets in place of values: of each tensor's data type, number of
-dimensions and presence what can still be so on the way to success. What is left at the end is what the check takes.
+dimensions and presence what can still be so on the way to success, and which two have one shape. What is left at the
+end is what the check takes.
 
 It follows calls into the tree's own functions, chooses branches by product, and of a condition that it cannot decide
 takes both. A condition that asks an unknown function about a data type makes that parameter ``unclear``.
@@ -94,6 +95,7 @@ class Taken:
     ranks: Mapping[str, frozenset[int]]
     nulls: Mapping[str, frozenset[bool]]
     formats: Mapping[str, frozenset[str]]
+    shapes: frozenset[frozenset[str]]  # pairs that have one shape
     unclear: frozenset[str]
     codes: frozenset[str]  # of the ways that end otherwise
     unread: frozenset[str]
@@ -145,6 +147,6 @@ def follow(
     good = join(where for value, where in ways if value == Constant(SUCCESS) or not isinstance(value, Constant))
     codes = frozenset(value.name for value, _ in ways if isinstance(value, Constant) and value.name != SUCCESS)
     if good is None:
-        return Taken({}, {}, {}, {}, frozenset(walk.unclear), codes, frozenset(walk.unread))
-    told = good.types, good.ranks, good.nulls, good.formats
+        return Taken({}, {}, {}, {}, frozenset(), frozenset(walk.unclear), codes, frozenset(walk.unread))
+    told = good.types, good.ranks, good.nulls, good.formats, good.shapes
     return Taken(*told, frozenset(walk.unclear), codes, frozenset(walk.unread))

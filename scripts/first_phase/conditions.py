@@ -189,6 +189,8 @@ class Conditions:
             return self.same_type(left, right, state)
         if isinstance(left, Rank) or isinstance(right, Rank):
             return self.order("==", left, right, state)
+        if isinstance(left, Shape) and isinstance(right, Shape):
+            return state.with_one_shape(left, right), state.copy()
         if (isinstance(left, (bool, int, str)) and isinstance(right, (bool, int, str))) or (
             isinstance(left, Constant) and isinstance(right, Constant)
         ):

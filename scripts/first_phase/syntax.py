@@ -110,13 +110,13 @@ class File:
                 at = closing(tokens, at) + 1
             elif token == "{":
                 end, head = closing(tokens, at), tokens[start:at]
-                if "namespace" in head or '"C"' in head:
+                if "namespace" in head or ('"C"' in head and "(" not in head):
                     self._read(tokens[at + 1 : end])
                     start = at = end + 1
                 elif head[:1] in (["struct"], ["class"], ["enum"], ["union"], ["typedef"]) and ")" not in head:
                     self._structure(head, tokens[at + 1 : end])
                     at = end + 1
-                elif head and "=" not in head and "(" in head:
+                elif head and "(" in head and "=" not in head[: head.index("(")]:  # a default is behind it
                     self._function(head, tokens[at + 1 : end])
                     start = at = end + 1
                 else:

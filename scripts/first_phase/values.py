@@ -132,17 +132,28 @@ class State:
     nulls: dict[str, frozenset[bool]]
     formats: dict[str, frozenset[str]]
     scope: dict[str, Any] = field(default_factory=dict)
+    shapes: frozenset[frozenset[str]] = frozenset()  # pairs of parameters that have one shape
 
     def copy(self) -> State:
-        return State(*map(dict, (self.types, self.ranks, self.nulls, self.formats, self.scope)))
+        return State(*map(dict, (self.types, self.ranks, self.nulls, self.formats, self.scope)), self.shapes)
 
     def within(self, scope: dict[str, Any]) -> State:
-        return State(self.types, self.ranks, self.nulls, self.formats, scope)
+        return State(self.types, self.ranks, self.nulls, self.formats, scope, self.shapes)
+
+    def with_one_shape(self, one: Any, other: Any) -> State:
+        pair = frozenset(value.name if isinstance(value, Pointer) else value.of for value in (one, other))
+        beyond = frozenset(known ^ pair for known in self.shapes if len(known & pair) == 1)
+        return State(**{**vars(self.copy()), "shapes": self.shapes | beyond | ({pair} if len(pair) == 2 else set())})
+
+    def agrees(self, pair: frozenset[str]) -> bool:
+        """Whether the two have one shape, or there is but one of them."""
+        return pair in self.shapes or any(self.nulls.get(name) == frozenset((True,)) for name in pair)
 
     def narrow(self, other: State) -> None:
         """What is possible is what is possible there."""
         for column in ("types", "ranks", "nulls", "formats"):
             getattr(self, column).update(getattr(other, column))
+        self.shapes |= other.shapes
 
 
 @dataclass(frozen=True)
@@ -171,6 +182,7 @@ def join(states: Iterable[State | None]) -> State | None:
                 for name, value in first.scope.items()
                 if name in other.scope
             },
+            frozenset(pair for pair in first.shapes | other.shapes if first.agrees(pair) and other.agrees(pair)),
         )
     return first
 

@@ -290,10 +290,18 @@ class Walk(Conditions):
                 yes, no = self.branch(conditions[name](), state)
                 if name == "OP_CHECK_SHAPE_NOT_EQUAL":
                     no = state.copy()
+                    one, other = (self.joined(self.value(tree(part), state)) for part in parts[:2])
+                    if yes and isinstance(one, Pointer) and isinstance(other, Pointer):
+                        yes = yes.with_one_shape(one, other)
                 otherwise(no, parts[2])
                 return yes
             if name == "CHECK_SHAPE_ALL_EQUAL":
                 return state
+            if name == "OP_CHECK_SHAPE_NOT_EQUAL_WITH_EXPECTED_SIZE":
+                one, other = (self.joined(self.value(tree(part), state)) for part in parts[:2])
+                otherwise(state.copy(), parts[-1])
+                pair = isinstance(one, Pointer) and isinstance(other, Shape)
+                return state.with_one_shape(one, other) if pair else state
             if name.startswith("OP_CHECK_BROADCAST") or "SHAPE" in name:
                 otherwise(state.copy(), parts[-1])
                 return state
@@ -378,8 +386,15 @@ class Walk(Conditions):
     def assign(self, target: Any, value: Any, state: State) -> None:
         if target[0] == "name":
             state.scope[target[1]] = value
+        elif target[0] == "index":
+            self.change(target[1], state)
         elif target[0] == "member" and isinstance(of := self.value(target[1], state), Record):
             of[target[2]] = value
+
+    def change(self, target: Any, state: State) -> None:
+        """A shape that the phase has of its own may be another one now."""
+        if target[0] == "name" and isinstance(state.scope.get(target[1]), Shape):
+            state.scope[target[1]] = UNKNOWN
 
     def name(self, name: str, state: State) -> Any:
         if name in state.scope:
@@ -420,7 +435,12 @@ class Walk(Conditions):
     def called(self, expression: Any, state: State) -> Any:
         _, target, arguments = expression
         if target[0] == "member":
+            if not re.match("Get|Is|To", target[2]):
+                self.change(target[1], state)
             return self.method(self.value(target[1], state), target[2], arguments, state)
+        if target[0] == "name" and not re.search(r"(^|:)(Check|Is|To|Same)\w*$", target[1]):
+            for one in arguments:
+                self.change(one, state)
         if target[0] != "name":
             function = self.value(target, state)
             given = [self.value(one, state) for one in arguments]

@@ -166,7 +166,7 @@ def accepted(function: rules.Function, family: str) -> list[Given]:
     for _ in range(3):  # relations may form chains
         for one in function.parameters:
             for relation, allowed in (("dtype", dtypes), ("shape", ranks), ("shape_of_broadcast", ranks)):
-                for other in one.relations.get(relation, ()):
+                for other in one.related(relation, family):
                     both = tuple(value for value in allowed[one.name] if value in allowed[other])
                     allowed[one.name] = both or allowed[one.name]
                     allowed[other] = both or allowed[other]
@@ -217,11 +217,11 @@ def mistakes(function: rules.Function, family: str, given: list[Given]) -> Itera
         for rank in range(10):
             if one.ranks and rank not in one.ranks:
                 yield place, (dtype, (1,) * rank), function.shape_code
-        others = [function.parameters[names.index(name)] for name in one.relations.get("shape", ())]
-        others += [function.parameters[names.index(name)] for name in one.relations.get("shape_of_broadcast", ())]
+        others = [function.parameters[names.index(name)] for name in one.related("shape", family)]
+        others += [function.parameters[names.index(name)] for name in one.related("shape_of_broadcast", family)]
         if one.kind == "aclTensor*" and sizes and others and all(other.kind == one.kind for other in others):
             yield place, (dtype, (2, *sizes[1:])), function.shape_code
-        for name in one.relations.get("dtype", ()):
+        for name in one.related("dtype", family):
             other = names.index(name)
             others_type = [kind for kind in one.dtypes.get(family, DTYPES) if kind != given[other][0]]
             if others_type and one.kind == function.parameters[other].kind and one.kind in TENSORS:

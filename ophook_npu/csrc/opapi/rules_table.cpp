@@ -173,13 +173,15 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     if (key == "checked") formats_checked = said.find("formats") != said.npos;
     if (key == "least") one.least = std::stoll(std::string(said));
     if (key == "most") one.most = std::stoll(std::string(said));
+    const size_t colon = key.find(':');
+    const int only = colon == key.npos ? kNoFamily : family_of(key.substr(colon + 1));
     for (const auto& [name, kind] : kKinds) {
-      if (equals == word.npos || word.substr(0, equals) != name) continue;
-      const auto others = split(word.substr(equals + 1), ',');
+      if (equals == word.npos || key.substr(0, colon) != name) continue;
+      const auto others = split(said, ',');
       if (kind == Relation::kShapeOfBroadcast)
-        one.relations.push_back({kind, position(function, others.front()), position(function, others.back())});
+        one.relations.push_back({kind, position(function, others.front()), position(function, others.back()), only});
       else
-        for (std::string_view other : others) one.relations.push_back({kind, position(function, other), 0});
+        for (std::string_view other : others) one.relations.push_back({kind, position(function, other), 0, only});
     }
   }
   if (!formats_checked) one.formats = {};

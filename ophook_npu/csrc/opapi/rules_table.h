@@ -20,6 +20,7 @@ constexpr int kNoFamily = -1;
 struct Relation {
   enum Kind : unsigned char { kDtype, kFormat, kCast, kShape, kShapeOfBroadcast, kEither, kIdle } kind;
   size_t first, second;  // the second of kShapeOfBroadcast only
+  int only = kNoFamily;  // on this family; kNoFamily: on all
 };
 
 struct ParameterRules {

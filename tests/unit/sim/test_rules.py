@@ -35,7 +35,9 @@ def test_the_tables_are_sound() -> None:
             values, bounds = said.pop("values", ()), [*said.pop("least", ()), *said.pop("most", ())]
             assert len(set(values)) == len(values) and not (values and bounds), (function.name, parameter)
             assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
-            for relation, others in said.items():
+            for key, others in said.items():
+                relation, colon, family = key.partition(":")
+                assert not colon or (relation in ("dtype", "shape") and family in function.families), key
                 columns = {
                     "checked": {"dtypes", "formats", "null", "ranks"},
                     "free_if_empty": {"dtypes", "formats", "ranks", "same"},
@@ -286,6 +288,67 @@ def test_a_check_is_followed_by_product(tmp_path: Path) -> None:
     assert bias == page[2], "what an unknown function asks of it is not known"
     assert result.relations["cast"] == ("first", "second") and "INT8" in result.dtypes["Ascend910B"]
     assert "INT8" not in result.dtypes["Ascend950"] and "BOOL" not in result.dtypes["Ascend910B"]
+
+
+# Functions behind one with a default, one with C's linkage, shapes and types that are one on some products.
+SHAPED = """
+static bool Newer() { return GetCurrentPlatformInfo().GetCurNpuArch() == NpuArch::DAV_3510; }
+static const aclTensor* Flat(const aclTensor* x, aclIntArray* sizes = nullptr) {
+  if (x->GetViewShape().GetDimNum() <= MAX_SUPPORT_DIMS_NUMS) { return x; }
+  return l0op::Reshape(x, sizes);
+}
+static aclnnStatus Check(const aclTensor* x, const aclTensor* y, const aclTensor* out) {
+  if (x->IsEmpty()) { return ACLNN_SUCCESS; }
+  OP_CHECK_SHAPE_NOT_EQUAL(x, out, return ACLNN_ERR_PARAM_INVALID);
+  if (Newer()) { return ACLNN_SUCCESS; }
+  OP_CHECK_DTYPE_NOT_SAME(x, y, return ACLNN_ERR_PARAM_INVALID);
+  if (y->GetViewShape() != out->GetViewShape()) { return ACLNN_ERR_PARAM_INVALID; }
+  return ACLNN_SUCCESS;
+}
+extern "C" aclnnStatus aclnnFoldGetWorkspaceSize(const aclTensor* x, const aclTensor* y, aclTensor* out,
+                                                 uint64_t* workspaceSize, aclOpExecutor** executor) {
+  auto ret = Check(x, y, out);
+  CHECK_RET(ret == ACLNN_SUCCESS, ret);
+  if (x->IsEmpty()) { return ACLNN_SUCCESS; }
+  auto flat = Flat(x);
+  return ACLNN_SUCCESS;
+}
+"""
+
+
+def test_shapes_that_a_check_compares_and_what_holds_on_one_product(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import device_checks
+    finally:
+        sys.path.pop(0)
+    families = ("Ascend910B", "Ascend950")
+
+    def followed(folder: str, source: str) -> tuple[rules.Parameter, ...]:
+        (tmp_path / folder / "op_api").mkdir(parents=True)
+        (tmp_path / folder / "op_api" / "aclnn_fold.cpp").write_text(source)
+        page = tuple(
+            rules.Parameter(
+                name,
+                "aclTensor*",
+                "out" if name == "out" else "in",
+                dtypes=dict.fromkeys(families, ("FLOAT", "FLOAT16")),
+                ranks=tuple(range(9)),
+            )
+            for name in ("x", "y", "out")
+        )
+        return device_checks.with_checks(tmp_path / folder, rules.Function("aclnnFold", "own", families, page)).parameters
+
+    x, y, out = followed("a", SHAPED)
+    assert out.relations["shape"] == ("x",) and out.relations["idle"] == ("x",) and "shape:Ascend950" not in out.relations
+    assert y.related("dtype", "Ascend910B") == ("x",) and y.related("dtype", "Ascend950") == ()
+    assert y.related("shape", "Ascend910B") == ("x",) and y.relations["idle"] == ("x",) and "idle" not in x.relations
+    assert [one.ranks for one in (x, y, out)] == [None, None, None] and "ranks" in x.relations["checked"]
+    x, y, out = followed("b", SHAPED.replace("if (x->IsEmpty()) { return ACLNN_SUCCESS; }", ""))
+    assert y.related("shape", "Ascend910B") == ("x",) and y.related("shape", "Ascend950") == ()
+    assert out.relations["shape"] == ("x",) and "idle" not in out.relations
+    refused = SHAPED.replace("<= MAX_SUPPORT_DIMS_NUMS) { return x; }", "> MAX_SUPPORT_DIMS_NUMS) { return false; }")
+    assert followed("c", refused)[0].ranks == tuple(range(9))
 
 
 def test_a_page_that_says_only_what_must_be_given(tmp_path: Path) -> None:
