@@ -459,7 +459,7 @@ def _flattens(sources: Sources, callee: Callee, seen: set[str]) -> bool:
     tokens = callee.tokens
     for at, word in enumerate(tokens):
         if word == "MAX_SUPPORT_DIMS_NUMS" and {"<=", ">", "<", ">="} & set(tokens[max(0, at - 4) : at + 2]):
-            behind = tokens[at : tokens.index("}", at) if "}" in tokens[at:] else at]
+            behind = tokens[at : tokens.index("}", at) if "}" in tokens[at:] else None]
             return not {"false", "ACLNN_ERR_PARAM_INVALID"} & set(behind)
         if tokens[at + 1 : at + 2] == ["("] and word not in seen and word in callee.file.functions:
             seen.add(word)
