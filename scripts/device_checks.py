@@ -418,7 +418,7 @@ def _asks_for_shapes(sources: Sources, tokens: list[str], file: File, inputs: fr
 
 
 def _idle_within(sources: Sources, callee: Callee, inputs: frozenset[str], later: str) -> frozenset[str]:
-    """As `_idle`, of the check that a first phase begins with, where that phase ends for an empty one too, ``later``."""
+    """As `_idle`, of the check that a first phase begins with, where that phase ends for an empty one ``later`` too."""
     for at, word in enumerate(callee.tokens):
         if not word.startswith("Check") or callee.tokens[at + 1 : at + 2] != ["("]:
             continue
@@ -495,7 +495,10 @@ def with_checks(tree: Path, function: Function) -> Function:
     if not followed.taken:
         return function
     same, formats, shapes = _same_types(followed), _same_formats(followed), _same_shapes(followed, followed.taken)
-    by_family = {"dtype": _on_some(followed, same), "shape": {at: _same_shapes(followed, (at,)) for at in followed.taken}}
+    by_family = {
+        "dtype": _on_some(followed, same),
+        "shape": {at: _same_shapes(followed, (at,)) for at in followed.taken},
+    }
     masked = any(one.kind == "aclBoolArray*" for one in function.parameters)
     parameters = []
     for one in function.parameters:

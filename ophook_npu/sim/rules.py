@@ -73,8 +73,8 @@ class Parameter:
     ``relations`` tie it to other parameters by name: ``dtype`` and ``shape`` (the same as), ``shape_of_broadcast`` (has
     the broadcast shape of the two), ``either`` (one of the two must be given: 161001), ``cast`` (what is computed in
     the data type of these can be converted to this one's, `can_cast`), ``format`` (has the format of these), ``idle``
-    (where one of these is empty, the first phase succeeds before it compares shapes). ``dtype:Ascend910B`` is so on that
-    family alone (`related` gives both). ``checked`` names the columns
+    (where one of these is empty, the first phase succeeds before it compares shapes). ``dtype:Ascend910B`` is so on
+    that family alone (`related` gives both). ``checked`` names the columns
     (``dtypes``, ``null``, ``ranks``, ``formats``) in which CANN's own check says otherwise than the page, and decides;
     without it a list of formats refuses private ones only. ``free_if_empty`` names what is not looked at where a tensor
     that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same`` (relations of data types). Two name

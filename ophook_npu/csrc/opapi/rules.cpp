@@ -314,8 +314,7 @@ Verdict verdict(const FunctionRules& rules, const Argument* arguments, size_t co
         return found;
   for (size_t i = 0; i < count; ++i)
     for (const Relation& relation : rules.parameters[i].relations)
-      if (relation.only != kNoFamily && relation.only != int(family))
-        continue;
+      if (relation.only != kNoFamily && relation.only != int(family)) continue;
       else if (Verdict found = relation_verdict(rules, i, relation, arguments, family, empty); found.code) return found;
   for (size_t i = 0; i < count; ++i)
     if (Verdict found = value_verdict(rules, rules.parameters[i], arguments[i], family); found.code) return found;

@@ -337,10 +337,11 @@ def test_shapes_that_a_check_compares_and_what_holds_on_one_product(tmp_path: Pa
             )
             for name in ("x", "y", "out")
         )
-        return device_checks.with_checks(tmp_path / folder, rules.Function("aclnnFold", "own", families, page)).parameters
+        fold = rules.Function("aclnnFold", "own", families, page)
+        return device_checks.with_checks(tmp_path / folder, fold).parameters
 
     x, y, out = followed("a", SHAPED)
-    assert out.relations["shape"] == ("x",) and out.relations["idle"] == ("x",) and "shape:Ascend950" not in out.relations
+    assert out.relations["shape"] == out.relations["idle"] == ("x",) and "shape:Ascend950" not in out.relations
     assert y.related("dtype", "Ascend910B") == ("x",) and y.related("dtype", "Ascend950") == ()
     assert y.related("shape", "Ascend910B") == ("x",) and y.relations["idle"] == ("x",) and "idle" not in x.relations
     assert [one.ranks for one in (x, y, out)] == [None, None, None] and "ranks" in x.relations["checked"]
