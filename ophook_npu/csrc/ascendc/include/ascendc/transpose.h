@@ -151,8 +151,10 @@ void trans_data(const LocalTensor<T>& dst, const LocalTensor<T>& src, const opho
                 uint64_t(std::get<4>(shape))};
   const uint64_t size = size_in(to, s);
   if (!ophook::rt::whole("TransData", {whole_details::part(dst, size, "the destination")},
-                         {whole_details::part(src, size_in(from, s), "the source")}, work, at))
+                         {whole_details::part(src, back ? size_in(from, s) : 0, "the source")}, work, at))
     return;
+  for (uint64_t row = 0; !back && row < s.n * s.c * s.d; ++row)  // what pads H * W may be anything
+    if (!ophook::rt::whole("TransData", {}, {whole_details::part(src[uint32_t(row * up16(s.h * s.w))], s.h * s.w, "the source")}, nullptr, at)) return;
   for (uint64_t i = 0; i < size; ++i) whole_details::data(dst)[i] = T(0);
   for (uint64_t n = 0; n < s.n; ++n)
     for (uint64_t c = 0; c < s.c; ++c)
