@@ -1,6 +1,7 @@
 // What the library's C interface asks of its tiling keys by template.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace ophook::host {
