@@ -217,7 +217,7 @@ def write(page: Path, results: list[Result], commit: str) -> None:
     for result in results:
         more = len(result.findings) - 4
         shown = ", ".join(list(result.findings)[:4]) + (f" and {more} more" if more > 0 else "")
-        why = re.sub(r"/\S*/tmp\w+/", "", result.why).replace("|", "\\|").replace("`", "'")
+        why = re.sub(r"/\S*/tmp\w+/?", "", result.why).replace("|", "\\|").replace("`", "'")
         rows.append(f"| `{result.name}` | {result.state} | {why or '–'} | {shown or '–'} |")
     try:
         marked.replace(page, "<!-- examples -->", "<!-- end of examples -->", "\n".join([*head, *rows]))
