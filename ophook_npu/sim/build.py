@@ -287,7 +287,12 @@ def _lay_out_headers(include: Path) -> None:
     third_party = require()[1].path / "include" / "third_party"
     acl, hccl = third_party / "acl" / "inc", third_party / "hccl" / "inc"
     headers = [(top, header) for top in (acl, hccl) for header in top.rglob("*.h")]
-    found = {include / header.relative_to(top): header for top, header in headers}
+    # CANN has the profiler's private headers in another folder, where a program that asks for them looks.
+    places = {"profiling": include.parent / "pkg_inc"}
+    found = {
+        places.get(header.relative_to(top).parts[0], include) / header.relative_to(top): header
+        for top, header in headers
+    }
     # Ours includes it, and declares what it does not.
     found[include / "acl" / "acl_rt_wheel.h"] = acl / "acl" / "acl_rt.h"
     # hccl.h names its neighbours so: another one with each torch_npu.

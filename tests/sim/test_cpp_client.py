@@ -84,6 +84,17 @@ def test_a_program_loads_and_launches_its_own_kernel(root: Path, tmp_path: Path)
     assert _run(program, str(binary)) == "1139, 3 parameters, the last has 4 bytes at 16, 0 failures\n"
 
 
+def test_the_folder_has_the_names_that_the_package_of_the_runtime_installs(root: Path) -> None:
+    listed = (Path(__file__).parent / "toolkit_names.txt").read_text().splitlines()
+    told = [line.split(": ") for line in listed if line and not line.startswith("#")]
+    names = [
+        (place.startswith("-"), f"{place.removeprefix('-')}/{name}") for place, all_ in told for name in all_.split()
+    ]
+    assert len(names) > 60 and len(dict(names)) == 2
+    wrong = [name for absent, name in names if (root / name).exists() == absent]
+    assert not wrong, wrong
+
+
 def test_the_list_of_functions_says_which_are_refused(root: Path) -> None:
     told = api(root)
     assert told["aclrtMalloc"] == ("simulated", "") and told["aclmdlLoadFromFile"] == ("refused", "acl_mdl.h")
