@@ -1,5 +1,10 @@
 #include "kernels/activation.h"
 
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include "kernels/loops.h"
+
 namespace sim::kernels {
 
 static constexpr double kFastGelu = 1.702;
@@ -17,6 +22,53 @@ at::Tensor swish(const at::Tensor& x, double scale) {
 // With s = scale x it is silu(s) / scale, and its slope that of silu at s.
 at::Tensor swish_backward(const at::Tensor& grad, const at::Tensor& x, double scale) {
   return at::silu_backward(wide(grad), scale == 1 ? wide(x) : at::mul(wide(x), scale));
+}
+
+// Of the numbers that loops are for, as they lie there.
+static bool has_loop(const std::string& approximate, std::initializer_list<at::Tensor> tensors) {
+  const at::ScalarType type = tensors.begin()->scalar_type();
+  bool fits = approximate == "tanh" && (type == at::kFloat || type == at::kHalf || type == at::kBFloat16);
+  for (const at::Tensor& each : tensors)
+    fits = fits && each.scalar_type() == type && each.is_contiguous() && each.sizes() == tensors.begin()->sizes();
+  return fits;
+}
+template <typename F>
+static void each_part(const at::Tensor& out, F run) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "a loop", [&] {
+    if constexpr (!std::is_same_v<scalar_t, double>)
+      at::parallel_for(0, out.numel(), 1 << 15,
+                       [&](int64_t begin, int64_t end) { run(scalar_t(), begin, end - begin); });
+  });
+}
+
+void gelu_into(const at::Tensor& out, const at::Tensor& x, const std::string& approximate) {
+  if (!has_loop(approximate, {out, x})) return write(out, gelu(x, approximate));
+  each_part(out, [&]<typename Number>(Number, int64_t first, int64_t count) {
+    loops::gelu(x.const_data_ptr<Number>() + first, out.mutable_data_ptr<Number>() + first, count);
+  });
+}
+at::Tensor gelu(const at::Tensor& x, const std::string& approximate) {
+  const at::Tensor from = x.contiguous();
+  if (!has_loop(approximate, {from})) return at::gelu(x, approximate);
+  const at::Tensor y = at::empty_like(from);
+  gelu_into(y, from, approximate);
+  return y;
+}
+
+void gelu_backward_into(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& x,
+                        const std::string& approximate) {
+  if (!has_loop(approximate, {out, grad, x})) return write(out, gelu_backward(grad, x, approximate));
+  each_part(out, [&]<typename Number>(Number, int64_t first, int64_t count) {
+    loops::gelu_backward(grad.const_data_ptr<Number>() + first, x.const_data_ptr<Number>() + first,
+                         out.mutable_data_ptr<Number>() + first, count);
+  });
+}
+at::Tensor gelu_backward(const at::Tensor& grad, const at::Tensor& x, const std::string& approximate) {
+  const at::Tensor upstream = grad.contiguous(), from = x.contiguous();
+  if (!has_loop(approximate, {upstream, from})) return at::gelu_backward(grad, x, approximate);
+  const at::Tensor to_x = at::empty_like(from);
+  gelu_backward_into(to_x, upstream, from, approximate);
+  return to_x;
 }
 
 at::Tensor log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& x) {
@@ -111,6 +163,40 @@ at::Tensor geglu_backward(const at::Tensor& grad, const at::Tensor& x, const at:
       at::gelu_backward(at::mul(to, left ? second : first), left ? first : second, approximation(mode));
   const at::Tensor to_value = at::mul(to, wide(gelu));
   return left ? at::cat({to_gate, to_value}, dim) : at::cat({to_value, to_gate}, dim);
+}
+
+static bool is_last(const at::Tensor& x, int64_t dim) { return x.dim() && wrap(dim, x) == x.dim() - 1; }
+static at::Tensor real(const at::Tensor& x, at::ScalarType otherwise) {
+  return x.is_floating_point() ? wide(x) : x.to(otherwise);
+}
+
+// ATen's kernel for a row of Half or BFloat16 adds up in Float; that of the logarithm, and those of other dimensions,
+// round on the way.
+void softmax_into(const at::Tensor& out, const at::Tensor& x, int64_t dim) {
+  if (out.scalar_type() == x.scalar_type() && (is_last(x, dim) || x.scalar_type() == at::kFloat))
+    at::_softmax_out(const_cast<at::Tensor&>(out), x, dim, false);
+  else out.copy_(at::softmax(real(x, out.scalar_type()), dim));
+}
+at::Tensor softmax(const at::Tensor& x, int64_t dim, at::ScalarType type) {
+  const at::Tensor y = at::empty_like(x, type);
+  softmax_into(y, x, dim);
+  return y;
+}
+
+void log_softmax_into(const at::Tensor& out, const at::Tensor& x, int64_t dim) {
+  out.copy_(at::log_softmax(real(x, out.scalar_type()), dim));
+}
+at::Tensor log_softmax(const at::Tensor& x, int64_t dim, at::ScalarType type) {
+  const at::Tensor y = at::empty_like(x, type);
+  log_softmax_into(y, x, dim);
+  return y;
+}
+
+void softmax_backward_into(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& y, int64_t dim) {
+  const at::ScalarType type = y.scalar_type();
+  if (out.scalar_type() == type && grad.scalar_type() == type && (is_last(y, dim) || type == at::kFloat))
+    at::_softmax_backward_data_out(const_cast<at::Tensor&>(out), grad, y, dim, type);
+  else out.copy_(softmax_backward(grad, y, dim));
 }
 
 at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& y, int64_t dim) {

@@ -12,6 +12,13 @@ at::Tensor fast_gelu(const at::Tensor& x);  // x * sigmoid(1.702 x)
 at::Tensor fast_gelu_backward(const at::Tensor& grad, const at::Tensor& x);
 at::Tensor swish(const at::Tensor& x, double scale);  // x * sigmoid(scale x)
 at::Tensor swish_backward(const at::Tensor& grad, const at::Tensor& x, double scale);
+// By tanh, or by the error function where `approximate` is "none".
+void gelu_into(const at::Tensor& out, const at::Tensor& x, const std::string& approximate);
+at::Tensor gelu(const at::Tensor& x, const std::string& approximate);
+// Of tensors of one shape.
+void gelu_backward_into(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& x,
+                        const std::string& approximate);
+at::Tensor gelu_backward(const at::Tensor& grad, const at::Tensor& x, const std::string& approximate);
 at::Tensor log_sigmoid_backward(const at::Tensor& grad, const at::Tensor& x);
 // clamp(slope x + shift, 0, 1); of whole numbers as well
 constexpr double kHardSigmoidSlope = 1 / 6.0, kHardSigmoidShift = 0.5;
@@ -45,6 +52,11 @@ at::Tensor geglu_backward(const at::Tensor& grad, const at::Tensor& x, const at:
                           int64_t mode, bool left);
 
 // ---- softmax -------------------------------------------------------------------------------------------------------
+void softmax_into(const at::Tensor& out, const at::Tensor& x, int64_t dim);
+at::Tensor softmax(const at::Tensor& x, int64_t dim, at::ScalarType type);
+void log_softmax_into(const at::Tensor& out, const at::Tensor& x, int64_t dim);
+at::Tensor log_softmax(const at::Tensor& x, int64_t dim, at::ScalarType type);
+void softmax_backward_into(const at::Tensor& out, const at::Tensor& grad, const at::Tensor& y, int64_t dim);
 at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& y, int64_t dim);
 at::Tensor log_softmax_backward(const at::Tensor& grad, const at::Tensor& y, int64_t dim);
 // The mask is true where a score is left out; a triangle leaves out what comes after the row.

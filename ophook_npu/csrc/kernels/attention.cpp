@@ -3,8 +3,10 @@
 #include "kernels/attention.h"
 
 #include <ATen/ExpandUtils.h>
+#include <ATen/Parallel.h>
 
 #include "kernels/hifloat8.h"
+#include "kernels/loops.h"
 #include "kernels/mx_quant.h"
 #include "kernels/random.h"
 
@@ -89,31 +91,63 @@ at::Tensor for_own_heads(const at::Tensor& grad, int64_t heads) {
 }
 
 struct Scores {
-  at::Tensor probability, max, sum, lost;  // the last: what the sink gets
+  at::Tensor weight, max, sum, lost;  // weights that divided by their sum are the probabilities; what the sink gets
 };
 
+static at::Tensor not_zero(const at::Tensor& sum) { return sum.masked_fill(at::eq(sum, 0), 1); }
+
+// Each row's run(its numbers, how many, its number), in several threads where there are.
+template <typename F>
+void each_row(const at::Tensor& rows, F run) {
+  const int64_t count = rows.size(-1);
+  float* all = rows.mutable_data_ptr<float>();
+  at::parallel_for(0, count ? rows.numel() / count : 0, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, count)),
+                   [&](int64_t first, int64_t last) {
+                     for (int64_t row = first; row < last; ++row) run(all + row * count, count, row);
+                   });
+}
+
 // `out`: of hidden(). The maximum and the sum are those of the forward, where they are given.
-Scores scores_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& out, const Settings& how,
-                 const at::Tensor& known_max = {}, const at::Tensor& known_sum = {}) {
+Scores weights_of(const Heads& heads, const at::Tensor& pse, const at::Tensor& out, const Settings& how,
+                  const at::Tensor& known_max = {}, const at::Tensor& known_sum = {}) {
   auto scores = at::matmul(heads.query, for_all_heads(heads.key, heads.query.size(1)).transpose(-1, -2));
-  if (given(pse) && how.pse_type == 1) scores = at::add(scores, wide(pse));
-  scores = at::mul(scores, how.scale);
-  if (given(pse) && how.pse_type == 0) scores = at::add(scores, wide(pse));
-  if (out.defined()) scores = scores.masked_fill(out, -std::numeric_limits<float>::max());
+  scores = scores.to(at::kFloat).contiguous();
+  if (given(pse) && how.pse_type == 1) scores.add_(wide(pse));
+  if (how.scale != 1) scores.mul_(how.scale);
+  if (given(pse) && how.pse_type == 0) scores.add_(wide(pse));
+  constexpr float kHidden = -std::numeric_limits<float>::max();
+  if (out.defined()) scores.masked_fill_(out, kHidden);
+  Dims of_rows = scores.sizes().vec();
+  of_rows.back() = 1;
   // Nothing says whether the statistics of the device hold the sink; its backward gets those of its own forward.
   auto sink = given(how.sink) ? wide(how.sink).reshape({1, -1, 1, 1}) : at::Tensor();
-  auto max = given(known_max) ? known_max : scores.amax(-1, true);
-  if (sink.defined() && !given(known_max)) max = at::maximum(max, sink);
-  auto weight = at::exp(at::sub(scores, max));
-  if (out.defined()) weight = weight.masked_fill(out, 0);  // a query that sees no key gets zeros
-  auto sum = given(known_sum) ? known_sum : weight.sum(-1, true);
+  at::Tensor max = known_max;
+  if (!given(known_max)) {
+    max = at::empty(of_rows, at::kFloat);
+    float* tops = max.mutable_data_ptr<float>();
+    each_row(scores, [&](float* row, int64_t count, int64_t i) { tops[i] = loops::largest(row, count); });
+    if (sink.defined()) max = at::maximum(max, sink);
+  }
+  const at::Tensor tops = max.expand(of_rows).to(at::kFloat).contiguous();
+  at::Tensor sum = at::empty(of_rows, at::kFloat);
+  std::atomic<bool> blind{false};
+  each_row(scores, [&](float* row, int64_t count, int64_t i) {
+    const float top = tops.const_data_ptr<float>()[i];
+    sum.mutable_data_ptr<float>()[i] = loops::raised(row, count, top);
+    if (top <= kHidden) blind = true;
+  });
+  if (out.defined() && blind) {  // a query that sees no key gets zeros
+    scores.masked_fill_(out, 0);
+    sum = scores.sum(-1, true);
+  }
   at::Tensor lost;
+  if (given(known_sum)) sum = known_sum;
   if (sink.defined()) {
     lost = at::exp(at::sub(sink, max));
     if (!given(known_sum)) sum = at::add(sum, lost);
     lost = at::div(lost, sum);
   }
-  return {at::div(weight, sum.masked_fill(at::eq(sum, 0), 1)), max, sum, lost};
+  return {scores, max, sum, lost};
 }
 
 at::Tensor kept_of(const at::Tensor& drop_mask, int64_t first, at::IntArrayRef sizes) {
@@ -135,14 +169,16 @@ void write_statistics(const at::Tensor& out, const at::Tensor& value) {
   if (given(out)) write(out, value.expand(out.sizes()));
 }
 
-// The scores of long sequences do not fit into memory: run(first, count) gets as many rows of queries at a time as do.
-// What is itself as large as the scores fits already: with it, all are one part.
+// The scores of long sequences do not fit into memory, and those of short ones not into a core's cache: run(first,
+// count) gets as many rows of queries at a time as do, and no fewer than a product of matrices is fast with. What is
+// itself as large as the scores fits already: with it, all are one part.
 template <typename F>
 void each_rows(const Heads& heads, bool whole, F run) {
-  constexpr int64_t kScores = int64_t(1) << 24;
+  constexpr int64_t kMost = int64_t(1) << 24, kCached = int64_t(1) << 21, kFast = 32;
   const int64_t queries = heads.query.size(2);
   const int64_t of_row = std::max<int64_t>(1, heads.query.size(0) * heads.query.size(1) * heads.key.size(2));
-  const int64_t most = whole ? std::max<int64_t>(1, queries) : std::max<int64_t>(1, kScores / of_row);
+  const int64_t cached = std::max(kFast, kCached * at::get_num_threads() / of_row);
+  const int64_t most = std::max<int64_t>(1, whole ? queries : std::min(cached, kMost / of_row));
   int64_t first = 0;
   do run(first, std::min(most, queries - first));
   while ((first += most) < queries);
@@ -176,21 +212,28 @@ struct Forward {
 Forward attend(const Heads& heads, const at::Tensor& pse, const at::Tensor& mask, const at::Tensor& kept,
                const Settings& how) {
   const auto out = hidden(mask, how, heads.query.size(0), heads.query.size(2), heads.key.size(2));
-  const auto value = for_all_heads(heads.value, heads.query.size(1));
+  const int64_t count_of_heads = heads.query.size(1);
+  const auto value = for_all_heads(heads.value, count_of_heads);
+  const Heads all{heads.query, for_all_heads(heads.key, count_of_heads), value};
+  // Where the probabilities themselves are nobody's business, what is divided is the result, which is smaller.
+  const bool as_sums = !kept.defined() && how.weight_steps <= 0 && !given(how.weight_scale);
   Tensors max, sum, result;
   each_rows(heads, given(pse) || kept.defined(), [&](int64_t first, int64_t count) {
-    auto scores = scores_of(rows_of(heads, first, count), pse, rows_of(out, first, count), how);
-    if (how.weight_steps > 0) scores.probability = scores.probability.mul(how.weight_steps).round().clamp(-128, 127);
-    const auto weight = through_8_bits(scores.probability, how.weight_scale, how.small);
-    result.push_back(at::matmul(drop(weight, kept, how.keep), value));
+    const auto scores = weights_of(rows_of(all, first, count), pse, rows_of(out, first, count), how);
     max.push_back(scores.max), sum.push_back(scores.sum);
+    if (as_sums) return result.push_back(at::matmul(scores.weight, value).div_(not_zero(scores.sum)));
+    auto probability = scores.weight.div_(not_zero(scores.sum));
+    if (how.weight_steps > 0) probability = probability.mul(how.weight_steps).round().clamp(-128, 127);
+    const auto weight = through_8_bits(probability, how.weight_scale, how.small);
+    result.push_back(at::matmul(drop(weight, kept, how.keep), value));
   });
   return {joined(max), joined(sum), joined(result)};
 }
 
 Gradients rows_backward(const at::Tensor& grad, const Heads& heads, const at::Tensor& pse, const at::Tensor& out,
                         const at::Tensor& kept, const Settings& how, const Forward& forward) {
-  const auto [probability, max, sum, lost] = scores_of(heads, pse, out, how, forward.max, forward.sum);
+  const auto [weights, max, sum, lost] = weights_of(heads, pse, out, how, forward.max, forward.sum);
+  const at::Tensor probability = weights.div_(not_zero(sum));
   const int64_t all = heads.query.size(1), own = heads.key.size(1);
   const auto weight = through_8_bits(probability, how.weight_scale, how.small);
   auto to_value = at::matmul(drop(weight, kept, how.keep).transpose(-1, -2), grad);

@@ -1,6 +1,10 @@
 #include "kernels/norm.h"
 
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
 #include "kernels/activation.h"
+#include "kernels/loops.h"
 
 namespace sim::kernels {
 
@@ -139,15 +143,98 @@ void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tens
   normal_like(x, normalized, out, {mean, rstd});
 }
 
+// What ATen computes in double, and of rows of nothing.
+static bool has_loop(const at::Tensor& x, at::IntArrayRef normalized) {
+  const at::ScalarType type = x.scalar_type();
+  return (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) && x.numel() && !normalized.empty();
+}
+static at::Tensor floats(const at::Tensor& x) { return x.defined() ? x.to(at::kFloat).contiguous() : x; }
+static const float* data_of(const at::Tensor& x) { return x.defined() ? x.const_data_ptr<float>() : nullptr; }
+// run(a number of the type, the first row, how many): in several threads where there are.
+template <typename F>
+static void each_rows(const at::Tensor& x, int64_t rows, F run) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "a loop", [&] {
+    if constexpr (!std::is_same_v<scalar_t, double>)
+      at::parallel_for(0, rows, std::max<int64_t>(1, (rows << 15) / x.numel()),
+                       [&](int64_t begin, int64_t end) { run(scalar_t(), begin, end - begin); });
+  });
+}
+
+static Normal rows_normal(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,
+                          const at::Tensor& bias, double eps, const at::Tensor& into) {
+  Dims sizes = x.sizes().vec();
+  std::fill(sizes.last(normalized.size()), sizes.end(), 1);
+  const at::Tensor from = x.contiguous(), gamma = floats(weight), beta = floats(bias);
+  const bool there = into.defined() && into.is_contiguous() && into.scalar_type() == x.scalar_type();
+  const Normal result{there ? into : at::empty_like(from), at::empty(sizes, at::kFloat), at::empty(sizes, at::kFloat)};
+  const int64_t count = c10::multiply_integers(normalized);
+  each_rows(from, result.mean.numel(), [&]<typename Number>(Number, int64_t first, int64_t rows) {
+    loops::layer_norm(from.const_data_ptr<Number>() + first * count, data_of(gamma), data_of(beta), eps,
+                      result.y.mutable_data_ptr<Number>() + first * count,
+                      result.mean.mutable_data_ptr<float>() + first, result.rstd.mutable_data_ptr<float>() + first,
+                      rows, count);
+  });
+  return result;
+}
+
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps) {
+  if (has_loop(x, normalized)) return rows_normal(wide(x), normalized, weight, bias, eps, {});
   auto [y, mean, rstd] = at::native_layer_norm(wide(x), normalized, optional(wide(weight)), optional(wide(bias)), eps);
   return {y, mean, rstd};
 }
 
+void layer_norm_into(const at::Tensor& out, const at::Tensor& to_mean, const at::Tensor& to_rstd, const at::Tensor& x,
+                     at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias, double eps) {
+  const bool same = out.scalar_type() == x.scalar_type() && has_loop(x, normalized);
+  const Normal result =
+      same ? rows_normal(x, normalized, weight, bias, eps, out) : layer_norm(x, normalized, weight, bias, eps);
+  if (!result.y.is_same(out)) write(out, result.y);
+  write_asked(to_mean, result.mean);
+  write_asked(to_rstd, result.rstd);
+}
+
+static NormalGradients rows_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
+                                     const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
+                                     Wanted wanted, const at::Tensor& into) {
+  const at::Tensor from = x.contiguous(), upstream = grad.contiguous(), gamma = floats(weight);
+  const at::Tensor means = floats(mean), rstds = floats(rstd);
+  const bool there = given(into) && into.is_contiguous() && into.scalar_type() == x.scalar_type();
+  const int64_t count = c10::multiply_integers(normalized);
+  NormalGradients result;
+  if (wanted[0]) result.x = there ? into : at::empty_like(from);
+  // Parts have sums of their own, which are added up in one order whatever the number of threads.
+  const int64_t rows = means.numel(), parts = std::min<int64_t>(16, (rows + 63) / 64);
+  const auto sums = [&](bool asked) { return asked ? at::zeros({parts, count}, at::kFloat) : at::Tensor(); };
+  const at::Tensor to_weight = sums(wanted[1]), to_bias = sums(wanted[2]);
+  const auto sum_at = [&](const at::Tensor& sum, int64_t part) {
+    return sum.defined() ? sum.mutable_data_ptr<float>() + part * count : nullptr;
+  };
+  each_rows(from, parts, [&]<typename Number>(Number, int64_t begin, int64_t many) {
+    for (int64_t part = begin; part < begin + many; ++part) {
+      const int64_t first = rows * part / parts, last = rows * (part + 1) / parts;
+      loops::layer_norm_backward(upstream.const_data_ptr<Number>() + first * count,
+                                 from.const_data_ptr<Number>() + first * count, data_of(means) + first,
+                                 data_of(rstds) + first, data_of(gamma),
+                                 wanted[0] ? result.x.mutable_data_ptr<Number>() + first * count : nullptr,
+                                 sum_at(to_weight, part), sum_at(to_bias, part), last - first, count);
+    }
+  });
+  if (wanted[1]) result.weight = to_weight.sum(0).reshape(normalized);
+  if (wanted[2]) result.bias = to_bias.sum(0).reshape(normalized);
+  return result;
+}
+
 NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
                                     const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
-                                    const at::Tensor& bias, Wanted wanted) {
+                                    const at::Tensor& bias, Wanted wanted, const at::Tensor& into) {
+  if (has_loop(x, normalized)) {
+    const bool same = grad.scalar_type() == x.scalar_type() && given(into);
+    NormalGradients result = same ? rows_backward(grad, x, normalized, mean, rstd, weight, wanted, into)
+                                  : rows_backward(wide(grad), wide(x), normalized, mean, rstd, weight, wanted, into);
+    if (result.x.is_same(into)) result.x = at::Tensor();
+    return result;
+  }
   const at::Tensor input = wide(x);
   auto [to_x, to_weight, to_bias] = at::native_layer_norm_backward(
       wide(grad), input, normalized, mean.to(input.scalar_type()), rstd.to(input.scalar_type()), optional(wide(weight)),

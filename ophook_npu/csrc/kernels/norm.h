@@ -75,9 +75,13 @@ void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tens
                      const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd);
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps);
+// The same, each row written where it belongs. A statistic can be absent.
+void layer_norm_into(const at::Tensor& out, const at::Tensor& to_mean, const at::Tensor& to_rstd, const at::Tensor& x,
+                     at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias, double eps);
+// `into`: where the gradient of x goes where it can be written there as it is computed: then the result has none.
 NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
                                     const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
-                                    const at::Tensor& bias, Wanted wanted = kAllGradients);
+                                    const at::Tensor& bias, Wanted wanted = kAllGradients, const at::Tensor& into = {});
 Normal rms_norm(const at::Tensor& x, const at::Tensor& gamma, double eps, double gamma_offset = 0);  // without mean
 // rstd is computed anew where it is absent.
 NormalGradients rms_norm_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,

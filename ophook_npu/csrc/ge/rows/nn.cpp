@@ -35,8 +35,8 @@ Results prelu_grad(const Args& a) {
 const Family nn_rows = {
     ROW(Relu, UNARY, same, at::relu(a[0])),
     ROW(Sigmoid, UNARY, same, at::sigmoid(a[0])),
-    ROW(Gelu, UNARY, same, at::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
-    ROW(GeluV2, "x -> y | approximate:String=none", same, at::gelu(a[0], a.text("approximate"))),
+    ROW(Gelu, UNARY, same, kernels::gelu(a[0], "tanh")),  // GE's Gelu is the tanh form, whatever torch was asked for
+    ROW(GeluV2, "x -> y | approximate:String=none", same, kernels::gelu(a[0], a.text("approximate"))),
     ROW(Swish, "x -> y | scale:Float=1.0", same, kernels::swish(a[0], a.real("scale"))),
     ROW(Elu, "x -> y | alpha:Float=1.0 scale:Float=1.0 input_scale:Float=1.0", same,
         at::elu(a[0], a.real("alpha"), a.real("scale"), a.real("input_scale"))),
@@ -50,9 +50,9 @@ const Family nn_rows = {
         at::threshold_backward(a[0], a[1], a.real("threshold"))),
     ROW(SigmoidGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::sigmoid_backward(a[1], a[0])),
     ROW(TanhGrad, "y dy -> z | complex_conj:Bool=false", broadcast, at::tanh_backward(a[1], a[0])),
-    ROW(GeluGrad, "dy x y -> z", same, at::gelu_backward(a[0], a[1], "tanh")),
+    ROW(GeluGrad, "dy x y -> z", same, kernels::gelu_backward(a[0], a[1], "tanh")),
     ROW(GeluGradV2, "dy x -> z | approximate:String=none", broadcast,
-        at::gelu_backward(a[0], a[1], a.text("approximate"))),
+        kernels::gelu_backward(a[0], a[1], a.text("approximate"))),
     ROW(SwishGrad, "grad x y -> grad_x | scale:Float=1.0", same, kernels::swish_backward(a[0], a[1], a.real("scale"))),
     ROW(HardSwishGrad, "grad x -> y", same, at::hardswish_backward(a[0], a[1])),
     ROW(HardtanhGrad, "result grad -> y | min_val:Float=-1.0 max_val:Float=1.0", same,
@@ -81,8 +81,8 @@ const Family nn_rows = {
     ROW(Tanh, UNARY, floating, at::tanh(a[0])),
 
     ROW(SoftmaxV2, "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape,
-        at::softmax(a[0], only_axis(a), a.out_dtype())),
-    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, at::log_softmax(a[0], only_axis(a))),
+        kernels::softmax(a[0], only_axis(a), a.out_dtype())),
+    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, kernels::log_softmax(a[0], only_axis(a), a[0].scalar_type())),
     ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same,
         kernels::softmax_backward(a[1], a[0], only_axis(a))),
     ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same,

@@ -43,9 +43,9 @@ ACTIVATION(Tanh, tanh)
 ACLNN(Relu, (In, self, Out, out), (kept(out, self), like(out, self)), at::relu_out(out, self))
 ACLNN(Silu, (In, self, Out, out), like(out, self), write(out, kernels::swish(self, 1)))
 // The page gives the form by tanh; GeluV2 is the one that is asked for either.
-ACLNN(Gelu, (In, self, Out, out), like(out, self), at::gelu_out(out, self, "tanh"))
+ACLNN(Gelu, (In, self, Out, out), like(out, self), kernels::gelu_into(out, self, "tanh"))
 ACLNN(GeluV2, (In, self, int64_t, approximate, Out, out), like(out, self),
-      at::gelu_out(out, self, approximation(approximate)))
+      kernels::gelu_into(out, self, approximation(approximate)))
 ACLNN(FastGelu, (In, self, Out, out), like(out, self), write(out, kernels::fast_gelu(self)))
 ACLNN(Threshold, (In, self, Num, threshold, Num, value, Out, out), promoted(out, {self}),
       at::threshold_out(out, self, threshold, value))
@@ -77,9 +77,9 @@ ACLNN(LogSigmoid, (In, self, Out, out), like(out, self), write(out, at::log_sigm
 ACLNN(LogSigmoidForward, (In, self, Out, out, Out, buffer), like(out, self), write(out, at::log_sigmoid(self)))
 ACLNN(Prelu, (In, self, In, weight, Out, out), like(out, self), write(out, kernels::prelu(self, weight)))
 ACLNN(Softmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
-      write(out, at::softmax(self, dim, out.scalar_type())))
+      kernels::softmax_into(out, self, dim))
 ACLNN(LogSoftmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
-      write(out, at::log_softmax(self, dim, out.scalar_type())))
+      kernels::log_softmax_into(out, self, dim))
 ACLNN(ScaledMaskedSoftmax, (In, self, In, mask, double, scale, bool, triangle, Out, out), like(out, self),
       write(out, kernels::masked_softmax(self, mask, scale, triangle)))
 
@@ -103,9 +103,9 @@ ACLNN(SiluBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self})
       write(out, kernels::swish_backward(grad, self, 1)))
 // Of the two forms on its page that of Gelu, whose gradient it is.
 ACLNN(GeluBackward, (In, grad, In, self, Out, out), broadcast(out, {grad, self}),
-      at::gelu_backward_out(out, spread(grad, out), spread(self, out), "tanh"))
+      kernels::gelu_backward_into(out, spread(grad, out), spread(self, out), "tanh"))
 ACLNN(GeluBackwardV2, (In, grad, In, self, Text, approximate, Out, out), broadcast(out, {grad, self}),
-      at::gelu_backward_out(out, spread(grad, out), spread(self, out), approximate))
+      kernels::gelu_backward_into(out, spread(grad, out), spread(self, out), approximate))
 ACLNN(FastGeluBackward, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),
       write(out, kernels::fast_gelu_backward(grad, self)))
 ACLNN(LeakyReluBackward, (In, grad, In, self, Num, slope, bool, is_result, Out, out), broadcast(out, {grad, self}),
@@ -134,7 +134,7 @@ ACLNN(PreluBackward, (In, grad, In, self, In, weight, Out, out, Out, out_weight)
       write_prelu(out, out_weight, kernels::prelu_backward(grad, self, weight)))
 ACLNN(SoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
       (wrap(dim, output), like(out, output), like(grad, output)),
-      write(out, kernels::softmax_backward(grad, output, dim)))
+      kernels::softmax_backward_into(out, grad, output, dim))
 ACLNN(LogSoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
       (wrap(dim, output), like(out, output), like(grad, output)),
       write(out, kernels::log_softmax_backward(grad, output, dim)))

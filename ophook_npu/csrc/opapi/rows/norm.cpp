@@ -200,16 +200,16 @@ ACLNN(BatchNormElemtBackward,
 
 ACLNN(LayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
       kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
-      write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
+      kernels::layer_norm_into(out, mean, rstd, self, normalized, weight, bias, eps))
 ACLNN(FastLayerNorm, (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
       kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
-      write_normal(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
+      kernels::layer_norm_into(out, mean, rstd, self, normalized, weight, bias, eps))
 ACLNN(LayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, mean, In, rstd, In, weight, In, bias, Bools, mask, Out, out, Out,
        out_weight, Out, out_bias),
       layer_norm_gradient(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias),
       write_gradients(out, out_weight, out_bias,
-                      kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask))))
+                      kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask), out)))
 ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
       kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))

@@ -1,0 +1,122 @@
+#include "kernels/loops.h"
+
+#include <immintrin.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+// No function that is called from elsewhere has a vector.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define SIM_INLINE static inline __attribute__((always_inline))
+
+#pragma GCC push_options
+#pragma GCC optimize("O2")
+
+namespace sim::loops {
+
+constexpr float kRoot = 0.7978845608028654f;  // sqrt(2 / pi)
+constexpr float kCube = 0.044715f;
+
+#define SIM_BITS 512
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,prefer-vector-width=512")
+namespace avx512 {
+#include "kernels/vectors.inc"
+using Number = float;
+#include "kernels/loops.inc"
+namespace half {
+using Number = at::Half;
+#include "kernels/loops.inc"
+}  // namespace half
+namespace brain {
+using Number = at::BFloat16;
+#include "kernels/loops.inc"
+}  // namespace brain
+using brain::gelu, half::gelu, brain::gelu_backward, half::gelu_backward;
+using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::layer_norm_backward;
+}  // namespace avx512
+#pragma GCC pop_options
+#undef SIM_BITS
+
+#define SIM_BITS 256
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+namespace avx2 {
+#include "kernels/vectors.inc"
+using Number = float;
+#include "kernels/loops.inc"
+namespace half {
+using Number = at::Half;
+#include "kernels/loops.inc"
+}  // namespace half
+namespace brain {
+using Number = at::BFloat16;
+#include "kernels/loops.inc"
+}  // namespace brain
+using brain::gelu, half::gelu, brain::gelu_backward, half::gelu_backward;
+using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::layer_norm_backward;
+}  // namespace avx2
+#pragma GCC pop_options
+#undef SIM_BITS
+
+#define SIM_BITS 0
+namespace any {
+#include "kernels/vectors.inc"
+using Number = float;
+#include "kernels/loops.inc"
+namespace half {
+using Number = at::Half;
+#include "kernels/loops.inc"
+}  // namespace half
+namespace brain {
+using Number = at::BFloat16;
+#include "kernels/loops.inc"
+}  // namespace brain
+using brain::gelu, half::gelu, brain::gelu_backward, half::gelu_backward;
+using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::layer_norm_backward;
+}  // namespace any
+#undef SIM_BITS
+
+// Runs it as the processor has it.
+#define SIM_CALL(...)                                                                                \
+  static const bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"); \
+  static const bool half = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");          \
+  return wide ? avx512::__VA_ARGS__ : half ? avx2::__VA_ARGS__ : any::__VA_ARGS__
+
+float largest(const float* row, int64_t count) { SIM_CALL(largest(row, count)); }
+float raised(float* row, int64_t count, float top) { SIM_CALL(raised(row, count, top)); }
+template <typename Number>
+void gelu(const Number* x, Number* y, int64_t count) {
+  SIM_CALL(gelu(x, y, count));
+}
+template <typename Number>
+void gelu_backward(const Number* grad, const Number* x, Number* to_x, int64_t count) {
+  SIM_CALL(gelu_backward(grad, x, to_x, count));
+}
+template <typename Number>
+void layer_norm(const Number* x, const float* weight, const float* bias, double eps, Number* y, float* mean,
+                float* rstd, int64_t rows, int64_t count) {
+  SIM_CALL(layer_norm(x, weight, bias, eps, y, mean, rstd, rows, count));
+}
+template <typename Number>
+void layer_norm_backward(const Number* grad, const Number* x, const float* mean, const float* rstd, const float* weight,
+                         Number* to_x, float* to_weight, float* to_bias, int64_t rows, int64_t count) {
+  SIM_CALL(layer_norm_backward(grad, x, mean, rstd, weight, to_x, to_weight, to_bias, rows, count));
+}
+
+#define SIM_OF(Number)                                                                                               \
+  template void gelu(const Number*, Number*, int64_t);                                                               \
+  template void gelu_backward(const Number*, const Number*, Number*, int64_t);                                       \
+  template void layer_norm(const Number*, const float*, const float*, double, Number*, float*, float*, int64_t,      \
+                           int64_t);                                                                                 \
+  template void layer_norm_backward(const Number*, const Number*, const float*, const float*, const float*, Number*, \
+                                    float*, float*, int64_t, int64_t);
+SIM_OF(float)
+SIM_OF(at::Half)
+SIM_OF(at::BFloat16)
+#undef SIM_OF
+#undef SIM_CALL
+
+}  // namespace sim::loops
+#pragma GCC pop_options
