@@ -1,4 +1,4 @@
-"""Operators with loops of their own (csrc/kernels/loops.inc): every length, type and special value as the formula has it."""
+"""Operators with loops of their own (csrc/kernels/loops.inc): each length, type and special value as the formula."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_layer_norm_and_its_gradients(dtype: torch.dtype) -> None:
             scale = torch.finfo(dtype).eps if dtype != torch.float32 else 1e-5
             torch.testing.assert_close(got.cpu().double(), expected, rtol=2 * scale, atol=2 * scale)
             for one, other in zip(
-                torch.autograd.grad(got, there, grad.npu()), torch.autograd.grad(expected, here, grad.double()), strict=True
+                torch.autograd.grad(got, there, grad.npu()),
+                torch.autograd.grad(expected, here, grad.double()),
+                strict=True,
             ):
                 torch.testing.assert_close(one.cpu().double(), other, rtol=4 * scale, atol=40 * scale)
 

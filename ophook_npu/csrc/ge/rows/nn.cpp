@@ -82,7 +82,8 @@ const Family nn_rows = {
 
     ROW(SoftmaxV2, "x -> y | axes:ListInt={-1} half_to_float:Bool=false", softmax_shape,
         kernels::softmax(a[0], only_axis(a), a.out_dtype())),
-    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape, kernels::log_softmax(a[0], only_axis(a), a[0].scalar_type())),
+    ROW(LogSoftmaxV2, "logits -> logsoftmax | axes:ListInt={-1}", softmax_shape,
+        kernels::log_softmax(a[0], only_axis(a), a[0].scalar_type())),
     ROW(SoftmaxGrad, "softmax grad_softmax -> grad_x | axes:ListInt={-1}", same,
         kernels::softmax_backward(a[1], a[0], only_axis(a))),
     ROW(LogSoftmaxGrad, "grad x -> y | axis:ListInt={-1}", same,

@@ -209,7 +209,8 @@ ACLNN(LayerNormBackward,
        out_weight, Out, out_bias),
       layer_norm_gradient(grad, self, normalized, mean, rstd, weight, bias, mask, out, out_weight, out_bias),
       write_gradients(out, out_weight, out_bias,
-                      kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask), out)))
+                      kernels::layer_norm_backward(grad, self, normalized, mean, rstd, weight, bias, wanted(mask),
+                                                   out)))
 ACLNN(RmsNorm, (In, self, In, gamma, double, eps, Out, out, Out, rstd),
       kernels::normal_like(self, gamma.sizes(), out, {rstd}),
       write_normal(out, {}, rstd, kernels::rms_norm(self, gamma, eps)))
