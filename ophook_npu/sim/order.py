@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,13 @@ SETTINGS = {
     "TASK_QUEUE_ENABLE": "0",  # operators are launched by the thread, and at the line, that calls them
 }
 REPORT = "OPHOOK_SIM_ORDER_REPORT"
+PINNED_COPIES = "OPHOOK_SIM_ORDER_PINNED_COPIES"  # "unordered": beside the kernels of their stream
 _RULES = {
     "write-and-read": "A write and a read of the same memory, and nothing orders them.",
     "write-and-write": "Two writes of the same memory, and nothing orders them.",
     "read-and-write": "A read and a later write of the same memory, and nothing orders them.",
+    "order-of-collectives": "Two ranks launch collectives of two communicators in a different order.",
+    "outside-of-a-capture": "A task on a stream that no capture has, with memory of the capture: no replay runs it.",
 }
 
 
@@ -65,6 +68,7 @@ class Race:
     second: Access
     memory: str
     missing: str
+    count: int = 1  # how often it was seen
 
     @property
     def todo(self) -> str:
@@ -91,20 +95,33 @@ class Race:
         lines = [f"order: {self.kind} of the same memory, and nothing orders them"]
         for which, access in (("first", self.first), ("second", self.second)):
             lines += [f"  {which}: {access.text}", *(f"    {frame}" for frame in access.frames)]
-        return "\n".join([*lines, f"  memory: {self.memory}", *([f"  next: {self.todo}"] if self.todo else [])])
+        lines.append(f"  memory: {self.memory}")
+        if self.count > 1:
+            lines.append(f"  seen: {self.count} times")
+        return "\n".join([*lines, *([f"  next: {self.todo}"] if self.todo else [])])
 
 
 def read(text: str) -> list[Race]:
     """The races of JSON lines that the core wrote, each once: ranks of one program find the same."""
-    races = []
-    for line in text.splitlines():
+    races: dict[str, Race] = {}
+    counts: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines()):
         data = json.loads(line)
+        name = data.get("race", str(number))
+        if "count" in data:
+            counts[name] = data["count"]
+            continue
         first, second = (
             Access(one["task"], one["stream"], one["writes"], tuple(one["from"]))
             for one in (data["first"], data["second"])
         )
-        races.append(Race(data["kind"], data["graph"], first, second, data["memory"], data["missing"]))
-    return list({(race.kind, race.words): race for race in races}.values())
+        races[name] = Race(data["kind"], data["graph"], first, second, data["memory"], data["missing"])
+    found: dict[tuple[str, str], Race] = {}
+    for name, race in races.items():
+        key = (race.kind, race.words)
+        before = found[key].count if key in found else 0
+        found[key] = replace(found.get(key, race), count=before + counts.get(name, 1))
+    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -181,6 +198,7 @@ class Races:
 def _annotation(race: Race) -> sarif.Annotation:
     (file, line), (other, at) = race.second.place, race.first.place
     message = f"{race.second.text} what {race.first.text}, and nothing orders them"
+    message += f" (seen {race.count} times)" if race.count > 1 else ""
     related = ((race.first.text, other, at),) if other else ()
     return sarif.Annotation(race.kind.replace(" ", "-"), "error", message, race.todo, file, line, related)
 
@@ -190,7 +208,9 @@ def _row(race: Race, last: str) -> str:
         return "<td>" + "<br>".join(html.escape(line) for line in lines) + "</td>"
 
     both = "".join(cell(one.text, *one.frames) for one in (race.first, race.second))
-    return f"<tr>{cell(race.kind + (' in a graph' if race.in_graph else ''))}{both}{cell(race.memory)}{cell(last)}</tr>"
+    what = [race.kind + (" in a graph" if race.in_graph else "")]
+    what += [f"{race.count} times"] if race.count > 1 else []
+    return f"<tr>{cell(*what)}{both}{cell(race.memory)}{cell(last)}</tr>"
 
 
 _FORMS: Mapping[str, Callable[[Races], str]] = {".html": Races.html, ".sarif": Races.sarif}
@@ -214,10 +234,11 @@ def _core() -> ctypes.CDLL:
 
 
 @contextmanager
-def check_order(suppress: Path | None = None) -> Iterator[Races]:
+def check_order(suppress: Path | None = None, pinned_copies_ordered: bool = True) -> Iterator[Races]:
     """Check the order of what is launched within the block; at its end the findings hold what was found.
 
-    What came before the block is taken to be over. Streams are not waited for.
+    What came before the block is taken to be over. Streams are not waited for. With ``pinned_copies_ordered=False``
+    copies of pinned memory to a device are taken to run beside the kernels of their stream, until something waits.
 
     Raises:
         OphookError: no simulator is under the process, or torch_npu launches operators from a thread of its own.
@@ -237,11 +258,13 @@ def check_order(suppress: Path | None = None) -> Iterator[Races]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "order.jsonl"
         os.environ[REPORT] = str(file)
+        ordered = core.sim_order_pinned_copies(int(pinned_copies_ordered))
         was = core.sim_order_check(1)
         try:
             yield findings
         finally:
             core.sim_order_check(was)
+            core.sim_order_pinned_copies(ordered)
             if before is None:
                 del os.environ[REPORT]
             else:

@@ -34,6 +34,7 @@ struct Copy {
   const void* from;
   size_t size;
   bool to_device, from_device;
+  bool to_pinned = false, from_pinned = false;  // when it was launched
   void touch(sim_listener* listener) const;
 };
 
@@ -46,7 +47,11 @@ int check_side(const char* caller, const char* side, const void* pointer, size_t
 }
 
 // The same when a task gets to it: memory may have been freed since.
-int still_there(const char* caller, const char* side, const void* pointer, size_t size, bool device) {
+int still_there(const char* caller, const char* side, const void* pointer, size_t size, bool device,
+                bool pinned = false) {
+  if (pinned && !sim_is_pinned(pointer))
+    return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s %p was pinned memory at the launch and was given back since",
+                    caller, side, pointer);
   const char* problem = device ? sim_memory_problem(side, pointer, size) : nullptr;
   return problem ? sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", caller, problem) : ACL_SUCCESS;
 }
@@ -125,8 +130,12 @@ int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) 
 
 int run_copy(void* pointer) {
   auto copy = static_cast<Copy*>(pointer);
-  if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device)) return code;
-  if (int code = still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device)) return code;
+  if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device,
+                             copy->to_pinned))
+    return code;
+  if (int code = still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device,
+                             copy->from_pinned))
+    return code;
   void* to = copy->to_device ? copy->to : sim_order_second_address(copy->to, copy->size);
   const void* from = copy->from_device ? copy->from : sim_order_second_address(copy->from, copy->size);
   memmove(to, from, copy->size);
@@ -262,6 +271,8 @@ aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t si
                           aclrtStream stream) {
   Copy copy;
   if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind, &copy)) return code;
+  copy.to_pinned = size && !copy.to_device && sim_is_pinned(to);
+  copy.from_pinned = size && !copy.from_device && sim_is_pinned(from);
   return launch(stream, "aclrtMemcpyAsync", copy, run_copy);
 }
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,

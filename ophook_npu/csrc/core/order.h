@@ -25,6 +25,7 @@ using Clock = std::vector<uint32_t>;  // by line: how many of its tasks came bef
 struct Line {
   int index = -1;
   Clock clock;
+  std::shared_ptr<Line> copies;  // of a stream, where they are not ordered with its kernels
 };
 
 // The memory and the lines of one capture: a graph's own order, before any replay.
@@ -51,3 +52,5 @@ void freed_host(const char* by, const void* pointer, size_t size);
 
 // From here on, or no longer; what it was. What came before is taken to be over.
 extern "C" __attribute__((visibility("default"))) int sim_order_check(int on);
+// Whether pinned copies to the device are ordered with the kernels of their stream; what it was.
+extern "C" __attribute__((visibility("default"))) int sim_order_pinned_copies(int ordered);

@@ -1,0 +1,140 @@
+// What the check of order tells: each two places of a program when they are found, and how often at the end.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "lines.h"
+#include "order_state.h"
+#include "order_api.h"
+
+namespace sim::order {
+namespace {
+
+std::string line_name(const Access& access) {
+  return access.stream < 0 ? "the host" : "stream " + std::to_string(access.stream);
+}
+
+std::string shape(const Access& access) {
+  if (access.item == 1 && access.sizes.size() == 1)
+    return std::to_string(access.sizes[0]) + (access.sizes[0] == 1 ? " byte" : " bytes");
+  std::string text;
+  for (const int64_t size : access.sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "], elements of " + std::to_string(access.item) + " bytes";
+}
+
+std::vector<std::string> frames(const Access& access) { return shown(state().by_number[size_t(access.caller)]); }
+
+std::string told(const char* which, const Access& access) {
+  std::string text = std::string("  ") + which + ": " + access.task +
+                     (access.stream >= 0        ? " on " + line_name(access)
+                      : access.task == kOwnCode ? ""
+                                                : " of the host") +
+                     " " + (access.writes ? "writes " : "reads ") + shape(access) + "\n";
+  for (const std::string& frame : frames(access)) text += "    " + frame + "\n";
+  return text;
+}
+
+std::string advice(const Access& first, const Access& second) {
+  if (first.stream < 0) return "";  // nothing the host did is unordered with what it launches later
+  const std::string one = line_name(first);
+  if (second.stream < 0)
+    return "synchronize " + one + ", or an event recorded on it after " + first.task + ", before " + second.task;
+  if (first.stream == second.stream)
+    return "synchronize an event recorded after " + std::string(first.task) + " before " + second.task +
+           ": a pinned copy is taken to run beside the kernels of its stream";
+  return "let " + line_name(second) + " wait for an event that " + one + " records after " + first.task +
+         " (in torch: second.wait_stream(first)); where the first tensor was given back and its memory used again: "
+         "tensor.record_stream(second)";
+}
+
+std::string json(const Access& access) {
+  std::string from;
+  for (const std::string& frame : frames(access)) from += (from.empty() ? "" : ", ") + quoted(frame);
+  return "{\"task\": " + quoted(access.task) + ", \"stream\": " + std::to_string(access.stream) +
+         ", \"writes\": " + (access.writes ? "true" : "false") + ", \"from\": [" + from + "]}";
+}
+
+std::string place(const Access& access) {
+  const auto from = frames(access);
+  return std::string(access.task) + (from.empty() ? "" : " at " + from.front());
+}
+
+std::string race(int number) { return quoted(std::to_string(getpid()) + "." + std::to_string(number)); }
+
+const char* report() { return getenv("OPHOOK_SIM_ORDER_REPORT"); }
+
+// A number for a race that is told of now; at the end of the process it is said how often it was seen.
+int next_race(State& all) {
+  static const bool at_end = [] {
+    return std::atexit([] {
+             std::lock_guard lock(state().mutex);
+             tell_counts(state());
+           }) == 0;
+  }();
+  (void)at_end;
+  return ++all.races;
+}
+
+}  // namespace
+
+void note(State& all, const std::string& text) {
+  if (all.noted.insert(text).second) write_all(2, "[simulated Ascend] order: " + text + "\n");
+}
+
+void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph) {
+  const Kind kind{first.task, second.task, first.writes, second.writes, first.caller, second.caller};
+  const auto [known, added] = all.told.try_emplace(kind);
+  ++known->second.count;
+  if (!added) return;
+  known->second.number = next_race(all);
+  known->second.first = place(first), known->second.second = place(second);
+  const char* what = first.writes ? second.writes ? "write and write" : "write and read" : "read and write";
+  const std::string missing = advice(first, second);
+  const std::string where = sim_memory_text(reinterpret_cast<void*>(begin), end - begin);
+  std::string text = "[simulated Ascend] order: " + std::string(what) + " of the same memory, and nothing orders them" +
+                     (in_graph ? ", in every replay of a captured graph" : "") + "\n" + told("first", first) +
+                     told("second", second) + "  memory: " + where + "\n";
+  if (!missing.empty()) text += "  missing: " + missing + "\n";
+  write_all(2, text);
+  if (const char* path = report())
+    append(path, "{\"race\": " + race(known->second.number) + ", \"kind\": " + quoted(what) +
+                     ", \"graph\": " + (in_graph ? "true" : "false") + ", \"first\": " + json(first) +
+                     ", \"second\": " + json(second) + ", \"memory\": " + quoted(where) +
+                     ", \"missing\": " + quoted(missing) + "}\n");
+}
+
+void tell_counts(State& all) {
+  for (auto& [kind, told] : all.told) {
+    if (told.count < 2) continue;
+    const std::string count = std::to_string(told.count);
+    write_all(2, "[simulated Ascend] order: seen " + count + " times: " + told.first + ", and " + told.second + "\n");
+    if (const char* path = report())
+      append(path, "{\"race\": " + race(told.number) + ", \"count\": " + count + "}\n");
+  }
+  all.told.clear();
+}
+
+}  // namespace sim::order
+
+using namespace sim;
+
+void sim_order_tell(const char* kind, const char* first, const char* first_at, const char* second,
+                    const char* second_at, const char* where, const char* missing) {
+  order::State& all = order::state();
+  std::lock_guard lock(all.mutex);
+  const auto at = [](const char* task, const char* place) {
+    const std::string from = *place ? quoted(place) : "";
+    return "{\"task\": " + quoted(task) + ", \"stream\": -1, \"writes\": true, \"from\": [" + from + "]}";
+  };
+  const auto shown = [](const char* which, const char* task, const char* place) {
+    return std::string("  ") + which + ": " + task + "\n" + (*place ? std::string("    ") + place + "\n" : "");
+  };
+  write_all(2, std::string("[simulated Ascend] order: ") + kind + "\n" + shown("first", first, first_at) +
+                   shown("second", second, second_at) + "  where: " + where + "\n  missing: " + missing + "\n");
+  if (const char* path = order::report())
+    append(path, "{\"race\": " + order::race(order::next_race(all)) + ", \"kind\": " + quoted(kind) +
+                     ", \"graph\": false, \"first\": " + at(first, first_at) + ", \"second\": " +
+                     at(second, second_at) + ", \"memory\": " + quoted(where) + ", \"missing\": " + quoted(missing) +
+                     "}\n");
+}

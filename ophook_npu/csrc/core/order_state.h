@@ -1,0 +1,80 @@
+// What the files of the check of order share: order.cpp follows the edges, pinned.cpp protects the host's pages,
+// order_report.cpp tells of what is found.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "caller.h"
+#include "shadow.h"
+
+namespace sim::order {
+
+using Kind = std::tuple<const char*, const char*, bool, bool, int, int>;
+
+// Pinned memory of the host that a copy uses which the host has not waited for. Its pages are protected: the host's own
+// accesses fault and are told of once, and the copy goes by a second address.
+struct InUse {
+  uintptr_t begin, end;
+  Epoch copy;
+  uintptr_t pages, pages_end;
+  char* second;
+  bool open = false;  // somebody got there: not protected any more
+};
+
+// A value or a notify that streams wait for. Each wait takes a write.
+struct Value {
+  Clock clock;
+  bool written = false;
+  std::vector<Stream*> waiting;
+};
+
+// Two places of a program that were told of.
+struct Told {
+  int number;
+  uint64_t count;
+  std::string first, second;
+};
+
+struct State {
+  std::mutex mutex;
+  std::vector<InUse> in_use;
+  Shadow shadow;
+  Line host{kHost, Clock(1), nullptr};
+  std::vector<int> unused;  // lines of streams that are gone
+  int lines = 1;
+  std::map<Kind, Told> told;
+  int races = 0;
+  std::map<std::vector<int>, int> callers;  // each once, and its number
+  std::vector<Caller> by_number{Caller{}};
+  std::unordered_set<std::string> names;
+  std::unordered_map<const void*, Value> values;
+  std::set<const Stream*> blind;  // they wait for what is written later: what is launched meanwhile is not looked at
+  std::set<std::string> noted;    // once each
+  bool copies_apart = false;      // pinned copies to the device are not ordered with kernels of their stream
+
+  const char* name(const std::string& text) { return names.insert(text).first->c_str(); }
+};
+State& state();
+int here();  // who launches: called() asked
+
+// All of these with the mutex held.
+constexpr const char* kOwnCode = "the host's own code";
+// Once for each two places of a program.
+void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph);
+void tell_counts(State& all);
+void note(State& all, const std::string& text);
+
+// The host's memory from now on until it waits for the copy.
+void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy);
+// What the host has waited for is its own again.
+void give_back(State& all);
+void give_back_all(State& all);
+
+}  // namespace sim::order

@@ -1,0 +1,134 @@
+// Pinned memory of the host while a copy uses it: whoever touches it before having waited for the copy is found by the
+// protection of its pages.
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ucontext.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "order_state.h"
+#include "stream.h"
+
+namespace sim::order {
+namespace {
+
+const uintptr_t kPage = uintptr_t(sysconf(_SC_PAGESIZE));
+
+// With the mutex held, as all below.
+void protect(State& all, uintptr_t begin, uintptr_t end) {
+  for (uintptr_t page = begin; page < end; page += kPage) {
+    int allowed = PROT_READ | PROT_WRITE;
+    for (const InUse& use : all.in_use)
+      if (!use.open && use.pages <= page && page < use.pages_end)
+        allowed = use.copy.access->writes ? int(PROT_NONE) : allowed & ~PROT_WRITE;
+    mprotect(reinterpret_cast<void*>(page), kPage, allowed);
+  }
+}
+
+void drop(State& all, const std::vector<InUse>& over) {
+  for (const InUse& use : over) {
+    protect(all, use.pages, use.pages_end);
+    // Another copy of the same memory may go by this address, and be under way.
+    retire(reinterpret_cast<uintptr_t>(use.second), use.pages_end - use.pages, Bare::unmapped);
+  }
+}
+
+struct sigaction faults_before;
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const auto where = reinterpret_cast<uintptr_t>(info->si_addr);
+  bool writes = false;
+#if defined(__x86_64__)
+  writes = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+  (void)context;
+#endif
+  const bool task = Stream::here() != nullptr;  // of a stream, which is ordered otherwise
+  if (!task) called();
+  bool ours = sim_is_pinned(info->si_addr) != 0;  // or was until now
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  for (InUse& use : all.in_use) {
+    if (where < use.pages || use.pages_end <= where) continue;
+    ours = true;
+    if (use.open) continue;
+    use.open = true;
+    if (!task && use.begin <= where && where < use.end) {
+      const auto host =
+          std::make_shared<const Access>(Access{kOwnCode, -1, writes || !use.copy.access->writes, {1}, 1, here()});
+      tell(all, *use.copy.access, *host, where, where + 1, false);
+    }
+    protect(all, use.pages, use.pages_end);
+  }
+  // Who was asked before is asked about everything else: the access is repeated.
+  if (!ours) sigaction(signal, &faults_before, nullptr);
+}
+
+}  // namespace
+
+void give_back(State& all) {
+  std::vector<InUse> over;
+  std::erase_if(all.in_use, [&](const InUse& use) {
+    if (!before(use.copy, all.host.clock)) return false;
+    over.push_back(use);
+    return true;
+  });
+  drop(all, over);
+}
+
+void give_back_all(State& all) {
+  const auto over = std::move(all.in_use);
+  all.in_use.clear();
+  drop(all, over);
+}
+
+void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy) {
+  static const bool once = [] {
+    struct sigaction action{};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGSEGV, &action, &faults_before) == 0;
+  }();
+  if (!once) return;
+  const uintptr_t pages = begin / kPage * kPage, end = (begin + size + kPage - 1) / kPage * kPage;
+  // With an old size of 0 a shared mapping is made a second time; memory that has none is not looked at. It has the
+  // protection that the first has now.
+  void* second = mremap(reinterpret_cast<void*>(pages), 0, end - pages, MREMAP_MAYMOVE);
+  if (second == MAP_FAILED) return;
+  mprotect(second, end - pages, PROT_READ | PROT_WRITE);
+  all.in_use.push_back({begin, begin + size, copy, pages, end, static_cast<char*>(second)});
+  protect(all, pages, end);
+}
+
+void freed_host(const char* by, const void* pointer, size_t size) {
+  called();
+  const auto begin = reinterpret_cast<uintptr_t>(pointer);
+  State& all = state();
+  std::lock_guard lock(all.mutex);
+  std::vector<InUse> over;
+  std::erase_if(all.in_use, [&](const InUse& use) {
+    if (use.end <= begin || begin + size <= use.begin) return false;
+    const auto host = std::make_shared<const Access>(Access{all.name(by), -1, true, {int64_t(size)}, 1, here()});
+    tell(all, *use.copy.access, *host, use.begin, use.end, false);
+    over.push_back(use);
+    return true;
+  });
+  drop(all, over);
+  all.shadow.forget(begin, begin + size);
+}
+
+}  // namespace sim::order
+
+using namespace sim;
+
+void* sim_order_second_address(const void* pointer, size_t size) {
+  const auto begin = reinterpret_cast<uintptr_t>(pointer);
+  if (order::on()) {
+    order::State& all = order::state();
+    std::lock_guard lock(all.mutex);
+    for (const order::InUse& use : all.in_use)
+      if (use.begin <= begin && begin + size <= use.end) return use.second + (begin - use.pages);
+  }
+  return const_cast<void*>(pointer);
+}
