@@ -21,7 +21,7 @@ def checked(
         lines = report if report and report.suffix not in (".html", ".sarif") else Path(folder) / "order.jsonl"
         watched = order.Watched(lines, known)
         watched.new()  # what an earlier run wrote
-        status = beside(arguments, environ | order.settings(lines))
+        status = beside(arguments, environ | order.settings(lines) | {order.RANKS: folder})
         findings = watched.new()
     if report:
         order.write(findings, report)

@@ -28,6 +28,7 @@ SETTINGS = {
 }
 REPORT = "OPHOOK_SIM_ORDER_REPORT"
 PINNED_COPIES = "OPHOOK_SIM_ORDER_PINNED_COPIES"  # "unordered": beside the kernels of their stream
+RANKS = "OPHOOK_SIM_ORDER_RANKS"  # a folder where ranks of a program tell each other what they launch
 _RULES = {
     "write-and-read": "A write and a read of the same memory, and nothing orders them.",
     "write-and-write": "Two writes of the same memory, and nothing orders them.",

@@ -18,6 +18,7 @@
 #include "acl/tasks.h"
 #include "ascendc/program/binary.h"
 #include "core/handles.h"
+#include "core/order_api.h"
 #include "core/sim.h"
 
 namespace sim::acl::kernels {
@@ -143,7 +144,8 @@ int start(const char* caller, Launch what, aclrtStream stream) {
   if (!what.blocks || what.blocks > kMostBlocks)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %u blocks; allowed: 1 to %u", caller, what.blocks, kMostBlocks);
   const char* name = what.function->kernel->name;
-  return launch(stream, name, std::move(what), run);
+  return sim_launch_telling_later(stream, name, run, new Launch(std::move(what)),
+                                  [](void* task) { delete static_cast<Launch*>(task); });
 }
 
 int check_config(const char* caller, const aclrtLaunchKernelCfg* config) {

@@ -130,11 +130,10 @@ int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) 
 
 int run_copy(void* pointer) {
   auto copy = static_cast<Copy*>(pointer);
-  if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device,
-                             copy->to_pinned))
+  if (int code = still_there("aclrtMemcpyAsync", "destination", copy->to, copy->size, copy->to_device, copy->to_pinned))
     return code;
-  if (int code = still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device,
-                             copy->from_pinned))
+  if (int code =
+          still_there("aclrtMemcpyAsync", "source", copy->from, copy->size, copy->from_device, copy->from_pinned))
     return code;
   void* to = copy->to_device ? copy->to : sim_order_second_address(copy->to, copy->size);
   const void* from = copy->from_device ? copy->from : sim_order_second_address(copy->from, copy->size);

@@ -59,6 +59,7 @@ static int begin_capture(const char* caller, void* handle, std::shared_ptr<Model
   if (!handle) return sim_fail(kInvalidParam, "%s: the default stream cannot be captured", caller);
   if (int code = resolve(caller, handle, &stream)) return code;
   model->origin = stream.get();
+  if (order::on()) order::capture_begun(*model);
   if (!stream->join(model)) return sim_fail(kStreamCaptured, "%s: stream %d is already captured", caller, stream->id);
   Handles<Model>::all().add(std::move(model));
   return kOk;
@@ -120,6 +121,7 @@ int sim_capture_end(void* handle, void** out) {
     model->ended = true;
     members.swap(model->members);
   }
+  if (order::on()) order::capture_ended(*model);
   int code = kOk;
   std::string problem;
   const auto fail = [&](int with, int on, const char* what) {

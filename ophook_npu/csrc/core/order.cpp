@@ -16,6 +16,8 @@ std::atomic<bool> checking{[] {
 
 struct Inside {
   Shadow shadow;
+  Shadow mixed;       // of what the capture has and of what runs meanwhile, as two lines without an edge
+  bool over = false;  // the capture
   std::map<const Stream*, Line> lines;
   Clock host;
 
@@ -79,6 +81,7 @@ struct Touches : sim_listener {
   const char* task;
   int32_t stream;
   bool in_graph;
+  bool mixed = false;  // the capture's tasks, and those outside
 
   Touches(State& state_, Shadow& shadow_, const Line& line_, const Clock& host_, const char* name, int32_t stream_,
           bool in_graph_)
@@ -112,21 +115,37 @@ struct Touches : sim_listener {
         Access{task, stream, writes, std::vector<int64_t>(sizes, sizes + rank), item, caller});
     const Epoch now{line.index, at(line.clock, line.index), access};
     if (sim_memory_device(pointer, nullptr) < 0) {
+      if (mixed) return;
       if (in_graph || stream < 0 || rank != 1 || item != 1 || !sim_is_pinned(pointer)) return;
       use_pinned(all, region.begin, size_t(sizes[0]), now);
     }
     auto& dims = region.dims;
-    std::sort(dims.begin(), dims.end(),
-              [](const Region::Dim& a, const Region::Dim& b) { return a.stride < b.stride; });
+    std::sort(dims.begin(), dims.end(), [](const Region::Dim& a, const Region::Dim& b) { return a.stride < b.stride; });
     size_t inner = 0;
     for (; inner < dims.size() && dims[inner].stride <= region.run; ++inner)
       region.run += dims[inner].stride * (dims[inner].size - 1);
     dims.erase(dims.begin(), dims.begin() + int64_t(inner));
     shadow.touch(region, now, line.clock, host, [&](const Epoch& earlier, uintptr_t from, uintptr_t to) {
-      tell(all, *earlier.access, *access, std::max(from, region.begin), std::min(to, region.end()), in_graph);
+      // What a replay reads may be written after the capture has read it.
+      if (mixed && !(earlier.access->writes && (in_graph || !writes))) return;
+      tell(all, *earlier.access, *access, std::max(from, region.begin), std::min(to, region.end()), in_graph, mixed);
     });
   }
 };
+
+// What is launched while streams are captured, and what the captures have: of the same memory, none of it may be.
+const Line kCaptured{0, {1, 0}, nullptr}, kOutside{1, {0, 1}, nullptr};
+void mix(State& all, Inside& inside, const Line& as, const Task& task, int32_t stream) {
+  static const Clock nothing;
+  Touches touches(all, inside.mixed, as, nothing, task.name, stream, &as == &kCaptured);
+  touches.mixed = true;
+  task.tell(&touches);
+}
+
+Inside& inside_of(State& all, Model& model) {
+  if (!model.inside) all.captures.push_back(model.inside = std::make_shared<Inside>());
+  return *model.inside;
+}
 
 // Whether it copies pinned memory of the host to a device.
 bool copies_pinned_in(const Task& task) {
@@ -144,6 +163,15 @@ bool copies_pinned_in(const Task& task) {
   };
   task.tell(&sides);
   return sides.pinned_read && sides.device_written;
+}
+
+// What a task told that has run.
+void touched(State& all, Stream& on, Task& task) {
+  Touches touches(all, all.shadow, line_of(all, on), all.host.clock, task.name, on.id, false);
+  for (const Bytes& bytes : std::exchange(task.touched, {})) {
+    const auto count = int64_t(bytes.count);
+    touches.take(bytes.written, bytes.pointer, 1, &count, nullptr, 1);
+  }
 }
 
 }  // namespace
@@ -171,16 +199,40 @@ void launched(Stream& on, Task& task) {
   if (&own != &line) join(own.clock, all.host.clock), tick(own);
   Touches touches(all, all.shadow, own, all.host.clock, task.name, on.id, false);
   task.tell(&touches);
+  std::erase_if(all.captures, [](const auto& each) { return each.expired() || each.lock()->over; });
+  for (const auto& each : all.captures) mix(all, *each.lock(), kOutside, task, on.id);
+}
+
+constexpr int64_t kPatience = 2000;  // ms; who launches may hold what the stream waits for
+
+void ran(Stream& on, Task& task) {
+  State& all = state();
+  const bool came = on.comes_to_end(kPatience);
+  std::lock_guard lock(all.mutex);
+  if (!came) return note(all, std::string(task.name) + " did not run in two seconds: what it touches is not looked at");
+  if (all.blind.empty()) touched(all, on, task);
 }
 
 void captured(Model& model, const Stream& on, const Task& task) {
   State& all = state();
   std::lock_guard lock(all.mutex);
-  if (!model.inside) model.inside = std::make_shared<Inside>();
-  Line& line = model.inside->line(on);
+  Line& line = inside_of(all, model).line(on);
   tick(line);
   Touches touches(all, model.inside->shadow, line, model.inside->host, task.name, on.id, true);
   task.tell(&touches);
+  mix(all, *model.inside, kCaptured, task, on.id);
+}
+
+void capture_begun(Model& model) {
+  std::lock_guard lock(state().mutex);
+  inside_of(state(), model);
+}
+
+void capture_ended(Model& model) {
+  std::lock_guard lock(state().mutex);
+  if (!model.inside) return;
+  model.inside->over = true;
+  model.inside->mixed = {};
 }
 
 void replayed(Stream& on, Model& model) {
@@ -189,6 +241,9 @@ void replayed(Stream& on, Model& model) {
     std::lock_guard lock(model.mutex);
     tasks = model.tasks;
   }
+  const bool some_tell_later =
+      std::any_of(tasks.begin(), tasks.end(), [](const auto& one) { return one->tells_later(); });
+  const bool came = !some_tell_later || on.comes_to_end(kPatience);
   State& all = state();
   std::lock_guard lock(all.mutex);
   Line& line = line_of(all, on);
@@ -198,14 +253,14 @@ void replayed(Stream& on, Model& model) {
     if (const auto recording = task->records()) recording->clock = std::make_shared<const Clock>(all_of(line));
     Touches touches(all, all.shadow, line, all.host.clock, task->name, on.id, false);
     task->tell(&touches);
+    if (task->tells_later() && came) touched(all, on, *task);
   }
 }
 
 void recorded(Stream& on, Recording& recording, Model* capture) {
   State& all = state();
   std::lock_guard lock(all.mutex);
-  if (capture && !capture->inside) capture->inside = std::make_shared<Inside>();
-  Line& line = capture ? capture->inside->line(on) : line_of(all, on);
+  Line& line = capture ? inside_of(all, *capture).line(on) : line_of(all, on);
   if (!capture) join(line.clock, all.host.clock);
   recording.clock = std::make_shared<const Clock>(all_of(line));
 }
@@ -214,8 +269,7 @@ void waits(Stream& on, const Recording& recording, Model* capture) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   if (!recording.clock) return;
-  if (capture && !capture->inside) capture->inside = std::make_shared<Inside>();
-  Line& line = capture ? capture->inside->line(on) : line_of(all, on);
+  Line& line = capture ? inside_of(all, *capture).line(on) : line_of(all, on);
   join(line.clock, *recording.clock);
   if (line.copies) join(line.copies->clock, *recording.clock);
 }
@@ -284,6 +338,13 @@ int sim_order_check(int on) {
   all.values.clear();
   all.blind.clear();
   return was;
+}
+
+void sim_order_touched(int writes, const void* pointer, uint64_t bytes) {
+  Stream* stream = Stream::here();
+  if (!stream || !stream->telling || !order::on()) return;
+  std::lock_guard lock(order::state().mutex);
+  stream->telling->touched.push_back({writes != 0, pointer, bytes});
 }
 
 int sim_order_on(void) { return order::on(); }

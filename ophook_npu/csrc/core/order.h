@@ -28,6 +28,12 @@ struct Line {
   std::shared_ptr<Line> copies;  // of a stream, where they are not ordered with its kernels
 };
 
+struct Bytes {
+  bool written;
+  const void* pointer;
+  uint64_t count;
+};
+
 // The memory and the lines of one capture: a graph's own order, before any replay.
 struct Inside;
 
@@ -36,7 +42,10 @@ inline bool on() { return checking.load(std::memory_order_relaxed); }
 
 void called();  // by whom: for what this thread launches next; with nothing locked
 void launched(Stream& on, Task& task);
+void ran(Stream& on, Task& task);  // one that tells later
 void captured(Model& model, const Stream& on, const Task& task);
+void capture_begun(Model& model);
+void capture_ended(Model& model);
 void replayed(Stream& on, Model& model);
 void recorded(Stream& on, Recording& recording, Model* capture);
 void waits(Stream& on, const Recording& recording, Model* capture);

@@ -9,7 +9,12 @@ extern "C" {
 #endif
 
 SIM_API int sim_order_on(void);
-// A mistake in the order of two things that is none of memory, for the report: each is a text, the places may be empty.
+// As sim_launch, for a task that knows what it reads and writes only when it has run: it says so meanwhile, by
+// sim_order_touched. With the check, the launch waits for it, two seconds at most, and orders nothing by that.
+SIM_API int sim_launch_telling_later(void* stream, const char* name, sim_run run, void* argument, sim_drop drop);
+SIM_API void sim_order_touched(int writes, const void* pointer, uint64_t bytes);
+// A mistake in the order of two things that is none of memory, for the report: each is a text. Of the
+// places, NULL is the caller's, and one may be empty.
 SIM_API void sim_order_tell(const char* kind, const char* first, const char* first_at, const char* second,
                             const char* second_at, const char* where, const char* missing);
 

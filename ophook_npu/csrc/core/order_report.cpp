@@ -82,7 +82,8 @@ void note(State& all, const std::string& text) {
   if (all.noted.insert(text).second) write_all(2, "[simulated Ascend] order: " + text + "\n");
 }
 
-void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph) {
+void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph,
+          bool outside_of_capture) {
   const Kind kind{first.task, second.task, first.writes, second.writes, first.caller, second.caller};
   const auto [known, added] = all.told.try_emplace(kind);
   ++known->second.count;
@@ -90,18 +91,26 @@ void tell(State& all, const Access& first, const Access& second, uintptr_t begin
   known->second.number = next_race(all);
   known->second.first = place(first), known->second.second = place(second);
   const char* what = first.writes ? second.writes ? "write and write" : "write and read" : "read and write";
-  const std::string missing = advice(first, second);
+  std::string missing = advice(first, second);
+  std::string title = std::string(what) + " of the same memory, and nothing orders them" +
+                      (in_graph ? ", in every replay of a captured graph" : "");
+  if (outside_of_capture) {
+    what = "outside of a capture";
+    const Access& lost = in_graph ? first : second;
+    title = std::string(lost.task) + " on " + line_name(lost) + " runs now and in no replay: " + line_name(lost) +
+            " is not captured, and the capture has the same memory";
+    missing = "let " + line_name(lost) + " wait for an event of the captured stream before " + lost.task +
+              ", and the captured stream for one of " + line_name(lost) + " after it (in torch: wait_stream, twice)";
+  }
   const std::string where = sim_memory_text(reinterpret_cast<void*>(begin), end - begin);
-  std::string text = "[simulated Ascend] order: " + std::string(what) + " of the same memory, and nothing orders them" +
-                     (in_graph ? ", in every replay of a captured graph" : "") + "\n" + told("first", first) +
-                     told("second", second) + "  memory: " + where + "\n";
+  std::string text = "[simulated Ascend] order: " + title + "\n" + told("first", first) + told("second", second) +
+                     "  memory: " + where + "\n";
   if (!missing.empty()) text += "  missing: " + missing + "\n";
   write_all(2, text);
   if (const char* path = report())
-    append(path, "{\"race\": " + race(known->second.number) + ", \"kind\": " + quoted(what) +
-                     ", \"graph\": " + (in_graph ? "true" : "false") + ", \"first\": " + json(first) +
-                     ", \"second\": " + json(second) + ", \"memory\": " + quoted(where) +
-                     ", \"missing\": " + quoted(missing) + "}\n");
+    append(path, "{\"race\": " + race(known->second.number) + ", \"kind\": " + quoted(what) + ", \"graph\": " +
+                     (in_graph ? "true" : "false") + ", \"first\": " + json(first) + ", \"second\": " + json(second) +
+                     ", \"memory\": " + quoted(where) + ", \"missing\": " + quoted(missing) + "}\n");
 }
 
 void tell_counts(State& all) {
@@ -109,8 +118,7 @@ void tell_counts(State& all) {
     if (told.count < 2) continue;
     const std::string count = std::to_string(told.count);
     write_all(2, "[simulated Ascend] order: seen " + count + " times: " + told.first + ", and " + told.second + "\n");
-    if (const char* path = report())
-      append(path, "{\"race\": " + race(told.number) + ", \"count\": " + count + "}\n");
+    if (const char* path = report()) append(path, "{\"race\": " + race(told.number) + ", \"count\": " + count + "}\n");
   }
   all.told.clear();
 }
@@ -121,6 +129,9 @@ using namespace sim;
 
 void sim_order_tell(const char* kind, const char* first, const char* first_at, const char* second,
                     const char* second_at, const char* where, const char* missing) {
+  const auto frames = order::shown(order::whoever_calls());
+  const std::string here = frames.empty() ? "" : frames.front();
+  if (!first_at) first_at = here.c_str();
   order::State& all = order::state();
   std::lock_guard lock(all.mutex);
   const auto at = [](const char* task, const char* place) {
@@ -134,7 +145,7 @@ void sim_order_tell(const char* kind, const char* first, const char* first_at, c
                    shown("second", second, second_at) + "  where: " + where + "\n  missing: " + missing + "\n");
   if (const char* path = order::report())
     append(path, "{\"race\": " + order::race(order::next_race(all)) + ", \"kind\": " + quoted(kind) +
-                     ", \"graph\": false, \"first\": " + at(first, first_at) + ", \"second\": " +
-                     at(second, second_at) + ", \"memory\": " + quoted(where) + ", \"missing\": " + quoted(missing) +
-                     "}\n");
+                     ", \"graph\": false, \"first\": " + at(first, first_at) +
+                     ", \"second\": " + at(second, second_at) + ", \"memory\": " + quoted(where) +
+                     ", \"missing\": " + quoted(missing) + "}\n");
 }

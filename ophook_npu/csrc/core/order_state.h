@@ -56,8 +56,9 @@ struct State {
   std::unordered_set<std::string> names;
   std::unordered_map<const void*, Value> values;
   std::set<const Stream*> blind;  // they wait for what is written later: what is launched meanwhile is not looked at
-  std::set<std::string> noted;    // once each
-  bool copies_apart = false;      // pinned copies to the device are not ordered with kernels of their stream
+  std::vector<std::weak_ptr<Inside>> captures;  // that go on
+  std::set<std::string> noted;                  // once each
+  bool copies_apart = false;  // pinned copies to the device are not ordered with kernels of their stream
 
   const char* name(const std::string& text) { return names.insert(text).first->c_str(); }
 };
@@ -67,7 +68,8 @@ int here();  // who launches: called() asked
 // All of these with the mutex held.
 constexpr const char* kOwnCode = "the host's own code";
 // Once for each two places of a program.
-void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph);
+void tell(State& all, const Access& first, const Access& second, uintptr_t begin, uintptr_t end, bool in_graph,
+          bool outside_of_capture = false);
 void tell_counts(State& all);
 void note(State& all, const std::string& text);
 

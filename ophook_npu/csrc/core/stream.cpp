@@ -13,6 +13,7 @@
 #include "failure.h"
 #include "fault.h"
 #include "memory.h"
+#include "order_api.h"
 #include "waits.h"
 
 namespace sim {
@@ -41,7 +42,7 @@ Defaults& defaults() {
   return *instance;
 }
 std::atomic<int32_t> next_id{0};
-thread_local const Stream* running = nullptr;  // on a stream's thread: that stream
+thread_local Stream* running = nullptr;  // on a stream's thread: that stream
 
 // CANN's page on streams: 1984 on Atlas A2, Atlas A3 and Ascend 950.
 constexpr int kMaxStreams = 1984;
@@ -81,8 +82,9 @@ std::atomic<void (*)(const sim_failure*)> on_failure{nullptr};
 thread_local uint32_t last_task = 0;
 
 struct CallTask final : Task {
-  CallTask(const char* task_name, const sim_about* about_, sim_run run_, void* argument_, sim_drop drop_)
-      : Task(task_name), about(about_), run_function(run_), argument(argument_), drop(drop_) {}
+  CallTask(const char* task_name, const sim_about* about_, sim_run run_, void* argument_, sim_drop drop_,
+           bool later_ = false)
+      : Task(task_name), about(about_), run_function(run_), argument(argument_), drop(drop_), later(later_) {}
   ~CallTask() override {
     if (drop) drop(argument);
   }
@@ -94,8 +96,15 @@ struct CallTask final : Task {
   int run_itself() {
     if (clock) order::host_reached(*clock);
     const MemoryUse use;
+    if (later && order::on() && running) {
+      running->telling = this;
+      const int code = run_function(argument);
+      running->telling = nullptr;
+      return code;
+    }
     return run_function(argument);
   }
+  bool tells_later() const override { return later; }
   sim_task_kind task_kind() const override { return about ? about->kind : sim_task_other; }
   void tell(sim_listener* listener) const override {
     if (about && about->tell) about->tell(argument, listener);
@@ -104,6 +113,7 @@ struct CallTask final : Task {
   sim_run run_function;
   void* argument;
   sim_drop drop;
+  const bool later;
 };
 
 }  // namespace
@@ -131,7 +141,7 @@ void Stream::finish() {
 
 bool Stream::runs_here() const { return running == this; }
 
-const Stream* Stream::here() { return running; }
+Stream* Stream::here() { return running; }
 
 void Stream::work() {
   pthread_setname_np(pthread_self(), ("npu-stream-" + std::to_string(id)).substr(0, 15).c_str());
@@ -188,6 +198,7 @@ int Stream::launch(std::shared_ptr<Task> task) {
   if (code) return code;
   if (order::on()) order::called();
   if (schedule::on() && !capturing()) schedule::numbered(*this, *task);
+  const std::shared_ptr<Task> telling = order::on() && task->tells_later() ? task : nullptr;
   if (observer()) [[unlikely]] {
     const std::shared_ptr<Task> told = task;
     told->launched = launch_now();
@@ -197,6 +208,7 @@ int Stream::launch(std::shared_ptr<Task> task) {
     code = put(std::move(task), &queued);
   }
   if (queued && schedule::on()) schedule::settle();
+  if (queued && telling) order::ran(*this, *telling);
   return queued && synchronous() ? synchronize(-1) : code;
 }
 
@@ -324,6 +336,16 @@ int Stream::drain(int64_t timeout_ms) {
 void Stream::wake() {
   std::lock_guard lock(mutex_);
   work_done_.notify_all();
+}
+
+bool Stream::comes_to_end(int64_t timeout_ms) {
+  std::unique_lock lock(mutex_);
+  const uint64_t target = submitted_;
+  ++waiters_;
+  const bool came = work_done_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                        [&] { return completed_ >= target || failure::code(device) != kOk; });
+  --waiters_;
+  return came;
 }
 
 bool Stream::idle() {
@@ -533,8 +555,8 @@ int sim_launch(void* handle, const char* name, sim_run run, void* argument, sim_
   return sim_launch_about(handle, name, nullptr, run, argument, drop);
 }
 
-int sim_launch_about(void* handle, const char* name, const sim_about* about, sim_run run, void* argument,
-                     sim_drop drop) {
+static int launch_call(void* handle, const char* name, const sim_about* about, sim_run run, void* argument,
+                       sim_drop drop, bool later) {
   std::shared_ptr<Stream> stream;
   int code = fault::on() ? sim_fault_call(name) : int(kOk);
   if (!code) code = resolve(name, handle, &stream);
@@ -542,5 +564,14 @@ int sim_launch_about(void* handle, const char* name, const sim_about* about, sim
     if (drop) drop(argument);
     return code;
   }
-  return stream->launch(std::make_shared<CallTask>(name, about, run, argument, drop));
+  return stream->launch(std::make_shared<CallTask>(name, about, run, argument, drop, later));
+}
+
+int sim_launch_telling_later(void* stream, const char* name, sim_run run, void* argument, sim_drop drop) {
+  return launch_call(stream, name, nullptr, run, argument, drop, true);
+}
+
+int sim_launch_about(void* stream, const char* name, const sim_about* about, sim_run run, void* argument,
+                     sim_drop drop) {
+  return launch_call(stream, name, about, run, argument, drop, false);
 }

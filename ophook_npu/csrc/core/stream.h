@@ -37,6 +37,7 @@ struct Task {
   virtual sim_task_kind task_kind() const { return sim_task_other; }
   virtual void tell(sim_listener*) const {}
   // For the check of order.
+  virtual bool tells_later() const { return false; }    // what it touches, when it has run
   virtual bool waits_outside() const { return false; }  // for what is recorded outside of its captured model
 
   virtual std::shared_ptr<Recording> waits_for() const { return nullptr; }  // that another stream completes
@@ -46,6 +47,7 @@ struct Task {
   int32_t line = -1;                          // the stream that launched it into a model
   uint32_t nth = 0, by_thread = 0;            // on its stream; who launched it
   std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
+  std::vector<order::Bytes> touched;          // of its latest run, where it tells later; order.cpp's mutex
   uint64_t number = 0, entry = 0;             // schedule.cpp's
   bool delayed = false;
 };
@@ -127,8 +129,9 @@ struct Stream : std::enable_shared_from_this<Stream> {
   int drain(int64_t timeout_ms);
   void wake();  // those that synchronize: the device's context has failed
   bool idle();
-  bool runs_here() const;       // the calling thread is the stream's own
-  static const Stream* here();  // the stream whose thread is calling, or null
+  bool comes_to_end(int64_t timeout_ms);  // of what was launched; it says nothing about their order
+  bool runs_here() const;                 // the calling thread is the stream's own
+  static Stream* here();                  // the stream whose thread is calling, or null
 
   // Null where it is not being captured.
   std::shared_ptr<Model> capturing();
@@ -156,6 +159,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::atomic<bool> stop_on_failure{false};
   std::atomic<bool> persistent{false};
   order::Line line;                  // order.cpp's
+  Task* telling = nullptr;           // that runs and tells later; its own thread's
   std::atomic<bool> closing{false};  // somebody destroys it: a handle no more, but to tasks that it still runs
 
  private:

@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "agreement.h"
 #include "core/fault.h"
 #include "here.h"
 #include "types.h"
@@ -96,11 +97,12 @@ HcclResult refuse(HcclResult code, const char* function, const std::string& what
   return code;
 }
 
-HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body) {
+HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body, bool meets_all) {
   if (run_here) {
     Job job{comm, name, {}, std::move(body)};
     return run(&job) ? HCCL_E_RUNTIME : HCCL_SUCCESS;
   }
+  if (meets_all) launches_collective(comm->name, comm->rank, name);
   auto* job = new Job{comm, name, std::move(buffers), std::move(body)};
   const int code =
       sim_launch_about(stream, name, &kJob, run, job, [](void* argument) { delete static_cast<Job*>(argument); });

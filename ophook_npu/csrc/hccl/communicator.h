@@ -90,7 +90,8 @@ struct Buffers {
   std::vector<Given> read, written;
 };
 // Runs `body` on the stream, or at once (here.h). `name` must live for ever.
-HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body);
+HcclResult launch(const Comm& comm, aclrtStream stream, const char* name, Buffers buffers, Body body,
+                  bool meets_all = true);  // every rank of the communicator launches it
 // The same when the task comes to it: memory may have been freed since. Throws std::runtime_error.
 void still_there(const char* function, std::initializer_list<Given> buffers);
 

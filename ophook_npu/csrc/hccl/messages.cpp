@@ -33,8 +33,9 @@ HcclResult launch_messages(const Comm& comm, aclrtStream stream, std::vector<Mes
   for (const Message& message : messages)
     (message.sending ? buffers.read : buffers.written)
         .push_back({"buf", static_cast<char*>(message.piece.data), message.piece.size});
-  return launch(comm, stream, name, std::move(buffers),
-                [messages = std::move(messages)](Communicator& c) { exchange_messages(c, messages); });
+  return launch(
+      comm, stream, name, std::move(buffers),
+      [messages = std::move(messages)](Communicator& c) { exchange_messages(c, messages); }, false);
 }
 
 struct Group {

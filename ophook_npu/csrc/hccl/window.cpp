@@ -142,7 +142,8 @@ SIM_API HcclResult HcclCommExchangeMem(HcclComm handle, void* window, uint32_t* 
     // Between collectives, which use the same links.
     need(!sim_synchronize_device(-1), HCCL_E_RUNTIME, "what ran on the device before failed");
     const Here here;
-    return launch(comm, nullptr, "HcclCommExchangeMem", {}, [&](Communicator& c) { exchange_windows(c, others); });
+    return launch(
+        comm, nullptr, "HcclCommExchangeMem", {}, [&](Communicator& c) { exchange_windows(c, others); }, false);
   });
 }
 

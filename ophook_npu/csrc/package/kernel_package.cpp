@@ -190,7 +190,7 @@ struct KernelCall final : PendingCall {
     memory.push_back({"tiling", tiling->data, tiling->size, tiling->size, 4, 1});
     char summary[1024] = "";
     const ascendc_launch launch{entry, memory.data(), int32_t(memory.size()), int32_t(tiling->block_dim), tiling->tiling_key,
-                                ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr};
+                                ophook::rt::options_of(*sim_current_soc(), op->kind), summary, sizeof summary, cube_entry, nullptr, nullptr};
     const int failed = code->run(&launch, nullptr);
     TORCH_CHECK(!failed, "the kernel of ", op->type, " has errors:\n", summary);
     for (size_t i = 0; i < outputs.size(); ++i)

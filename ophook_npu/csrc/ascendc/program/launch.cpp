@@ -11,6 +11,7 @@
 #include "ascendc/program/binary.h"
 #include "ascendc/program/soc.h"
 #include "ascendc/runtime/options.h"
+#include "core/order_api.h"
 
 namespace ophook::program {
 namespace {
@@ -88,7 +89,7 @@ int run(void* argument) {
   char* report = nullptr;
   const ascendc_launch launch{reinterpret_cast<void*>(&entry), memory.data(), int32_t(memory.size()), int32_t(task->blocks), task->tiling_key,
                               rt::options_of(*sim_current_soc(), found == kinds().end() ? 0 : found->second), summary,
-                              sizeof summary, nullptr, allocation};
+                              sizeof summary, nullptr, allocation, sim_order_touched};
   const int failed = ascendc_run(&launch, std::getenv("OPHOOK_KERNEL_REPORT") ? &report : nullptr);
   tell(*task, report, summary);
   ascendc_release(report);
@@ -116,7 +117,7 @@ uint32_t enqueue(const char* kernel, uint64_t blocks, void* stream, Bound work) 
     failed = sim_fail(107000, "%s<<<%llu, …>>>: that many blocks; allowed: 1 to %llu", kernel, (unsigned long long)blocks,
                       (unsigned long long)kMostBlocks);
   else
-    failed = sim_launch(stream, kernel, run, task.release(), [](void* argument) { delete static_cast<Task*>(argument); });
+    failed = sim_launch_telling_later(stream, kernel, run, task.release(), [](void* argument) { delete static_cast<Task*>(argument); });
   // Few programs look at a launch's result: the device's compiler prints, and so does this.
   if (failed) std::fprintf(stderr, "%s\n", sim_error_message());
   return uint32_t(failed);

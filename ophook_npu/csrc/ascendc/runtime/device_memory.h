@@ -33,6 +33,9 @@ class Spans {
   // Calls visit(begin, end) for every part of [0, end) that no span covers.
   template <typename F>
   void gaps(uint64_t end, F visit) const;
+  // Calls visit(begin, end) for each part of it without a gap.
+  template <typename F>
+  void each(F visit) const;
   bool empty() const { return spans_.empty(); }
 
  private:
@@ -113,6 +116,19 @@ void Spans::gaps(uint64_t end, F visit) const {
     at = std::max(at, touch.end);
   }
   if (at < end) visit(at, end);
+}
+
+template <typename F>
+void Spans::each(F visit) const {
+  uint64_t from = 0, to = 0;
+  for (const auto& [begin, touch] : spans_) {
+    if (begin > to) {
+      if (to > from) visit(from, to);
+      from = begin;
+    }
+    to = std::max(to, touch.end);
+  }
+  if (to > from) visit(from, to);
 }
 
 inline bool Spans::covers(uint64_t begin, uint64_t end) const {

@@ -40,6 +40,8 @@ typedef struct ascendc_launch {
   void* cube_entry;          // NULL, or the function as it was compiled for cube cores
   // NULL, or what finds the allocation of device memory that holds an address which no argument holds: not 0 if there is one.
   int (*allocation)(const void* address, void** begin, size_t* bytes);
+  // NULL, or what is told, at the end, of the device memory that the kernel read and wrote.
+  void (*touched)(int writes, const void* address, uint64_t bytes);
 } ascendc_launch;
 
 typedef struct ascendc_counters {

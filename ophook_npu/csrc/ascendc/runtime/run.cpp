@@ -389,6 +389,11 @@ int ascendc_run(const ascendc_launch* request, char** report) {
           each->report(Kind::set_without_wait, "CrossCoreSetFlag", left.at,
                        text("core %d never waits for flag %d: it stays set for the next kernel", each->index, id));
   if (o.checks) coverage(launch);
+  if (request->touched)
+    for (const Argument& a : launch.memory.arguments) {
+      a.reads.each([&](uint64_t begin, uint64_t end) { request->touched(0, a.data + begin, end - begin); });
+      a.writes.each([&](uint64_t begin, uint64_t end) { request->touched(1, a.data + begin, end - begin); });
+    }
   if (request->summary) {
     std::string summary;
     int told = 0;
