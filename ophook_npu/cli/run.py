@@ -17,7 +17,7 @@ from ophook_npu.errors import OphookError
 from ophook_npu.npu import autoload, place
 from ophook_npu.sim import variables
 from ophook_npu.sim.fault import LOG, VARIABLE, lines
-from ophook_npu.sim.order import suppressions
+from ophook_npu.sim.order import PINNED_COPIES, suppressions
 
 _DeviceOption = Annotated[str, typer.Option(help="auto: an NPU if there is one, else the simulator; sim; npu; cpu.")]
 _SocOption = Annotated[str | None, typer.Option(help="The SoC to simulate.")]
@@ -88,6 +88,15 @@ def register(app: typer.Typer) -> None:
         order_suppressions: Annotated[
             Path | None, typer.Option(help="Lines `WORD … # REASON`: what has all these words is not told.")
         ] = None,
+        pinned_copies: Annotated[
+            str | None,
+            typer.Option(
+                metavar="ordered|unordered",
+                help="With --check-order: whether a copy of pinned memory to the device is ordered with the kernels of "
+                "its stream (the default), or runs beside them until something waits for it.",
+                show_default=False,
+            ),
+        ] = None,
         jitter: Annotated[
             str | None,
             typer.Option(
@@ -154,8 +163,14 @@ def register(app: typer.Typer) -> None:
             environ["OPHOOK_SIM_TRITON"] = triton
         if jitter is not None or explore is not None:
             _only_simulated(device, "the order of tasks is")
-            environ |= _order.jitter(jitter, explore, check_order or bool(order_report or order_suppressions))
-        if check_order or order_report or order_suppressions:
+            environ |= _order.jitter(
+                jitter, explore, check_order or bool(order_report or order_suppressions or pinned_copies)
+            )
+        if pinned_copies:
+            if pinned_copies not in ("ordered", "unordered"):
+                raise OphookError("run", f"--pinned-copies {pinned_copies}", allowed="ordered, unordered")
+            environ[PINNED_COPIES] = pinned_copies
+        if check_order or order_report or order_suppressions or pinned_copies:
             _only_simulated(device, "the check of order is")
             report = _writable(order_report) if order_report else None
             known = suppressions(order_suppressions) if order_suppressions else []

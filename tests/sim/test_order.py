@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ophook_npu import sim, toolchain
+from ophook_npu.sim import program as kernels
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -86,7 +87,7 @@ def test_every_planted_fault_is_found_and_none_of_its_twins(run_python) -> None:
     done = run_python(str(PROGRAMS / "order_table.py"), TASK_QUEUE_ENABLE="0", OPHOOK_SIM_AFTER_FAILURE="continue")
     assert done.returncode == 0, done.stderr[-3000:]
     table = [line.split(" ", 2) for line in done.stdout.splitlines()]
-    assert len(table) >= 47 and not [name for fault, _, name in table if fault != "1"], done.stdout
+    assert len(table) >= 60 and not [name for fault, _, name in table if fault == "0"], done.stdout
     assert not [name for _, twin, name in table if twin != "0"], done.stdout + done.stderr[-3000:]
 
 
@@ -144,6 +145,42 @@ def test_tests_that_race_fail(tmp_path: Path) -> None:
     done = subprocess.run([*command, "test_user.py"], cwd=tmp_path, capture_output=True, text=True, timeout=280)
     assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "next: before test_user.py:10: `torch.npu.current_stream().wait_stream(s)`" in done.stdout
+
+
+def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(tmp_path: Path) -> None:
+    ranks = [str(PROGRAMS / name) for name in ("ranks.py", "order_ranks.py")]
+    done, _ = checked(tmp_path, *ranks, "2", devices=2)
+    table: dict[str, list[tuple[int, int]]] = {}
+    for line in done.stdout.splitlines():
+        fault, twin, name = line.split(" ", 2)
+        table.setdefault(name, []).append((int(fault), int(twin)))
+    order = table.pop("two groups in two orders")  # the rank that comes last tells of it
+    assert sum(fault for fault, _ in order) == 1 and not any(twin for _, twin in order), done.stdout
+    assert len(table) == 8 and all(len(each) == 2 for each in table.values()), done.stdout + done.stderr[-3000:]
+    assert all(fault and not twin for each in table.values() for fault, twin in each), done.stdout
+    assert "rank 0 launches HcclAllReduce" in done.stderr and "; rank 1 launches" in done.stderr
+
+
+def test_kernels_of_a_program_say_what_they_touched(tmp_path: Path) -> None:
+    binary = tmp_path / "kernels"
+    kernels.compile([str(PROGRAMS / "asc" / "order.asc"), "-o", str(binary)])
+    done, found = checked(tmp_path, str(binary))
+    assert done.returncode == 1 and {one["first"]["task"] for one in found} == {"increase"}, done.stderr
+    assert sorted(one["kind"] for one in found) == ["write and read", "write and write"]
+    (tmp_path / "order.jsonl").unlink()
+    done, found = checked(tmp_path, str(binary), "in order")
+    assert (done.returncode, done.stdout, found) == (0, "2\n", []), done.stderr
+
+
+def test_pinned_copies_beside_the_kernels_of_their_stream(tmp_path: Path) -> None:
+    text = (
+        "import torch; x = torch.ones(64, device='npu'); x.copy_(torch.ones(64).pin_memory(), non_blocking=True); x + 1"
+    )
+    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", "--check-order"]
+    for how, status in (("ordered", 0), ("unordered", 1)):
+        done = subprocess.run([*command, "--pinned-copies", how, "--", "-c", text], capture_output=True, text=True)
+        assert done.returncode == status, done.stderr
+    assert "first: aclrtMemcpyAsync on stream 0 writes" in done.stderr, done.stderr
 
 
 def test_collectives_of_two_ranks_are_in_order(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@
 #include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
+#include "core/failure_api.h"
 #include "core/sim.h"
 
 namespace sim::acl::notifies {
@@ -77,6 +78,7 @@ int run_wait(void* argument) {
   while (!notify->set().compare_exchange_strong(one, 0)) {
     one = 1;
     notify->recorded.wait_for(lock, kLook);
+    if (const int code = sim_device_failed()) return code;
     if (seconds && !notify->set() && std::chrono::steady_clock::now() >= end)
       return sim_fail(ACL_ERROR_RT_WAIT_TIMEOUT, "aclrtWaitAndResetNotify: not recorded after %u s", seconds);
   }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "acl/acl.h"
+#include "core/failure_api.h"
 #include "core/sim.h"
 
 namespace {
@@ -48,7 +49,10 @@ int wait_value(void* argument) {
     return task->mode == 2 ? (now & task->value) != 0 : (~(now | task->value)) != 0;
   };
   // Other things than aclrtValueWrite write memory, too: a copy, a kernel.
-  while (!reached()) value_written.wait_for(lock, std::chrono::milliseconds(5));
+  while (!reached()) {
+    value_written.wait_for(lock, std::chrono::milliseconds(5));
+    if (const int code = sim_device_failed()) return code;
+  }
   return 0;
 }
 

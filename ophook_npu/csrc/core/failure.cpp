@@ -80,6 +80,11 @@ void reset(int device) {
 
 using namespace sim;
 
+int sim_device_failed() {
+  int device = 0;
+  return sim_get_device(&device) ? int(kOk) : failure::code(device);
+}
+
 int sim_abort_tasks(int device, int64_t timeout_ms) {
   if (device < 0 || device >= sim_device_count())
     return sim_fail(kInvalidDevice, "aclrtDeviceTaskAbort: device %d; this machine simulates %d", device,

@@ -5,6 +5,7 @@ Most faults are two operations on the same memory, the second on another stream:
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ def material() -> SimpleNamespace:
 
     m = SimpleNamespace(x=ones(32, 32), y=ones(32, 32), z=ones(32, 32), half=ones(32, 32, dtype=torch.float16))
     m.image, m.weight, m.rows = ones(1, 3, 8, 8), ones(4, 3, 3, 3), torch.arange(4, device="npu")
+    m.long = ones(10000, 4)
     m.step, m.mask, m.leaf = ones(1), m.x > 0, ones(32, 32).requires_grad_()
     m.many = [ones(8, 8), ones(8, 8)]
     m.pinned, m.kept = torch.ones(32, 32).pin_memory(), []
@@ -79,6 +81,14 @@ ROWS: dict[str, tuple[Callable, Callable]] = {
     "a copy to the host": (lambda m: m.pinned.copy_(m.x, non_blocking=True), lambda m: m.x.zero_()),
     "pyACL: a copy, then read": (
         lambda m: copy_async(m.x.data_ptr(), m.y.data_ptr(), 4096, DEVICE_TO_DEVICE), lambda m: m.x + 1
+    ),
+    "a column of a long matrix": (lambda m: m.long[:, 1].mul_(2), lambda m: m.long[:, 1].sum()),
+    "rows of a long matrix and a column": (lambda m: m.long[:, 2].mul_(2), lambda m: m.long[7:9].add_(1)),
+    "two copies by one pinned buffer": (
+        lambda m: m.pinned.copy_(m.x, non_blocking=True), lambda m: m.y.copy_(m.pinned, non_blocking=True)
+    ),
+    "cached keys put by index": (
+        lambda m: m.x.index_copy_(0, m.rows, m.y[:4]), lambda m: torch.nn.functional.softmax(m.x, -1)
     ),
     "pyACL: memory set": (
         lambda m: acl.aclrtMemsetAsync(ctypes.c_void_p(m.x.data_ptr()), 4096, 0, 4096, handle()), lambda m: m.x + 1
@@ -183,6 +193,67 @@ def freed(ordered: bool) -> None:
         assert not ordered and "was freed" in str(error)
 
 
+def freed_host(ordered: bool) -> None:
+    block, m = ctypes.c_void_p(), material()
+    assert acl.aclrtMallocHost(ctypes.byref(block), 4096) == 0
+    copy_async(m.x.data_ptr(), block.value, 4096, HOST_TO_DEVICE)
+    if ordered:
+        torch.npu.synchronize()
+    assert acl.aclrtFreeHost(block) == 0
+    try:
+        torch.npu.synchronize()
+    except RuntimeError as error:
+        assert not ordered and "was given back since" in str(error)
+
+
+def prefetched(ordered: bool) -> None:
+    side, here = torch.npu.Stream(), torch.ones(32, 32).pin_memory()
+    with torch.npu.stream(side):
+        x = here.to("npu", non_blocking=True)
+    if ordered:
+        torch.npu.current_stream().wait_stream(side)
+        x.record_stream(torch.npu.current_stream())
+    x * 2
+
+
+def backward_on_another_stream(ordered: bool) -> None:
+    m, side = material(), torch.npu.Stream()
+    optimizer = torch.optim.AdamW([m.leaf], lr=0.1, foreach=True)
+    torch.npu.synchronize()
+    with torch.npu.stream(side):
+        (m.leaf * 2).sum().backward()
+    if ordered:
+        torch.npu.current_stream().wait_stream(side)
+    optimizer.step()
+
+
+def buffers_in_turn(ordered: bool) -> None:
+    here, there = [torch.ones(1024).pin_memory() for _ in range(2)], torch.ones(1024, device="npu")
+    events = [torch.npu.Event() for _ in here]
+    for step in range(4):
+        if step > 1 and ordered:
+            events[step % 2].synchronize()
+        here[step % 2].numpy()[:] = step
+        there.copy_(here[step % 2], non_blocking=True)
+        events[step % 2].record()
+
+
+def worker_thread(ordered: bool) -> None:
+    m, side = material(), torch.npu.Stream()
+    torch.npu.synchronize()
+
+    def work() -> None:
+        with torch.npu.stream(side):
+            m.x.mul_(3)
+        if ordered:
+            side.synchronize()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    m.kept.append(m.x + 1)
+
+
 def captured(body: Callable) -> tuple[SimpleNamespace, torch.npu.NPUGraph]:
     m, graph = material(), torch.npu.NPUGraph()
     torch.npu.synchronize()
@@ -205,6 +276,31 @@ def forked(m, ordered: bool) -> None:
 
 def graph_with_a_fork(ordered: bool) -> None:
     captured(lambda m: forked(m, ordered))
+
+
+def lost_fork(ordered: bool) -> None:
+    def body(m) -> None:
+        main, side = torch.npu.current_stream(), torch.npu.Stream()
+        if ordered:
+            side.wait_stream(main)
+        with torch.npu.stream(side):
+            m.x.mul_(2)
+        if ordered:
+            main.wait_stream(side)
+        m.x.add_(1)
+
+    captured(body)
+
+
+def two_replays(ordered: bool) -> None:
+    _, graph = captured(lambda m: m.x.mul_(2))
+    sides = [torch.npu.Stream() for _ in range(2)]
+    with torch.npu.stream(sides[0]):
+        graph.replay()
+    if ordered:
+        sides[1].wait_stream(sides[0])
+    with torch.npu.stream(sides[1]):
+        graph.replay()
 
 
 def around_a_replay(act: Callable, again: bool = False) -> Callable:
@@ -256,7 +352,14 @@ FAULTS = {name: from_row(*row) for name, row in ROWS.items()} | {
     "a wait for the wrong stream": waits_on_the_wrong_stream,
     "pyACL: a blocking copy": blocking_copy,
     "pyACL: freed while in use": freed,
+    "pyACL: pinned memory freed while in use": freed_host,
+    "a batch that was fetched ahead": prefetched,
+    "gradients of another stream": backward_on_another_stream,
+    "pinned buffers in turn": buffers_in_turn,
+    "a worker's stream": worker_thread,
     "a fork in a graph": graph_with_a_fork,
+    "a fork that the capture lost": lost_fork,
+    "a graph on two streams at once": two_replays,
     "a graph's input overwritten": around_a_replay(lambda m: m.x.fill_(3)),
     "a graph's output read elsewhere": around_a_replay(lambda m: m.out + 1),
     "a graph's output still read at the next replay": around_a_replay(lambda m: m.out + 1, again=True),

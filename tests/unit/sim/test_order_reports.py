@@ -33,6 +33,18 @@ def test_a_race_is_told_once_and_says_which_line_would_order_it() -> None:
     assert "record_stream" in order.read(line(kind="read and write"))[0].todo
 
 
+def test_how_often_a_race_was_seen_is_added_over_ranks(tmp_path: Path) -> None:
+    def named(name: str) -> str:
+        return line().replace("{", f'{{"race": "{name}", ', 1)
+
+    text = named("7.1") + named("8.1") + '{"race": "7.1", "count": 30}\n{"race": "9.9", "count": 4}\n'
+    (race,) = order.read(text)
+    assert race.count == 31 and "seen: 31 times" in race.text()
+    findings = order.Races([race])
+    assert "31 times" in findings.html() and "(seen 31 times)" in findings.sarif()
+    assert [one.count for one in order.read(line())] == [1]
+
+
 def test_reports_have_each_race_and_are_safe_to_open(tmp_path: Path) -> None:
     findings = order.Races()
     findings.add(order.read(line() + line("<script>")), [order.Suppression(("aclnnAdds", "train.py:8"), "a counter")])
