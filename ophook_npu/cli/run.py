@@ -161,6 +161,7 @@ def register(app: typer.Typer) -> None:
             if triton not in ("warn", "error", "off"):
                 raise OphookError("run", f"--triton {triton}", allowed="warn, error, off")
             environ["OPHOOK_SIM_TRITON"] = triton
+        checks = check_order or bool(order_report or order_suppressions or pinned_copies)
         if jitter is not None or explore is not None:
             _only_simulated(device, "the order of tasks is")
             environ |= _order.jitter(
@@ -170,7 +171,7 @@ def register(app: typer.Typer) -> None:
             if pinned_copies not in ("ordered", "unordered"):
                 raise OphookError("run", f"--pinned-copies {pinned_copies}", allowed="ordered, unordered")
             environ[PINNED_COPIES] = pinned_copies
-        if check_order or order_report or order_suppressions or pinned_copies:
+        if checks:
             _only_simulated(device, "the check of order is")
             report = _writable(order_report) if order_report else None
             known = suppressions(order_suppressions) if order_suppressions else []

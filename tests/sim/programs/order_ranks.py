@@ -80,7 +80,9 @@ def result_read_early(ordered: bool) -> None:
 
 def two_groups(ordered: bool) -> None:
     groups = GROUPS if ordered or RANK == 0 else GROUPS[::-1]
-    for work in [dist.all_reduce(ones(), group=group, async_op=True) for group in groups]:
+    tensors = [ones() for _ in groups]
+    works = [dist.all_reduce(x, group=group, async_op=True) for x, group in zip(tensors, groups, strict=True)]
+    for work in works:
         work.wait()
 
 
