@@ -164,9 +164,7 @@ def register(app: typer.Typer) -> None:
         checks = check_order or bool(order_report or order_suppressions or pinned_copies)
         if jitter is not None or explore is not None:
             _only_simulated(device, "the order of tasks is")
-            environ |= _order.jitter(
-                jitter, explore, check_order or bool(order_report or order_suppressions or pinned_copies)
-            )
+            environ |= _order.jitter(jitter, explore, checks)
         if pinned_copies:
             if pinned_copies not in ("ordered", "unordered"):
                 raise OphookError("run", f"--pinned-copies {pinned_copies}", allowed="ordered, unordered")
