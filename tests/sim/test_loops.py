@@ -9,6 +9,7 @@ import torch
 import torch_npu
 from torch.nn import functional
 
+pytestmark = pytest.mark.numbers
 TYPES = [torch.float32, torch.float16, torch.bfloat16]
 LENGTHS = [1, 7, 15, 16, 17, 31, 33, 64, 100, 1000]
 

@@ -1,10 +1,14 @@
 #include "kernels/loops.h"
 
+#include <ATen/Version.h>
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 
 // No function that is called from elsewhere has a vector.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -18,6 +22,7 @@ namespace sim::loops {
 constexpr float kRoot = 0.7978845608028654f;  // sqrt(2 / pi)
 constexpr float kCube = 0.044715f;
 
+#if defined(__x86_64__)
 #define SIM_BITS 512
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,prefer-vector-width=512")
@@ -59,6 +64,7 @@ using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::lay
 }  // namespace avx2
 #pragma GCC pop_options
 #undef SIM_BITS
+#endif
 
 #define SIM_BITS 0
 namespace any {
@@ -78,11 +84,15 @@ using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::lay
 }  // namespace any
 #undef SIM_BITS
 
-// Runs it as the processor has it.
-#define SIM_CALL(...)                                                                                \
-  static const bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"); \
-  static const bool half = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");          \
-  return wide ? avx512::__VA_ARGS__ : half ? avx2::__VA_ARGS__ : any::__VA_ARGS__
+// Runs it with the vectors that ATen uses here: those of the processor, or what ATEN_CPU_CAPABILITY leaves of them.
+#if defined(__x86_64__)
+#define SIM_CALL(...)                                                                         \
+  static const std::string widest = at::get_cpu_capability();                                 \
+  static const bool whole = widest.rfind("AVX512", 0) == 0, half = whole || widest == "AVX2"; \
+  return whole ? avx512::__VA_ARGS__ : half ? avx2::__VA_ARGS__ : any::__VA_ARGS__
+#else
+#define SIM_CALL(...) return any::__VA_ARGS__
+#endif
 
 float largest(const float* row, int64_t count) { SIM_CALL(largest(row, count)); }
 float raised(float* row, int64_t count, float top) { SIM_CALL(raised(row, count, top)); }
