@@ -81,8 +81,12 @@ class Report:
     @property
     def stops(self) -> bool:
         """Whether the program does not run as it is on the simulated product."""
-        nothing_ran = self.calls == 0 and not self.interrupted
-        return self.error is not None or nothing_ran or any(map(self.refused_here, self.findings))
+        return self.unused or self.error is not None or any(map(self.refused_here, self.findings))
+
+    @property
+    def unused(self) -> bool:
+        """Whether it came to its end, and nothing of it ran on a device."""
+        return self.calls == 0 and not self.interrupted
 
     @staticmethod
     def refused_here(finding: Finding) -> bool:
@@ -125,7 +129,9 @@ class Report:
     def verdict(self, lang: str = "en") -> list[str]:
         """Sentences, the most important first."""
         lines = []
-        if self.stops:
+        if self.unused and self.error is None and not any(map(self.refused_here, self.findings)):
+            lines.append(term("unused", lang, product=self.product))
+        elif self.stops:
             lines.append(term("stops", lang, product=self.product))
         elif self.calls == 0:
             lines.append(term("too_early", lang))

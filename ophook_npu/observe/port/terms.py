@@ -53,6 +53,7 @@ TERMS: dict[str, tuple[str, str]] = {
         "可以在 {product} 上运行，未发现任何障碍。",
     ),
     "stops": ("It does not run on {product} as it is.", "目前不能在 {product} 上运行。"),
+    "unused": ("It does not use {product}.", "它没有使用 {product}。"),
     "too_early": (
         "Interrupted before any operator ran on a device: nothing can be said.",
         "在任何算子于设备上运行之前已中断：无法得出结论。",
