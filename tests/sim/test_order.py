@@ -129,6 +129,28 @@ test_race()
     assert "set TASK_QUEUE_ENABLE=0 before torch is imported" in done.stderr, done.stderr
 
 
+def test_a_copy_between_devices_is_ordered(run_python) -> None:
+    """torch_npu orders it by events that processes can share (ACL_EVENT_IPC)."""
+    program = """
+import torch
+from ophook_npu import sim
+a, side = torch.ones(1000, device="npu:0"), torch.npu.Stream("npu:1")
+for ordered in (True, False):
+    torch.npu.synchronize("npu:0"), torch.npu.synchronize("npu:1")
+    with sim.check_order() as found:
+        b = a.to("npu:1")
+        if ordered:
+            side.wait_stream(torch.npu.current_stream("npu:1"))
+        b + 1
+        with torch.npu.stream(side):
+            b * 2
+    print(found.summary())
+"""
+    done = run_python("-c", program, options=("--devices", "2"), TASK_QUEUE_ENABLE="0")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["0", "1"], done.stdout + done.stderr
+
+
 def test_tests_that_race_fail(tmp_path: Path) -> None:
     (tmp_path / "test_user.py").write_text(RACE)
     command = [

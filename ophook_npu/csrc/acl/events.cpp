@@ -2,12 +2,15 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
 #include "core/handles.h"
+#include "core/order_api.h"
 #include "core/runtime.h"
 #include "core/sim.h"
 
@@ -16,6 +19,16 @@ namespace {
 // An event in memory that processes share: a wait is for the records that were launched before it, whoever did.
 struct SharedEvent {
   std::shared_ptr<sim::acl::Shared> shared;
+  // What the check of order follows: an event of this process, recorded and waited for beside.
+  std::once_flag once;
+  void* ordered = nullptr;
+
+  explicit SharedEvent(std::shared_ptr<sim::acl::Shared> of) : shared(std::move(of)) {}
+  SharedEvent(const SharedEvent&) = delete;
+  SharedEvent& operator=(const SharedEvent&) = delete;
+  ~SharedEvent() {
+    if (ordered) sim_event_destroy(ordered);
+  }
 };
 using SharedEvents = sim::Handles<SharedEvent>;
 struct SharedTask {
@@ -37,6 +50,10 @@ bool wait(const sim::acl::Page& page, uint64_t until, int64_t timeout_ms) {
 }
 
 int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
+  if (sim_order_on()) {
+    std::call_once(event->once, [&] { sim_event_create(&event->ordered); });
+    if (int code = sim_event_record(event->ordered, stream)) return code;
+  }
   sim::acl::Page& page = *event->shared->page;
   const uint64_t number = ++page.expected;
   const int code = sim::acl::launch(stream, "event record", SharedTask{event, number}, [](void* argument) {
@@ -50,6 +67,8 @@ int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
 }
 
 int wait(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
+  if (event->ordered)
+    if (int code = sim_event_wait(stream, event->ordered)) return code;
   return sim::acl::launch(stream, "event wait", SharedTask{event, event->shared->page->expected}, [](void* argument) {
     const auto& [what, until] = *static_cast<SharedTask*>(argument);
     wait(*what->shared->page, until, -1);
@@ -70,7 +89,8 @@ int query(aclrtEvent event, int* done) {
 int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
   const auto shared = SharedEvents::all().find(event);
   if (!shared) return sim_event_synchronize(event, timeout_ms);
-  if (wait(*shared->shared->page, shared->shared->page->expected, timeout_ms)) return ACL_SUCCESS;
+  if (wait(*shared->shared->page, shared->shared->page->expected, timeout_ms))
+    return shared->ordered ? sim_event_synchronize(shared->ordered, timeout_ms) : int(ACL_SUCCESS);
   return sim_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not recorded after %lld ms", caller, (long long)timeout_ms);
 }
 
@@ -85,7 +105,7 @@ int make(const char* caller, aclrtEvent* out, uint32_t flags) {
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag 0x%x; ACL_EVENT_IPC goes with no other", caller, flags);
   auto shared = sim::acl::Shared::make(caller, sim::acl::Kind::event, true);
   if (!shared) return ACL_ERROR_RT_MEMORY_ALLOCATION;
-  *out = SharedEvents::all().add(std::make_shared<SharedEvent>(SharedEvent{std::move(shared)}));
+  *out = SharedEvents::all().add(std::make_shared<SharedEvent>(std::move(shared)));
   return ACL_SUCCESS;
 }
 
@@ -181,7 +201,7 @@ SIM_API aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent*
   const std::string key(handle.reserved, strnlen(handle.reserved, sizeof handle.reserved));
   auto shared = sim::acl::Shared::open(__func__, key, sim::acl::Kind::event);
   if (!shared) return ACL_ERROR_RT_PARAM_INVALID;
-  *event = SharedEvents::all().add(std::make_shared<SharedEvent>(SharedEvent{std::move(shared)}));
+  *event = SharedEvents::all().add(std::make_shared<SharedEvent>(std::move(shared)));
   return ACL_SUCCESS;
 }
 
