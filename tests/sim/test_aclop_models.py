@@ -131,7 +131,7 @@ def test_npu_bert_apply_adam_leaves_the_bias_uncorrected() -> None:
         ),
         (
             "torch_npu.npu_giou(torch.rand(4, 3).npu(), torch.rand(4, 5).npu(), True, False, 0)",
-            "GIoU: it pairs float32[4, 3] with float32[4, 5]",
+            "GIoU: its inputs float32[4, 3] and float32[4, 5] do not fit (4, n), (4, n) -> (1, n), (1, n)",
         ),
     ],
     ids=["amsgrad", "clipping", "pairs"],

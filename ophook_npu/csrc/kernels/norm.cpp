@@ -143,10 +143,15 @@ void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tens
   normal_like(x, normalized, out, {mean, rstd});
 }
 
-// What ATen computes in double, and of rows of nothing.
-static bool has_loop(const at::Tensor& x, at::IntArrayRef normalized) {
+// ATen has what is computed in double, rows of nothing, and the checks of what does not fit: the loops look at no size.
+static bool has_loop(const at::Tensor& x, at::IntArrayRef normalized, std::initializer_list<at::Tensor> of_a_row) {
   const at::ScalarType type = x.scalar_type();
-  return (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) && x.numel() && !normalized.empty();
+  if (!(type == at::kFloat || type == at::kHalf || type == at::kBFloat16) || !x.numel() || normalized.empty())
+    return false;
+  const int64_t outer = x.dim() - int64_t(normalized.size());
+  bool fits = outer >= 0 && x.sizes().slice(size_t(outer)) == normalized;
+  for (const at::Tensor& each : of_a_row) fits = fits && (!each.defined() || each.sizes() == normalized);
+  return fits;
 }
 static at::Tensor floats(const at::Tensor& x) { return x.defined() ? x.to(at::kFloat).contiguous() : x; }
 static const float* data_of(const at::Tensor& x) { return x.defined() ? x.const_data_ptr<float>() : nullptr; }
@@ -160,12 +165,16 @@ static void each_rows(const at::Tensor& x, int64_t rows, F run) {
   });
 }
 
+static bool lies_as(const at::Tensor& into, const at::Tensor& x) {
+  return into.defined() && into.is_contiguous() && into.scalar_type() == x.scalar_type() && into.sizes() == x.sizes();
+}
+
 static Normal rows_normal(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight,
                           const at::Tensor& bias, double eps, const at::Tensor& into) {
   Dims sizes = x.sizes().vec();
   std::fill(sizes.last(normalized.size()), sizes.end(), 1);
   const at::Tensor from = x.contiguous(), gamma = floats(weight), beta = floats(bias);
-  const bool there = into.defined() && into.is_contiguous() && into.scalar_type() == x.scalar_type();
+  const bool there = lies_as(into, from);
   const Normal result{there ? into : at::empty_like(from), at::empty(sizes, at::kFloat), at::empty(sizes, at::kFloat)};
   const int64_t count = c10::multiply_integers(normalized);
   each_rows(from, result.mean.numel(), [&]<typename Number>(Number, int64_t first, int64_t rows) {
@@ -179,14 +188,14 @@ static Normal rows_normal(const at::Tensor& x, at::IntArrayRef normalized, const
 
 Normal layer_norm(const at::Tensor& x, at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias,
                   double eps) {
-  if (has_loop(x, normalized)) return rows_normal(wide(x), normalized, weight, bias, eps, {});
+  if (has_loop(x, normalized, {weight, bias})) return rows_normal(wide(x), normalized, weight, bias, eps, {});
   auto [y, mean, rstd] = at::native_layer_norm(wide(x), normalized, optional(wide(weight)), optional(wide(bias)), eps);
   return {y, mean, rstd};
 }
 
 void layer_norm_into(const at::Tensor& out, const at::Tensor& to_mean, const at::Tensor& to_rstd, const at::Tensor& x,
                      at::IntArrayRef normalized, const at::Tensor& weight, const at::Tensor& bias, double eps) {
-  const bool same = out.scalar_type() == x.scalar_type() && has_loop(x, normalized);
+  const bool same = out.scalar_type() == x.scalar_type() && has_loop(x, normalized, {weight, bias});
   const Normal result =
       same ? rows_normal(x, normalized, weight, bias, eps, out) : layer_norm(x, normalized, weight, bias, eps);
   if (!result.y.is_same(out)) write(out, result.y);
@@ -199,7 +208,7 @@ static NormalGradients rows_backward(const at::Tensor& grad, const at::Tensor& x
                                      Wanted wanted, const at::Tensor& into) {
   const at::Tensor from = x.contiguous(), upstream = grad.contiguous(), gamma = floats(weight);
   const at::Tensor means = floats(mean), rstds = floats(rstd);
-  const bool there = given(into) && into.is_contiguous() && into.scalar_type() == x.scalar_type();
+  const bool there = given(into) && lies_as(into, from);
   const int64_t count = c10::multiply_integers(normalized);
   NormalGradients result;
   if (wanted[0]) result.x = there ? into : at::empty_like(from);
@@ -228,7 +237,9 @@ static NormalGradients rows_backward(const at::Tensor& grad, const at::Tensor& x
 NormalGradients layer_norm_backward(const at::Tensor& grad, const at::Tensor& x, at::IntArrayRef normalized,
                                     const at::Tensor& mean, const at::Tensor& rstd, const at::Tensor& weight,
                                     const at::Tensor& bias, Wanted wanted, const at::Tensor& into) {
-  if (has_loop(x, normalized)) {
+  const int64_t rows = x.numel() / std::max<int64_t>(1, c10::multiply_integers(normalized));
+  const bool fits = grad.sizes() == x.sizes() && mean.numel() == rows && rstd.numel() == rows;
+  if (fits && has_loop(x, normalized, {weight, bias})) {
     const bool same = grad.scalar_type() == x.scalar_type() && given(into);
     NormalGradients result = same ? rows_backward(grad, x, normalized, mean, rstd, weight, wanted, into)
                                   : rows_backward(wide(grad), wide(x), normalized, mean, rstd, weight, wanted, into);
