@@ -7,6 +7,6 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 COPY . /opt/ophook-npu
 # The cache of compiled libraries is the user's: who runs the image as somebody else has it built once more.
-RUN bash /opt/ophook-npu/scripts/install_pair.sh python3 "$TORCH_NPU" && rm -rf /root/.cache/pip
+RUN bash /opt/ophook-npu/scripts/install_pair.sh python3 "$TORCH_NPU" && rm -rf ~/.cache/pip
 WORKDIR /work
 ENTRYPOINT ["ophook-npu", "run", "--"]

@@ -17,10 +17,12 @@ port=$((20000 + RANDOM % 20000))
 python3 -m http.server -d "$site" --bind 127.0.0.1 "$port" 2>"$work/server" >&2 &
 server=$!
 trap 'kill "$server"; rm -rf "$work"' EXIT
+served() { (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
 for _ in {1..50}; do
-    (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+    served && break
     sleep 0.2
 done
+served || { cat "$work/server" >&2; exit 1; }
 # Chromium's window is never narrower than 500 pixels, so a narrow page is shown in a frame.
 cat >"$site/.frame.html" <<'HTML'
 <body style="margin:0"><iframe style="border:0;width:390px;height:844px"></iframe>

@@ -27,19 +27,7 @@ constexpr float kCube = 0.044715f;
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,prefer-vector-width=512")
 namespace avx512 {
-#include "kernels/vectors.inc"
-using Number = float;
-#include "kernels/loops.inc"
-namespace half {
-using Number = at::Half;
-#include "kernels/loops.inc"
-}  // namespace half
-namespace brain {
-using Number = at::BFloat16;
-#include "kernels/loops.inc"
-}  // namespace brain
-using brain::gelu, half::gelu, brain::gelu_backward, half::gelu_backward;
-using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::layer_norm_backward;
+#include "kernels/numbers.inc"
 }  // namespace avx512
 #pragma GCC pop_options
 #undef SIM_BITS
@@ -48,19 +36,7 @@ using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::lay
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
 namespace avx2 {
-#include "kernels/vectors.inc"
-using Number = float;
-#include "kernels/loops.inc"
-namespace half {
-using Number = at::Half;
-#include "kernels/loops.inc"
-}  // namespace half
-namespace brain {
-using Number = at::BFloat16;
-#include "kernels/loops.inc"
-}  // namespace brain
-using brain::gelu, half::gelu, brain::gelu_backward, half::gelu_backward;
-using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::layer_norm_backward;
+#include "kernels/numbers.inc"
 }  // namespace avx2
 #pragma GCC pop_options
 #undef SIM_BITS
@@ -68,28 +44,22 @@ using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::lay
 
 #define SIM_BITS 0
 namespace any {
-#include "kernels/vectors.inc"
-using Number = float;
-#include "kernels/loops.inc"
-namespace half {
-using Number = at::Half;
-#include "kernels/loops.inc"
-}  // namespace half
-namespace brain {
-using Number = at::BFloat16;
-#include "kernels/loops.inc"
-}  // namespace brain
-using brain::gelu, half::gelu, brain::gelu_backward, half::gelu_backward;
-using brain::layer_norm, half::layer_norm, brain::layer_norm_backward, half::layer_norm_backward;
+#include "kernels/numbers.inc"
 }  // namespace any
 #undef SIM_BITS
 
 // Runs it with the vectors that ATen uses here: those of the processor, or what ATEN_CPU_CAPABILITY leaves of them.
 #if defined(__x86_64__)
-#define SIM_CALL(...)                                                                         \
-  static const std::string widest = at::get_cpu_capability();                                 \
-  static const bool whole = widest.rfind("AVX512", 0) == 0, half = whole || widest == "AVX2"; \
-  return whole ? avx512::__VA_ARGS__ : half ? avx2::__VA_ARGS__ : any::__VA_ARGS__
+static int bits() {
+  static const int found = [] {
+    const std::string widest = at::get_cpu_capability();
+    return widest.rfind("AVX512", 0) == 0 ? 512 : widest == "AVX2" ? 256 : 0;
+  }();
+  return found;
+}
+#define SIM_CALL(...)      \
+  const int wide = bits(); \
+  return wide == 512 ? avx512::__VA_ARGS__ : wide == 256 ? avx2::__VA_ARGS__ : any::__VA_ARGS__
 #else
 #define SIM_CALL(...) return any::__VA_ARGS__
 #endif

@@ -81,7 +81,11 @@ class Report:
     @property
     def stops(self) -> bool:
         """Whether the program does not run as it is on the simulated product."""
-        return self.unused or self.error is not None or any(map(self.refused_here, self.findings))
+        return self.unused or self._fails
+
+    @property
+    def _fails(self) -> bool:
+        return self.error is not None or any(map(self.refused_here, self.findings))
 
     @property
     def unused(self) -> bool:
@@ -129,10 +133,8 @@ class Report:
     def verdict(self, lang: str = "en") -> list[str]:
         """Sentences, the most important first."""
         lines = []
-        if self.unused and self.error is None and not any(map(self.refused_here, self.findings)):
-            lines.append(term("unused", lang, product=self.product))
-        elif self.stops:
-            lines.append(term("stops", lang, product=self.product))
+        if self.stops:
+            lines.append(term("stops" if self._fails else "unused", lang, product=self.product))
         elif self.calls == 0:
             lines.append(term("too_early", lang))
         else:
