@@ -153,22 +153,16 @@ def register(app: typer.Typer) -> None:
             environ["OPHOOK_SIM_STRICT_MEMORY"] = "1"
         if after_failure:
             _only_simulated(device, "what a failed task leaves is")
-            if after_failure not in ("poison", "continue"):
-                raise OphookError("run", f"--after-failure {after_failure}", allowed="poison, continue")
-            environ["OPHOOK_SIM_AFTER_FAILURE"] = after_failure
+            environ["OPHOOK_SIM_AFTER_FAILURE"] = _one_of("after-failure", after_failure, "poison", "continue")
         if triton:
             _only_simulated(device, "the check of Triton's kernels is")
-            if triton not in ("warn", "error", "off"):
-                raise OphookError("run", f"--triton {triton}", allowed="warn, error, off")
-            environ["OPHOOK_SIM_TRITON"] = triton
+            environ["OPHOOK_SIM_TRITON"] = _one_of("triton", triton, "warn", "error", "off")
         checks = check_order or bool(order_report or order_suppressions or pinned_copies)
         if jitter is not None or explore is not None:
             _only_simulated(device, "the order of tasks is")
             environ |= _order.jitter(jitter, explore, checks)
         if pinned_copies:
-            if pinned_copies not in ("ordered", "unordered"):
-                raise OphookError("run", f"--pinned-copies {pinned_copies}", allowed="ordered, unordered")
-            environ[PINNED_COPIES] = pinned_copies
+            environ[PINNED_COPIES] = _one_of("pinned-copies", pinned_copies, "ordered", "unordered")
         if checks:
             _only_simulated(device, "the check of order is")
             report = _writable(order_report) if order_report else None
@@ -204,6 +198,12 @@ def register(app: typer.Typer) -> None:
         if sys.stdout.isatty():
             print('ophook-npu: to set these in your shell: eval "$(ophook-npu env)"', file=sys.stderr)
         print(text, end="")
+
+
+def _one_of(option: str, value: str, *allowed: str) -> str:
+    if value not in allowed:
+        raise OphookError("run", f"--{option} {value}", allowed=", ".join(allowed))
+    return value
 
 
 def _only_simulated(device: str, what: str) -> None:
