@@ -26,19 +26,19 @@ _MODES = ("warn", "error", "off")
 class _Launch:
     """What is watched of the launch that runs."""
 
-    def __init__(self, kernel: Callable[..., Any], grid: tuple[int, ...], traced: bool) -> None:
-        self.kernel, self.grid = kernel, grid
+    def __init__(self, kernel: Callable[..., Any], key: Any, traced: bool) -> None:
+        self.key = key
         self.trace = ProgramTrace(kernel) if traced else None
         self.accesses = Accesses(kernel)
         self.begun = 0  # programs
 
 
 class Watch:
-    def __init__(self, interpreter: ModuleType, mode: str) -> None:
-        self._interpreter, self._mode = interpreter, mode
+    def __init__(self, interpreter: ModuleType, mode: str, soc: Any) -> None:
+        self._interpreter, self._mode, self._soc = interpreter, mode, soc
         self._builder = interpreter.interpreter_builder
         self._launch: _Launch | None = None
-        self._seen: set[Any] = set()
+        self._needs: dict[Any, list[tuple[str, Exception]]] = {}  # by key: what does not fit
         self._told: set[str] = set()
         self._depth = 0
         self.tuning = False  # what does not compile for a device is no configuration that a tuner may choose
@@ -136,15 +136,19 @@ class Watch:
                 f"and the runtime takes {MOST_BLOCKS}; next: let each program loop over several blocks, or set "
                 f"{_ALL_PARALLEL}=1 if the programs may run in any order"
             )
-        self._launch = _Launch(kernel, sizes, key not in self._seen)
-        self._seen.add(key)
+        self._launch = _Launch(kernel, key, self._soc is not None and key not in self._needs)
 
     def _end(self) -> None:
         launch = self._launch
         if launch is None:
             return
-        for told, error in [*(launch.trace.told() if launch.trace else ()), *launch.accesses.told(self._interpreter)]:
-            if self._mode == "error" or self.tuning:
+        if launch.trace:
+            self._needs[launch.key] = list(launch.trace.told(self._soc))
+        needs = self._needs.get(launch.key, [])
+        if needs and self.tuning:
+            raise needs[0][1]
+        for told, error in [*needs, *launch.accesses.told(self._interpreter)]:
+            if self._mode == "error":
                 raise error
             if told not in self._told:
                 self._told.add(told)
@@ -169,5 +173,12 @@ def watch(interpreter: ModuleType) -> None:
         )
         return
     global running
-    running = Watch(interpreter, mode)
+    try:
+        from ophook_npu.kernel import socs
+    except ImportError as error:  # the simulator's variables are set in another environment
+        print(f"[simulated Ascend] {error}: what kernels of Triton need of a core is not checked", file=sys.stderr)
+        soc = None
+    else:
+        soc = socs.find(os.environ.get("OPHOOK_SIM_SOC"))
+    running = Watch(interpreter, mode, soc)
     running.install()

@@ -10,7 +10,6 @@ from memory lie in L1, and what some operations take beside their operands is no
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +63,7 @@ class ProgramTrace:
         for value in known:
             value.last = self.at
         if name == "dot":
-            self._product(line, given, known, results)
+            self._product(line, given, results)
             return
         kinds = {value.kind for value in known}
         vector = name not in _CASTS | _STORES | _VIEWS and bool(known) and not self._accumulates(name, known)
@@ -93,7 +92,7 @@ class ProgramTrace:
         """``sum += tl.dot(a, b)`` stays in L0C."""
         return name == "fadd" and {value.kind for value in known} <= {"CUBE", "INDEX"}
 
-    def _product(self, line: int, given: Sequence[Any], known: Sequence[Value], results: Sequence[Any]) -> None:
+    def _product(self, line: int, given: Sequence[Any], results: Sequence[Any]) -> None:
         (result,) = results
         a, b = (_bytes(one) for one in given[:2])
         size = _bytes(result)
@@ -117,12 +116,8 @@ class ProgramTrace:
         alive = [value for value in held if value.born <= at < max(value.last, value.born + 1)]
         return best, sorted(alive, key=lambda value: -value.bytes)
 
-    def told(self) -> Iterator[tuple[str, Exception]]:
-        try:
-            from ophook_npu.kernel import socs
-        except ImportError:  # another environment that the simulator's variables are set in
-            return
-        soc = socs.find(os.environ.get("OPHOOK_SIM_SOC"))
+    def told(self, soc: Any) -> Iterator[tuple[str, Exception]]:
+        """What does not fit that SoC (`ophook_npu.kernel.socs.Soc`)."""
         bytes_, alive = self.most()
         halves = 2 if self.products else 1  # two vector cores share what a cube core works on
         need = bytes_ // halves
