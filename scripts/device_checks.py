@@ -225,6 +225,7 @@ class Followed:
         if not self.everywhere():
             return False
         first, second = self.own_name[one.name], self.own_name[other.name]
+        given = dict.fromkeys((first, second), frozenset((False,)))  # a comparison may wait for both to be there
         tried = 0
         for family in families or self.taken:
             for name in sorted(_usual(one, family, self.types(one, family))):
@@ -232,7 +233,8 @@ class Followed:
                 if not others:
                     continue
                 tried += 1
-                if not self.refuses(family, types={first: frozenset((name,)), second: frozenset(others)}, whole=whole):
+                types = {first: frozenset((name,)), second: frozenset(others)}
+                if not self.refuses(family, types=types, nulls=given, whole=whole):
                     return False
         return tried > 0
 
@@ -458,7 +460,10 @@ def _flattens(sources: Sources, callee: Callee, seen: set[str]) -> bool:
     """Whether a first phase asks for more than eight dimensions and refuses nothing then: it goes on with fewer."""
     tokens = callee.tokens
     for at, word in enumerate(tokens):
-        if word == "MAX_SUPPORT_DIMS_NUMS" and {"<=", ">", "<", ">="} & set(tokens[max(0, at - 4) : at + 2]):
+        before = tokens[max(0, at - 8) : at + 2]
+        counts = any(name.endswith("sSize") for name in before)  # a list's members, not a tensor's dimensions
+        compared = {"<=", ">", "<", ">="} & set(before[-6:]) and tokens[at - 1] != ","  # else FVector<…, MAX_…>
+        if word == "MAX_SUPPORT_DIMS_NUMS" and compared and not counts:
             behind = tokens[at : tokens.index("}", at) if "}" in tokens[at:] else None]
             return not {"false", "ACLNN_ERR_PARAM_INVALID"} & set(behind)
         if tokens[at + 1 : at + 2] == ["("] and word not in seen and word in callee.file.functions:
