@@ -236,7 +236,8 @@ class Followed:
                 types = {first: frozenset((name,)), second: frozenset(others)}
                 if not self.refuses(family, types=types, nulls=given, whole=whole):
                     return False
-        return tried > 0
+        # Of two that are never taken together nothing is told.
+        return tried > 0 and not any(self.refuses(at, nulls=given, whole=whole) for at in families or self.taken)
 
     def formats(self, one: Parameter) -> dict[str, frozenset[str]]:
         """The formats that the check takes, by product; empty where that is unclear on one, or it must be null."""

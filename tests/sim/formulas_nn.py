@@ -70,7 +70,7 @@ def _(a: Tensor, weight: Tensor) -> Tensor:
     return gate * sigmoid(gate) * value * weight[:, None]
 
 
-@formula("SwigluGroupGrad", half, x, None, None, None, -1.0, OUT, None)
+@formula("SwigluGroupGrad", half, x, None, None, None, 0.0, OUT, None)
 def _(g: Tensor, a: Tensor) -> Tensor:
     gate, value = a[:, :4], a[:, 4:]
     s = sigmoid(gate)

@@ -237,7 +237,13 @@ void add_rms_norm_dynamic_like(const at::Tensor& a, const at::Tensor& b, const a
                                const at::Tensor& out2, const at::Tensor& sum, const at::Tensor& scale1,
                                const at::Tensor& scale2) {
   like(b, a), like(sum, a);
+  SIM_CHECK(!mask.empty() || smooth1.defined() || !smooth2.defined(), "smoothScale2Optional without the first");
   set_default(mask, smooth1, smooth2);
+  SIM_CHECK(mask.size() == 2 && (mask[0] || mask[1]), "outputMask asks for neither of the two results");
+  SIM_CHECK((mask[0] || !smooth1.defined()) && (mask[1] || !smooth2.defined()),
+            "a smoothScale of a result that outputMask leaves out");
+  SIM_CHECK_DTYPE(!mask[0] || !mask[1] || out1.scalar_type() == out2.scalar_type(), "y1Out is ", out1.scalar_type(),
+                  " and y2Out ", out2.scalar_type(), "; allowed: the same");
   if (mask[0]) dynamic_rows_like(out1, a, scale1);
   if (mask[1]) dynamic_rows_like(out2, a, scale2);
 }

@@ -66,11 +66,15 @@ at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices
                         : at::scatter(x, dim, places, value, scatter_reduction(reduction));
 }
 
+void reduced_mode(int64_t reduction) {
+  SIM_CHECK(reduction >= 0 && reduction <= 5, "reduction ", reduction,
+            "; allowed: 0 to 5 (none, sum, prod, amax, amin, mean)");
+}
+
 at::Tensor scatter_reduced(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
                            int64_t reduction, bool include_self) {
   static constexpr const char* kNames[] = {"", "sum", "prod", "amax", "amin", "mean"};
-  SIM_CHECK(reduction >= 1 && reduction <= 5, "reduction ", reduction,
-            "; allowed: 1 to 5 (sum, prod, amax, amin, mean)");
+  if (reduction == 0) return at::scatter(x, dim, indices.to(at::kLong), source);
   return at::scatter_reduce(x, dim, indices.to(at::kLong), source, kNames[reduction], include_self);
 }
 

@@ -22,7 +22,8 @@ at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices
                      int64_t reduction);
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Scalar& value,
                      int64_t reduction);
-// reduction: 1 sum, 2 prod, 3 amax, 4 amin, 5 mean
+// reduction: 0 none, 1 sum, 2 prod, 3 amax, 4 amin, 5 mean
+void reduced_mode(int64_t reduction);  // one that scatter_reduced knows
 at::Tensor scatter_reduced(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
                            int64_t reduction, bool include_self);
 // value[i] fills the ranges start[i, j] <= k < end[i, j] of the last dimensions: j counts along the first.

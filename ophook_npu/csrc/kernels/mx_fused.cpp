@@ -192,10 +192,8 @@ void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 }
 
 void swiglu_tokens_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
-                                 const at::Tensor& origin, double limit, const at::Tensor& out,
-                                 const at::Tensor& out_weight) {
+                                 const at::Tensor& origin, const at::Tensor& out, const at::Tensor& out_weight) {
   like(grad, half_of_x(x, -1)), same_dtype({grad, x, out}), like(out, x);
-  SIM_CHECK(limit == -1 || limit > 0, "clampLimit ", limit, "; allowed: -1, or more than 0");
   if (origin.defined()) like(origin, grad), same_dtype({grad, origin});
   SIM_CHECK(!weight.defined() || (origin.defined() && weight.numel() * grad.size(-1) == grad.numel()),
             "weight needs yOrigin, and an element for each row of gradY ", grad.sizes());

@@ -51,8 +51,7 @@ void swiglu_tokens_like(const at::Tensor& x, const at::Tensor& weight, const at:
 void swiglu_tokens(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& group_index, const Tokens& how,
                    const at::Tensor& out, const at::Tensor& scale);
 void swiglu_tokens_backward_like(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
-                                 const at::Tensor& origin, double limit, const at::Tensor& out,
-                                 const at::Tensor& out_weight);
+                                 const at::Tensor& origin, const at::Tensor& out, const at::Tensor& out_weight);
 void swiglu_tokens_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& origin, const at::Tensor& group_index, double limit,
                             const at::Tensor& out, const at::Tensor& out_weight);

@@ -139,6 +139,7 @@ at::Tensor weight_of_rows(const at::Tensor& gamma) {
 
 void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
+  SIM_CHECK(!normalized.empty(), "normalizedShape is empty");
   for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
   normal_like(x, normalized, out, {mean, rstd});
 }

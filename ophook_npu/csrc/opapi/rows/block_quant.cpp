@@ -1,9 +1,43 @@
 // Quantization by blocks, after a rotation or two small products, and back; what stands for it in training.
 #include "kernels/block_quant.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 using namespace sim::quant;
+
+namespace {
+
+// As the check of CANN has them.
+void flat_limits(const at::Tensor& self, double clip, double top) {
+  constexpr int64_t kTokens = 262144, kSide = 256;
+  SIM_CHECK(self.dim() == 3 && self.size(0) <= kTokens && self.size(1) <= kSide && self.size(2) <= kSide, "x ",
+            self.sizes(), "; allowed: up to (", kTokens, ", ", kSide, ", ", kSide, ")");
+  SIM_CHECK(clip > 0 && clip <= 1, "clipRatio ", clip, "; allowed: more than 0, up to 1");
+  SIM_CHECK(top == 0 || (top >= 6 && top <= 12), "dstTypeMax ", top, "; allowed: 0, 6 to 12");
+}
+
+void flat_groups(const at::Tensor& groups, int64_t kind) {
+  constexpr int64_t kGroups = 1024;
+  if (!groups.defined()) return;
+  SIM_CHECK(!product_is("Ascend950"), "groupListOptional has to be null on Ascend950");
+  SIM_CHECK(kind >= 0 && kind <= 2, "groupListType ", kind, "; allowed: 0, 1, 2");
+  const bool pairs = groups.dim() == 2 && groups.size(1) == 2;
+  SIM_CHECK(kind == 2 ? pairs : groups.dim() == 1, "groupListOptional ", groups.sizes(), " for groupListType ", kind);
+  SIM_CHECK(groups.size(0) <= kGroups, groups.size(0), " groups; allowed: up to ", kGroups);
+}
+
+// One scale, or one for each column; of what is not an Ascend950 in one dimension.
+void anti_scale_like(const at::Tensor& scale, const at::Tensor& offset, int64_t dtype, const at::Tensor& out) {
+  SIM_CHECK_DTYPE(out.scalar_type() == sim::aclnn::convert(aclDataType(dtype)), "y is ", out.scalar_type(),
+                  " and dstType ", dtype);
+  if (offset.defined()) like(offset, scale);
+  if (product_is("Ascend950")) return;
+  SIM_CHECK(scale.dim() == 1 && (scale.size(0) == 1 || (out.dim() && scale.size(0) == out.size(-1))), "scale ",
+            scale.sizes(), " for y ", out.sizes());
+}
+
+}  // namespace
 
 ACLNN(DynamicBlockQuant,
       (In, self, double, least, Text, mode, int64_t, dtype, int64_t, rows, int64_t, columns, Out, out, Out, scale),
@@ -14,19 +48,23 @@ ACLNN(DynamicBlockQuantV2,
       block_like(self, mode, dtype, rows, columns, out, scale);
       SIM_CHECK(top == 0, "dstTypeMax ", top, "; allowed for int8: 0"), block_quant(self, least, columns, out, scale))
 ACLNN(FlatQuant, (In, self, In, left, In, right, double, clip, Out, out, Out, scale),
-      flat_like(self, left, right, 0, out, scale), flat_quant(self, left, right, {}, kEnds, clip, 0, out, scale))
+      (flat_limits(self, clip, 0), flat_like(self, left, right, 0, out, scale)),
+      flat_quant(self, left, right, {}, kEnds, clip, 0, out, scale))
 ACLNN(FlatQuantV2, (In, self, In, left, In, right, double, clip, double, top, Out, out, Out, scale),
-      flat_like(self, left, right, top, out, scale), flat_quant(self, left, right, {}, kEnds, clip, top, out, scale))
+      (flat_limits(self, clip, top), flat_like(self, left, right, top, out, scale)),
+      flat_quant(self, left, right, {}, kEnds, clip, top, out, scale))
 ACLNN(FlatQuantV3,
       (In, self, In, left, In, right, In, groups, double, clip, double, top, int64_t, kind, Out, out, Out, scale),
-      flat_like(self, left, right, top, out, scale), flat_quant(self, left, right, groups, kind, clip, top, out, scale))
+      (flat_limits(self, clip, top), flat_groups(groups, kind), flat_like(self, left, right, top, out, scale)),
+      flat_quant(self, left, right, groups, kind, clip, top, out, scale))
 ACLNN(RotateQuant,
       (In, self, In, rotation, In, alpha, int64_t, axis, Text, mode, int64_t, algorithm, double, top, bool, transpose,
        Out, out, Out, scale),
       rotate_like(self, rotation, alpha, axis, mode, algorithm, top, transpose, out, scale),
       rotate_quant(self, rotation, axis, mode, algorithm, top, out, scale))
 ACLNN(AscendAntiQuant, (In, self, In, scale, In, offset, int64_t, dtype, bool, square, Out, out),
-      anti_quantized_like(self, out), write(out, anti_quantized(self, scale, offset, square)))
+      (anti_quantized_like(self, out), anti_scale_like(scale, offset, dtype, out)),
+      write(out, anti_quantized(self, scale, offset, square)))
 ACLNN(DequantBias, (In, self, In, weight_scale, In, row_scale, In, bias, int64_t, dtype, Out, out),
       (like(out, self), shape(weight_scale, {self.size(-1)})),
       write(out, with_bias_dequantized(self, weight_scale, row_scale, bias)))

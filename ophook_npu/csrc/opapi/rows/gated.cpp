@@ -37,6 +37,23 @@ void write_modulate(const at::Tensor& x, const at::Tensor& scale, const at::Tens
   if (shift.defined()) write(shift, result.shift.reshape(shift.sizes()));
 }
 
+// As CANN's check has it: one row for each batch, also as (batch, 1, features), and both are there.
+void modulated_rows(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift) {
+  SIM_CHECK(x.dim() == 3, "self (batch, rows, features) expected, got ", x.sizes());
+  for (const at::Tensor& each : {scale, shift}) {
+    SIM_CHECK(each.defined(), "scaleOptional and shiftOptional have to be given both");
+    const Dims flat{x.size(0), x.size(2)}, row{x.size(0), 1, x.size(2)};
+    SIM_CHECK(each.sizes() == flat || each.sizes() == row, "a scale or shift of shape ", each.sizes(), "; expected ",
+              flat, " or ", row);
+  }
+}
+
+void geglu_like(const at::Tensor& self, int64_t dim, int64_t approximate, const at::Tensor& out,
+                const at::Tensor& out_gelu) {
+  SIM_CHECK(approximate == 0 || approximate == 1, "approximate ", approximate, "; allowed: 0, 1");
+  half_of(out, self, dim), like(out_gelu, out);
+}
+
 // A number for each feature of each batch.
 void modulated_by(const at::Tensor& x, std::initializer_list<at::Tensor> scales) {
   SIM_CHECK(x.dim() == 3, "input (batch, rows, features) expected, got ", x.sizes());
@@ -68,7 +85,7 @@ ACLNN(ClippedSwigluGrad,
 ACLNN(FatreluMul, (In, self, In, threshold, Out, out), (half_of(out, self, -1), one_element(threshold)),
       write(out, kernels::fatrelu_mul(self, threshold)))
 ACLNN(GeGlu, (In, self, int64_t, dim, int64_t, approximate, Out, out, Out, out_gelu),
-      (half_of(out, self, dim), like(out_gelu, out)),
+      geglu_like(self, dim, approximate, out, out_gelu),
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, false)))
 ACLNN(GeGluBackward, (In, grad, In, self, In, gelu, int64_t, dim, int64_t, approximate, Out, out),
       (half_of(grad, self, dim), like(out, self)),
@@ -78,7 +95,7 @@ ACLNN(SituGlu, (In, self, int64_t, dim, double, beta, double, linear_beta, bool,
 ACLNN(SituGluGrad, (In, grad, In, self, int64_t, dim, double, beta, double, linear_beta, bool, left, Out, out),
       (half_of(grad, self, dim), like(out, self)),
       write(out, kernels::situ_glu_backward(grad, self, {dim, beta, linear_beta, left})))
-ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), like(out, self),
+ACLNN(Modulate, (In, self, In, scale, In, shift, Out, out), (like(out, self), modulated_rows(self, scale, shift)),
       write(out, kernels::modulate(self, scale, shift)))
 ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out, out_scale, Out, out_shift),
       (like(grad, self), like(out, self), modulated_by(self, {scale, out_scale, out_shift})),
@@ -86,7 +103,7 @@ ACLNN(ModulateBackward, (In, grad, In, self, In, scale, In, shift, Out, out, Out
 ACLNN(Glu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::glu(self, dim)))
 ACLNN(SwiGlu, (In, self, int64_t, dim, Out, out), half_of(out, self, dim), write(out, kernels::swiglu(self, dim)))
 ACLNN(GeGluV3, (In, self, int64_t, dim, int64_t, approximate, bool, left, Out, out, Out, out_gelu),
-      (half_of(out, self, dim), like(out_gelu, out)),
+      geglu_like(self, dim, approximate, out, out_gelu),
       write_geglu(out, out_gelu, kernels::geglu(self, dim, approximate, left)))
 ACLNN(GeluMul, (In, self, Text, approximate, Out, out), half_of(out, self, -1),
       write(out, kernels::gelu_mul(self, approximate)))

@@ -80,8 +80,12 @@ void one_hot_like(const at::Tensor& out, const at::Tensor& self, int64_t classes
   holds(out, sizes);
 }
 
-void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t quant_axis,
-                     int64_t reduction) {
+// FLOAT16 goes with scales of FLOAT, and BFLOAT16 with its own.
+void quant_scattered(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,
+                     const at::Tensor& scales, int64_t quant_axis, int64_t reduction) {
+  SIM_CHECK_DTYPE((updates.scalar_type() == at::kHalf ? at::kFloat : at::kBFloat16) == scales.scalar_type(),
+                  "updates are ", updates.scalar_type(), " and quantScales ", scales.scalar_type());
+  SIM_CHECK(self.dim() == updates.dim(), "updates ", updates.sizes(), " for data ", self.sizes());
   SIM_CHECK(reduction == 1, "reduction ", reduction, "; allowed: 1 (update)");
   SIM_CHECK(quant_axis == -1 || quant_axis == self.dim() - 1, "quant_axis ", quant_axis,
             " is not simulated; allowed: the last");
@@ -139,6 +143,7 @@ void sliced(const at::Tensor& self, const Dims& axes, const Dims& steps) {
 
 void filled_at(const at::Tensor& self, int64_t dim, const Dims& indices) {
   const int64_t along = wrap(dim, self), size = self.dim() ? self.size(along) : 1;
+  if (!self.numel()) return;
   for (int64_t index : indices)
     SIM_CHECK(index >= -size && index < size, "index ", index, " of a dimension of size ", size);
 }
@@ -207,20 +212,21 @@ ACLNN(ScatterAdd, (In, self, int64_t, dim, In, indices, In, source, Out, out),
       write(out, kernels::scattered(self, dim, indices, source, 1)))
 ACLNN(ScatterReduce,
       (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self, Out, out),
-      like(out, self), write(out, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
+      (kernels::reduced_mode(reduction), scattered_like(self, dim, indices, source), like(out, self)),
+      write(out, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
 ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self),
-      same_dtype({self, source}),
+      (same_dtype({self, source}), kernels::reduced_mode(reduction), scattered_like(self, dim, indices, source)),
       write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
 ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), when_run(), kernels::put_slices(self, indices, updates))
 ACLNN(InplaceQuantScatter,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction),
-      quant_scattered(self, indices, updates, quant_axis, reduction),
+      quant_scattered(self, indices, updates, scales, quant_axis, reduction),
       kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceQuantScatterV2,
       (Ref, self, In, indices, In, updates, In, scales, In, zero_points, int64_t, axis, int64_t, quant_axis, int64_t,
        reduction, Text, mode),
-      quant_scattered(self, indices, updates, quant_axis, reduction);
+      quant_scattered(self, indices, updates, scales, quant_axis, reduction);
       SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint"),
       kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
 ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis), when_run(),

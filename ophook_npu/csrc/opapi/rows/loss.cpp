@@ -148,7 +148,8 @@ ACLNN(CrossEntropyLoss,
 ACLNN(CtcLoss,
       (In, log_probs, In, targets, Ints, inputs, Ints, labels, int64_t, blank, bool, zero_infinity, Out, loss, Out,
        log_alpha),
-      ctc_like(log_probs, inputs, labels, loss, log_alpha),
+      ctc_like(log_probs, inputs, labels, loss, log_alpha);
+      SIM_CHECK(blank >= 0 && blank < log_probs.size(-1), "blank ", blank, " of ", log_probs.size(-1), " classes"),
       // the device keeps log_alpha padded to 32 bytes a row
       write_ctc(loss, log_alpha,
                 kernels::ctc(log_probs, targets, inputs, labels, blank, zero_infinity, log_alpha.size(2))))
@@ -164,7 +165,7 @@ ACLNN(L1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, 
       gradient_like(out, grad, self, target, reduction),
       write(out, kernels::l1_backward(grad, self.expand_as(out), target.expand_as(out), reduction)))
 ACLNN(SmoothL1LossBackward, (In, grad, In, self, In, target, int64_t, reduction, float, beta, Out, out),
-      gradient_like(out, grad, self, target, reduction),
+      gradient_like(out, grad, self, target, reduction); SIM_CHECK(beta >= 0, "beta ", beta, " is negative"),
       write(out, at::smooth_l1_loss_backward(grad, self.expand_as(out), target.expand_as(out), reduction, beta)))
 ACLNN(SoftMarginLossBackward, (In, grad, In, self, In, target, int64_t, reduction, Out, out),
       gradient_like(out, grad, self, target, reduction),

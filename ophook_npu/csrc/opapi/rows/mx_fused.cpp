@@ -52,11 +52,16 @@ ACLNN(SwigluGroupQuant,
       mx::swiglu_tokens(self, weight, group_index, {quant_mode, powers, limit}, out, scale))
 ACLNN(SwigluGroupQuantGrad,
       (In, grad, In, self, In, weight, In, origin, In, group_index, double, limit, Out, out, Out, out_weight),
-      mx::swiglu_tokens_backward_like(grad, self, weight, origin, limit, out, out_weight),
+      mx::swiglu_tokens_backward_like(grad, self, weight, origin, out, out_weight);
+      SIM_CHECK(limit == -1 || limit > 0, "clampLimit ", limit, "; allowed: -1 (none), or more than 0"),
       mx::swiglu_tokens_backward(grad, self, weight, origin, group_index, limit, out, out_weight))
 ACLNN(SwigluGroupGrad,
       (In, grad, In, self, In, weight, In, origin, In, group_index, float, limit, Out, out, Out, out_weight),
-      mx::swiglu_tokens_backward_like(grad, self, weight, origin, limit, out, out_weight),
+      mx::swiglu_tokens_backward_like(grad, self, weight, origin, out, out_weight);
+      SIM_CHECK(limit >= 0, "clampLimit ", limit, "; allowed: 0 (none), or more");
+      SIM_CHECK(weight.defined() == origin.defined(), "weightOptional and yOriginOptional have to be given both");
+      SIM_CHECK(!group_index.defined() || (group_index.dim() == 1 && group_index.numel()), "groupIndexOptional ",
+                group_index.sizes(), "; one dimension that is not empty is expected"),
       mx::swiglu_tokens_backward(grad, self, weight, origin, group_index, limit, out, out_weight))
 ACLNN(SituMxQuant,
       (In, self, float, beta, float, linear_beta, bool, left, int64_t, axis, int64_t, dtype, Text, mode, Out, out, Out,

@@ -111,7 +111,9 @@ ACLNN(FastGeluBackward, (In, grad, In, self, Out, out), (like(grad, self), like(
 ACLNN(LeakyReluBackward, (In, grad, In, self, Num, slope, bool, is_result, Out, out), broadcast(out, {grad, self}),
       at::leaky_relu_backward_out(out, grad, self, slope, is_result))
 ACLNN(EluBackward, (In, grad, Num, alpha, Num, scale, Num, input_scale, bool, is_result, In, self, Out, out),
-      (like(grad, self), like(out, self)), at::elu_backward_out(out, grad, alpha, scale, input_scale, is_result, self))
+      (like(grad, self), like(out, self));
+      SIM_CHECK(!is_result || alpha.toDouble() >= 0, "alpha is negative, which the result does not go back from"),
+      at::elu_backward_out(out, grad, alpha, scale, input_scale, is_result, self))
 ACLNN(HardsigmoidBackward, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),
       write(out, kernels::hard_sigmoid_backward(grad, self)))
 ACLNN(HardswishBackward, (In, grad, In, self, Out, out), (like(grad, self), like(out, self)),

@@ -1,4 +1,5 @@
 // Normalization.
+#include "kernels/absent.h"
 #include "kernels/norm.h"
 #include "kernels/norm_quant.h"
 #include "opapi/aclnn.h"
@@ -47,6 +48,9 @@ void batch_norm(const at::Tensor& self, const at::Tensor& weight, const at::Tens
 void gradients_like(const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
                     const at::Tensor& out_bias, Shape of_x, Shape of_weight) {
   SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
+  const at::Tensor* outs[] = {&out, &out_weight, &out_bias};
+  for (size_t i = 0; i < 3; ++i)
+    if (mask[i] && !outs[i]->defined()) sim::absent();
   if (mask[0]) asked({out}, of_x);
   if (mask[1]) asked({out_weight}, of_weight);
   if (mask[2]) asked({out_bias}, of_weight);
@@ -57,6 +61,7 @@ void layer_norm_gradient(const at::Tensor& grad, const at::Tensor& x, const Dims
                          const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
                          const at::Tensor& out_bias) {
   like(grad, x);
+  SIM_CHECK(!normalized.empty(), "normalizedShape is empty");
   kernels::ends_with(x, normalized);
   for (const at::Tensor& each : {weight, bias}) shape(each, normalized);
   for (const at::Tensor& each : {mean, rstd})
@@ -71,11 +76,24 @@ void for_channels(std::initializer_list<at::Tensor> outs, const at::Tensor& x) {
   asked(outs, {x.size(1)});
 }
 
-// The statistics are outputs in training.
+// What the caller gives of each channel, in one dimension.
+void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x) {
+  SIM_CHECK(x.dim() > 1, "channels are dimension 1, the shape is ", x.sizes());
+  for (const at::Tensor& each : values) {
+    const bool fits = !each.defined() || (each.dim() == 1 && each.size(0) == x.size(1));
+    SIM_CHECK(fits, "a value for each channel of shape ", each.sizes(), "; there are ", x.size(1), " channels");
+  }
+}
+
+// The statistics are outputs in training, and must be there.
 void batch_norm_like(const at::Tensor& self, bool training, const at::Tensor& out, const at::Tensor& mean,
-                     const at::Tensor& rstd) {
+                     const at::Tensor& rstd, std::initializer_list<at::Tensor> given) {
   like(out, self);
-  if (training) for_channels({mean, rstd}, self);
+  if (training) {
+    if (!mean.defined() || !rstd.defined()) sim::absent();
+    for_channels({mean, rstd}, self);
+  }
+  if (self.numel()) of_channels(given, self);
 }
 
 void batch_gradient_sums_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& sum,
@@ -96,6 +114,7 @@ void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const a
               " channels, and a statistic of them of shape ", value.defined() ? value.sizes() : at::IntArrayRef());
   };
   if (weight.defined()) channels(weight);
+  of_channels({mean, var}, self);
   channels(training ? saved_mean : mean);
   channels(training ? saved_invstd : var);
   gradients_like(mask, out, out_weight, out_bias, self.sizes(), {self.size(1)});
@@ -147,7 +166,7 @@ void of_groups(const at::Tensor& self, const at::Tensor& gamma, const at::Tensor
 ACLNN(BatchNorm,
       (In, self, In, weight, In, bias, In, running_mean, In, running_var, bool, training, double, momentum, double, eps,
        Out, out, Out, mean, Out, invstd),
-      batch_norm_like(self, training, out, mean, invstd),
+      batch_norm_like(self, training, out, mean, invstd, {weight, bias, running_mean, running_var}),
       batch_norm(self, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, invstd))
 ACLNN(BatchNormBackward,
       (In, grad, In, self, In, weight, In, running_mean, In, running_var, In, mean, In, invstd, bool, training, double,
@@ -175,7 +194,8 @@ ACLNN(BatchNormElemt, (In, self, In, weight, In, bias, In, mean, In, invstd, dou
 ACLNN(SyncBatchNormGatherStats,
       (In, sum, In, square_sum, In, counts, Ref, running_mean, Ref, running_var, float, momentum, float, eps, Out, mean,
        Out, invstd),
-      for_channels({mean, invstd, running_mean, running_var}, sum),
+      (for_channels({mean, invstd, running_mean, running_var}, sum), like(square_sum, sum),
+       shape(counts, {sum.size(0)})),
       write_batch({}, mean, invstd, running_mean, running_var,
                   kernels::gathered_sums(sum, square_sum, counts, running_mean, running_var, momentum, eps)))
 ACLNN(BatchNormGatherStatsWithCounts,
@@ -258,7 +278,8 @@ ACLNN(GroupNorm,
 ACLNN(GroupNormBackward,
       (In, grad, In, self, In, mean, In, rstd, In, gamma, int64_t, n, int64_t, c, int64_t, area, int64_t, groups, Bools,
        mask, Out, out, Out, out_gamma, Out, out_beta),
-      gradients_like(mask, out, out_gamma, out_beta, self.sizes(), gamma.defined() ? gamma.sizes() : Shape(c)),
+      gradients_like(mask, out, out_gamma, out_beta, self.sizes(), gamma.defined() ? gamma.sizes() : Shape(c));
+      SIM_CHECK(groups > 0 && c % groups == 0, c, " channels in ", groups, " groups"),
       write_gradients(out, out_gamma, out_beta,
                       kernels::group_norm_backward(grad, self, mean, rstd, gamma, n, c, area, groups, wanted(mask))))
 ACLNN(GroupNormSilu, (In, self, In, gamma, In, beta, int64_t, groups, double, eps, Out, out, Out, mean, Out, rstd),

@@ -7,6 +7,18 @@
 using namespace sim::aclnn;
 using namespace sim::quant;
 
+namespace {
+
+// What is given of each channel, in one dimension.
+void channels_of(const at::Tensor& images, std::initializer_list<at::Tensor> values) {
+  if (!images.numel()) return;
+  SIM_CHECK(images.dim() == 4, "images of four dimensions expected, got ", images.sizes());
+  for (const at::Tensor& each : values)
+    if (each.defined()) shape(each, {images.size(1)});
+}
+
+}  // namespace
+
 ACLNN(AdaLayerNorm, (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out),
       ada_like(out, self, scale, shift), write_ada(out, {}, {}, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormV2,
@@ -29,7 +41,10 @@ ACLNN(AdaLayerNormQuant,
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),
-      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd),
+      kernels::layer_norm_like(self, normalized, weight, bias, out, mean, rstd);
+      SIM_CHECK(mode >= 0 && mode <= 2, "implMode ", mode, "; allowed: 0, 1, 2");
+      SIM_CHECK(mode != 2 || self.scalar_type() == at::kHalf, "implMode 2 for ", self.scalar_type(),
+                "; allowed: FLOAT16"),
       write_ada(out, mean, rstd, kernels::layer_norm(self, normalized, weight, bias, eps)))
 ACLNN(LayerNormQuant,
       (In, self, In, gamma, In, beta, In, scale, In, zero, int32_t, mode, double, eps, Out, out, Out, out_scale),
@@ -59,7 +74,8 @@ ACLNN(RmsNormQuant, (In, self, In, gamma, In, beta, In, scale, In, offset, doubl
 ACLNN(QuantizedBatchNorm,
       (In, self, In, mean, In, var, Num, scale, Num, zero, Num, out_scale, Num, out_zero, In, weight, In, bias, float,
        eps, Out, out),
-      (like(out, self), same_dtype({self, out}), of_dtype("input", self, {at::kChar, at::kByte, at::kInt})),
+      (like(out, self), same_dtype({self, out}), of_dtype("input", self, {at::kChar, at::kByte, at::kInt}),
+       channels_of(self, {mean, var, weight, bias})),
       write(out, quantized_batch_norm(self, mean, var, scale.toDouble(), zero.toDouble(), out_scale.toDouble(),
                                       out_zero.toDouble(), weight, bias, eps)))
 ACLNN(GroupNormSiluQuant,

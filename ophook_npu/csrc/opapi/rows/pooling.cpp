@@ -16,6 +16,22 @@ void pooled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tenso
   like(out, self), shape(grad, kernels::pooled_sizes(self.sizes(), window));
 }
 
+// The gradient of an adaptive pooling over the last `dims` dimensions.
+void adapted_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, int64_t dims) {
+  like(out, self);
+  const int64_t outer = self.dim() - dims;
+  SIM_CHECK((outer == 1 || outer == 2) && grad.dim() == self.dim(), "gradOutput ", grad.sizes(), " for self ",
+            self.sizes(), "; ", dims + 1, " or ", dims + 2, " dimensions of both are allowed");
+}
+
+// Of an average what is before them is one for both; of a maximum CANN does not look.
+void averaged_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, int64_t dims) {
+  adapted_from(grad, self, out, dims);
+  const auto outer = size_t(self.dim() - dims);
+  SIM_CHECK(grad.sizes().slice(0, outer) == self.sizes().slice(0, outer), "gradOutput ", grad.sizes(), " for self ",
+            self.sizes());
+}
+
 // out has `size` in the place of self's last dimensions.
 void resized(const at::Tensor& out, const at::Tensor& self, const Dims& size, size_t dims) {
   SIM_CHECK(size.size() == dims, dims, " sizes expected, got ", at::IntArrayRef(size));
@@ -81,11 +97,13 @@ ACLNN(MaxPool3dWithArgmaxBackward,
       write(out, kernels::maxima_backward(grad, self, {3, kernel, stride, padding, dilation, ceil_mode}, found)))
 ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 2), like(found, out)),
       write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
-ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
+ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out),
+      (like(found, grad), adapted_from(grad, self, out, 2)),
       write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
 ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
       write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
-ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out), like(out, self),
+ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out),
+      (like(found, grad), adapted_from(grad, self, out, 3)),
       write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
 ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out),
       (kept(out, self), like(found, self), resized(out, self, size, 2)),
@@ -130,9 +148,10 @@ ACLNN(GlobalMaxPool, (In, self, Out, out), one_each(out, self),
       write(out, at::amax(self, sim::last_dims(self.dim() - 2), true)))
 ACLNN(AdaptiveAvgPool2d, (In, self, Ints, size, Out, out), resized(out, self, size, 2),
       write(out, kernels::adaptive_average(self, size)))
-ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), like(out, self),
+ACLNN(AdaptiveAvgPool2dBackward, (In, grad, In, self, Out, out), averaged_from(grad, self, out, 2),
       write(out, kernels::adaptive_average_backward(grad, self.sizes())))
 ACLNN(AdaptiveAvgPool3d, (In, self, Ints, size, Out, out), resized(out, self, size, 3),
       write(out, kernels::adaptive_average(self, size)))
-ACLNN(AdaptiveAvgPool3dBackward, (In, grad, In, self, Out, out), like(out, self),
+ACLNN(AdaptiveAvgPool3dBackward, (In, grad, In, self, Out, out), averaged_from(grad, self, out, 3);
+      SIM_CHECK(grad.numel() || !self.numel(), "gradOutput ", grad.sizes(), " has no elements"),
       write(out, at::_adaptive_avg_pool3d_backward(wide(grad), wide(self))))

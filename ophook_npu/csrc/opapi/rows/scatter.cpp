@@ -74,7 +74,9 @@ ACLNN(MaxUnpool2dBackward, (In, grad, In, self, In, found, Ints, size, Out, out)
       (kept(out, grad), unpool_like(grad, self, found, size, out)),
       write(out, kernels::max_unpool_backward(grad, found, 2)))
 ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, stride, Ints, padding, Out, out),
-      (kept(out, grad), unpool_like(grad, self, found, size, out)),
+      (kept(out, grad), unpool_like(grad, self, found, size, out));
+      SIM_CHECK(size.size() == 3 && stride.size() == 3 && padding.size() == 3, "outputSize ", at::IntArrayRef(size),
+                ", stride ", at::IntArrayRef(stride), ", padding ", at::IntArrayRef(padding), "; three each expected"),
       write(out, kernels::max_unpool_backward(grad, found, 3)))
 ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), like(out, self),
       write(out, kernels::scattered_slices(self, indices, updates)))
