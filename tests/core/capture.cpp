@@ -1,5 +1,6 @@
 // Capture: what is launched is kept, run by each replay, and dropped with the model.
 #include "check.h"
+#include "core/runtime.h"
 
 using namespace check;
 
@@ -172,14 +173,13 @@ TEST(a_captured_stream_refuses_what_would_have_to_wait) {
   EQUAL(sim_event_query(s.event, &done), kEventCaptured);
   Door door;
   OK(launch(s.other, [&] { return door.pass(), 0; }));
-  EQUAL(sim_event_wait(s.other, s.event), kEventCaptured);  // it has work of its own
   void* event = nullptr;
   OK(sim_event_create(&event));
   OK(sim_event_record(event, s.other));
   EQUAL(sim_event_wait(s.one, event), kUnfinished);
   door.open();
   OK(sim_event_synchronize(event, -1));
-  OK(sim_event_wait(s.one, event));
+  EQUAL(sim_event_wait(s.one, event), kUnfinished);  // also of work that is done
   OK(sim_event_destroy(event));
   OK(sim_capture_end(s.one, &model));
   OK(sim_model_destroy(model));
@@ -301,7 +301,7 @@ TEST(two_threads_that_begin_a_capture_of_one_stream_begin_one) {
     Streams s;
     std::atomic<int> begun{0};
     together(2, [&](int) {
-      const int code = sim_capture_begin(s.one);
+      const int code = sim_capture_begin_as(s.one, 2);  // RELAXED: any thread may end it
       begun += code == 0;
       CHECK(code == 0 || code == kCaptured);
     });

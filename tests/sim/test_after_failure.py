@@ -36,3 +36,32 @@ def test_the_option_of_run_and_a_setting_that_there_is_not(run_sim, run_python) 
     assert refused.returncode == 2 and "allowed: poison, continue" in refused.stderr, refused.stderr
     refused = run_python("-c", "import torch; torch.ones(1).npu()", OPHOOK_SIM_AFTER_FAILURE="forget")
     assert refused.returncode == 1 and "OPHOOK_SIM_AFTER_FAILURE=forget" in refused.stderr, refused.stderr[-2000:]
+
+
+def test_what_waits_for_nobody_ends_with_the_device(run_python) -> None:
+    """Each stream's destruction waits for its tasks, so a wait that did not end would not come back from it."""
+    program = """
+import ctypes, torch
+acl, P = ctypes.CDLL("libascendcl.so"), ctypes.c_void_p
+x, far = torch.ones(4, device="npu"), torch.tensor([9]).npu()
+torch.npu.synchronize()
+def made(call, *arguments):
+    assert getattr(acl, call)(ctypes.byref(out := P()), *arguments) == 0, call
+    return out
+streams, notify, shared, word = [made("aclrtCreateStream") for _ in range(3)], made("aclrtCreateNotify", 0), \
+    made("aclrtCreateEventExWithFlag", 0x40), made("aclrtMalloc", ctypes.c_size_t(8), 0)
+late = made("aclrtCreateStream")
+acl.aclrtWaitAndResetNotify(notify, late, 0)
+acl.aclrtRecordEvent(shared, late)  # after a wait that nobody ends
+acl.aclrtWaitAndResetNotify(notify, streams[0], 0)
+acl.aclrtStreamWaitEvent(streams[1], shared)
+acl.aclrtValueWait(word, ctypes.c_uint64(7), 1, streams[2])
+for stream in streams: acl.aclrtSetStreamFailureMode(stream, 1)
+torch.gather(x, 0, far)
+try: torch.npu.synchronize()
+except RuntimeError as error: print("507015" in str(error))
+print(acl.aclrtSynchronizeEvent(shared), acl.aclrtSynchronizeEventWithTimeout(shared, 10000))
+print(*[acl.aclrtDestroyStream(stream) for stream in [*streams, late]])
+"""
+    done = run_python("-c", program, OPHOOK_SIM_AFTER_FAILURE="", TASK_QUEUE_ENABLE="0", timeout=60)
+    assert done.stdout.splitlines() == ["True", "507015 507015", "0 0 0 0"], done.stdout + done.stderr[-3000:]

@@ -7,6 +7,7 @@
 
 #include "acl/acl.h"
 #include "acl/tasks.h"
+#include "core/runtime.h"
 #include "core/sim.h"
 
 namespace sim::acl::tasks {
@@ -282,8 +283,9 @@ SIM_API aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode) {
   *mode = ACL_RT_OVERFLOW_MODE_INFNAN;
   return ACL_SUCCESS;
 }
-SIM_API aclError aclrtSetStreamOverflowSwitch(aclrtStream, uint32_t flag) {
+SIM_API aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
   if (flag > 1) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: flag %u; allowed: 0, 1", __func__, flag);
+  if (int code = sim_capture_refuses(__func__, stream)) return code;
   return flag ? no_saturation(__func__) : ACL_SUCCESS;
 }
 SIM_API aclError aclrtGetStreamOverflowSwitch(aclrtStream, uint32_t* flag) {
@@ -291,8 +293,14 @@ SIM_API aclError aclrtGetStreamOverflowSwitch(aclrtStream, uint32_t* flag) {
   *flag = 0;
   return ACL_SUCCESS;
 }
-SIM_API aclError aclrtGetOverflowStatus(void*, size_t, aclrtStream) { return no_saturation(__func__); }
-SIM_API aclError aclrtResetOverflowStatus(aclrtStream) { return no_saturation(__func__); }
+SIM_API aclError aclrtGetOverflowStatus(void*, size_t, aclrtStream stream) {
+  const int code = sim_capture_refuses(__func__, stream);
+  return code ? code : no_saturation(__func__);
+}
+SIM_API aclError aclrtResetOverflowStatus(aclrtStream stream) {
+  const int code = sim_capture_refuses(__func__, stream);
+  return code ? code : no_saturation(__func__);
+}
 
 }  // extern "C"
 }  // namespace sim::acl::tasks

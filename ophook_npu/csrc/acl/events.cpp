@@ -9,6 +9,7 @@
 #include "acl/acl.h"
 #include "acl/shared.h"
 #include "acl/tasks.h"
+#include "core/failure_api.h"
 #include "core/handles.h"
 #include "core/order_api.h"
 #include "core/runtime.h"
@@ -40,16 +41,27 @@ constexpr uint32_t kIpc = 0x40, kExternal = 0x20;  // ACL_EVENT_IPC, ACL_EVENT_E
 constexpr uint32_t kEveryFlag = 0x7b;
 constexpr auto kLook = std::chrono::milliseconds(1);  // between two looks at what another process may write
 
-bool wait(const sim::acl::Page& page, uint64_t until, int64_t timeout_ms) {
+// Whether it came in time; a failure of the device ends it.
+int wait(const sim::acl::Page& page, uint64_t until, int64_t timeout_ms, bool* came) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (page.came < until) {
-    if (timeout_ms >= 0 && std::chrono::steady_clock::now() >= end) return false;
+    if (const int code = sim_device_failed()) return code;
+    *came = timeout_ms < 0 || std::chrono::steady_clock::now() < end;
+    if (!*came) return ACL_SUCCESS;
     std::this_thread::sleep_for(kLook);
   }
-  return true;
+  *came = true;
+  return ACL_SUCCESS;
+}
+
+int in_capture(const char* caller, aclrtStream stream) {
+  const int code = sim_capture_refuses(caller, stream);
+  if (code != ACL_ERROR_RT_STREAM_CAPTURED) return code;
+  return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: within a capture, no event of ACL_EVENT_IPC", caller);
 }
 
 int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
+  if (int code = in_capture("aclrtRecordEvent", stream)) return code;
   if (sim_order_on()) {
     std::call_once(event->once, [&] { sim_event_create(&event->ordered); });
     if (int code = sim_event_record(event->ordered, stream)) return code;
@@ -67,12 +79,13 @@ int record(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
 }
 
 int wait(const std::shared_ptr<SharedEvent>& event, aclrtStream stream) {
+  if (int code = in_capture("aclrtStreamWaitEvent", stream)) return code;
   if (event->ordered)
     if (int code = sim_event_wait(stream, event->ordered)) return code;
   return sim::acl::launch(stream, "event wait", SharedTask{event, event->shared->page->expected}, [](void* argument) {
     const auto& [what, until] = *static_cast<SharedTask*>(argument);
-    wait(*what->shared->page, until, -1);
-    return int(ACL_SUCCESS);
+    bool came = false;
+    return wait(*what->shared->page, until, -1, &came);
   });
 }
 
@@ -89,8 +102,10 @@ int query(aclrtEvent event, int* done) {
 int synchronize(const char* caller, aclrtEvent event, int64_t timeout_ms) {
   const auto shared = SharedEvents::all().find(event);
   if (!shared) return sim_event_synchronize(event, timeout_ms);
-  if (wait(*shared->shared->page, shared->shared->page->expected, timeout_ms))
-    return shared->ordered ? sim_event_synchronize(shared->ordered, timeout_ms) : int(ACL_SUCCESS);
+  bool came = false;
+  if (int code = wait(*shared->shared->page, shared->shared->page->expected, timeout_ms, &came))
+    return sim_fail(code, "%s: a task of the device failed, and its context with it", caller);
+  if (came) return shared->ordered ? sim_event_synchronize(shared->ordered, timeout_ms) : int(ACL_SUCCESS);
   return sim_fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "%s: not recorded after %lld ms", caller, (long long)timeout_ms);
 }
 

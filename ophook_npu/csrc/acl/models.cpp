@@ -295,9 +295,7 @@ SIM_API aclError aclmdlRIAddCondTask(aclmdlRICondTaskParams what, aclrtStream st
   return sim_launch(stream, __func__, run_branch, branch.release(), drop_branch);
 }
 SIM_API aclError aclmdlRICaptureToModelRIBegin(aclrtStream stream, aclmdlRI model, aclmdlRICaptureMode mode) {
-  if (mode < ACL_MODEL_RI_CAPTURE_MODE_GLOBAL || mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED)
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: mode %d; allowed: 0, 1, 2", __func__, int(mode));
-  return sim_capture_begin_into(stream, model);
+  return sim_capture_begin_into(stream, model, int(mode));
 }
 
 // ---- what is known of them ----

@@ -20,6 +20,7 @@
 #include "acl/acl.h"
 #include "acl/device_memory.h"
 #include "core/fault.h"
+#include "core/runtime.h"
 #include "core/sim.h"
 #include "core/waits.h"
 
@@ -257,6 +258,7 @@ aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attr
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
   Copy copy;
   if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, &copy)) return code;
+  if (int code = sim_capture_allows("aclrtMemcpy")) return code;
   if (sim::fault::on()) [[unlikely]]
     if (int code = sim_fault_here("task", "aclrtMemcpy")) return code;
   sim_count_host_wait();
@@ -266,12 +268,27 @@ aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, a
   memmove(to, from, size);
   return ACL_SUCCESS;
 }
+// CANN makes a copy of memory that is not pinned one that waits, which no capture can have.
+static int pageable_allowed(const char* call, aclrtStream stream) {
+  int active = 0;
+  void* model = nullptr;
+  if (int code = sim_capture_info(stream, &active, &model)) return code;
+  if (active)
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: within a capture, of the host's memory only what aclrtMallocHost gave", call);
+  constexpr int kBlocksAsync = 107041;  // ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, which older headers lack
+  if (!sim_capture_allows(call)) return ACL_SUCCESS;
+  const std::string why = sim_error_message();
+  return sim_fail(kBlocksAsync, "%s; memory that is not pinned is copied at once", why.c_str());
+}
 aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   Copy copy;
   if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind, &copy)) return code;
   copy.to_pinned = size && !copy.to_device && sim_is_pinned(to);
   copy.from_pinned = size && !copy.from_device && sim_is_pinned(from);
+  if (size && copy.to_device != copy.from_device && !copy.to_pinned && !copy.from_pinned)
+    if (int code = pageable_allowed("aclrtMemcpyAsync", stream)) return code;
   return launch(stream, "aclrtMemcpyAsync", copy, run_copy);
 }
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
@@ -282,6 +299,7 @@ aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* fr
 SIM_API aclError aclrtMemsetD32(void* pointer, size_t capacity, uint32_t value, size_t count) {
   if (count > SIZE_MAX / 4) return invalid("aclrtMemsetD32", "N is too large");
   if (int code = check_fill("aclrtMemsetD32", pointer, capacity, count * 4)) return code;
+  if (int code = sim_capture_allows("aclrtMemsetD32")) return code;
   sim_order_host("aclrtMemsetD32", pointer, count * 4, true);
   const Use use;
   for (size_t i = 0; i < count; ++i) memcpy(static_cast<char*>(pointer) + 4 * i, &value, 4);
@@ -308,6 +326,7 @@ static bool filled_on_host(void* pointer, int32_t value, size_t size) {
 }
 
 aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size) {
+  if (int code = sim_capture_allows("aclrtMemset")) return code;
   if (size && size <= capacity && filled_on_host(pointer, value, size)) return ACL_SUCCESS;
   if (int code = check_fill("aclrtMemset", pointer, capacity, size)) return code;
   sim_order_host("aclrtMemset", pointer, size, true);
@@ -336,7 +355,9 @@ aclError aclrtCmoAsync(void* pointer, size_t size, aclrtCmoType kind, aclrtStrea
 }
 
 // ---- captured models ----
-aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode) { return sim_capture_begin(stream); }
+aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
+  return sim_capture_begin_as(stream, int(mode));
+}
 aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI* model) { return sim_capture_end(stream, model); }
 SIM_API aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) { return sim_group_begin(stream); }
 SIM_API aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, void** group) { return sim_group_end(stream, group); }
@@ -353,9 +374,10 @@ aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus* statu
   return ACL_SUCCESS;
 }
 aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode* mode) {
-  thread_local aclmdlRICaptureMode current = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
-  std::swap(current, *mode);
-  return ACL_SUCCESS;
+  int value = mode ? int(*mode) : 0;
+  const int code = sim_capture_exchange_mode(mode ? &value : nullptr);
+  if (!code) *mode = aclmdlRICaptureMode(value);
+  return code;
 }
 aclError aclmdlRIExecuteAsync(aclmdlRI model, aclrtStream stream) { return sim_model_execute(model, stream); }
 

@@ -1,4 +1,6 @@
 // Captured models (aclmdlRI): the tasks launched on captured streams, kept and run again by a replay.
+#include "capture_mode.h"
+#include "runtime.h"
 #include "stream.h"
 
 namespace sim {
@@ -54,24 +56,33 @@ static std::shared_ptr<Model> make_model() {
   return model;
 }
 
-static int begin_capture(const char* caller, void* handle, std::shared_ptr<Model> model) {
+static int begin_capture(const char* caller, void* handle, std::shared_ptr<Model> model, int mode) {
   std::shared_ptr<Stream> stream;
+  if (!capture_mode::known(mode))
+    return sim_fail(kInvalidParam, "%s: mode %d; allowed: %s", caller, mode, capture_mode::kAllowed);
   if (!handle) return sim_fail(kInvalidParam, "%s: the default stream cannot be captured", caller);
   if (int code = resolve(caller, handle, &stream)) return code;
   model->origin = stream.get();
+  model->mode = mode;
+  model->device = stream->device;
+  model->thread = std::this_thread::get_id();
   if (order::on()) order::capture_begun(*model);
   if (!stream->join(model)) return sim_fail(kStreamCaptured, "%s: stream %d is already captured", caller, stream->id);
+  capture_mode::enter(stream->device, mode);
   Handles<Model>::all().add(std::move(model));
   return kOk;
 }
 
-int sim_capture_begin(void* handle) { return begin_capture("aclmdlRICaptureBegin", handle, make_model()); }
+int sim_capture_begin(void* handle) { return sim_capture_begin_as(handle, capture_mode::kGlobal); }
+int sim_capture_begin_as(void* handle, int mode) {
+  return begin_capture("aclmdlRICaptureBegin", handle, make_model(), mode);
+}
 
-int sim_capture_begin_into(void* handle, void* into) {
+int sim_capture_begin_into(void* handle, void* into, int mode) {
   auto model = find(into);
   if (!model || model->ended || model->origin || model->built)
     return sim_fail(kInvalidHandle, "aclmdlRICaptureToModelRIBegin: %p is not an empty model of a condition", into);
-  return begin_capture("aclmdlRICaptureToModelRIBegin", handle, std::move(model));
+  return begin_capture("aclmdlRICaptureToModelRIBegin", handle, std::move(model), mode);
 }
 
 int sim_model_create(void** out) {
@@ -121,6 +132,7 @@ int sim_capture_end(void* handle, void** out) {
     model->ended = true;
     members.swap(model->members);
   }
+  capture_mode::leave(model->device, model->mode);
   if (order::on()) order::capture_ended(*model);
   int code = kOk;
   std::string problem;
@@ -138,6 +150,9 @@ int sim_capture_end(void* handle, void** out) {
     else if (!left.last->joined)
       fail(kStreamUnjoined, member->id, "joined the capture and no stream waits for its last event record");
   }
+  if (model->broken) code = kCaptureInvalidated, problem = "a call within the capture failed";
+  if (model->mode != capture_mode::kRelaxed && model->thread != std::this_thread::get_id())
+    code = kCaptureWrongThread, problem = "another thread began the capture, and its mode is not RELAXED";
   if (code != kOk) {
     *out = nullptr;
     Handles<Model>::all().take(model.get());
@@ -156,12 +171,21 @@ int sim_capture_info(void* handle, int* active, void** model) {
   return kOk;
 }
 
+int sim_capture_refuses(const char* call, void* handle) {
+  std::shared_ptr<Stream> stream;
+  if (int code = resolve(call, handle, &stream)) return code;
+  const auto capturing = stream->capturing();
+  if (!capturing || capturing->built) return kOk;
+  return sim_fail(kStreamCaptured, "%s: stream %d is being captured", call, stream->id);
+}
+
 int sim_model_execute(void* handle, void* on) {
   std::shared_ptr<Stream> stream;
   if (int code = resolve("aclmdlRIExecuteAsync", on, &stream)) return code;
   auto model = find(handle);
   if (!model || !model->ended)
     return sim_fail(kInvalidHandle, "aclmdlRIExecuteAsync: %p is not a finished model", handle);
+  if (int code = sim_capture_refuses("aclmdlRIExecuteAsync", on)) return code;
   count_model();
   {
     std::lock_guard lock(model->mutex);
@@ -173,6 +197,8 @@ int sim_model_execute(void* handle, void* on) {
 }
 
 int sim_model_destroy(void* handle) {
+  if (const auto model = find(handle); model && model->origin && !model->ended)
+    return sim_fail(kModelCaptured, "aclmdlRIDestroy: %p is being captured", handle);
   // Its tasks are dropped here, which runs foreign code, so with nothing locked.
   if (!Handles<Model>::all().take(handle))
     return sim_fail(kInvalidHandle, "aclmdlRIDestroy: %p is not a model", handle);

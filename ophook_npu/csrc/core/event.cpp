@@ -219,25 +219,32 @@ int sim_event_wait_for(void* on, void* handle, int64_t timeout_ms) {
   if (!recording) return kOk;
   std::shared_ptr<Model> capturing = stream->capturing();
   if (recording->captured && model && !model->ended) {
+    if (stream.get() == sim_default_stream(stream->device))
+      return sim_fail(kCaptureImplicit,
+                      "aclrtStreamWaitEvent: the event is being captured; the default stream cannot be");
     const auto waited = [&] {
       if (order::on()) order::waits(*stream, *recording, model.get());
       stream->waited_for(*recording);
       return kOk;
     };
     if (capturing == model) return waited();
-    if (capturing) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the event belongs to another capture");
-    if (!stream->idle())
-      return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: stream %d has work of its own and cannot join a capture",
+    if (!capturing && stream->join(model)) return waited();
+    if (!model->ended) {
+      model->broken = true;
+      if (capturing) capturing->broken = true;
+      return sim_fail(kCaptureConflict,
+                      "aclrtStreamWaitEvent: the event and stream %d belong to two captures, of which "
+                      "no model comes any more",
                       stream->id);
-    if (stream->join(model)) return waited();
-    if (!model->ended) return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the stream just joined another capture");
+    }
   }
   if (recording->captured && !model && !recording->is_done())
     return sim_fail(kEventCaptured, "aclrtStreamWaitEvent: the model that the event was recorded in is gone");
   if (capturing) {
-    if (recording->is_done()) return kOk;
-    return sim_fail(107024,
-                    "aclrtStreamWaitEvent: captured stream %d would depend on unfinished work outside the capture",
+    if (recording->captured && recording->is_done()) return kOk;
+    return sim_fail(kCaptureDependency,
+                    "aclrtStreamWaitEvent: captured stream %d would depend on work outside the capture; allowed: an "
+                    "event recorded in it, aclrtStreamWaitEventWithFlag with ACL_EVENT_WAIT_EXTERNAL",
                     stream->id);
   }
   if (order::on()) order::waits(*stream, *recording, nullptr);

@@ -35,7 +35,13 @@ SIM_API int sim_event_wait_for(void* stream, void* event, int64_t timeout_ms);  
 // In a capture, of an event that streams outside of the model wait for, or record: each replay records or waits anew.
 SIM_API int sim_event_record_outside(void* event, void* stream);
 SIM_API int sim_event_wait_outside(void* stream, void* event);
-SIM_API int sim_capture_begin_into(void* stream, void* model);  // one that sim_model_create made
+SIM_API int sim_capture_begin_as(void* stream, int mode);  // aclmdlRICaptureMode; sim_capture_begin: GLOBAL
+// 0, or 107030 and a message: what goes on in captures does not allow this thread a call that is no task and touches
+// memory of the device now. The thread's own mode may lift that.
+SIM_API int sim_capture_allows(const char* call);
+SIM_API int sim_capture_exchange_mode(int* mode);
+SIM_API int sim_capture_refuses(const char* call, void* stream);          // 0, or 107027: the stream is captured
+SIM_API int sim_capture_begin_into(void* stream, void* model, int mode);  // one that sim_model_create made
 SIM_API int sim_model_task_stream(void* model, size_t index, int32_t* stream);
 SIM_API int sim_model_create(void** model);  // empty
 SIM_API int sim_model_run(void* model);      // in the calling thread, now: a part of another model's replay

@@ -23,12 +23,18 @@ enum Code : int {
   kWaitTimeout = 107019,
   kDeviceTaskAbort = 107022,
   kStreamAbort = 107023,
+  kCaptureDependency = 107024,
   kStreamUnjoined = 107025,
+  kModelCaptured = 107026,
   kStreamCaptured = 107027,
   kEventCaptured = 107028,
   kStreamNotCaptured = 107029,
+  kCaptureMode = 107030,
+  kCaptureImplicit = 107031,
+  kCaptureConflict = 107032,
   kTaskGroupStatus = 107033,
   kCaptureUnmatched = 107036,
+  kCaptureWrongThread = 107038,
   kUnsupported = 200001,
   kFeatureNotSupported = 207000,
   kOutOfMemory = 207001,
@@ -40,6 +46,7 @@ enum Code : int {
   kStreamSyncTimeout = 507046,
   kEventSyncTimeout = 507047,
   kDriver = 507899,
+  kCaptureInvalidated = 507903,
 };
 
 inline uint64_t now_us() {

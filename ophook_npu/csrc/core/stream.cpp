@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "capture_mode.h"
 #include "device.h"
 #include "failure.h"
 #include "fault.h"
@@ -415,6 +416,7 @@ int drop_streams(int device) {
   auto doomed = Handles<Stream>::all().where(
       [device](Stream& stream) { return stream.device == device && !stream.closing.exchange(true); });
   for (auto& stream : doomed) close(stream);
+  capture_mode::reset(device);
   return kOk;
 }
 

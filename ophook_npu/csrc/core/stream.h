@@ -97,6 +97,9 @@ struct Model {
   std::vector<std::shared_ptr<TaskGroup>> groups;
   std::vector<std::weak_ptr<Stream>> members;  // the origin first, then those that joined by waiting on an event
   std::atomic<bool> ended{false};              // written with the mutex held
+  std::atomic<bool> broken{false};             // a call within the capture failed so that no model comes of it
+  int mode = 0, device = 0;                    // of the capture
+  std::thread::id thread;                      // that began it
   std::shared_ptr<order::Inside> inside;
   std::vector<std::shared_ptr<Task>> first;  // run at the beginning of each replay
   std::unique_ptr<Built> built;
