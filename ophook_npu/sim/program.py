@@ -255,6 +255,7 @@ def translated(text: str, name: str) -> str:
     pieces: list[str] = []
     kinds: dict[str, int] = {}
     named: set[str] = set()
+    launched: set[str] = set()
     at = 0
     for token in _tokens(text):
         if token.start() < at:
@@ -266,12 +267,15 @@ def translated(text: str, name: str) -> str:
             if by_name:
                 named.add(kernel)
             continue
-        begin, replacement, end = _launch(text, token.start(), name)
+        short, begin, replacement, end = _launch(text, token.start(), name)
+        launched.add(short)
         pieces += [text[at:begin], replacement]
         at = end
     if any(kind < 0 for kind in kinds.values()) and "/ascendc/matmul.h" in text:  # as source.Entry.kind decides
         usual = KINDS["AIC_ONLY" if "matmul_details::Register(true" in text else "MIX_AIC_1_2"]
         kinds = {kernel: usual if kind < 0 else kind for kernel, kind in kinds.items()}
+    if len(every := set(kinds.values())) == 1:  # a variable that points to one of them
+        kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
     code = "".join([*pieces, text[at:]])
     code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
@@ -324,8 +328,8 @@ def _kernel(text: str, at: int) -> tuple[str, int, bool]:
     return named[1], -1, by_name
 
 
-def _launch(text: str, at: int, name: str) -> tuple[int, str, int]:
-    """(where the kernel's name begins, what takes the place of all before the arguments, where they begin)."""
+def _launch(text: str, at: int, name: str) -> tuple[str, int, str, int]:
+    """(the kernel's name, where it begins, what takes the place of all before the arguments, where they begin)."""
     end = at
     while text[end - 1].isspace():
         end -= 1
@@ -363,7 +367,7 @@ def _launch(text: str, at: int, name: str) -> tuple[int, str, int]:
     lines = "\n" * text.count("\n", begin, after)  # what follows keeps its line
     short = re.sub(r"<.*", "", re.sub(r"\s", "", kernel), flags=re.DOTALL).rsplit("::", 1)[-1]
     call = f"[=](auto... ophook_a) {{ {' '.join(kernel.split())}(ophook_a...); }}"
-    return begin, f'::ophook::program::launch("{short}", {call}, {" ".join(settings.split())}){lines}', after
+    return short, begin, f'::ophook::program::launch("{short}", {call}, {" ".join(settings.split())}){lines}', after
 
 
 def _split(text: str) -> list[str]:

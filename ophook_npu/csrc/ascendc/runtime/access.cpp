@@ -16,7 +16,14 @@ void Operation::limit() {
 
 bool Operation::inside(const Local& tensor, uint64_t first, uint64_t bytes, const char* role) {
   const uint64_t end = uint64_t(tensor.offset) + first + bytes;
-  if (first + bytes <= tensor.bytes && end <= core.memory->at(tensor.memory).size()) return true;
+  const bool exists = end <= core.memory->at(tensor.memory).size();
+  if (first + bytes <= tensor.bytes && exists) return true;
+  if (exists && tensor.buffer < 0 && tensor.memory != Memory::ub) {  // no buffer ends there: the size is what the kernel said
+    core.report(Kind::beyond_tensor, call, at,
+                text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first, (unsigned long long)(first + bytes),
+                     tensor.bytes));
+    return true;
+  }
   core.report(Kind::local_bounds, call, at,
               text("%s: bytes %llu to %llu of a tensor of %u bytes", role, (unsigned long long)first,
                    (unsigned long long)(first + bytes), tensor.bytes),

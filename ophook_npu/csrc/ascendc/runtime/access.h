@@ -27,6 +27,10 @@ struct Operation {
   // Device memory: how much of [data, data + bytes) may be touched, 0 where nothing may.
   uint64_t from_device(const uint8_t* data, uint64_t bytes);
   uint64_t to_device(uint8_t* data, uint64_t bytes);
+  // Whether a plain write of these bytes changes nothing.
+  bool holds(const uint8_t* target, const uint8_t* source, uint64_t bytes) const {
+    return !core.launch.options.on_wait && !core.atomic_kind && core.launch.memory.holds(target, bytes) && !std::memcmp(target, source, bytes);
+  }
   // Whether [data, data + bytes) holds values; marks, for each byte, which ones do.
   bool initialized(const uint8_t* data, uint64_t bytes) const;
   void limit();

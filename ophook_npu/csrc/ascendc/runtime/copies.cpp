@@ -129,7 +129,7 @@ void copy_out(const char* call, Global to, Local from, Blocks b, bool padded, At
     if (c.atomic_kind && !op.initialized(target, b.length))
       c.report(Kind::uninitialized, call, at, "an atomic operation on device memory that was never written");
     const uint8_t* source = op.data(from) + i * step;
-    op.same = !c.launch.options.on_wait && !c.atomic_kind && c.launch.memory.holds(target, b.length) && !std::memcmp(target, source, b.length);
+    op.same = op.holds(target, source, b.length);
     const uint64_t usable = op.to_device(target, b.length);
     c.launch.counters.copied_out += usable;
     const uint8_t* written = op.written(from) + i * step;
@@ -271,6 +271,11 @@ void write_global_uncached(const char* call, Global tensor, uint32_t size, const
   a->writes.add(uint64_t(tensor.data - a->data), touch, true, [](uint64_t, const Touch&) {});
 }
 
+void let_others_run() {
+  core().settle_all();
+  yield_core();
+}
+
 // Copies of the vector core itself: it waits for those before, and what comes after waits for it.
 void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at) {
   Core& c = core();
@@ -278,6 +283,8 @@ void fill_global(const char* call, Global to, uint64_t count, uint32_t size, con
   c.settle_all();
   Operation op(c, Pipe::MTE3, call, at);
   for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
+  op.same = true;
+  for (uint64_t i = 0; i < count && op.same; ++i) op.same = op.holds(to.data + i * size, static_cast<const uint8_t*>(value), size);
   const uint64_t usable = op.to_device(to.data, count * size);
   for (uint64_t i = 0; i < usable / size; ++i) std::memcpy(to.data + i * size, value, size);
   c.launch.counters.copied_out += usable;

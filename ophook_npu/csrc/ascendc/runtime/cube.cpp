@@ -136,15 +136,16 @@ void load_fractals(Local to, const Local* local, const Global* global, const Asc
   }
 }
 
-// Squares of 32 bytes by 32 bytes of 1-byte elements (two fractals, one above the other), or 16 by 16 elements of 2 bytes (one)
-// or 4 bytes (two side by side), are transposed and cut into fractals again.
+// Squares of 64 by 64 elements of 4 bits (four fractals, one above the other), 32 by 32 of 1 byte (two), or 16 by 16 of 2 bytes
+// (one) or 4 bytes (two side by side) are transposed and cut into fractals again.
 void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at) {
   Core& c = core();
   Operation op(c, Pipe::MTE1, "LoadDataWithTranspose", at);
   if (!input_of_cube(op, to, &from)) return;
   const uint32_t size = size_of(to.dtype);
-  if (size > 4 || to.dtype == Dtype::i4) {
-    c.report(Kind::data_type, "LoadDataWithTranspose", at, text("%s; allowed: types of 1, 2 and 4 bytes", name_of(to.dtype)));
+  const bool pairs = to.dtype == Dtype::i4;
+  if (size > 4) {
+    c.report(Kind::data_type, "LoadDataWithTranspose", at, text("%s; allowed: int4b_t and types of 1, 2 and 4 bytes", name_of(to.dtype)));
     return;
   }
   if (p.addrMode) {
@@ -152,7 +153,7 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
     return;
   }
   if (!within(op, "repeatTimes", p.repeatTimes, 1, 255)) return;
-  const uint32_t fractals = size == 2 ? 1 : 2, side = size == 1 ? 32 : 16, c0 = kBlock / size;
+  const uint32_t fractals = pairs ? 4 : size == 2 ? 1 : 2, side = pairs ? 64 : size == 1 ? 32 : 16, c0 = kBlock / size;
   const uint64_t square = uint64_t(fractals) * kFractal, from_step = p.srcStride * square, begin = p.startIndex * square;
   const uint64_t to_step = (uint64_t(p.dstGap) + 1) * kFractal, second = (uint64_t(p.dstFracGap) + 1) * kFractal;
   if (!op.inside(from, begin, (p.repeatTimes - 1) * from_step + square, "the source")) return;
@@ -168,6 +169,17 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
         const uint32_t fractal = size == 1 ? r / 16 : e / c0;
         return fractal * gap + uint64_t(r % 16) * kBlock + uint64_t(e % c0) * size;
       };
+      if (pairs) {  // two elements in a byte, the lower one first
+        auto byte_of = [&](uint32_t r, uint32_t e, uint64_t gap) { return r / 16 * gap + uint64_t(r % 16) * kBlock + e / 2; };
+        for (uint32_t r = 0; r < side; ++r)
+          for (uint32_t e = 0; e < side; ++e) {
+            const uint64_t a = byte_of(r, e, kFractal), b = byte_of(e, r, second);
+            const uint8_t value = uint8_t(source.data[a] >> (e % 2 * 4)) & 15;
+            target.data[b] = r % 2 ? uint8_t((target.data[b] & 15) | value << 4) : value;
+            target.written[b] = uint8_t(source.written[a] && (r % 2 == 0 || target.written[b]));
+          }
+        return;
+      }
       for (uint32_t r = 0; r < side; ++r)
         for (uint32_t e = 0; e < side; ++e) {
           const uint64_t a = place(r, e, kFractal), b = place(e, r, second);
@@ -177,7 +189,7 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
   }
 }
 
-// Into L0A by rows of fractals; into L0B, where the image's rows are the depth, each fractal transposed.
+// Into L0A by rows of fractals; into L0B, where the image's rows are the depth, transposed.
 void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at) {
   Core& c = core();
   Operation op(c, Pipe::MTE1, "LoadData", at);
@@ -186,19 +198,21 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const bool right = to.memory == Memory::l0b;
   auto refuse = [&](const std::string& what) { c.report(Kind::parameter, "LoadData", at, what); };
   if (p.enSmallK || p.fMatrixCtrl) return refuse("enSmallK or fMatrixCtrl is set; allowed: false");
-  const bool turned = p.enTranspose && !right;  // L0B is transposed whatever it says
-  if (turned && size != 2) return refuse(text("enTranspose with %s to L0A; implemented: types of 2 bytes", name_of(to.dtype)));
-  if (right && size != 2) return refuse(text("an image of %s to L0B; implemented: types of 2 bytes", name_of(to.dtype)));
+  const bool turned = p.enTranspose || right;  // L0B is transposed whatever it says
+  if (turned && size != 2 && size != 4)
+    return refuse(text("%s with %s; allowed: types of 2 and 4 bytes", right ? "an image to L0B" : "enTranspose to L0A", name_of(to.dtype)));
   if (!within(op, "l1H", p.l1H, 1, 32767) || !within(op, "l1W", p.l1W, 1, 32767) || !within(op, "strideW", p.strideW, 1, 63) ||
       !within(op, "strideH", p.strideH, 1, 63) || !within(op, "dilationFilterW", p.dilationFilterW, 1, 255) ||
       !within(op, "dilationFilterH", p.dilationFilterH, 1, 255))
     return;
   const uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0u), filter_h = p.filterH + (p.filterSizeH ? 256u : 0u);
   if (!within(op, "filterW", filter_w, 1, 511) || !within(op, "filterH", filter_h, 1, 511)) return;
-  if (!p.channelSize || p.channelSize % c0) return refuse(text("channelSize is %u; implemented: multiples of %u", p.channelSize, c0));
-  if (!p.kExtension || p.kExtension % c0 || p.kStartPt % c0)
-    return refuse(text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, c0));
-  if (!p.mExtension || p.mExtension % 16 || p.mStartPt % 16)
+  const uint32_t packed = to.dtype == Dtype::i4 ? 2 : 1, block_elements = c0 * packed;
+  if (!p.channelSize || p.channelSize % block_elements)
+    return refuse(text("channelSize is %u; implemented: multiples of %u", p.channelSize, block_elements));
+  if (!p.kExtension || p.kExtension % block_elements || p.kStartPt % block_elements)
+    return refuse(text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, block_elements));
+  if (!p.mExtension || (size != 4 && p.mExtension % 16) || p.mStartPt % 16)
     return refuse(text("mExtension is %u and mStartPt %u; allowed: multiples of 16", p.mExtension, p.mStartPt));
   const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1, span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
   const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w, room_h = int64_t(p.l1H) + p.padList[2] + p.padList[3] - span_h;
@@ -207,8 +221,11 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const uint64_t columns = uint64_t(p.channelSize) * filter_w * filter_h;
   if (uint64_t(p.kStartPt) + p.kExtension > columns)
     return refuse(text("columns %u to %u of a matrix of %llu", p.kStartPt, p.kStartPt + p.kExtension, (unsigned long long)columns));
-  const uint64_t image = uint64_t(p.l1H) * p.l1W * kBlock, source_bytes = p.channelSize / c0 * image;
-  const uint64_t bytes = uint64_t(p.mExtension) * p.kExtension * size;
+  const uint64_t image = uint64_t(p.l1H) * p.l1W * kBlock, source_bytes = p.channelSize / block_elements * image;
+  // A fractal is 16 rows by c0 columns of what is written: the image's matrix, or that matrix transposed.
+  const uint32_t across = p.kExtension / block_elements, down = turned ? (p.kExtension + 15) / 16 : (p.mExtension + 15) / 16;
+  const uint32_t deep = turned ? (p.mExtension + c0 - 1) / c0 : across;
+  const uint64_t bytes = uint64_t(down) * deep * kFractal;
   if (!op.inside(from, 0, source_bytes, "the source") || !op.inside(to, 0, bytes, "the destination")) return;
   op.reads(from, 0, source_bytes);
   op.writes(to, 0, bytes);
@@ -219,31 +236,24 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
     for (uint32_t i = 0; i < kBlock; i += size) std::memcpy(padding + i, &p.padValue, size);
     uint8_t known[kBlock];
     std::memset(known, 1, kBlock);
-    const uint32_t across = p.kExtension / c0;  // fractals in a row
     for (uint32_t m = 0; m < p.mExtension; ++m)
       for (uint32_t k = 0; k < across; ++k) {
-        const uint64_t place = uint64_t(p.mStartPt) + m, block = p.kStartPt / c0 + k;
+        const uint64_t place = uint64_t(p.mStartPt) + m, block = p.kStartPt / block_elements + k;
         const uint64_t in_filter = block % (filter_w * filter_h), plane = block / (filter_w * filter_h);
         const int64_t x = int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
         const int64_t y = int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
         const bool inside = place < places && x >= 0 && y >= 0 && x < p.l1W && y < p.l1H;
         const uint64_t at_block = inside ? plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
         const Bytes piece = inside ? Bytes{source.data + at_block, source.written + at_block} : Bytes{padding, known};
-        const uint64_t fractal = (uint64_t(m / 16) * across + k) * kFractal;
-        if (turned) {  // the fractals change places, and each is turned
-          const uint64_t turned_fractal = (uint64_t(k) * (p.mExtension / 16) + m / 16) * kFractal;
-          for (uint32_t e = 0; e < c0; ++e) {
-            const uint64_t to_byte = turned_fractal + e * kBlock + m % 16 * size;
-            move({target.data + to_byte, target.written + to_byte}, {piece.data + e * size, piece.written + e * size}, size);
-          }
-          continue;
-        }
-        if (!right) {
-          move({target.data + fractal + m % 16 * kBlock, target.written + fractal + m % 16 * kBlock}, piece, kBlock);
+        if (!turned) {
+          const uint64_t to_byte = (uint64_t(m / 16) * across + k) * kFractal + m % 16 * kBlock;
+          move({target.data + to_byte, target.written + to_byte}, piece, kBlock);
           continue;
         }
         for (uint32_t e = 0; e < c0; ++e) {
-          const uint64_t to_byte = fractal + e * kBlock + m % 16 * size;
+          const uint32_t row = k * c0 + e;  // L0A has its fractals by rows, L0B by columns
+          const uint64_t fractal = right ? uint64_t(m / c0) * down + row / 16 : uint64_t(row / 16) * deep + m / c0;
+          const uint64_t to_byte = fractal * kFractal + row % 16 * kBlock + m % c0 * size;
           move({target.data + to_byte, target.written + to_byte}, {piece.data + e * size, piece.written + e * size}, size);
         }
       }

@@ -22,7 +22,7 @@ class Reader {
         if (!piece((first_row + r) * side_.columns + first_column, columns, out.data() + r * columns)) return false;
       return true;
     }
-    const int64_t c0 = 32 / size_, height = up(side_.rows, 16);
+    const int64_t c0 = 32 / size_ * (pairs_ ? 2 : 1), height = up(side_.rows, 16);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns;) {
         const int64_t column = first_column + c, count = std::min(columns - c, c0 - column % c0);
@@ -34,7 +34,9 @@ class Reader {
 
  private:
   bool piece(int64_t first, int64_t count, T* out) {
-    const uint64_t at = uint64_t(first) * size_, bytes = uint64_t(count) * size_;
+    // An element of 4 bits in the middle of a byte is read with its neighbour.
+    const uint64_t at = pairs_ ? uint64_t(first) / 2 : uint64_t(first) * size_;
+    const uint64_t bytes = pairs_ ? uint64_t(first + count + 1) / 2 - at : uint64_t(count) * size_;
     const uint8_t* from;
     bool known;
     if (side_.on_core) {
@@ -54,7 +56,7 @@ class Reader {
     else
       for (int64_t i = 0; i < count; ++i) {
         if (side_.dtype == Dtype::i32) std::memcpy(&out[i], from + i * 4, 4);
-        else out[i] = static_cast<int8_t>(from[i]);
+        else out[i] = pairs_ ? lower_first(from, uint64_t(first % 2 + i)) : static_cast<int8_t>(from[i]);
       }
     return true;
   }
@@ -63,6 +65,7 @@ class Reader {
   const MatrixSide& side_;
   const char* role_;
   const int64_t size_;
+  const bool pairs_ = side_.dtype == Dtype::i4;
 };
 
 QuantMode_t mode_of(const MatrixProduct& p, bool whole) {
@@ -85,18 +88,18 @@ void product(Operation& op, const MatrixProduct& p) {
   Reader<T> left(op, p.a, "the left matrix"), right(op, p.b, "the right matrix");
   if (p.a.transposed) {
     std::vector<T> lying;
-    if (!left.read(0, p.k, p.first_m, p.tile_m, lying)) return;
+    if (!left.read(p.first_k, p.k, p.first_m, p.tile_m, lying)) return;
     a.resize(lying.size());
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t i = 0; i < p.tile_m; ++i) a[size_t(i * p.k + k)] = lying[size_t(k * p.tile_m + i)];
-  } else if (!left.read(p.first_m, p.tile_m, 0, p.k, a)) {
+  } else if (!left.read(p.first_m, p.tile_m, p.first_k, p.k, a)) {
     return;
   }
   if (p.b.transposed) {
-    if (!right.read(p.first_n, p.tile_n, 0, p.k, b)) return;
+    if (!right.read(p.first_n, p.tile_n, p.first_k, p.k, b)) return;
   } else {
     std::vector<T> lying;
-    if (!right.read(0, p.k, p.first_n, p.tile_n, lying)) return;
+    if (!right.read(p.first_k, p.k, p.first_n, p.tile_n, lying)) return;
     b.resize(lying.size());
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t j = 0; j < p.tile_n; ++j) b[size_t(j * p.k + k)] = lying[size_t(k * p.tile_n + j)];
@@ -133,6 +136,7 @@ void product(Operation& op, const MatrixProduct& p) {
     uint8_t* to = p.c.global.data + at;
     if (p.atomic && !op.initialized(to, bytes))
       op.core.report(Kind::uninitialized, op.call, op.at, "an atomic operation on device memory that was never written");
+    op.same = !p.atomic && op.holds(to, from, bytes);
     const uint64_t usable = op.to_device(to, bytes);
     op.core.launch.counters.copied_out += usable;
     if (p.atomic) combine(p.atomic, p.c.dtype, to, from, usable);
@@ -191,7 +195,8 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
       c.report(Kind::parameter, call, at, text("%s of the tiling is %d; allowed: from 1 on. GetTiling fills it, and the kernel must read it", each.name, each.value));
       c.stop();
     }
-  const int32_t c0 = int32_t(32 / size_of(a));
+  const uint32_t packed = a == Dtype::i4 ? 2 : 1;
+  const int32_t c0 = int32_t(32 / size_of(a) * packed);
   if (t->baseM % 16 || t->baseN % 16 || t->baseK % c0)
     c.report(Kind::alignment, call, at, text("baseM %d, baseN %d, baseK %d; baseM and baseN must be multiples of 16, baseK of %d", t->baseM, t->baseN, t->baseK, c0));
   auto fits = [&](const char* name, Memory memory, uint64_t bytes) {
@@ -200,7 +205,7 @@ bool matmul_register(bool cube_only, const TCubeTiling* t, Dtype a, Dtype b, At 
     c.report(Kind::local_capacity, call, at, text("the tiling puts %llu bytes into %s, which has %u", (unsigned long long)bytes, name, have));
   };
   auto twice = [](int32_t buffers) { return uint64_t(buffers > 0 ? buffers : 1); };
-  const uint64_t left = uint64_t(t->baseM) * uint64_t(t->baseK) * size_of(a), right = uint64_t(t->baseN) * uint64_t(t->baseK) * size_of(b);
+  const uint64_t left = uint64_t(t->baseM) * uint64_t(t->baseK) * size_of(a) / packed, right = uint64_t(t->baseN) * uint64_t(t->baseK) * size_of(b) / packed;
   fits("L0A", Memory::l0a, left * twice(t->dbL0A));
   fits("L0B", Memory::l0b, right * twice(t->dbL0B));
   fits("L0C", Memory::l0c, uint64_t(t->baseM) * uint64_t(t->baseN) * 4 * twice(t->dbL0C));
@@ -225,15 +230,15 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
     if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
   const int64_t left = p.a.transposed ? p.a.rows : p.a.columns, right = p.b.transposed ? p.b.columns : p.b.rows;
-  if (p.k > left || p.k > right) {
-    c.report(Kind::parameter, call, at, text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows", (long long)p.k,
+  if (p.first_k + p.k > left || p.first_k + p.k > right) {
+    c.report(Kind::parameter, call, at, text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows", (long long)(p.first_k + p.k),
                                              (long long)left, (long long)right));
     return;
   }
-  const bool whole = p.a.dtype == Dtype::i8;
+  const bool whole = p.a.dtype == Dtype::i8 || p.a.dtype == Dtype::i4;
   const bool known = p.a.dtype == p.b.dtype && (whole || p.a.dtype == Dtype::f16 || p.a.dtype == Dtype::bf16 || p.a.dtype == Dtype::f32);
   if (!known) {
-    c.report(Kind::data_type, call, at, text("%s x %s; implemented: half, bfloat16_t, float and int8_t with themselves", name_of(p.a.dtype), name_of(p.b.dtype)));
+    c.report(Kind::data_type, call, at, text("%s x %s; implemented: half, bfloat16_t, float, int8_t and int4b_t with themselves", name_of(p.a.dtype), name_of(p.b.dtype)));
     c.stop();
   }
   if (whole) product<int32_t, int32_t>(op, p);

@@ -17,7 +17,7 @@ struct Product {
 // The public table of Atlas A2 and A3.
 constexpr Product kProducts[] = {
     {Dtype::f16, Dtype::f16, Dtype::f32}, {Dtype::bf16, Dtype::bf16, Dtype::f32}, {Dtype::f32, Dtype::f32, Dtype::f32},
-    {Dtype::i8, Dtype::i8, Dtype::i32},
+    {Dtype::i8, Dtype::i8, Dtype::i32},   {Dtype::i4, Dtype::i4, Dtype::i32},
 };
 
 bool has_product(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias) {
@@ -36,7 +36,8 @@ bool has_product(Operation& op, const Local& c, const Local& a, const Local& b, 
 // `rows` by `depth` values of fractals in which a row has blocks of 32 bytes, as T; `step(r1, k1)` is where a fractal begins.
 template <typename T, typename Step>
 bool unpack(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, Step step, std::vector<T>& out) {
-  const uint32_t size = size_of(tensor.dtype), c0 = kBlock / size;
+  const bool pairs = tensor.dtype == Dtype::i4;
+  const uint32_t size = size_of(tensor.dtype), c0 = kBlock / size * (pairs ? 2 : 1);
   out.resize(size_t(rows) * depth);
   bool known = true;
   for (uint32_t r = 0; r < rows; ++r)
@@ -46,8 +47,8 @@ bool unpack(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, S
       T* to = out.data() + size_t(r) * depth + k;
       if constexpr (std::is_same_v<T, float>) wide(tensor.dtype, op.data(tensor) + from, to, count);
       else
-        for (uint32_t e = 0; e < count; ++e) to[e] = static_cast<int8_t>(op.data(tensor)[from + e]);
-      known &= all_written(op.written(tensor) + from, uint64_t(count) * size);
+        for (uint32_t e = 0; e < count; ++e) to[e] = pairs ? lower_first(op.data(tensor) + from, e) : static_cast<int8_t>(op.data(tensor)[from + e]);
+      known &= all_written(op.written(tensor) + from, pairs ? (count + 1) / 2 : uint64_t(count) * size);
     }
   return known;
 }
@@ -58,7 +59,7 @@ void missing(Operation& op, const Local& tensor, const char* what) {
 
 // Fractals of 32 bytes along k; kDirectionAlign rounds k of float up to 16.
 uint64_t depth_of(const Local& a, const AscendC::MmadParams& p) {
-  const uint32_t c0 = kBlock / size_of(a.dtype), to = p.kDirectionAlign && a.dtype == Dtype::f32 ? 16 : c0;
+  const uint32_t c0 = kBlock / size_of(a.dtype) * (a.dtype == Dtype::i4 ? 2 : 1), to = p.kDirectionAlign && a.dtype == Dtype::f32 ? 16 : c0;
   return (p.k + to - 1) / to * to / c0;
 }
 
@@ -74,6 +75,7 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
   if (op.core.launch.checks() && !a_known) missing(op, a, "the left matrix");
   if (op.core.launch.checks() && !b_known) missing(op, b, "the right matrix");
   std::vector<U> result(size_t(p.m) * p.n, U(0));
+  std::vector<uint8_t> counts(result.size(), 1);  // what it begins with is a value
   auto place = [&](uint32_t i, uint32_t j) { return (uint64_t(j / 16) * m1 * 16 + i) * 64 + j % 16 * 4; };
   bool known = true;
   if (bias || from_c1)
@@ -82,14 +84,16 @@ void compute(Operation& op, const Local& c, const Local& a, const Local& b, cons
         const uint64_t from = bias ? uint64_t(j) * 4 : place(i, j);
         const Local& start = bias ? *bias : c;
         std::memcpy(&result[size_t(i) * p.n + j], op.data(start) + from, 4);
-        known &= op.written(start)[from] != 0;
+        counts[size_t(i) * p.n + j] = op.written(start)[from];
+        known &= counts[size_t(i) * p.n + j] != 0;
       }
-  if (op.core.launch.checks() && !known) missing(op, bias ? *bias : c, bias ? "the bias" : "the matrix that is added to");
+  // A column beyond the bias is nobody's: whoever takes it out is told.
+  if (op.core.launch.checks() && !known && !bias) missing(op, c, "the matrix that is added to");
   multiply(left, right, p.m, p.n, p.k, result);
   for (uint32_t i = 0; i < p.m; ++i)
     for (uint32_t j = 0; j < p.n; ++j) {
       std::memcpy(op.data(c) + place(i, j), &result[size_t(i) * p.n + j], 4);
-      std::memset(op.written(c) + place(i, j), 1, 4);
+      std::memset(op.written(c) + place(i, j), counts[size_t(i) * p.n + j], 4);
     }
 }
 
@@ -113,9 +117,10 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
     return;
   if (!within(op, "m", p.m, 0, 4095) || !within(op, "n", p.n, 0, 4095) || !within(op, "k", p.k, 0, 4095)) return;
   if (!p.m || !p.n || !p.k) return;
+  Local table;  // what cmatrixSource adds without a bias among the arguments: the bias table from its beginning
   if (p.cmatrixSource && !p.cmatrixInitVal && !bias) {
-    owner.report(Kind::parameter, "Mmad", at, "cmatrixSource asks for the bias in C2, and no bias is given");
-    return;
+    table.bytes = owner.launch.sizes.bytes[int(Memory::bt)], table.memory = Memory::bt, table.dtype = c.dtype;
+    bias = &table;
   }
   const bool accumulate = !bias && (p.isBias || !p.cmatrixInitVal);
   const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
@@ -240,6 +245,7 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
     for (uint32_t first = 0; first < p.nSize; first += c0) {
       const uint32_t count = row_major ? p.nSize : c0;
       for (uint32_t i = 0; i < p.mSize; ++i) {
+        std::vector<uint8_t> values(size_t(count) * size, 1);
         for (uint32_t e = 0; e < count; ++e) {
           const uint32_t j = first + e;
           if (j >= n1 * 16) {  // the second half of a fractal of 32 columns
@@ -249,7 +255,10 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
           const uint64_t place = uint64_t(nd) * p.srcNdStride * kTile + (uint64_t(j / 16) * p.srcStride + i) * 64 + j % 16 * 4;
           uint64_t factor = p.deqScalar;
           if (scales && j < p.nSize) std::memcpy(&factor, op.data(*scales) + j * 8ull, 8);
-          if (j < p.nSize) known &= op.written(from)[place] != 0;
+          if (j < p.nSize && !op.written(from)[place]) {
+            if (local) std::memset(values.data() + size_t(e) * size, 0, size);  // whoever uses it is told
+            else known = false;
+          }
           convert(*how, op.data(from) + place, factor, p.reluEn, run.data() + size_t(e) * size);
         }
         const uint64_t offset = row_major ? (uint64_t(nd) * p.dstNdStride + uint64_t(i) * p.dstStride) * size
@@ -261,13 +270,14 @@ void fixpipe_into(Global to, const Local* local, Local from, const Local* scales
           uint8_t *data = op.data(*local) + offset, *written = op.written(*local) + offset;
           when_due(op, [=] {
             std::memcpy(data, run.data(), bytes);
-            std::memset(written, 1, bytes);
+            std::memcpy(written, values.data(), bytes);
           });
           continue;
         }
         uint8_t* target = to.data + offset;
         if (c.atomic_kind && !op.initialized(target, uint64_t(count) * size))
           c.report(Kind::uninitialized, "Fixpipe", at, "an atomic operation on device memory that was never written");
+        op.same = op.holds(target, run.data(), uint64_t(count) * size);
         const uint64_t usable = op.to_device(target, uint64_t(count) * size);
         c.launch.counters.copied_out += usable;
         const int kind = c.atomic_kind;

@@ -116,20 +116,22 @@ class MatmulApiTilingBase {
   virtual int64_t deal() { return single_m_ > 0 && single_n_ > 0 && single_k_ > 0 ? (used_ = 1, 0) : -1; }
 
   int64_t solve(::TCubeTiling& t) {
-    const int32_t size = ge::GetSizeByDataType(ge::DataType(a_.type));
+    const bool pairs = a_.type == DataType::DT_INT4;  // two elements in a byte
+    const int32_t size = pairs ? 1 : ge::GetSizeByDataType(ge::DataType(a_.type)), packed = pairs ? 2 : 1;
     if (size != 1 && size != 2 && size != 4) return -1;
     if (m_ <= 0 || n_ <= 0 || ka_ <= 0 || kb_ <= 0 || deal()) return -1;
-    const int32_t c0 = 32 / size;
+    const int32_t c0 = 32 / size * packed;
     // A tile of C fills at most L0C; two tiles of A and of B fit their memories.
     auto limit = [](int32_t value, int32_t most, int32_t to) { return most > 0 ? std::min(value, std::max(most / to * to, to)) : value; };
     base_m_ = fixed_m_ > 0 ? fixed_m_ : limit(std::min(up(single_m_, 16), 128), most_m_, 16);
     base_n_ = fixed_n_ > 0 ? fixed_n_ : std::min(up(single_n_, 16), int32_t(l0c_ / 4 / uint64_t(base_m_) / 16 * 16));
     if (fixed_n_ <= 0) base_n_ = limit(std::min(base_n_, 256), most_n_, 16);
     const uint64_t rows = uint64_t(std::max(base_m_, base_n_)) * uint64_t(size);
-    base_k_ = fixed_k_ > 0 ? fixed_k_ : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) / c0 * c0);
+    base_k_ = fixed_k_ > 0 ? fixed_k_ : std::min(up(single_k_, c0), int32_t(std::min(l0a_, l0b_) / 2 / rows) * packed / c0 * c0);
     if (fixed_k_ <= 0) base_k_ = limit(base_k_, most_k_, c0);
     if (base_m_ <= 0 || base_n_ <= 0 || base_k_ <= 0 || base_m_ % 16 || base_n_ % 16 || base_k_ % c0) return -1;
-    const uint64_t left = uint64_t(base_m_) * uint64_t(base_k_) * uint64_t(size), right = uint64_t(base_n_) * uint64_t(base_k_) * uint64_t(size);
+    const uint64_t deep_bytes = uint64_t(base_k_) * uint64_t(size) / uint64_t(packed);
+    const uint64_t left = uint64_t(base_m_) * deep_bytes, right = uint64_t(base_n_) * deep_bytes;
     if (left > l0a_ || right > l0b_ || uint64_t(base_m_) * uint64_t(base_n_) * 4 > l0c_ || left + right > l1_) return -1;
     const int32_t deep = (single_k_ + base_k_ - 1) / base_k_, held = int32_t(std::min<uint64_t>(l1_ / 2 / (left + right), 4));
     const int32_t step = std::max(1, std::min(deep, held));
@@ -207,7 +209,9 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
           // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's width.
           const bool tiles = fixed_n_ > 0 && columns % fixed_n_ == 0;
-          const int64_t work = int64_t(rows) * columns, read = tiles ? columns : int64_t(rows) + columns;
+          // Kernels that set no tail need pieces of one size: they are preferred where the busiest core has at most a quarter more.
+          const bool even = m % rows == 0 && n % columns == 0;
+          const int64_t work = int64_t(rows) * columns * (even ? 4 : 5), read = tiles ? columns : int64_t(rows) + columns;
           if (work > least || (work == least && read > reads)) continue;
           least = work, reads = read;
           single_m_ = rows, single_n_ = columns, m_dim_ = pieces(m, rows), n_dim_ = pieces(n, columns);

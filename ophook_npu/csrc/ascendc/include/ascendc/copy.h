@@ -149,7 +149,9 @@ __aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype
 
 // Device memory is one with its cache here.
 template <typename T, CacheLine line, DcciDst target = DcciDst::CACHELINE_OUT>
-__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {}
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+  ophook::rt::let_others_run();  // who waits for another core's value calls it in a loop
+}
 template <typename T, CacheLine line>
 __aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}
 

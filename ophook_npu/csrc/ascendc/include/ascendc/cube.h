@@ -225,6 +225,23 @@ __aicore__ inline void InitConstValue(const LocalTensor<T>& dst, const InitConst
   ophook::rt::fill_blocks(dst.view(), copy_details::bits_of(params.initValue), params.repeatTimes, params.blockNum, params.dstGap, at);
 }
 
+template <typename T>
+__aicore__ inline void Fill(const LocalTensor<T>& dst, const InitConstValueParams<T>& params, ophook::rt::At at = ophook::rt::At::here()) {
+  InitConstValue(dst, params, at);
+}
+// Sources for both architectures name it; no instruction of an Atlas A2 or A3 takes it.
+struct LoadData2DParamsV2 {
+  LoadData2DParamsV2() = default;
+  LoadData2DParamsV2(uint32_t m, uint32_t k, uint16_t rows, uint16_t columns, int32_t src, uint16_t dst, bool transpose, uint8_t id)
+      : mStartPosition(m), kStartPosition(k), mStep(rows), kStep(columns), srcStride(src), dstStride(dst), ifTranspose(transpose), sid(id) {}
+  uint32_t mStartPosition = 0, kStartPosition = 0;
+  uint16_t mStep = 0, kStep = 0;
+  int32_t srcStride = 0;
+  uint16_t dstStride = 0;
+  bool ifTranspose = false;
+  uint8_t sid = 0;
+};
+
 // DataCopy from L0C is Fixpipe with what these functions set before it.
 struct DataCopyCO12DstParams {
   DataCopyCO12DstParams() = default;

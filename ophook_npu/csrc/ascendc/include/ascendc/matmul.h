@@ -4,6 +4,12 @@
 
 #include "matmul_config.h"
 
+#ifdef ASCENDC_CUBE_ONLY
+#define OPHOOK_CUBE_ONLY true
+#else
+#define OPHOOK_CUBE_ONLY false
+#endif
+
 namespace ophook::rt {
 
 struct MatrixSide {
@@ -18,6 +24,7 @@ struct MatrixProduct {
   MatrixSide a, b, bias, c;
   int64_t m = 0, n = 0, k = 0;          // of this core
   int64_t first_m = 0, first_n = 0;     // of the tile
+  int64_t first_k = 0;                  // of the product, where a tile covers a part of the depth
   int64_t tile_m = 0, tile_n = 0;
   bool in_a_row = false;                // the tile alone, not its place in C
   bool narrow = false;                  // NZ of float with fractals of 8 columns
@@ -50,8 +57,8 @@ template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NO
 class Matmul {
   static constexpr const MatmulConfig& kConfig = matmul_details::config_of(MM_CFG);
   static_assert(MM_CB::none, "Matmul: MatmulCallBackFunc with functions of one's own is not implemented");
-  static_assert(!kConfig.isPartialOutput, "Matmul: isPartialOutput is not implemented");
-  static_assert(!kConfig.enableMixDualMaster, "Matmul: enableMixDualMaster is not implemented");
+  // Of a kernel without vector cores the cube cores are the only masters anyway.
+  static_assert(!kConfig.enableMixDualMaster || OPHOOK_CUBE_ONLY, "Matmul: enableMixDualMaster of a kernel with vector cores is not implemented");
   static_assert(!kConfig.intraBlockPartSum, "Matmul: intraBlockPartSum is not implemented");
 
   using SrcT = typename A::T;
@@ -68,13 +75,14 @@ class Matmul {
   __aicore__ Matmul() {}
   __aicore__ void Init(const TCubeTiling* tiling, TPipe* = nullptr, At at = At::here()) {
     Take(tiling, at);
-    ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
+    if (!registered_) ophook::rt::matmul_register(true, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
     Begin();
   }
   // False: this core is done.
   __aicore__ bool OphookRegister(bool cube_only, const TCubeTiling* tiling, At at) {
     Take(tiling, at);
     Begin();
+    registered_ = true;
     return ophook::rt::matmul_register(cube_only, &tiling_, ophook::rt::dtype_of<SrcT>(), ophook::rt::dtype_of<SrcBT>(), at);
   }
 
@@ -87,6 +95,7 @@ class Matmul {
     if (k != -1) single_k_ = k;
     Rewind();
   }
+  __aicore__ void SetSubBlockIdx(uint8_t) {}  // REGIST_MATMUL_OBJ does it; with cube cores alone it is 0
   __aicore__ void SetHF32(bool = false, int = 0) {}
   template <class T>
   __aicore__ void SetWorkspace(GlobalTensor<T>& gm) { workspace_ = reinterpret_cast<DstT*>(gm.GetPhyAddr(0)); }
@@ -109,11 +118,16 @@ class Matmul {
   __aicore__ bool Iterate(bool partial = false, At at = At::here()) {
     if (partial) ophook::rt::refuse("Iterate", "sums over several calls (enPartialSum) are not implemented", at);
     const int tiles_m = (single_m_ + tiling_.baseM - 1) / tiling_.baseM, tiles_n = (single_n_ + tiling_.baseN - 1) / tiling_.baseN;
-    if (next_ >= tiles_m * tiles_n) return Rewind(), false;
+    const int tiles_k = kConfig.isPartialOutput ? (single_k_ + tiling_.baseK - 1) / tiling_.baseK : 1;
     const bool columns_first = tiling_.iterateOrder == 1;
-    tile_m_ = columns_first ? next_ / tiles_n : next_ % tiles_m;
-    tile_n_ = columns_first ? next_ % tiles_n : next_ / tiles_m;
-    ++next_;
+    do {
+      if (next_ >= tiles_m * tiles_n * tiles_k) return Rewind(), false;
+      const int tile = next_ / tiles_k;
+      tile_m_ = columns_first ? tile / tiles_n : tile % tiles_m;
+      tile_n_ = columns_first ? tile % tiles_n : tile / tiles_m;
+      tile_k_ = next_ % tiles_k;
+      ++next_;
+    } while (!POLICY<MM_CFG>::wanted(tile_m_, tile_n_));
     fetched_ = false;
     return true;
   }
@@ -280,7 +294,7 @@ class Matmul {
     Rewind();
   }
   static ophook::rt::MatrixSide Moved(ophook::rt::MatrixSide side, uint64_t elements) {
-    const uint64_t bytes = elements * side.size;
+    const uint64_t bytes = side.dtype == ophook::rt::Dtype::i4 ? elements / 2 : elements * side.size;
     if (side.on_core) {
       side.local.offset += uint32_t(bytes), side.local.bytes = bytes < side.local.bytes ? uint32_t(side.local.bytes - bytes) : 0;
     } else {
@@ -304,6 +318,7 @@ class Matmul {
     p.a.rows = a_.transposed ? ka : m, p.a.columns = a_.transposed ? m : ka;
     p.b.rows = b_.transposed ? n : kb, p.b.columns = b_.transposed ? kb : n;
     p.c.rows = m_, p.c.columns = c.on_core ? single_n_ : kc_;
+    if (C::format == CubeFormat::ND_ALIGN) p.c.columns = (p.c.columns * int(sizeof(DstT)) + 31) / 32 * 32 / int(sizeof(DstT));
     if (row_a_) p.a.columns = row_a_;
     if (row_b_) p.b.columns = row_b_;
     if (row_c_) p.c.columns = row_c_;
@@ -311,6 +326,11 @@ class Matmul {
     p.first_m = int64_t(tile_m_) * tiling_.baseM, p.first_n = int64_t(tile_n_) * tiling_.baseN;
     p.tile_m = p.m - p.first_m < tiling_.baseM ? p.m - p.first_m : tiling_.baseM;
     p.tile_n = p.n - p.first_n < tiling_.baseN ? p.n - p.first_n : tiling_.baseN;
+    if (kConfig.isPartialOutput) {
+      p.first_k = int64_t(tile_k_) * tiling_.baseK;
+      p.k = p.k - p.first_k < tiling_.baseK ? p.k - p.first_k : tiling_.baseK;
+      if (tile_k_) p.bias.given = false;
+    }
     p.in_a_row = in_a_row, p.atomic = atomic, p.narrow = kConfig.isEnableChannelSplit;
     p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
     ophook::rt::matmul_tile(call, p, at);
@@ -321,11 +341,12 @@ class Matmul {
   ophook::rt::MatrixSide a_, b_, bias_;
   int m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, kc_ = 0;
   int single_m_ = 0, single_n_ = 0, single_k_ = 0;
-  int next_ = 0, tile_m_ = 0, tile_n_ = 0, batch_a_ = 1, batch_b_ = 1;
+  int next_ = 0, tile_m_ = 0, tile_n_ = 0, tile_k_ = 0, batch_a_ = 1, batch_b_ = 1;
   int64_t row_a_ = 0, row_b_ = 0, row_c_ = 0;  // of matrices in batches
   DstT* workspace_ = nullptr;
   uint64_t taken_ = 0;  // of IterateNBatch's results
   bool fetched_ = false;  // the tile of the last Iterate
+  bool registered_ = false;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
   ophook::rt::Global scales_;
@@ -362,11 +383,6 @@ OPHOOK_NAMES(OPHOOK_USE)
 #undef OPHOOK_NAMES
 #undef OPHOOK_USE
 
-#ifdef ASCENDC_CUBE_ONLY
-#define OPHOOK_CUBE_ONLY true
-#else
-#define OPHOOK_CUBE_ONLY false
-#endif
 // The cube cores of a kernel whose vector cores ask serve them until the end: nothing after it is theirs.
 #define REGIST_MATMUL_OBJ(tpipe, workspace, ...)                                                                                  \
   static_cast<void>(workspace);                                                                                                   \

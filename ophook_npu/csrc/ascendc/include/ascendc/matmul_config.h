@@ -169,7 +169,7 @@ __aicore__ constexpr MatmulApiStaticTiling GetMatmulApiTiling(const MatmulConfig
   int32_t steps = left + right > 0 ? l1Size / 2 / (left + right) : 1;
   steps = steps < 1 ? 1 : steps > 4 ? 4 : steps;
   t.stepM = t.stepN = 1, t.stepKa = t.stepKb = steps, t.depthA1 = t.depthB1 = 2 * steps;
-  t.dbL0A = t.dbL0B = 2, t.dbL0C = 1;
+  t.dbL0A = 2 * left <= 64 * 1024 ? 2 : 1, t.dbL0B = 2 * right <= 64 * 1024 ? 2 : 1, t.dbL0C = 1;
   return t;
 }
 
@@ -180,11 +180,22 @@ template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, co
 struct MatmulCallBackFunc {
   static constexpr bool none = !DataCopyOut && !CopyA1 && !CopyB1;
 };
+// Which tiles of C a policy computes and writes, by their numbers along m and n.
 namespace Impl::Detail {
 template <const auto& config, typename...>
-struct MatmulPolicy {};
+struct MatmulPolicy {
+  static constexpr bool wanted(int, int) { return true; }
+};
 template <const auto& config, typename...>
-struct NBuffer33MatmulPolicy {};  // how A is loaded
+struct NBuffer33MatmulPolicy : MatmulPolicy<config> {};  // how A is loaded
+template <const auto& config, typename...>
+struct TrianUpperMatmulPolicy {
+  static constexpr bool wanted(int row, int column) { return row <= column; }
+};
+template <const auto& config, typename...>
+struct TrianLowerMatmulPolicy {
+  static constexpr bool wanted(int row, int column) { return row >= column; }
+};
 }  // namespace Impl::Detail
 
 namespace matmul_details {

@@ -117,6 +117,7 @@ OPHOOK_RT void write_global(const char* call, Global tensor, uint64_t index, uin
 // Past the data cache: other cores see it at once, and may look for it in a loop.
 OPHOOK_RT void read_global_uncached(const char* call, Global tensor, uint32_t size, void* out, At at);
 OPHOOK_RT void write_global_uncached(const char* call, Global tensor, uint32_t size, const void* value, At at);
+OPHOOK_RT void let_others_run();
 OPHOOK_RT void beyond(Local tensor, uint64_t first, const char* what, At at);
 
 // ---- buffers and queues ----

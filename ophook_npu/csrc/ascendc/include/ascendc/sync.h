@@ -59,6 +59,12 @@ __aicore__ inline void CrossCoreWaitFlag(uint16_t flagId, ophook::rt::At at = op
   ophook::rt::cross_wait(modeId, flagId, at);
 }
 
+// Where a SuperKernel may overlap its parts. Here a kernel is always a whole, and there is nothing to overlap.
+template <pipe_t AIV_PIPE = PIPE_MTE3, pipe_t AIC_PIPE = PIPE_FIX, bool FORCE = false>
+__aicore__ inline void SetNextTaskStart() {}
+template <bool FORCE = false>
+__aicore__ inline void WaitPreTaskEnd() {}
+
 // One core tells another that it has come to a place: IBWait names the core that it waits for. The device keeps the events in
 // gmWorkspace, which is zero at first; here they are the runtime's.
 template <bool isAIVOnly = true>

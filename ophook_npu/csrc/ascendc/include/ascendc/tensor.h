@@ -39,6 +39,16 @@ struct WholeTensors {
   ophook::rt::At at;
 };
 
+// Two elements of int4b_t share a byte.
+template <typename T>
+constexpr uint64_t tensor_bytes(uint64_t elements) {
+  return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? elements / 2 : elements * sizeof(T);
+}
+template <typename T>
+constexpr uint32_t tensor_elements(uint32_t bytes) {
+  return std::is_same_v<std::remove_cv_t<T>, int4b_t> ? bytes * 2 : static_cast<uint32_t>(bytes / sizeof(T));
+}
+
 template <typename T>
 class LocalTensor {
  public:
@@ -46,7 +56,7 @@ class LocalTensor {
   LocalTensor() = default;
   // Without a TPipe: `tileSize` elements from byte `addr` of the memory of `pos`.
   __aicore__ LocalTensor(TPosition pos, uint32_t addr, uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here())
-      : LocalTensor(ophook::rt::local_at("LocalTensor", int(pos), addr, uint64_t(tileSize) * sizeof(T), at)) {}
+      : LocalTensor(ophook::rt::local_at("LocalTensor", int(pos), addr, tensor_bytes<T>(tileSize), at)) {}
   struct Operand {  // takes the place of the operator in the kernel's source along
     Operand(const LocalTensor& tensor, ophook::rt::At where = ophook::rt::At::here()) : view(tensor.view_), at(where) {}
     ophook::rt::Local view;
@@ -80,16 +90,16 @@ class LocalTensor {
   }
   __aicore__ LocalTensor operator[](uint32_t first) const {
     ophook::rt::Local view = view_;
-    const uint64_t skipped = uint64_t(first) * sizeof(T);
+    const uint64_t skipped = tensor_bytes<T>(first);
     view.offset = static_cast<uint32_t>(view_.offset + skipped);
     view.bytes = skipped > view_.bytes ? 0 : static_cast<uint32_t>(view_.bytes - skipped);
     return LocalTensor(view);
   }
   template <typename U>
   __aicore__ LocalTensor<U> ReinterpretCast() const { return LocalTensor<U>(view_); }
-  __aicore__ uint32_t GetSize() const { return view_.bytes / sizeof(T); }
+  __aicore__ uint32_t GetSize() const { return tensor_elements<T>(view_.bytes); }
   __aicore__ uint32_t GetLength() const { return view_.bytes; }
-  __aicore__ void SetSize(uint32_t elements) { view_.bytes = static_cast<uint32_t>(elements * sizeof(T)); }
+  __aicore__ void SetSize(uint32_t elements) { view_.bytes = static_cast<uint32_t>(tensor_bytes<T>(elements)); }
   __aicore__ void SetBufferLen(uint32_t elements) { SetSize(elements); }
   __aicore__ int32_t GetPosition() const { return view_.position; }
   __aicore__ T* GetPhyAddr() const { return static_cast<T*>(ophook::rt::local_address(view_)); }
@@ -118,7 +128,7 @@ class GlobalTensor {
   __aicore__ uint64_t GetSize() const { return elements_; }
   __aicore__ GlobalTensor operator[](uint64_t first) const {
     GlobalTensor other;
-    other.data_ = reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data_) + first * sizeof(T));
+    other.data_ = reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data_) + tensor_bytes<T>(first));
     other.elements_ = elements_ > first ? elements_ - first : 0;
     return other;
   }
@@ -135,7 +145,7 @@ class GlobalTensor {
   template <CacheRwMode mode = CacheRwMode::RW>
   __aicore__ void SetL2CacheHint(CacheMode) {}
   ophook::rt::Global view() const {
-    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), elements_ * sizeof(T), ophook::rt::dtype_of<T>()};
+    return {reinterpret_cast<uint8_t*>(const_cast<std::remove_cv_t<T>*>(data_)), tensor_bytes<T>(elements_), ophook::rt::dtype_of<T>()};
   }
 
  private:
@@ -165,8 +175,8 @@ class LocalMemAllocator {
   __aicore__ LocalTensor<DataType> Alloc(uint32_t tileSize, ophook::rt::At at = ophook::rt::At::here()) {
     static_assert(hardware_of(pos) == hard, "Alloc: this position lies in another memory than the allocator's");
     const uint32_t address = next_;
-    next_ += uint32_t((uint64_t(tileSize) * sizeof(DataType) + 31) / 32 * 32);
-    return LocalTensor<DataType>(ophook::rt::local_at("Alloc", int(pos), address, uint64_t(tileSize) * sizeof(DataType), at));
+    next_ += uint32_t((tensor_bytes<DataType>(tileSize) + 31) / 32 * 32);
+    return LocalTensor<DataType>(ophook::rt::local_at("Alloc", int(pos), address, tensor_bytes<DataType>(tileSize), at));
   }
 
  private:
