@@ -140,3 +140,48 @@ KERNEL(batched) {
   mm.IterateBatch(at<float>(z, ROW * t.N), false, 0, false);
   mm.End();
 }
+
+// Tiles on one side of the diagonal, by their numbers; the first vector core has them all.
+template <template <const auto&, typename...> class Policy>
+inline void triangle(GM_ADDR a, GM_ADDR b, GM_ADDR z, const TCubeTiling& t) {
+  Matmul<Plain<half>, Plain<half>, Plain<float>, Plain<float>, CFG_NORM, MatmulCallBackFunc<>, Policy> mm;
+  TPipe pipe;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  mm.IterateAll(at<float>(z));
+  mm.End();
+}
+KERNEL(upper_triangle) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  triangle<Impl::Detail::TrianUpperMatmulPolicy>(a, b, z, t);
+}
+KERNEL(lower_triangle) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  triangle<Impl::Detail::TrianLowerMatmulPolicy>(a, b, z, t);
+}
+
+// Each Iterate gives the product of one baseK alone: z has them one after the other.
+constexpr MatmulConfig kParts = GetMMConfig<MatmulConfigMode::CONFIG_MDL>(MatmulFuncParams{.isPartialOutput = true});
+KERNEL(parts_of_k) {
+  TILING;
+  Matmul<Plain<half>, Plain<half>, Plain<float>, Plain<float>, kParts> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (GetBlockIdx() != 0) return;
+  mm.SetTensorA(at<half>(a));
+  mm.SetTensorB(at<half>(b));
+  for (uint64_t i = 0; mm.Iterate(); ++i) mm.GetTensorC(at<float>(z, i * t.baseM * t.baseN), 0, true);
+  mm.End();
+}
+
+// Two elements of 4 bits in a byte; rows of z end at multiples of 32 bytes.
+KERNEL(four_bits) {
+  TILING;
+  Matmul<Plain<int4b_t>, MatmulType<TPosition::GM, CubeFormat::ND, int4b_t, true>, MatmulType<TPosition::GM, CubeFormat::ND_ALIGN, int32_t>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  mm.SetTensorA(at<int4b_t>(a)[ROW * t.Ka]);
+  mm.SetTensorB(at<int4b_t>(b));
+  mm.IterateAll(at<int32_t>(z, ROW * ((t.N + 7) / 8 * 8)));
+  mm.End();
+}

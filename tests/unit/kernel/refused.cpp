@@ -10,7 +10,7 @@ void copy_out(const void*, const LocalTensor<int8_t>&, const void*, const uint64
 
 constexpr MatmulConfig partial() {
   MatmulConfig c = CFG_MDL;
-  c.isPartialOutput = true;
+  c.intraBlockPartSum = true;
   return c;
 }
 constexpr MatmulConfig kPartial = partial();

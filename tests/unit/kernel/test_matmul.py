@@ -93,6 +93,40 @@ def test_bytes() -> None:
     assert torch.equal(z.array(True), (a.int() @ b.int().t()).float().div(8).half())
 
 
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_tiles_of_a_triangle(side: str) -> None:
+    a, b = matrices()
+    z = Block((M, N), 0)
+    z.view[:] = 0
+    run(f"{side}_triangle", a, b, z, tiling(singleCoreM=M), role=BOTH)
+    row, column = torch.arange(M).div(16, rounding_mode="floor")[:, None], torch.arange(N).div(32, rounding_mode="floor")
+    wanted = (a.float() @ b.float()) * ((row <= column) if side == "upper" else (row >= column))
+    torch.testing.assert_close(z.array(True), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_products_of_parts_of_k() -> None:
+    a, b = matrices()
+    z = Block((2, 3, M, 32), 0)  # tiles of 64 by 32, of the first 32 of k and of the last 16
+    run("parts_of_k", a, b, z, tiling(singleCoreM=M, baseM=M))
+    tiles = z.array(True).reshape(3, 2, M, 32)
+    for tile in range(3):
+        for part, k in enumerate((slice(0, 32), slice(32, K))):
+            wanted = a[:, k].float() @ b[k, tile * 32 : tile * 32 + 32].float()
+            torch.testing.assert_close(tiles[tile, part], wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_elements_of_four_bits() -> None:
+    generator = torch.Generator().manual_seed(5)
+    columns, depth = 20, 64
+    a, b = (torch.randint(-8, 8, shape, generator=generator) for shape in ((M, depth), (columns, depth)))
+    packed = [(x[:, ::2] & 15 | x[:, 1::2] << 4).to(torch.int8) for x in (a, b)]
+    z = Block((M, 24), 3)
+    z.view[:] = 0
+    t = tiling(N=columns, Ka=depth, Kb=depth, singleCoreN=columns, singleCoreK=depth, baseK=64)
+    run("four_bits", *packed, z, t, role=BOTH)
+    assert torch.equal(z.array(True)[:, :columns], (a @ b.t()).int())
+
+
 @pytest.mark.parametrize("order", [0, 1])
 def test_fractals(order: int) -> None:
     a, b = matrices()

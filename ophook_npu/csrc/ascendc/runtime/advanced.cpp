@@ -82,7 +82,8 @@ void softmax(RowsOp which, Local dst, const Local* sum, const Local* max, Local 
     float total = 0;
     for (uint32_t i = 0; i < s.valid; ++i) total += std::exp(values[i] - most);
     const float shift = log ? std::log(total) : 0;
-    for (uint32_t i = 0; i < s.valid; ++i) values[i] = log ? values[i] - most - shift : std::exp(values[i] - most) / total;
+    constexpr float kLogOfTen = 2.302585093f;  // the page's LogSoftMax is of base 10
+    for (uint32_t i = 0; i < s.valid; ++i) values[i] = log ? (values[i] - most - shift) / kLogOfTen : std::exp(values[i] - most) / total;
     put(op, dst, uint64_t(r) * s.width, values, s.valid);
     for (const Local* each : {sum, max}) {
       if (!each) continue;

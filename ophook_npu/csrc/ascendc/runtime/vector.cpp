@@ -93,9 +93,20 @@ bool Walk::check() {
     if (!op_.aligned(*o.tensor, kBlock, o.role)) return false;
   }
   c.settle();
-  if (cover_.kind == Cover::kPreset) {
+  const bool preset = cover_.kind == Cover::kPreset;
+  if (preset) {
     cover_.kind = c.mask_by_count ? Cover::kCount : Cover::kBits;
     cover_.low = c.mask_low, cover_.high = c.mask_high;
+    // Counter mode steps from repeat to repeat as the normal one does.
+    bool in_a_row = true;
+    for (int i = 0; i < count_; ++i) {
+      const Step& step = operands_[i].step;
+      in_a_row &= step.block == 1 && step.repeat * kBlock == 256 / widest_ * operands_[i].size;
+    }
+    if (c.mask_by_count && !in_a_row) {
+      most_ = cover_.low, cover_.repeat = static_cast<uint32_t>((most_ + 256 / widest_ - 1) / (256 / widest_));
+      cover_.kind = Cover::kLanes, cover_.low = 256 / widest_;
+    }
   }
   if (cover_.kind == Cover::kCount) {
     total_ = cover_.low;
@@ -113,6 +124,10 @@ bool Walk::check() {
     }
     if (cover_.low == 0) return true;
   } else if (lanes <= 64) {
+    if (!preset && (cover_.high || (lanes < 64 && cover_.low >> lanes))) {
+      c.report(Kind::mask, op_.call, op_.at, text("the mask has bits of elements beyond the first %u, which are all that an instruction takes", lanes));
+      return false;
+    }
     if (lanes < 64) cover_.low &= (uint64_t{1} << lanes) - 1;
     cover_.high = 0;
   }
@@ -132,12 +147,12 @@ void Walk::collect() {
   };
   for (uint32_t repeat = 0; repeat < cover_.repeat; ++repeat)
     for (uint32_t lane = 0; lane < lanes;) {
-      if (!on(lane)) {
+      if (!on(lane) || uint64_t(repeat) * lanes + lane >= most_) {
         ++lane;
         continue;
       }
       uint32_t end = lane + 1;
-      while (end < lanes && end % unit != 0 && on(end)) ++end;
+      while (end < lanes && end % unit != 0 && on(end) && uint64_t(repeat) * lanes + end < most_) ++end;
       Run run{};
       run.count = end - lane;
       for (int i = 0; i < count_; ++i) run.offsets[i] = place(operands_[i], repeat, lane);
@@ -300,6 +315,7 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
 
 void set_deq_scale(float scale) { core().deq_scale = scale, core().has_deq_scale = true; }
 
+void set_mask_bits(uint64_t high, uint64_t low) { core().mask_high = high, core().mask_low = low; }
 void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only) {
   Core& c = core();
   c.mask_by_count = by_count;

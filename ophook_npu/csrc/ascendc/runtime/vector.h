@@ -36,6 +36,7 @@ class Walk {
   Cover cover_;
   uint32_t widest_ = 1;
   uint64_t total_ = 0;
+  uint64_t most_ = ~uint64_t{0};  // of counter mode: so many elements over as many repeats as they take
   bool good_ = false;
   std::vector<Run> runs_;
   Run one_{};

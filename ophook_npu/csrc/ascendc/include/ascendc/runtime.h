@@ -92,6 +92,7 @@ OPHOOK_RT void duplicate(Local dst, Scalar value, Cover cover, Step d, At at);
 OPHOOK_RT void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void set_deq_scale(float scale);
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
+OPHOOK_RT void set_mask_bits(uint64_t high, uint64_t low);
 
 // ---- copies ----
 struct Blocks {  // `count` pieces of `length` bytes; gaps between them in bytes

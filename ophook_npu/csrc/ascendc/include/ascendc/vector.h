@@ -181,7 +181,8 @@ __aicore__ inline void SetMaskCount() { ophook::rt::set_mask(true, 0, 0, true); 
 __aicore__ inline void SetMaskNorm() { ophook::rt::set_mask(false, 0, 0, true); }
 template <typename T, MaskMode mode = MaskMode::NORMAL>
 __aicore__ inline void SetVectorMask(const uint64_t high, const uint64_t low) {
-  ophook::rt::set_mask(mode == MaskMode::COUNTER, high, low, false);
+  if constexpr (mode == MaskMode::COUNTER) ophook::rt::set_mask(true, high, low, false);
+  else ophook::rt::set_mask_bits(high, low);  // what they mean is SetMaskCount's and SetMaskNorm's
 }
 template <typename T, MaskMode mode = MaskMode::NORMAL>
 __aicore__ inline void SetVectorMask(int32_t length) {
