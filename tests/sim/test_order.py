@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ophook_npu import sim, toolchain
 from ophook_npu.sim import program as kernels
 
@@ -83,11 +85,12 @@ def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:
     assert (done.returncode, found) == (7, []) and "order" not in done.stderr, done.stderr
 
 
-def test_every_planted_fault_is_found_and_none_of_its_twins(run_python) -> None:
-    done = run_python(str(PROGRAMS / "order_table.py"), TASK_QUEUE_ENABLE="0", OPHOOK_SIM_AFTER_FAILURE="continue")
+@pytest.mark.parametrize("program, least", [("order_table.py", 58), ("order_fixes.py", 19)])
+def test_every_planted_fault_is_found_and_none_of_its_twins(run_python, program: str, least: int) -> None:
+    done = run_python(str(PROGRAMS / program), TASK_QUEUE_ENABLE="0", OPHOOK_SIM_AFTER_FAILURE="continue")
     assert done.returncode == 0, done.stderr[-3000:]
     table = [line.split(" ", 2) for line in done.stdout.splitlines()]
-    assert len(table) >= 58 and not [name for fault, _, name in table if fault == "0"], done.stdout
+    assert len(table) >= least and not [name for fault, _, name in table if fault == "0"], done.stdout
     assert not [name for _, twin, name in table if twin != "0"], done.stdout + done.stderr[-3000:]
 
 

@@ -369,12 +369,9 @@ FAULTS = {name: from_row(*row) for name, row in ROWS.items()} | {
     "torchair: an input overwritten": compiled(lambda m: m.x.zero_()),
 }
 
-if __name__ == "__main__":
-    import torchair
 
-    COMPILED = torch.compile(lambda a: (a * 2 + 1).relu(), backend=torchair.get_npu_backend(), fullgraph=True)
-    COMPILED(material().x)
-    for name, fault in FAULTS.items():
+def run(faults: dict[str, Callable]) -> None:
+    for name, fault in faults.items():
         if len(sys.argv) > 1 and sys.argv[1] not in name:
             continue
         counts = []
@@ -384,3 +381,11 @@ if __name__ == "__main__":
                 torch.npu.synchronize()
             counts.append(len(found.races))
         print(*counts, name, flush=True)
+
+
+if __name__ == "__main__":
+    import torchair
+
+    COMPILED = torch.compile(lambda a: (a * 2 + 1).relu(), backend=torchair.get_npu_backend(), fullgraph=True)
+    COMPILED(material().x)
+    run(FAULTS)
