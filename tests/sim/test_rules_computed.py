@@ -209,11 +209,6 @@ ELSEWHERE = {
         "BernoulliTensor", "RoiAlignV2", "RoiAlignV2Backward", "RoiPoolingGradWithArgMax", "RoiPoolingWithArgMax",
     },
     "masks of one size select as many as they say": {"Index", "IndexPutImpl"},
-    "known gaps: phase 1 takes a type that fails when the call runs": {
-        "ApplyAdamWV2", "ConstantPadNd", "FFN", "FFNV2", "GroupedMatmulV2", "IncreFlashAttentionV4", "LinalgQr",
-        "MoeInitRoutingV3", "PromptFlashAttentionV3", "RmsNormQuant", "WeightQuantBatchMatmulNz",
-        "WeightQuantBatchMatmulV2", "WeightQuantBatchMatmulV3",
-    },
     "complex numbers have no order; what a device's kernel makes of them is not known": {
         "InplaceGeScalar", "InplaceGeTensor", "InplaceGtTensor",
     },

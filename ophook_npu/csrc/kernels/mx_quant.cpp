@@ -231,6 +231,10 @@ Dims stored_pads(const at::Tensor& x, const Dims& pads) {
 
 void pad(const at::Tensor& out, const at::Tensor& x, const Dims& pads, const at::Scalar& value) {
   const Dims bytes = stored_pads(x, pads);
+  if (x.scalar_type() == at::kFloat8_e8m0fnu) {  // powers of two: what is less, 0 too, is the least of them
+    const auto number = at::full({1}, value, at::kFloat).to(x.scalar_type());
+    return write(bytes_of(out), at::constant_pad_nd(bytes_of(x), bytes, bytes_of(number).item()));
+  }
   if (!of_pairs(x)) return write(out, at::constant_pad_nd(x, bytes, value));
   const auto pair = at::empty({1}, x.options());
   write_numbers(pair, at::full({2}, value, at::kFloat));

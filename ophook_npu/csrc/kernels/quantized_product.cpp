@@ -306,8 +306,10 @@ at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::
 }
 
 // ---- weights of 4 or 8 bits alone ----------------------------------------------------------------------------------
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale,
-                           const at::Tensor& out) {
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                           const at::Tensor& out_scale, const at::Tensor& out) {
+  SIM_CHECK_DTYPE(scale.scalar_type() != at::kFloat8_e8m0fnu, "antiquantScale of ", scale.scalar_type(),
+                  " goes with weights of floating-point numbers, which are not simulated");
   of_dtype("x", x, {at::kHalf, at::kBFloat16});
   of_dtype("weight", weight, {at::kChar, at::kInt});
   SIM_CHECK(weight.dim() == 2, "a weight (k, n) expected, got ", weight.sizes(),

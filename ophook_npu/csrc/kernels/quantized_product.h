@@ -65,8 +65,8 @@ void requantized_like(const at::Tensor& x, const at::Tensor& weight, const at::T
 at::Tensor requantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& ends,
                        const at::Tensor& x_scale, const at::Tensor& smooth);
 
-void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out_scale,
-                           const at::Tensor& out);
+void weight_quantized_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
+                           const at::Tensor& out_scale, const at::Tensor& out);
 void weight_quantized_matmul(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale,
                              const at::Tensor& offset, const at::Tensor& out_scale, const at::Tensor& bias,
                              const at::Tensor& out);

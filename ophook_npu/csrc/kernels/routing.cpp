@@ -219,6 +219,10 @@ void route_like(const at::Tensor& x, const at::Tensor& expert_idx, int64_t exper
     SIM_CHECK(!row_scale.defined() || row_scale.numel() == count, "a scale for each of ", count, " rows expected, got ",
               row_scale.sizes());
   if (quantization == kNone) same_dtype({x, rows});
+  if (quantization == kStatic || quantization == kDynamic) {
+    of_dtype("expandedXOut", rows, {at::kChar});
+    if (quantization == kDynamic && row_scale.defined()) of_dtype("expandedScaleOut", row_scale, {at::kFloat});
+  }
   if (quantization == kDynamic4) {
     of_dtype("x", x, {at::kFloat, at::kBFloat16});
     of_dtype("expandedXOut", rows, {at::kInt});

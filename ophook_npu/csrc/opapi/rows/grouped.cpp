@@ -8,6 +8,13 @@ using namespace sim::aclnn;
 using namespace sim::quant;
 using namespace sim::grouped;
 
+// A weight of whole numbers for rows that are none needs the scale that makes numbers of it.
+static void scaled_weight(const at::Tensor& x, const at::Tensor& weight, bool given) {
+  const bool whole = c10::isIntegralType(weight.scalar_type(), false);
+  SIM_CHECK(given || !whole || c10::isIntegralType(x.scalar_type(), false), "a weight of ", weight.scalar_type(),
+            " for x of ", x.scalar_type(), " needs antiquantScale");
+}
+
 // How a product with swiglu behind it is scaled: by rows and columns, by groups along k too, or in blocks of 32.
 static void scaled_by(int64_t dequant_mode, int64_t dequant_dtype, int64_t quant_mode, const Tensors& scale) {
   SIM_CHECK(
@@ -44,13 +51,15 @@ GROUPED_MATMUL(WeightNz, scaled_in_groups(x, weight, scale, group_size), Ints, t
 ACLNN(GroupedMatmulV2,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset,
        Ints, ends, int64_t, split_item, int64_t, group_type, List, out),
-      grouped(x, weight, out, split_item, ends_of(ends), group_type, 0, {}),
+      (grouped(x, weight, out, split_item, ends_of(ends), group_type, 0, {}),
+       scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
       grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
                       groups_of_list(ends_of(ends), kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulV3,
       (List, x, List, weight, List, bias, List, scale, List, offset, List, antiquant_scale, List, antiquant_offset, In,
        ends, int64_t, split_item, int64_t, group_type, List, out),
-      grouped(x, weight, out, split_item, ends, group_type, 0, {}),
+      (grouped(x, weight, out, split_item, ends, group_type, 0, {}),
+       scaled_weight(x[0], weight[0], !antiquant_scale.empty())),
       grouped_product(x, weight, {bias, scale, offset, antiquant_scale, antiquant_offset, {}},
                       groups_of_list(ends, kEnds, x, weight, group_type), group_type, "", out))
 ACLNN(GroupedMatmulAdd, (In, x, In, weight, In, groups, Ref, y, bool, turned, bool, weight_turned, int64_t, group_type),
@@ -85,24 +94,27 @@ SWIGLU_QUANT(WeightNzV2)
   {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1}, { \
     weight2, bias2, scale2, antiquant_scale2, antiquant_offset2    \
   }
+#define SCALED_LAYERS \
+  scaled_weight(x, weight1, antiquant_scale1.defined()), scaled_weight(x, weight2, antiquant_scale2.defined())
 ACLNN(FFN,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, Out, out),
-      feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out),
+      (feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out), SCALED_LAYERS),
       feed_forward(x, tokens, false, LAYERS, scale, offset, activation, precise == 1, out))
 ACLNN(FFNV3,
       (In, x, In, weight1, In, weight2, In, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In, scale2,
        In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text, activation,
        int64_t, precise, bool, ends, Out, out),
-      feed_forward_like(x, weight1, weight2, Dims(tokens.defined() ? size_t(tokens.numel()) : 0), scale, scale1,
-                        activation, out),
+      (feed_forward_like(x, weight1, weight2, Dims(tokens.defined() ? size_t(tokens.numel()) : 0), scale, scale1,
+                         activation, out),
+       SCALED_LAYERS),
       feed_forward(x, tokens_of(tokens), ends, LAYERS, scale, offset, activation, precise == 1, out))
 ACLNN(FFNV2,
       (In, x, In, weight1, In, weight2, Ints, tokens, In, bias1, In, bias2, In, scale, In, offset, In, scale1, In,
        scale2, In, antiquant_scale1, In, antiquant_scale2, In, antiquant_offset1, In, antiquant_offset2, Text,
        activation, int64_t, precise, bool, ends, Out, out),
-      feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out),
+      (feed_forward_like(x, weight1, weight2, tokens, scale, scale1, activation, out), SCALED_LAYERS),
       feed_forward(x, tokens, ends, {weight1, bias1, scale1, antiquant_scale1, antiquant_offset1},
                    {weight2, bias2, scale2, antiquant_scale2, antiquant_offset2}, scale, offset, activation,
                    precise == 1, out))

@@ -15,6 +15,11 @@ static void one_query(const at::Tensor& query, const std::string& layout) {
             "; one token each expected");
 }
 
+static void of_floats(const at::Tensor& query, const at::Tensor& out) {
+  SIM_CHECK_DTYPE(query.scalar_type() != at::kChar && out.scalar_type() != at::kChar,
+                  "quantized attention, which needs scales, is not simulated");
+}
+
 static void write_sampled(const Sampled& values, const Sampled& outs) {
   write_each({outs.token, outs.logits, outs.index, outs.probability},
              {values.token, values.logits, values.index, values.probability});
@@ -45,14 +50,15 @@ ACLNN(PromptFlashAttentionV3,
       (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
        In, d, In, e, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads,
        int64_t, sparse_mode, int64_t, precision, Out, out),
-      (refuse_if_given({a, b, c, d, e}, "quantized attention"), whole(query_lengths, key_lengths),
-       check(ATTENDED_KEYS, INFERENCE, out), key_heads_fit(ATTENDED_KEYS, key_heads)),
+      (refuse_if_given({a, b, c, d, e}, "quantized attention"), of_floats(query, out),
+       whole(query_lengths, key_lengths), check(ATTENDED_KEYS, INFERENCE, out),
+       key_heads_fit(ATTENDED_KEYS, key_heads)),
       forward(ATTENDED_KEYS, INFERENCE, {.out = out}))
 ACLNN(IncreFlashAttentionV4,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, a, In, b, In, c, In, d, In, e, In, f,
        In, g, In, block_table, In, padding, int64_t, heads, double, scale, Text, layout, int64_t, key_heads, int64_t,
        block_size, int64_t, precision, Out, out),
-      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"),
+      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"), of_floats(query, out),
        refuse_if_given({block_table, padding}, "paged attention"), one_of_each(keys, values),
        check_one_token(ONE_OF_EACH, key_heads, out)),
       one_token(ONE_OF_EACH, lengths, scale, out))
