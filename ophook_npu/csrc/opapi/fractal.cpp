@@ -468,6 +468,21 @@ SIM_API int aclnnWeightQuantPreprocess(void* workspace, uint64_t size, aclOpExec
   return launch("aclnnWeightQuantPreprocess", workspace, size, executor, stream);
 }
 
+// The storage of packed numbers in FRACTAL_NZ, as CANN's check has it: tiles of 16 rows, and of 64 numbers of 4 bits or
+// 8 words in a row; on Ascend950 of 2 words, and of as many numbers as the storage says.
+static void packed_storage(const aclTensor& packed) {
+  if (packed.format != ACL_FORMAT_FRACTAL_NZ) return;
+  const bool words = packed.dtype == ACL_INT32, on_ascend950 = product_is("Ascend950");
+  const at::IntArrayRef held = packed.storage_sizes, seen = packed.sizes;
+  SIM_CHECK(held.size() == 4 || held.size() == 5, "the storage of weightInt4Pack in FRACTAL_NZ has shape ", held,
+            "; 4 or 5 dimensions are expected");
+  const int64_t width = words ? (on_ascend950 ? 2 : 8) : on_ascend950 ? held.back() : 64;
+  SIM_CHECK(width > 0, "the storage of weightInt4Pack has shape ", held);
+  const Dims tiles{(seen.back() + width - 1) / width, (seen[seen.size() - 2] + 15) / 16, 16, width};
+  SIM_CHECK(held.slice(held.size() - 4) == tiles, "the storage of weightInt4Pack in FRACTAL_NZ has shape ", held,
+            ", expected ", tiles);
+}
+
 // Numbers of 4 bits that lie in 32 each, put next to each other: as INT4, or as INT32 with eight each.
 SIM_API int aclnnConvertWeightToINT4PackGetWorkspaceSize(const aclTensor* weight, aclTensor* packed,
                                                          uint64_t* workspace, aclOpExecutor** executor) {
@@ -480,6 +495,7 @@ SIM_API int aclnnConvertWeightToINT4PackGetWorkspaceSize(const aclTensor* weight
                                  "weightInt4Pack has data type ", int(packed->dtype), "; allowed: INT4, INT32");
                        SIM_CHECK(weight->sizes.size() == 2 || weight->sizes.size() == 3, "weight ",
                                  at::IntArrayRef(weight->sizes), "; two or three dimensions are expected");
+                       packed_storage(*packed);
                        const auto numbers = convert(weight), words = convert(static_cast<const aclTensor*>(packed));
                        Dims sizes = numbers.sizes().vec();
                        SIM_CHECK(sizes.back() % 8 == 0, "the last dimension of weight ", numbers.sizes(),

@@ -167,8 +167,9 @@ ACLNN(LinalgCross, (In, self, In, other, int64_t, dim, Out, out),
 // factorizations and solvers
 ACLNN(LinalgCholesky, (In, self, bool, upper, Out, out), (shapes<"*b n n -> *b n n">(self, out)),
       write(out, at::linalg_cholesky(self, upper)))
-ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), (kept(r, self), qr_like(self, mode, q, r)); SIM_CHECK_DTYPE(
-          mode == 2 || q.is_complex() || !self.is_complex(), "q is ", q.scalar_type(), " for ", self.scalar_type()),
+ACLNN(LinalgQr, (In, self, int64_t, mode, Out, q, Out, r), (kept(r, self), qr_like(self, mode, q, r));
+      SIM_CHECK_DTYPE(mode == 2 || q.is_complex() || !self.is_complex(), "q is ", q.scalar_type(), " for ",
+                      self.scalar_type()),
       write_qr(q, r, kernels::qr(self, mode)))
 ACLNN(Qr, (In, self, bool, some, Out, q, Out, r), (kept(q, self), kept(r, self), qr_like(self, some ? 0 : 1, q, r)),
       write_qr(q, r, kernels::qr(self, some ? 0 : 1)))

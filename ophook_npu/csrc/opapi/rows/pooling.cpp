@@ -11,6 +11,13 @@ void write_maxima(const at::Tensor& out, const at::Tensor& found, const kernels:
   write(found, result.places);
 }
 
+// Only the batch may be empty.
+void of_planes(const at::Tensor& images) {
+  const int64_t first = std::max<int64_t>(images.dim() - 3, 0);
+  SIM_CHECK(c10::multiply_integers(images.sizes().slice(size_t(first))) != 0, "images of shape ", images.sizes(),
+            "; planes, height and width of 0 are not allowed");
+}
+
 // The gradient of a pooling: `grad` has the result's shape.
 void pooled_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, const kernels::Window& window) {
   like(out, self), shape(grad, kernels::pooled_sizes(self.sizes(), window));
@@ -67,23 +74,25 @@ void one_each(const at::Tensor& out, const at::Tensor& self) {
 // maximum
 ACLNN(MaxPool2dWithMask,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, mask),
-      (shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
+      (of_planes(self),
+       shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
        masks(mask, out, kernel)),
       write_masked(out, mask, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithMaskBackward,
       (In, grad, In, self, In, mask, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
-      pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode}),
+      (of_planes(self), pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode})),
       write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithIndices,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
-      (shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
+      (of_planes(self),
+       shape(out, kernels::pooled_sizes(self.sizes(), {2, kernel, stride, padding, dilation, ceil_mode})),
        like(found, out)),
       write_maxima(out, found, kernels::maxima(self, {2, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool2dWithIndicesBackward,
       (In, grad, In, self, In, found, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out,
        out),
-      pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode}),
+      (of_planes(self), pooled_from(grad, self, out, {2, kernel, stride, padding, dilation, ceil_mode})),
       write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, found)))
 ACLNN(MaxPool3dWithArgmax,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),

@@ -1,10 +1,20 @@
 // Products with one weight, quantized before, on the way or behind.
 #include "kernels/quantized_product.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 using namespace sim::quant;
 using namespace sim::weighted;
+
+// On Ascend950 a product of int8 has its scales in one dimension: one for each row, and one or one for each column.
+static void scales_by_row(const at::Tensor& row_scale, const at::Tensor& scale, const at::Tensor& x,
+                          const at::Tensor& out) {
+  if (!product_is("Ascend950") || x.scalar_type() != at::kChar || !sim::given(row_scale)) return;
+  shape(row_scale, {out.size(-2)});
+  SIM_CHECK(scale.dim() == 1 && (scale.size(0) == 1 || scale.size(0) == out.size(-1)), "x2Scale ", scale.sizes(),
+            " for out ", out.sizes(), "; one number, or one for each column, is expected");
+}
 
 ACLNN(QuantMatmulV5,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
@@ -16,7 +26,8 @@ ACLNN(QuantMatmulV5,
 ACLNN(QuantMatmulWeightNz,
       (In, x, In, weight, In, row_scale, In, scale, In, out_scale, In, x_offset, In, offset, In, out_offset, In, bias,
        bool, transpose_x, bool, transpose_weight, int64_t, group_size, Out, out),
-      quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), x_offset, out_scale, out),
+      (quantized_matmul_like(turned(x, transpose_x), turned(weight, transpose_weight), x_offset, out_scale, out),
+       scales_by_row(row_scale, scale, x, out)),
       quantized_matmul(turned(x, transpose_x), turned(weight, transpose_weight), row_scale, scale, offset, out_offset,
                        bias, out))
 ACLNN(QuantMatmul, (In, x, In, weight, In, bias, float, scale, Out, out), quantized_matmul_like(x, weight, {}, {}, out),
