@@ -200,3 +200,32 @@ def test_a_convolution_with_four_paddings() -> None:
     aclnn("aclnnConvolutionBackward", grad, x, weight, [3], *settings, asked, 0, of_x, of_weight, None)
     for got, want in zip((of_x, of_weight), gradients(convolved, x, weight, grad=grad), strict=True):
         close(got, want, 1e-3)
+
+
+FLAT = (torch.zeros(2, 4, 8, dtype=torch.half), torch.zeros(4, 4, dtype=torch.half), torch.zeros(8, 8, dtype=torch.half))
+PACKED = (torch.zeros(2, 4, 1, dtype=torch.int32), torch.zeros(2))
+CHANNELS = [torch.ones(3)] * 2
+REFUSED = [
+    ("Modulate", (real(2, 3, 4), None, real(2, 4), torch.zeros(2, 3, 4)), "161002.*given both"),
+    ("Modulate", (real(2, 3, 4), real(2, 3, 4), real(2, 4), torch.zeros(2, 3, 4)), "161002.*a scale or shift"),
+    ("GeGlu", (real(4, 4), -1, 2, torch.zeros(4, 2), torch.zeros(4, 2)), "161002.*approximate 2"),
+    ("FlatQuantV3", (*FLAT, None, 1.5, 0.0, 0, *PACKED), "161002.*clipRatio"),
+    ("FlatQuantV3", (*FLAT, torch.tensor([1, 2]), 0.5, 0.0, 2, *PACKED), "161002.*groupListOptional"),
+    ("BatchNorm", (real(2, 3, 4), None, None, None, None, True, 0.1, 1e-5, torch.zeros(2, 3, 4), None, None), "161001"),
+    ("BatchNorm", (real(2, 3), torch.ones(4), None, *CHANNELS, False, 0.1, 1e-5, torch.zeros(2, 3), None, None),
+     "161002.*3 channels"),
+    ("AdaptiveAvgPool2dBackward", (real(1, 2, 2), real(3, 4, 4), torch.zeros(3, 4, 4)), "161002.*gradOutput"),
+    ("AdaptiveAvgPool3dBackward", (real(1, 2, 2, 2), real(3, 4, 4, 4), torch.zeros(3, 4, 4, 4)), "161002.*gradOutput"),
+    ("ScatterReduce", (real(3, 4), 0, torch.zeros(1, 4, dtype=torch.int64), real(3, 4), 6, True, torch.zeros(3, 4)),
+     "161002.*reduction 6"),
+    ("SwigluGroupGrad", (real(2, 4), real(2, 8), None, None, None, -1.0, torch.zeros(2, 8), None), "161002.*clampLimit"),
+    ("LayerNorm", (real(2, 3), [3], torch.ones(3), torch.ones(3, dtype=torch.half), 1e-5, torch.zeros(2, 3), None, None),
+     "161002.*biasOptional"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "arguments", "why"), REFUSED, ids=[f"{one[0]}-{one[2]}" for one in REFUSED])
+def test_what_the_first_phase_of_cann_refuses(function: str, arguments: tuple, why: str) -> None:
+    """By CANN's own checks, each in the first phase; most computed to the end here once."""
+    with pytest.raises(Refused, match=why):
+        aclnn(f"aclnn{function}", *arguments)
