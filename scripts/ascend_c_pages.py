@@ -72,12 +72,14 @@ def document() -> str:
         "",
         "Written by `scripts/ascend_c_pages.py` from the names of the vendor's pages",
         f"({source}) and from [our headers](ascend-c.md).",
-        f"The reference has {len(every)} pages of functions, types and macros; {len(here)} of them list an Atlas A2,",
-        f"and our headers declare the names of {have}. A declared name is not yet every overload of its page. A kernel",
-        "that uses one of the others does not compile, and the message names it and its page. SIMT and AI CPU are not",
+        f"The reference has {len(every)} pages of functions, types and macros; {len(here)} of them list an Atlas A2.",
+        f"Of these, {have} are simulated and {len(here) - have} are refused: a kernel that uses one does not compile, and the",
+        "message names it and its page; of the C interface (`asc_...`) it is the header that is refused. Of a simulated",
+        "name an overload may be missing, which the compiler then says. The other",
+        f"{len(every) - len(here)} pages are of other products, and not applicable; SIMT and AI CPU are not",
         "simulated.",
         "",
-        "| chapter | pages for an Atlas A2 | declared | not there |",
+        "| chapter | pages for an Atlas A2 | simulated | refused by name |",
         "|---|---|---|---|",
     ]
     for chapter, group in groupby(here, key=lambda page: page.chapter):
