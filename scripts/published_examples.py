@@ -7,8 +7,8 @@
     python scripts/published_examples.py CHECKOUT --table docs/published-examples.md
 
 An example is a folder with a CMakeLists.txt whose README lists an Atlas A2. It is copied, and the first block of its
-README that calls cmake runs in a shell on the simulated Ascend: build, input data, program, comparison with the golden
-data. With --log, an example whose files and our headers are as they were when it ran is not run again, so that a run
+README that calls cmake runs in a shell on the simulated Ascend, for the architecture of an Atlas A2: build, input data,
+program, comparison with the golden data. With --log, an example whose files and our headers are as they were when it ran is not run again, so that a run
 which was interrupted goes on where it was.
 Nothing of the checkout is in our repository. Exit status: 0 all equal, 1 some are not.
 """
@@ -83,7 +83,7 @@ def _readme(folder: Path) -> str:
 
 
 def block(readme: str) -> str:
-    """The first block of code that calls cmake, else the first one that calls bash."""
+    """The first block of code that calls cmake in a folder of its own, else that calls cmake, else that calls bash."""
     found: list[str] = []
     inside: list[str] | None = None
     for line in map(str.strip, readme.splitlines()):
@@ -96,6 +96,7 @@ def block(readme: str) -> str:
             found.append("\n".join(inside))
             inside = None
     named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)]
+    named = [text for text in named if re.search(r"\bmkdir |-B ", text)] or named
     named = named or [text for text in found if text.startswith("bash ")]
     return named[0] if named else ""
 
@@ -107,6 +108,8 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
         return Result(name, "no block", "its README has no block that builds it")
     # One compiler at a time: several examples are built at once.
     script = re.sub(r"\bmake -j\b", "make", script)
+    # Some blocks name the Ascend950, and the table of options below them the others.
+    script = script.replace("ARCHITECTURES=dav-3510", "ARCHITECTURES=dav-2201")
     with tempfile.TemporaryDirectory() as temporary:
         place, told = Path(temporary) / folder.name, Path(temporary) / "reports"
         shutil.copytree(folder, place)

@@ -40,6 +40,8 @@ def test_the_first_block_that_calls_cmake_is_run(script: ModuleType) -> None:
         "cmake ..;make -j;   # builds",
         "./demo",
     ]
+    alone = "```bash\ncmake -DSCENARIO_NUM=6 ..   # this scenario\n```\n"
+    assert script.block(alone + README) == script.block(README) and script.block(alone).startswith("cmake -D")
     assert script.block("```bash\nbash run.sh\n```") == "bash run.sh" and script.block("cmake ..") == ""
 
 
