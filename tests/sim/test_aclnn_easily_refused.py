@@ -202,7 +202,7 @@ def test_a_convolution_with_four_paddings() -> None:
         close(got, want, 1e-3)
 
 
-FLAT = (torch.zeros(2, 4, 8, dtype=torch.half), torch.zeros(4, 4, dtype=torch.half), torch.zeros(8, 8, dtype=torch.half))
+FLAT = tuple(torch.zeros(*shape, dtype=torch.half) for shape in ((2, 4, 8), (4, 4), (8, 8)))
 PACKED = (torch.zeros(2, 4, 1, dtype=torch.int32), torch.zeros(2))
 CHANNELS = [torch.ones(3)] * 2
 REFUSED = [
@@ -218,8 +218,10 @@ REFUSED = [
     ("AdaptiveAvgPool3dBackward", (real(1, 2, 2, 2), real(3, 4, 4, 4), torch.zeros(3, 4, 4, 4)), "161002.*gradOutput"),
     ("ScatterReduce", (real(3, 4), 0, torch.zeros(1, 4, dtype=torch.int64), real(3, 4), 6, True, torch.zeros(3, 4)),
      "161002.*reduction 6"),
-    ("SwigluGroupGrad", (real(2, 4), real(2, 8), None, None, None, -1.0, torch.zeros(2, 8), None), "161002.*clampLimit"),
-    ("LayerNorm", (real(2, 3), [3], torch.ones(3), torch.ones(3, dtype=torch.half), 1e-5, torch.zeros(2, 3), None, None),
+    ("SwigluGroupGrad", (real(2, 4), real(2, 8), None, None, None, -1.0, torch.zeros(2, 8), None),
+     "161002.*clampLimit"),
+    ("LayerNorm",
+     (real(2, 3), [3], torch.ones(3), torch.ones(3, dtype=torch.half), 1e-5, torch.zeros(2, 3), None, None),
      "161002.*biasOptional"),
 ]  # fmt: skip
 

@@ -79,7 +79,7 @@ SIM_API aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle() {
 }
 SIM_API aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle* handle) {
   if (Configurations::all().take(handle)) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not streams_made by aclrtCreateStreamConfigHandle", __func__,
+  return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
                   static_cast<void*>(handle));
 }
 SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtStreamConfigAttr what, const void* value,
@@ -87,7 +87,7 @@ SIM_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle* handle, aclrtS
   if (!value) return sim::acl::missing(__func__, "attrValue", ACL_ERROR_INVALID_PARAM);
   const auto configuration = Configurations::all().find(handle);
   if (!configuration)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not streams_made by aclrtCreateStreamConfigHandle", __func__,
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
                     static_cast<void*>(handle));
   const auto take = [&](auto& to) {
     if (size != sizeof to)
@@ -116,7 +116,7 @@ SIM_API aclError aclrtCreateStreamV2(aclrtStream* out, const aclrtStreamConfigHa
   if (!handle) return make(out, kGreatest, 0);
   const auto configuration = Configurations::all().find(const_cast<aclrtStreamConfigHandle*>(handle));
   if (!configuration)
-    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not streams_made by aclrtCreateStreamConfigHandle", __func__,
+    return sim_fail(ACL_ERROR_INVALID_PARAM, "%s: %p was not made by aclrtCreateStreamConfigHandle", __func__,
                     static_cast<const void*>(handle));
   return make(out, configuration->priority, uint32_t(configuration->flag));
 }
