@@ -42,7 +42,7 @@ ROWS: dict[str, tuple[str, int]] = {
     "killed": ("aclnnAdd@2=kill", PROCESS),
 }
 HEADS = {
-    "en": ("ordered", "what torch_npu says", "then", "lost", "same process goes on", "next run starts"),
+    "en": ("fault", "what torch_npu says", "then", "lost", "same process goes on", "next run starts"),
     "zh": ("指定的故障", "torch_npu 的报告", "随后", "损失", "同一进程可继续", "下次运行可启动"),
 }
 YES = {"en": {True: "yes", False: "no", None: "not tried"}, "zh": {True: "是", False: "否", None: "未试"}}
