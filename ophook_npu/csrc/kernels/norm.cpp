@@ -137,6 +137,14 @@ at::Tensor weight_of_rows(const at::Tensor& gamma) {
   return gamma.dim() == 2 && gamma.size(0) == 1 ? gamma.squeeze(0) : gamma;
 }
 
+void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x) {
+  SIM_CHECK(x.dim() > 1, "channels are dimension 1, the shape is ", x.sizes());
+  for (const at::Tensor& each : values) {
+    const bool fits = !each.defined() || (each.dim() == 1 && each.size(0) == x.size(1));
+    SIM_CHECK(fits, "a value for each channel of shape ", each.sizes(), "; there are ", x.size(1), " channels");
+  }
+}
+
 void layer_norm_like(const at::Tensor& x, const Dims& normalized, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& out, const at::Tensor& mean, const at::Tensor& rstd) {
   SIM_CHECK(!normalized.empty(), "normalizedShape is empty");

@@ -76,15 +76,6 @@ void for_channels(std::initializer_list<at::Tensor> outs, const at::Tensor& x) {
   asked(outs, {x.size(1)});
 }
 
-// What the caller gives of each channel, in one dimension.
-void of_channels(std::initializer_list<at::Tensor> values, const at::Tensor& x) {
-  SIM_CHECK(x.dim() > 1, "channels are dimension 1, the shape is ", x.sizes());
-  for (const at::Tensor& each : values) {
-    const bool fits = !each.defined() || (each.dim() == 1 && each.size(0) == x.size(1));
-    SIM_CHECK(fits, "a value for each channel of shape ", each.sizes(), "; there are ", x.size(1), " channels");
-  }
-}
-
 // The statistics are outputs in training, and must be there.
 void batch_norm_like(const at::Tensor& self, bool training, const at::Tensor& out, const at::Tensor& mean,
                      const at::Tensor& rstd, std::initializer_list<at::Tensor> given) {
@@ -93,7 +84,7 @@ void batch_norm_like(const at::Tensor& self, bool training, const at::Tensor& ou
     if (!mean.defined() || !rstd.defined()) sim::absent();
     for_channels({mean, rstd}, self);
   }
-  if (self.numel()) of_channels(given, self);
+  if (self.numel()) kernels::of_channels(given, self);
 }
 
 void batch_gradient_sums_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& sum,
@@ -114,7 +105,7 @@ void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const a
               " channels, and a statistic of them of shape ", value.defined() ? value.sizes() : at::IntArrayRef());
   };
   if (weight.defined()) channels(weight);
-  of_channels({mean, var}, self);
+  kernels::of_channels({mean, var}, self);
   channels(training ? saved_mean : mean);
   channels(training ? saved_invstd : var);
   gradients_like(mask, out, out_weight, out_bias, self.sizes(), {self.size(1)});

@@ -7,18 +7,6 @@
 using namespace sim::aclnn;
 using namespace sim::quant;
 
-namespace {
-
-// What is given of each channel, in one dimension.
-void channels_of(const at::Tensor& images, std::initializer_list<at::Tensor> values) {
-  if (!images.numel()) return;
-  SIM_CHECK(images.dim() == 4, "images of four dimensions expected, got ", images.sizes());
-  for (const at::Tensor& each : values)
-    if (each.defined()) shape(each, {images.size(1)});
-}
-
-}  // namespace
-
 ACLNN(AdaLayerNorm, (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out),
       ada_like(out, self, scale, shift), write_ada(out, {}, {}, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormV2,
@@ -74,8 +62,9 @@ ACLNN(RmsNormQuant, (In, self, In, gamma, In, beta, In, scale, In, offset, doubl
 ACLNN(QuantizedBatchNorm,
       (In, self, In, mean, In, var, Num, scale, Num, zero, Num, out_scale, Num, out_zero, In, weight, In, bias, float,
        eps, Out, out),
-      (like(out, self), same_dtype({self, out}), of_dtype("input", self, {at::kChar, at::kByte, at::kInt}),
-       channels_of(self, {mean, var, weight, bias})),
+      (like(out, self), same_dtype({self, out}), of_dtype("input", self, {at::kChar, at::kByte, at::kInt}));
+      SIM_CHECK(!self.numel() || self.dim() == 4, "images of four dimensions expected, got ", self.sizes());
+      if (self.numel()) kernels::of_channels({mean, var, weight, bias}, self),
       write(out, quantized_batch_norm(self, mean, var, scale.toDouble(), zero.toDouble(), out_scale.toDouble(),
                                       out_zero.toDouble(), weight, bias, eps)))
 ACLNN(GroupNormSiluQuant,
