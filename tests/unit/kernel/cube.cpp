@@ -177,7 +177,9 @@ PRODUCT(bytes_to_half_by_column, int8_t, int32_t, half, VDEQF16)
 PRODUCT(bytes_to_bytes, int8_t, int32_t, int8_t, REQ8)
 
 // z = convolution of an image of 2 times 16 channels, 6 by 7, with 16 filters of 3 by 3, padding 1, stride 2: image to matrix.
-extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) {
+// `packed`: by LoadData3DParamsV2Pro, in two repeats of half the columns.
+template <bool packed>
+inline void Convolve(GM_ADDR image, GM_ADDR filters, GM_ADDR z) {
   constexpr uint16_t kHeight = 6, kWidth = 7, kChannels = 32, kOut = 16, kDepth = kChannels * 9, kPlaces = 16;  // 3 by 4 places
   GlobalTensor<half> from, weights;
   GlobalTensor<float> to;
@@ -204,7 +206,16 @@ extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters
   a = a1.DeQue<half>(), b = b1.DeQue<half>();
   LocalTensor<half> left = a2.AllocTensor<half>(), right = b2.AllocTensor<half>();
   const uint8_t padding[4] = {1, 1, 1, 1};
-  LoadData(left, a, LoadData3DParamsV2<half>(padding, kHeight, kWidth, kChannels, kDepth, kPlaces, 0, 0, 2, 2, 3, 3, 1, 1, false, false, half(0)));
+  if (packed) {
+    constexpr uint64_t kHalf = kDepth / 2;
+    SetFmatrix(kHeight, kWidth, padding, FmatrixMode::FMATRIX_LEFT);
+    SetLoadDataPaddingValue(half(0));
+    SetLoadDataBoundary(0);
+    SetLoadDataRepeat({kHalf / 16, 2, 1});
+    LoadData(left, a, LoadData3DParamsV2Pro(kChannels, false, false, false, false, false, uint64_t(kPlaces) << 16 | kHalf, 0x10103030202));
+  } else {
+    LoadData(left, a, LoadData3DParamsV2<half>(padding, kHeight, kWidth, kChannels, kDepth, kPlaces, 0, 0, 2, 2, 3, 3, 1, 1, false, false, half(0)));
+  }
   LoadData2DParams p;
   p.repeatTimes = kDepth / 16, p.srcStride = 1;
   LoadData(right, b, p);
@@ -224,4 +235,10 @@ extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters
   FixpipeParamsV220 out(kOut, 12, 16, kOut, false);
   Fixpipe(to, c, out);
   co1.FreeTensor(c);
+}
+extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) {
+  Convolve<false>(image, filters, z);
+}
+extern "C" __global__ __aicore__ void convolution_packed(GM_ADDR image, GM_ADDR filters, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) {
+  Convolve<true>(image, filters, z);
 }

@@ -36,6 +36,10 @@ void r() { Std::vector<int> x; }  // REFUSED
 void s() { DataSyncBarrier<0>(); }  // REFUSED
 void t(bfloat16_t x) { x + x; }  // REFUSED
 void u(LocalTensor<float> x) { ReducePairElem<ReduceType::MAX>(x, x, 64, 1, 1, 1, 8); }  // REFUSED
+void a_pool_of_many() { TBufPool<TPosition::VECCALC, 17> x; }  // REFUSED
+void a_pool_of_results() { TBufPool<TPosition::CO1> x; }  // REFUSED
+void an_older_image(LocalTensor<half> x) { LoadData(x, x, LoadData3DParamsV1<half>{}); }  // REFUSED
+void line_of_an_atomic(GlobalTensor<float> x) { DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_ATOMIC>(x); }  // REFUSED
 constexpr LayerNormConfig kOnlyOutput{false, false, true, true};
 constexpr LayerNormConfig kVariance{false, false, false, false};
 constexpr NormalizeConfig kByColumns{ReducePattern::RA, -1, false, false, false};

@@ -109,7 +109,8 @@ def test_the_result_may_stay_in_fractals() -> None:
     torch.testing.assert_close(z.permute(1, 0, 2).reshape(32, 48), product(a, b), rtol=1e-4, atol=1e-4)
 
 
-def test_a_convolution_by_image_to_matrix() -> None:
+@pytest.mark.parametrize("name", ["convolution", "convolution_packed"])
+def test_a_convolution_by_image_to_matrix(name: str) -> None:
     x, filters = inputs(torch.float16, 1, 32, 6, 7), inputs(torch.float16, 16, 32, 3, 3)
     image = x.reshape(2, 16, 6, 7).permute(0, 2, 3, 1).contiguous()  # channels in blocks of 16, last
     # (blocks of channels, 3, 3, filters, 16): each fractal is 16 filters by 16 of the depth
@@ -119,7 +120,7 @@ def test_a_convolution_by_image_to_matrix() -> None:
         Argument("image", Block.of(image, "image"), INPUT), Argument("filters", Block.of(weights, "filters"), INPUT),
         Argument("bias", Block((1,), 0), INPUT), Argument("z", z, OUTPUT), Argument("tiling", Block((8,), 4), TILING),
     ]  # fmt: skip
-    report = Entry(SOURCE, name="convolution").run(arguments, 1, settings=Settings(on_wait=True, strict=True))
+    report = Entry(SOURCE, name=name).run(arguments, 1, settings=Settings(on_wait=True, strict=True))
     assert not report.findings, [str(f) for f in report.findings]
     wanted = torch.nn.functional.conv2d(x.float(), filters.float(), stride=2, padding=1)
     torch.testing.assert_close(z.array(True), wanted[0].reshape(16, 12).t(), rtol=1e-3, atol=1e-3)

@@ -90,13 +90,15 @@ uint64_t Operation::device(const uint8_t* data, uint64_t bytes, bool write, Argu
   return first >= a->bytes ? 0 : a->bytes - first;
 }
 
-uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes) {
+uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes, bool orders) {
   if (!bytes) return 0;
   Argument* a;
   const uint64_t usable = device(data, bytes, false, &a);
   if (!usable || !core.launch.checks() || !a->tracked()) return usable;
   const uint64_t first = uint64_t(data - a->data);
-  a->writes.meet(first, first + usable, [&](uint64_t, const Touch& old) {
+  const auto own = a->repeated.find(core.index);
+  a->writes.meet(first, first + usable, [&](uint64_t begin, const Touch& old) {
+    if (own != a->repeated.end() && own->second.covers(std::max(begin, first), std::min(old.end, first + usable))) return;
     if (old.core != core.index && old.phase == core.phase && !core.saw(old.core, old.pipe, old.seq))
       core.report(Kind::missing_sync_all, call, at,
                   text("core %d reads what core %d writes at line %d, without SyncAll between them", core.index, old.core, old.at.line),
@@ -107,6 +109,7 @@ uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes) {
                        name_of(old.pipe), core.where(old.seq).c_str()),
                   a->name);
   });
+  if (!orders) return usable;
   Touch touch;
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.seq = seq, touch.pipe = pipe, touch.at = at;
   a->reads.add(first, touch, true, [](uint64_t, const Touch&) {});
@@ -129,6 +132,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
   touch.seq = seq, touch.pipe = pipe, touch.at = at;
   a->reads.meet(first, first + usable, [&](uint64_t, const Touch& old) {
+    if (same && old.core != core.index) return;  // who reads it finds these values, before and after
     if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic) && !core.saw(old.core, old.pipe, old.seq))
       core.report(Kind::missing_sync_all, call, at,
                   text("core %d writes what core %d reads at line %d, without SyncAll between them", core.index, old.core, old.at.line),
@@ -140,7 +144,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
                        core.where(old.seq).c_str()),
                   a->name);
   });
-  a->writes.add(first, touch, a->role != 3, [&](uint64_t begin, const Touch& old) {
+  auto meets = [&](uint64_t begin, const Touch& old) {
     if (old.phase != core.phase || (atomic && old.atomic)) return;
     const uint64_t from = std::max(begin, first) / uint64_t(a->element), to = std::min(old.end, first + usable) / uint64_t(a->element);
     if (old.core != core.index && core.saw(old.core, old.pipe, old.seq)) return;
@@ -156,7 +160,15 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
                   text("elements %llu to %llu of %s are written a second time", (unsigned long long)from, (unsigned long long)to,
                        a->name.c_str()),
                   a->name);
-  });
+  };
+  // What is there already stays its first writer's, and is this core's as well.
+  if (same && a->writes.covers(first, first + usable)) {
+    a->writes.meet(first, first + usable, meets);
+    a->repeated[core.index].add(first, touch, true, [](uint64_t, const Touch&) {});
+  } else {
+    a->writes.add(first, touch, a->role != 3, meets);
+    a->repeated.clear();
+  }
   return usable;
 }
 

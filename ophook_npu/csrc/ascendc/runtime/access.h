@@ -24,8 +24,8 @@ struct Operation {
   uint8_t* data(const Local& tensor) const { return core.memory->at(tensor.memory).data(tensor.offset, tensor.bytes); }
   uint8_t* written(const Local& tensor) const { return core.memory->at(tensor.memory).written(tensor.offset, tensor.bytes); }
 
-  // Device memory: how much of [data, data + bytes) may be touched, 0 where nothing may.
-  uint64_t from_device(const uint8_t* data, uint64_t bytes);
+  // Device memory (`orders`: no core may write it meanwhile): how much of [data, data + bytes) may be touched, 0 where nothing may.
+  uint64_t from_device(const uint8_t* data, uint64_t bytes, bool orders = true);
   uint64_t to_device(uint8_t* data, uint64_t bytes);
   // Whether a plain write of these bytes changes nothing.
   bool holds(const uint8_t* target, const uint8_t* source, uint64_t bytes) const {

@@ -216,12 +216,25 @@ void write_local(const char* call, Local tensor, uint64_t index, uint32_t size, 
   std::memset(op.written(tensor) + first, 1, size);
 }
 
+namespace {
+uint64_t line_of(const uint8_t* data) { return reinterpret_cast<uintptr_t>(data) / CacheLines::kBytes; }
+// Whether a scalar read finds what is in device memory now. What the line's writers had done before they wrote it back is over then.
+bool fetch_line(Core& c, const uint8_t* data) {
+  const uint64_t line = line_of(data);
+  if (!c.cache.fetch(line)) return false;
+  const auto found = c.launch.written_back.find(line);
+  if (found != c.launch.written_back.end()) learn(c, found->second);
+  return true;
+}
+}  // namespace
+
 void read_global(const char* call, Global tensor, uint64_t index, uint32_t size, void* out, At at) {
   Core& c = core();
   Operation op(c, Pipe::S, call, at);
   const uint8_t* data = tensor.data + index * size;
   std::memset(out, 0, size);
-  const uint64_t usable = op.from_device(data, size);
+  const bool fetches = fetch_line(c, data);
+  const uint64_t usable = op.from_device(data, size, !fetches);
   if (usable && !op.initialized(data, usable))
     c.report(Kind::uninitialized, call, at, "reads device memory that was never written");
   std::memcpy(out, data, usable);
@@ -232,6 +245,26 @@ void write_global(const char* call, Global tensor, uint64_t index, uint32_t size
   Operation op(c, Pipe::S, call, at);
   uint8_t* data = tensor.data + index * size;
   std::memcpy(data, value, op.to_device(data, size));
+  if (c.launch.checks()) c.cache.dirty.insert(line_of(data));
+}
+
+// A line that a core writes back tells the core that fetches it what was done before.
+void cache_clean(Global tensor, bool whole, At at) {
+  Core& c = core();
+  c.settle_all();
+  c.begin(Pipe::S, "DataCacheCleanAndInvalid", at);
+  CacheLines& cache = c.cache;
+  auto write_back = [&](uint64_t line) { merge(c.launch.written_back[line], message_of(c, Pipe::S, at)); };
+  const uint64_t line = line_of(tensor.data);
+  if (whole) {
+    for (const uint64_t each : cache.dirty) write_back(each);
+    cache.dirty.clear();
+  } else if (cache.dirty.erase(line)) {
+    write_back(line);
+  }
+  if (whole) cache.all_fresh = true, cache.fetched.clear();
+  else cache.fresh.insert(line);
+  yield_core();  // who waits for another core's value calls this in a loop
 }
 
 namespace {
@@ -269,11 +302,6 @@ void write_global_uncached(const char* call, Global tensor, uint32_t size, const
   touch.end = uint64_t(tensor.data - a->data) + size, touch.core = c.index, touch.phase = c.phase, touch.atomic = true;
   touch.seq = seq, touch.pipe = Pipe::S, touch.at = at;
   a->writes.add(uint64_t(tensor.data - a->data), touch, true, [](uint64_t, const Touch&) {});
-}
-
-void let_others_run() {
-  core().settle_all();
-  yield_core();
 }
 
 // Copies of the vector core itself: it waits for those before, and what comes after waits for it.

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,12 @@ struct QueueState {
   size_t next = 0;  // the buffer that AllocTensor looks at first
   At at{nullptr, 0};
 };
+// A part of a local memory that queues and buffers are made in.
+struct PoolState {
+  Memory memory = Memory::ub;
+  uint32_t offset = 0, bytes = 0, used = 0, most = 0, count = 0;  // most: of buffers
+  std::vector<int32_t> buffers;
+};
 struct Flag {
   bool set = false;
   Clock clock{};
@@ -80,6 +87,13 @@ struct Message {
   At at{nullptr, 0};
 };
 constexpr int kCrossFlags = 11;
+// Lines of a core's data cache: those that it wrote and has not written back, and those that it fetches anew when it reads them.
+struct CacheLines {
+  static constexpr uint64_t kBytes = 64;
+  std::set<uint64_t> dirty, fresh, fetched;  // fetched: since all were fresh
+  bool all_fresh = false;
+  bool fetch(uint64_t line) { return fresh.erase(line) || (all_fresh && fetched.insert(line).second); }
+};
 // A copy that has not taken effect yet (--dma on-wait).
 struct Pending {
   uint32_t seq;
@@ -116,6 +130,7 @@ class Core {
   LocalMemories* memory = nullptr;    // of its place
   std::vector<Buffer> buffers;
   std::vector<QueueState> queues;
+  std::deque<PoolState> pools;
   uint32_t used[8] = {};     // bytes of each local memory that InitBuffer gave away
   void* pipe_object = nullptr;
   std::vector<void*> pipes;  // TPipe objects, newest last
@@ -131,6 +146,7 @@ class Core {
   int waits_for = -1;        // a flag of the inbox
   int waits_between = -1;    // IBWait: the core whose event it waits for
   std::vector<Clock> seen;   // operations of other cores that are over, by core
+  CacheLines cache;
   uint32_t merged[4] = {};   // what the last MrgSort took of each list
 
   float deq_scale = 0;  // what SetDeqScale set
@@ -141,7 +157,7 @@ class Core {
   int atomic_kind = 0;
   Dtype atomic_dtype = Dtype::other;
   std::deque<std::vector<char>> kept;  // what tensors point to
-  std::shared_ptr<void> fixpipe;        // FixpipeSettings
+  std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
   uint8_t compared[16] = {};             // the register that Compare without a destination writes
   std::optional<uint64_t> pad_value;  // the bits that SetPadValue set
   At tile_at{nullptr, 0};  // the first copy from device memory: how often it ran numbers the tiles
@@ -180,6 +196,7 @@ struct Launch {
   uint8_t* workspace = nullptr;
   int blocks = 1, subs = 1;
   std::map<std::pair<int, int>, std::vector<Message>> between;  // IBSet, by core and event
+  std::map<uint64_t, Message> written_back;  // by line: what its writers had done
   bool failed = false;
   std::string output;  // of printf and DumpTensor
   std::vector<std::unique_ptr<Workplace>> spare;
@@ -188,6 +205,11 @@ struct Launch {
   bool checks() const { return options.checks; }
   bool wanted(Severity severity) const { return severity != Severity::strict || options.strict; }
 };
+
+// Which operations are over (sync.cpp): when `pipe` comes here, of two messages, and what a core knows after one.
+Message message_of(Core& c, Pipe pipe, At at);
+void merge(Message& into, const Message& other);
+void learn(Core& c, const Message& message);
 
 Core& core();                // that runs now
 Core* core_or_null();

@@ -219,31 +219,50 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   if (room_w < 0 || room_h < 0) return refuse("the filter is larger than the image with its padding");
   const uint64_t places_w = uint64_t(room_w / p.strideW + 1), places = places_w * uint64_t(room_h / p.strideH + 1);
   const uint64_t columns = uint64_t(p.channelSize) * filter_w * filter_h;
-  if (uint64_t(p.kStartPt) + p.kExtension > columns)
-    return refuse(text("columns %u to %u of a matrix of %llu", p.kStartPt, p.kStartPt + p.kExtension, (unsigned long long)columns));
+  // Repeated parts are one matrix: of more rows, or of more columns.
+  const ImageSettings& set = *image_settings();
+  const auto& repeat = set.repeat;
+  if (!repeat.repeatTime) return;
+  const bool wider = repeat.repeatMode == 1;
+  const uint64_t last = uint64_t(p.kStartPt) + p.kExtension + (wider ? (repeat.repeatTime - 1ull) * repeat.repeatStride * block_elements : 0);
+  if (last > columns) return refuse(text("columns up to %llu of a matrix of %llu", (unsigned long long)last, (unsigned long long)columns));
+  if (repeat.repeatTime > 1 && !wider && p.mExtension % 16) return refuse(text("mExtension is %u with repeats; allowed: multiples of 16", p.mExtension));
+  const uint32_t blocks = p.kExtension / block_elements, across = blocks * (wider ? repeat.repeatTime : 1u);
+  const uint32_t rows = p.mExtension * (wider ? 1u : repeat.repeatTime);
   const uint64_t image = uint64_t(p.l1H) * p.l1W * kBlock, source_bytes = p.channelSize / block_elements * image;
   // A fractal is 16 rows by c0 columns of what is written: the image's matrix, or that matrix transposed.
-  const uint32_t across = p.kExtension / block_elements, down = turned ? (p.kExtension + 15) / 16 : (p.mExtension + 15) / 16;
-  const uint32_t deep = turned ? (p.mExtension + c0 - 1) / c0 : across;
+  const uint32_t down = turned ? (across * block_elements + 15) / 16 : (rows + 15) / 16;
+  const uint32_t deep = turned ? (rows + c0 - 1) / c0 : across;
   const uint64_t bytes = uint64_t(down) * deep * kFractal;
-  if (!op.inside(from, 0, source_bytes, "the source") || !op.inside(to, 0, bytes, "the destination")) return;
-  op.reads(from, 0, source_bytes);
+  const uint64_t boundary = set.boundary;
+  if (boundary && from.offset >= boundary) return refuse(text("the source begins at byte %u of L1, beyond the boundary %llu", from.offset, (unsigned long long)boundary));
+  Local whole = from;  // what the boundary leaves of L1 is read in turn
+  if (boundary) whole.offset = 0, whole.bytes = uint32_t(boundary), whole.buffer = -1;
+  const bool turns = boundary && from.offset + source_bytes > boundary;
+  const Local& read = turns ? whole : from;
+  const uint64_t read_bytes = turns ? boundary : source_bytes;
+  if (!op.inside(read, 0, read_bytes, "the source") || !op.inside(to, 0, bytes, "the destination")) return;
+  op.reads(read, 0, read_bytes);
   op.writes(to, 0, bytes);
   c.launch.counters.moved += bytes;
-  const Bytes source = bytes_of(op, from, 0), target = bytes_of(op, to, 0);
+  const uint64_t first = turns ? from.offset : 0;
+  const Bytes source = bytes_of(op, read, 0), target = bytes_of(op, to, 0);
+  const uint64_t value = p.padValue;
   when_due(op, [=] {
     uint8_t padding[kBlock];
-    for (uint32_t i = 0; i < kBlock; i += size) std::memcpy(padding + i, &p.padValue, size);
+    for (uint32_t i = 0; i < kBlock; i += size) std::memcpy(padding + i, &value, size);
     uint8_t known[kBlock];
     std::memset(known, 1, kBlock);
-    for (uint32_t m = 0; m < p.mExtension; ++m)
+    for (uint32_t m = 0; m < rows; ++m)
       for (uint32_t k = 0; k < across; ++k) {
-        const uint64_t place = uint64_t(p.mStartPt) + m, block = p.kStartPt / block_elements + k;
+        const uint64_t place = uint64_t(p.mStartPt) + m / p.mExtension * repeat.repeatStride * 16ull + m % p.mExtension;
+        const uint64_t block = p.kStartPt / block_elements + k / blocks * uint64_t(repeat.repeatStride) + k % blocks;
         const uint64_t in_filter = block % (filter_w * filter_h), plane = block / (filter_w * filter_h);
         const int64_t x = int64_t(place % places_w) * p.strideW - p.padList[0] + int64_t(in_filter % filter_w) * p.dilationFilterW;
         const int64_t y = int64_t(place / places_w) * p.strideH - p.padList[2] + int64_t(in_filter / filter_w) * p.dilationFilterH;
         const bool inside = place < places && x >= 0 && y >= 0 && x < p.l1W && y < p.l1H;
-        const uint64_t at_block = inside ? plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
+        uint64_t at_block = inside ? first + plane * image + (uint64_t(y) * p.l1W + uint64_t(x)) * kBlock : 0;
+        if (turns) at_block %= boundary;
         const Bytes piece = inside ? Bytes{source.data + at_block, source.written + at_block} : Bytes{padding, known};
         if (!turned) {
           const uint64_t to_byte = (uint64_t(m / 16) * across + k) * kFractal + m % 16 * kBlock;
@@ -278,10 +297,12 @@ void fill_blocks(Local to, uint64_t bits, uint32_t repeat, uint32_t blocks, uint
   }
 }
 
-FixpipeSettings* fixpipe_settings() {
-  Core& c = core();
-  if (!c.fixpipe) c.fixpipe = std::make_shared<FixpipeSettings>();
-  return static_cast<FixpipeSettings*>(c.fixpipe.get());
+template <typename T>
+static T* settings(std::shared_ptr<void>& kept) {
+  if (!kept) kept = std::make_shared<T>();
+  return static_cast<T*>(kept.get());
 }
+FixpipeSettings* fixpipe_settings() { return settings<FixpipeSettings>(core().fixpipe); }
+ImageSettings* image_settings() { return settings<ImageSettings>(core().image); }
 
 }  // namespace ophook::rt

@@ -48,6 +48,7 @@ struct Argument {
   uint64_t bytes = 0, allocated = 0;
   int role = 0, element = 1;
   Spans writes, reads;
+  std::map<int, Spans> repeated;  // by core: what it wrote with the values that were there
   bool tracked() const { return role >= 1 && role <= 3; }
 };
 

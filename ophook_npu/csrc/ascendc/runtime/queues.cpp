@@ -2,6 +2,8 @@
 #include "ascendc/enums.h"
 #include "core.h"
 
+#include <numeric>
+
 namespace ophook::rt {
 namespace {
 
@@ -46,30 +48,76 @@ Pipe empties(int position) {
 
 constexpr int kMaxBuffers = 64;
 
-int32_t take(Core& c, int position, uint64_t wanted, const char* call, At at) {
+// The next bytes of a memory, or of a pool in it.
+uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const char* call, At at) {
   wanted = (wanted + kBlock - 1) / kBlock * kBlock;  // may be any number: a kernel computes it
-  const Memory memory = memory_of(position);
-  const uint32_t have = c.launch.sizes.bytes[int(memory)];
-  uint32_t& used = c.used[int(memory)];
+  constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
+  const uint32_t have = pool ? pool->bytes : c.launch.sizes.bytes[int(memory)];
+  uint32_t& used = pool ? pool->used : c.used[int(memory)];
   if (used + wanted > have) {
-    constexpr const char* names[] = {"UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
     c.report(Kind::local_capacity, call, at,
-             text("%s has %u bytes and InitBuffer has given away %llu", names[int(memory)], have, (unsigned long long)(used + wanted)));
+             text("%s has %u bytes and %s has given away %llu", pool ? "the pool" : names[int(memory)], have, call, (unsigned long long)(used + wanted)));
     c.stop();
   }
-  const auto bytes = static_cast<uint32_t>(wanted);
+  const uint32_t first = (pool ? pool->offset : 0) + used;
+  used += static_cast<uint32_t>(wanted);
+  if (!pool) {
+    uint64_t& most = c.launch.counters.used[int(memory)];
+    most = std::max<uint64_t>(most, used);
+  }
+  return first;
+}
+
+int32_t place(Core& c, int position, uint32_t first, uint32_t bytes, const char* call, At at) {
   Buffer buffer;
-  buffer.memory = memory, buffer.offset = used, buffer.bytes = bytes, buffer.position = position, buffer.at = at;
+  buffer.memory = memory_of(position), buffer.offset = first, buffer.bytes = bytes, buffer.position = position, buffer.at = at;
   c.buffers.push_back(buffer);
-  used += bytes;
-  uint64_t& most = c.launch.counters.used[int(memory)];
-  most = std::max<uint64_t>(most, used);
-  const int32_t id = static_cast<int32_t>(c.buffers.size() - 1);
   // What an earlier TPipe left there is nobody's value.
-  if (c.launch.checks()) c.memory->at(memory).forget(buffer.offset, buffer.bytes);
+  if (c.launch.checks()) c.memory->at(buffer.memory).forget(first, bytes);
   if (c.buffers.size() == kMaxBuffers + 1)
     c.report(Kind::pipe_buffers, call, at, text("this is buffer number %d of the TPipe", kMaxBuffers + 1));
+  return static_cast<int32_t>(c.buffers.size() - 1);
+}
+
+PoolState* state_of(const Pool* pool, const char* call, At at) {
+  if (!pool) return nullptr;
+  Core& c = core();
+  if (pool->id >= 0 && size_t(pool->id) < c.pools.size()) return &c.pools[size_t(pool->id)];
+  c.report(Kind::queue_not_ready, call, at, "InitBufPool was not called for this pool");
+  c.stop();
+}
+
+void counted(Core& c, PoolState& pool, uint32_t buffers, const char* call, At at) {
+  pool.count += buffers;
+  if (pool.count > pool.most && pool.count - buffers <= pool.most)
+    c.report(Kind::pipe_buffers, call, at, text("the pool has %u buffers; its bufIDSize is %u", pool.count, pool.most));
+}
+
+int32_t take(Core& c, PoolState* pool, int position, uint64_t wanted, const char* call, At at) {
+  const Memory memory = memory_of(position);
+  if (pool && pool->memory != memory) {
+    c.report(Kind::position, call, at, "the buffer's position is not in the memory of the pool");
+    c.stop();
+  }
+  const uint32_t first = room(c, pool, memory, wanted, call, at);
+  if (pool) counted(c, *pool, 1, call, at);
+  const int32_t id = place(c, position, first, static_cast<uint32_t>((wanted + kBlock - 1) / kBlock * kBlock), call, at);
+  if (pool) pool->buffers.push_back(id);
   return id;
+}
+
+// Who took these buffers and did not give them back is told; they are free then, and what they held is nobody's.
+template <typename Ids>
+void reclaim(Core& c, const Ids& ids) {
+  for (const int32_t id : ids) {
+    Buffer& b = c.buffers[size_t(id)];
+    if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
+      c.report(Kind::not_freed, "FreeTensor", b.taken, "the tensor taken here is never given back");
+    if (b.state == Buffer::kQueued)
+      c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
+    ++b.generation;
+    if (b.state != Buffer::kPlain) b.state = Buffer::kFree;
+  }
 }
 
 QueueState* state_of(Queue& queue, const char* call, At at) {
@@ -126,35 +174,89 @@ void* pipe_current() {
 void pipe_reset(void*) {
   Core& c = core();
   barrier(Pipe::ALL, At{nullptr, 0});
-  for (Buffer& b : c.buffers) {
-    if (b.state == Buffer::kTaken || b.state == Buffer::kOut)
-      c.report(Kind::not_freed, "FreeTensor", b.taken, "the tensor taken here is never given back");
-    if (b.state == Buffer::kQueued)
-      c.report(Kind::left_in_queue, "EnQue", b.taken, "the tensor enqueued here is never dequeued");
-    ++b.generation;
-    b.state = Buffer::kFree;
-  }
+  std::vector<int32_t> all(c.buffers.size());
+  std::iota(all.begin(), all.end(), 0);
+  reclaim(c, all);
   c.queues.clear();
   c.buffers.clear();
+  c.pools.clear();
   std::fill(std::begin(c.used), std::end(c.used), 0);
   std::memset(c.held_events, 0, sizeof c.held_events);
 }
 
-void init_queue(Queue& queue, int from, int to, int depth, uint32_t count, uint32_t bytes, At at) {
+void queue_begin(Queue& queue, int from, int to, int depth, uint32_t count, At at) {
   Core& c = core();
   QueueState q;
   q.from = from, q.to = to, q.depth = depth, q.at = at;
-  for (uint32_t i = 0; i < count; ++i) q.buffers.push_back(take(c, to, bytes, "InitBuffer", at));
   if (count == 0) c.report(Kind::parameter, "InitBuffer", at, "the queue gets no buffer");
   c.queues.push_back(std::move(q));
   queue.id = static_cast<int32_t>(c.queues.size() - 1);
-  for (int32_t id : c.queues.back().buffers) c.buffers[size_t(id)].queue = queue.id;
+}
+static void add_buffer(Core& c, const Queue& queue, int32_t id) {
+  c.queues[size_t(queue.id)].buffers.push_back(id);
+  c.buffers[size_t(id)].queue = queue.id;
+}
+void init_queue(Queue& queue, const Pool* pool, int from, int to, int depth, uint32_t count, uint32_t bytes, At at) {
+  Core& c = core();
+  PoolState* const in = state_of(pool, "InitBuffer", at);
+  queue_begin(queue, from, to, depth, count, at);
+  for (uint32_t i = 0; i < count; ++i) add_buffer(c, queue, take(c, in, to, bytes, "InitBuffer", at));
 }
 
-void init_buffer(Queue& buffer, int position, uint32_t bytes, At at) {
+void init_buffer(Queue& buffer, const Pool* pool, int position, uint32_t bytes, At at) {
   Core& c = core();
-  buffer.id = take(c, position, bytes, "InitBuffer", at);
+  buffer.id = take(c, state_of(pool, "InitBuffer", at), position, bytes, "InitBuffer", at);
   c.buffers[size_t(buffer.id)].state = Buffer::kPlain;
+}
+
+void pool_begin(Pool& pool, int position, uint32_t most, const Pool* in, const Pool* shared, uint32_t bytes, At at) {
+  Core& c = core();
+  PoolState* const outer = state_of(in, "InitBufPool", at);
+  const PoolState* const other = state_of(shared, "InitBufPool", at);
+  PoolState made;
+  made.memory = memory_of(position), made.most = most, made.bytes = (bytes + kBlock - 1) / kBlock * kBlock;
+  if ((outer && outer->memory != made.memory) || (other && other->memory != made.memory)) {
+    c.report(Kind::position, "InitBufPool", at, "the pool's position is in another memory than the pool that it is a part of");
+    c.stop();
+  }
+  if (other) {
+    made.offset = other->offset;
+    if (made.bytes > other->bytes || most > other->most)
+      c.report(Kind::parameter, "InitBufPool", at,
+               text("%u bytes and %u buffers of a pool that has %u bytes and %u buffers", made.bytes, most, other->bytes, other->most));
+  } else {
+    made.offset = room(c, outer, made.memory, bytes, "InitBufPool", at);
+    if (outer) counted(c, *outer, most, "InitBufPool", at);
+  }
+  c.pools.push_back(std::move(made));
+  pool.id = static_cast<int32_t>(c.pools.size() - 1);
+}
+void pool_reset(const Pool& pool, At at) {
+  Core& c = core();
+  const PoolState* const state = state_of(&pool, "Reset", at);
+  barrier(Pipe::ALL, at);
+  reclaim(c, state->buffers);
+  if (!c.launch.checks()) return;
+  for (const int32_t id : state->buffers) c.memory->at(state->memory).forget(c.buffers[size_t(id)].offset, c.buffers[size_t(id)].bytes);
+}
+uint32_t pool_address(const Pool& pool, At at) { return state_of(&pool, "GetCurAddr", at)->offset; }
+
+void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint32_t address, uint32_t bytes, At at) {
+  Core& c = core();
+  PoolState* const in = state_of(&pool, "InitBufHandle", at);
+  const uint32_t end = in->offset + in->bytes;
+  if (address % kBlock || bytes % kBlock)
+    c.report(Kind::alignment, "InitBufHandle", at, text("%u bytes at %u; allowed: multiples of 32", bytes, address));
+  if (address < in->offset || address > end || bytes > end - address) {
+    c.report(Kind::local_capacity, "InitBufHandle", at,
+             text("bytes %u to %u; the pool has %u to %u", address, address + bytes, in->offset, end));
+    c.stop();
+  }
+  counted(c, *in, 1, "InitBufHandle", at);
+  const int32_t id = place(c, position, address, bytes, "InitBufHandle", at);
+  in->buffers.push_back(id);
+  if (plain) queue.id = id, c.buffers[size_t(id)].state = Buffer::kPlain;
+  else add_buffer(c, queue, id);
 }
 
 Local local_at(const char* call, int position, uint64_t address, uint64_t bytes, At at) {

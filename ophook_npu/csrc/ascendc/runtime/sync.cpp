@@ -88,9 +88,6 @@ void sync_all(bool vector_only, At at) {
   yield_core();
 }
 
-namespace {
-
-// What of every core is over when `pipe` of this one comes here.
 Message message_of(Core& c, Pipe pipe, At at) {
   Message message;
   message.over = c.seen;
@@ -101,12 +98,21 @@ Message message_of(Core& c, Pipe pipe, At at) {
   return message;
 }
 
+void merge(Message& into, const Message& other) {
+  into.time = std::max(into.time, other.time);
+  into.over.resize(std::max(into.over.size(), other.over.size()));
+  for (size_t i = 0; i < other.over.size(); ++i)
+    for (int q = 0; q < kPipes; ++q) into.over[i].at[q] = std::max(into.over[i].at[q], other.over[i].at[q]);
+}
+
 void learn(Core& c, const Message& message) {
   if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), c.timeline.not_before(message.time);
   c.seen.resize(message.over.size());
   for (size_t i = 0; i < message.over.size(); ++i)
     for (int q = 0; q < kPipes; ++q) c.seen[i].at[q] = std::max(c.seen[i].at[q], message.over[i].at[q]);
 }
+
+namespace {
 
 // The cores that must set a flag, and those that then may go on: the public documentation's modes 0, 1 and 2.
 void groups(const Core& c, int mode, std::vector<Core*>* setters, std::vector<Core*>* waiters) {
@@ -139,12 +145,9 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   for (const Core* each : setters)
     if (each->outbox[id].empty()) return;
   Message all;
-  all.over.resize(c.launch.cores.size());
   all.at = at;
   for (Core* each : setters) {
-    all.time = std::max(all.time, each->outbox[id].front().time);
-    for (size_t i = 0; i < all.over.size(); ++i)
-      for (int q = 0; q < kPipes; ++q) all.over[i].at[q] = std::max(all.over[i].at[q], each->outbox[id].front().over[i].at[q]);
+    merge(all, each->outbox[id].front());
     each->outbox[id].erase(each->outbox[id].begin());
   }
   for (Core* each : waiters) {

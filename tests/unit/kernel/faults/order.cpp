@@ -215,3 +215,24 @@ void waits_for_a_core_that_never_comes(ARGUMENTS) {
   if (GetBlockIdx() == 1) IBWait(events, own, 0, 0);  // FAULT deadlock
 }
 EXPORT(waits_for_a_core_that_never_comes)
+
+// Core 1 polls a line of the workspace until core 0 has written it back.
+template <bool wrong>
+void a_flag_that_is_not_written_back(ARGUMENTS) {
+  GlobalTensor<float> flag = whole(workspace);
+  if (GetBlockIdx() == 0) {
+    fill(x, z);
+    PipeBarrier<PIPE_ALL>();
+    flag.SetValue(0, 1.0f);
+    if (!wrong) DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(flag);
+    return;
+  }
+  do DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(flag);
+  while (flag.GetValue(0) != 1.0f);  // FAULT missing_sync_all
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> other;
+  pipe.InitBuffer(other, kBytes);
+  DataCopy(other.Get<float>(), whole(z), kCount);
+}
+EXPORT(a_flag_that_is_not_written_back)

@@ -192,3 +192,66 @@ void more_buffers_than_a_pipe_has(ARGUMENTS) {
   for (int i = 0; i < (wrong ? 65 : 64); ++i) pipe.InitBuffer(buffers[i], 32);  // FAULT pipe_buffers
 }
 EXPORT(more_buffers_than_a_pipe_has)
+
+template <bool wrong>
+void more_buffers_than_the_pool_has(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBufPool<TPosition::VECCALC> pool;
+  TBuf<TPosition::VECCALC> buffers[5];
+  pipe.InitBufPool(pool, 5 * kBytes);
+  for (int i = 0; i < (wrong ? 5 : 4); ++i) pool.InitBuffer(buffers[i], kBytes);  // FAULT pipe_buffers
+}
+EXPORT(more_buffers_than_the_pool_has)
+
+// Both pools begin where the first does: what the first gave away has to come back before its Reset.
+template <bool wrong>
+void never_freed_in_its_pool(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBufPool<TPosition::VECCALC> first, second;
+  pipe.InitBufPool(first, kBytes);
+  pipe.InitBufPool(second, kBytes, first);
+  for (auto* pool : {&first, &second}) {
+    In in;
+    pool->InitBuffer(in, 1, kBytes);
+    LocalTensor<float> t = in.AllocTensor<float>();
+    DataCopy(t, part(x), kCount);
+    in.EnQue(t);
+    t = in.DeQue<float>();  // FAULT not_freed
+    if (!wrong) in.FreeTensor(t);
+    pool->Reset();
+  }
+}
+EXPORT(never_freed_in_its_pool)
+
+// A pool whose InitBuffer is the kernel's own.
+class Halves {
+ public:
+  Halves() { Init(); }
+  template <class T>
+  bool InitBuffer(T& queue, uint8_t count, uint32_t bytes) {
+    queue.InitStartBufHandle(GetBufHandle(GetCurBufSize()), count, bytes);
+    for (uint32_t i = 0; i < count; ++i) queue.InitBufHandle(this, i, GetBufHandle(uint8_t(GetCurBufSize() + i)), GetCurAddr() + i * bytes, bytes);
+    SetCurAddr(GetCurAddr() + count * bytes);
+    SetCurBufSize(uint8_t(GetCurBufSize() + count));
+    return true;
+  }
+  EXTERN_IMPL_BUFPOOL(Halves, TPosition::VECCALC, 4)
+};
+
+template <bool wrong>
+void a_queue_beyond_its_own_pool(ARGUMENTS) {
+  TPipe pipe;
+  Halves pool;
+  TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> queue;
+  pipe.InitBufPool(pool, wrong ? kBytes : 2 * kBytes);
+  pool.InitBuffer(queue, 2, kBytes);  // FAULT-WITHOUT-LINE local_capacity
+  LocalTensor<float> t = queue.AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  queue.EnQue(t);
+  t = queue.DeQue<float>();
+  DataCopy(part(z), t, kCount);
+  queue.FreeTensor(t);
+}
+EXPORT(a_queue_beyond_its_own_pool)

@@ -147,10 +147,15 @@ __aicore__ inline void SetAtomicMin() { ophook::rt::atomic(3, ophook::rt::dtype_
 __aicore__ inline void DisableDmaAtomic() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 __aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 
-// Device memory is one with its cache here.
+// A core's cache holds no values of its own here, but what it has written back and fetched anew orders cores.
 template <typename T, CacheLine line, DcciDst target = DcciDst::CACHELINE_OUT>
-__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
-  ophook::rt::let_others_run();  // who waits for another core's value calls it in a loop
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst, ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(target != DcciDst::CACHELINE_ATOMIC, "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
+  if (target != DcciDst::CACHELINE_UB) ophook::rt::cache_clean(dst.view(), line == CacheLine::ENTIRE_DATA_CACHE, at);
+}
+template <typename T, CacheLine line, DcciDst target>
+__aicore__ inline void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
+  static_assert(target != DcciDst::CACHELINE_ATOMIC, "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
 }
 template <typename T, CacheLine line>
 __aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}

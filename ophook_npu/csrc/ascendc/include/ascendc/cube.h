@@ -71,6 +71,30 @@ struct LoadData3DParamsV2 {
   bool fMatrixCtrl = false;
 };
 
+// The same with packed numbers; the image and what stands around it are what SetFmatrix and SetLoadDataPaddingValue told.
+struct LoadData3DParamsV2Pro {
+  LoadData3DParamsV2Pro() = default;
+  LoadData3DParamsV2Pro(uint16_t channels, bool transpose, bool small_k, bool size_w, bool size_h, bool matrix, uint64_t extension, uint64_t filter)
+      : channelSize(channels), enTranspose(transpose), enSmallK(small_k), filterSizeW(size_w), filterSizeH(size_h), fMatrixCtrl(matrix),
+        extConfig(extension), filterConfig(filter) {}
+  uint16_t channelSize = 0;
+  bool enTranspose = false, enSmallK = false, filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
+  uint64_t extConfig = 0;                 // from the highest 16 bits on: mStartPt, kStartPt, mExtension, kExtension
+  uint64_t filterConfig = 0x10101010101;  // from bit 47 down: dilationFilterH and W, filterH and W, strideH and W
+};
+struct IsResetLoad3dConfig {
+  bool isSetFMatrix = true, isSetPadding = true;  // the instruction's own parameters, not what was told before it
+};
+constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, true};
+enum class FmatrixMode : uint8_t { FMATRIX_LEFT = 0, FMATRIX_RIGHT = 1 };
+struct LoadDataRepeatParam {
+  LoadDataRepeatParam() = default;
+  LoadDataRepeatParam(uint16_t stride, uint8_t time, uint8_t mode) : repeatStride(stride), repeatTime(time), repeatMode(mode) {}
+  uint16_t repeatStride = 0;  // from begin to begin: 16 rows, or blocks of 32 bytes across
+  uint8_t repeatTime = 1;
+  uint8_t repeatMode = 0;  // 0: further rows; 1: further columns
+};
+
 struct MmadParams {
   MmadParams() = default;
   MmadParams(uint16_t rows, uint16_t columns, uint16_t depth, bool bias, int32_t offset = 0, bool sparse = false,
@@ -138,6 +162,14 @@ namespace ophook::rt {
 OPHOOK_RT void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at);
 OPHOOK_RT void load_fractals(Local to, const Local* local, const Global* global, const AscendC::LoadData2DParams& p, At at);
 OPHOOK_RT void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, At at);
+struct ImageSettings {
+  uint16_t height = 0, width = 0;
+  uint8_t padding[4] = {0, 0, 0, 0};
+  uint64_t value = 0;     // its bits
+  uint32_t boundary = 0;  // bytes of L1 after which it begins again; 0: none
+  AscendC::LoadDataRepeatParam repeat;
+};
+OPHOOK_RT ImageSettings* image_settings();  // the running core's
 OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at);  // padValue: its bits
 OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at);
 OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
@@ -170,14 +202,48 @@ __aicore__ inline void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>
   const auto from = src.view();
   ophook::rt::load_fractals(dst.view(), nullptr, &from, params, at);
 }
-template <typename T>
+template <typename T, const IsResetLoad3dConfig& defaultConfig = IS_RESER_LOAD3D_DEFAULT_CONFIG>
 __aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p,
                                 ophook::rt::At at = ophook::rt::At::here()) {
+  const auto& set = *ophook::rt::image_settings();
+  constexpr bool own = defaultConfig.isSetFMatrix;
   ophook::rt::load_image(dst.view(), src.view(),
-                         {p.padList, p.l1H, p.l1W, p.channelSize, p.kExtension, p.mExtension, p.kStartPt, p.mStartPt, p.strideW, p.strideH,
-                          p.filterW, p.filterH, p.dilationFilterW, p.dilationFilterH, p.enTranspose, p.enSmallK,
-                          copy_details::bits_of(p.padValue), p.filterSizeW, p.filterSizeH, p.fMatrixCtrl},
+                         {own ? p.padList : set.padding, own ? p.l1H : set.height, own ? p.l1W : set.width, p.channelSize, p.kExtension,
+                          p.mExtension, p.kStartPt, p.mStartPt, p.strideW, p.strideH, p.filterW, p.filterH, p.dilationFilterW,
+                          p.dilationFilterH, p.enTranspose, p.enSmallK,
+                          defaultConfig.isSetPadding ? copy_details::bits_of(p.padValue) : set.value, p.filterSizeW, p.filterSizeH,
+                          p.fMatrixCtrl},
                          at);
+}
+template <typename T>
+__aicore__ inline void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2Pro& p,
+                                ophook::rt::At at = ophook::rt::At::here()) {
+  const auto& set = *ophook::rt::image_settings();
+  auto part = [](uint64_t bits, int first, auto as) { return static_cast<decltype(as)>(bits >> first); };
+  auto size = [&](int first) { return part(p.extConfig, first, uint16_t()); };
+  auto filter = [&](int first) { return part(p.filterConfig, first, uint8_t()); };
+  ophook::rt::load_image(dst.view(), src.view(),
+                         {set.padding, set.height, set.width, p.channelSize, size(0), size(16), size(32), size(48), filter(0), filter(8), filter(16),
+                          filter(24), filter(32), filter(40), p.enTranspose, p.enSmallK, set.value, p.filterSizeW, p.filterSizeH, p.fMatrixCtrl},
+                         at);
+}
+__aicore__ inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& fmatrixMode,
+                                  ophook::rt::At at = ophook::rt::At::here()) {
+  if (fmatrixMode != FmatrixMode::FMATRIX_LEFT) return ophook::rt::refuse("SetFmatrix", "only FMATRIX_LEFT is supported (SetFmatrix.md)", at);
+  auto& set = *ophook::rt::image_settings();
+  set.height = l1H, set.width = l1W;
+  for (int i = 0; i < 4; ++i) set.padding[i] = padList[i];
+}
+__aicore__ inline void SetLoadDataBoundary(uint32_t boundaryValue, ophook::rt::At at = ophook::rt::At::here()) {
+  if (boundaryValue && boundaryValue < 1024)
+    return ophook::rt::refuse("SetLoadDataBoundary", "the boundary is 0 or at least 1024 bytes (SetLoadDataBoundary.md)", at);
+  ophook::rt::image_settings()->boundary = boundaryValue;
+}
+template <typename T>
+__aicore__ inline void SetLoadDataPaddingValue(const T padValue) { ophook::rt::image_settings()->value = copy_details::bits_of(padValue); }
+__aicore__ inline void SetLoadDataRepeat(const LoadDataRepeatParam& repeatParams, ophook::rt::At at = ophook::rt::At::here()) {
+  if (repeatParams.repeatMode > 1) return ophook::rt::refuse("SetLoadDataRepeat", "repeatMode is 0 or 1", at);
+  ophook::rt::image_settings()->repeat = repeatParams;
 }
 template <typename T>
 __aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& params,

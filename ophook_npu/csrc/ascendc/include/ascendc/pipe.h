@@ -5,6 +5,8 @@
 
 namespace AscendC {
 
+using TBufHandle = uint8_t*;
+
 // What a queue needs: `depth` tensors may wait in it. Its events order the pipe that fills `from` before the pipe that
 // empties `to`, and back.
 template <TPosition from, TPosition to, int32_t depth_, auto mask = 0>
@@ -58,6 +60,14 @@ class TQueBind {
   __aicore__ bool HasTensorInQue() { return ophook::rt::queue_held(queue_) > 0; }
   __aicore__ int32_t GetTensorCountInQue() { return ophook::rt::queue_held(queue_); }
   __aicore__ void FreeAllEvent() {}
+  // For pools of one's own (EXTERN_IMPL_BUFPOOL): how many buffers there are, then where each lies.
+  __aicore__ void InitStartBufHandle(TBufHandle, uint8_t num, uint32_t, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::queue_begin(queue_, int(from), int(to), depth, num, at);
+  }
+  template <typename T>
+  __aicore__ void InitBufHandle(T* bufPool, uint32_t, TBufHandle, uint32_t curPoolAddr, uint32_t len, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::place_buffer(queue_, bufPool->ophook_pool, int(to), false, curPoolAddr, len, at);
+  }
   ophook::rt::Queue& handle() { return queue_; }
 
  private:
@@ -66,6 +76,9 @@ class TQueBind {
 
 template <TPosition position, int32_t depth, auto mask = 0>
 class TQue : public TQueBind<position, position, depth, mask> {};
+
+template <TPosition pos, int32_t depth = 1, auto mask = 0>
+using TSCM = TQueBind<pos, TPosition::TSCM, depth, mask>;
 
 template <TPosition position = TPosition::LCM>
 class TBuf {
@@ -88,6 +101,13 @@ class TBuf {
   __aicore__ LocalTensor<T> AllocTensor(ophook::rt::At at = ophook::rt::At::here()) { return Get<T>(at); }
   template <typename T>
   __aicore__ void FreeTensor(const LocalTensor<T>&) {}
+  __aicore__ void InitStartBufHandle(TBufHandle, uint8_t num, uint32_t, ophook::rt::At at = ophook::rt::At::here()) {
+    if (num != 1) ophook::rt::refuse("InitStartBufHandle", "a TBuf has one buffer", at);
+  }
+  template <typename T>
+  __aicore__ void InitBufHandle(T* bufPool, uint32_t, TBufHandle, uint32_t curPoolAddr, uint32_t len, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::place_buffer(buffer_, bufPool->ophook_pool, int(position), true, curPoolAddr, len, at);
+  }
   ophook::rt::Queue& handle() { return buffer_; }
 
  private:
@@ -100,24 +120,62 @@ __aicore__ inline bool PopStackBuffer(LocalTensor<T>& popLocal, ophook::rt::At a
   return popLocal.GetSize() > 0;
 }
 
-class TPipe {
+// Gives a part of a memory to queues, buffers and further pools. `Outer` says where the part is from.
+template <typename Outer>
+class PoolOwner {
+ public:
+  template <TPosition from, TPosition to, int32_t depth, auto mask>
+  __aicore__ bool InitBuffer(TQueBind<from, to, depth, mask>& queue, uint8_t count, uint32_t bytes,
+                             ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::init_queue(queue.handle(), in(), int(from), int(to), depth, count, bytes, at);
+    return true;
+  }
+  template <TPosition position>
+  __aicore__ bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::init_buffer(buffer.handle(), in(), int(position), bytes, at);
+    return true;
+  }
+  template <class T>
+  __aicore__ bool InitBufPool(T& bufPool, uint32_t len, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::pool_begin(bufPool.ophook_pool, int(T::ophook_position), T::ophook_buffers, in(), nullptr, len, at);
+    return true;
+  }
+  template <class T, class U, typename = decltype(U::ophook_buffers)>
+  __aicore__ bool InitBufPool(T& bufPool, uint32_t len, U& shareBuf, ophook::rt::At at = ophook::rt::At::here()) {
+    ophook::rt::pool_begin(bufPool.ophook_pool, int(T::ophook_position), T::ophook_buffers, in(), &shareBuf.ophook_pool, len, at);
+    return true;
+  }
+
+ private:
+  const ophook::rt::Pool* in() const { return static_cast<const Outer*>(this)->ophook_in(); }
+};
+
+constexpr uint32_t defaultBufIDSize = 4;
+template <TPosition pos, uint32_t bufIDSize = defaultBufIDSize>
+class TBufPool : public PoolOwner<TBufPool<pos, bufIDSize>> {
+  static_assert(bufIDSize <= 16, "TBufPool: bufIDSize is at most 16");
+  static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT || pos == TPosition::VECCALC || pos == TPosition::A1 || pos == TPosition::B1 ||
+                    pos == TPosition::C1,
+                "TBufPool: the position is VECIN, VECOUT, VECCALC, A1, B1 or C1");
+
+ public:
+  TBufPool() = default;
+  TBufPool(const TBufPool&) = delete;
+  __aicore__ void Reset(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::pool_reset(ophook_pool, at); }
+  static constexpr TPosition ophook_position = pos;
+  static constexpr uint32_t ophook_buffers = bufIDSize;
+  ophook::rt::Pool ophook_pool;
+  const ophook::rt::Pool* ophook_in() const { return &ophook_pool; }
+};
+
+class TPipe : public PoolOwner<TPipe> {
  public:
   explicit TPipe(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::pipe_begin(this, at); }
   TPipe(const TPipe&) = delete;
   ~TPipe() { ophook::rt::pipe_end(this); }
   void Init(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::pipe_begin(this, at); }
 
-  template <TPosition from, TPosition to, int32_t depth, auto mask>
-  __aicore__ bool InitBuffer(TQueBind<from, to, depth, mask>& queue, uint8_t count, uint32_t bytes,
-                             ophook::rt::At at = ophook::rt::At::here()) {
-    ophook::rt::init_queue(queue.handle(), int(from), int(to), depth, count, bytes, at);
-    return true;
-  }
-  template <TPosition position>
-  __aicore__ bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, ophook::rt::At at = ophook::rt::At::here()) {
-    ophook::rt::init_buffer(buffer.handle(), int(position), bytes, at);
-    return true;
-  }
+  const ophook::rt::Pool* ophook_in() const { return nullptr; }
   template <HardEvent event>
   __aicore__ TEventID AllocEventID(ophook::rt::At at = ophook::rt::At::here());
   template <HardEvent event>
@@ -133,3 +191,25 @@ class TPipe {
 
 // Not in the namespace: the device's compiler has no AscendC::GetTPipePtr.
 __aicore__ inline AscendC::TPipe* GetTPipePtr() { return static_cast<AscendC::TPipe*>(ophook::rt::pipe_current()); }
+
+// The members of a pool whose InitBuffer is the kernel's own; TPipe::InitBufPool gives it its part of the memory.
+#define EXTERN_IMPL_BUFPOOL(EXT_BUFPOOL, POSITION, BUFID_SIZE)                                                        \
+ public:                                                                                                              \
+  static constexpr AscendC::TPosition ophook_position = POSITION;                                                     \
+  static constexpr uint32_t ophook_buffers = BUFID_SIZE;                                                              \
+  ophook::rt::Pool ophook_pool;                                                                                       \
+  __aicore__ inline void Init() { ophook_used = 0, ophook_next = 0; }                                                 \
+  __aicore__ inline void Reset(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::pool_reset(ophook_pool, at), Init(); } \
+  __aicore__ inline AscendC::TBufHandle GetBufHandle(uint8_t offset) { return ophook_handles + offset; }              \
+  __aicore__ inline uint32_t GetCurAddr(ophook::rt::At at = ophook::rt::At::here()) {                                 \
+    return ophook::rt::pool_address(ophook_pool, at) + ophook_next;                                                   \
+  }                                                                                                                   \
+  __aicore__ inline void SetCurAddr(uint32_t curAddr, ophook::rt::At at = ophook::rt::At::here()) {                   \
+    ophook_next = curAddr - ophook::rt::pool_address(ophook_pool, at);                                                \
+  }                                                                                                                   \
+  __aicore__ inline uint8_t GetCurBufSize() { return ophook_used; }                                                   \
+  __aicore__ inline void SetCurBufSize(uint8_t curBufSize) { ophook_used = curBufSize; }                              \
+                                                                                                                      \
+ private:                                                                                                             \
+  uint8_t ophook_handles[BUFID_SIZE] = {}, ophook_used = 0;                                                           \
+  uint32_t ophook_next = 0;

@@ -118,7 +118,7 @@ OPHOOK_RT void write_global(const char* call, Global tensor, uint64_t index, uin
 // Past the data cache: other cores see it at once, and may look for it in a loop.
 OPHOOK_RT void read_global_uncached(const char* call, Global tensor, uint32_t size, void* out, At at);
 OPHOOK_RT void write_global_uncached(const char* call, Global tensor, uint32_t size, const void* value, At at);
-OPHOOK_RT void let_others_run();
+OPHOOK_RT void cache_clean(Global tensor, bool whole, At at);
 OPHOOK_RT void beyond(Local tensor, uint64_t first, const char* what, At at);
 
 // ---- buffers and queues ----
@@ -129,8 +129,16 @@ OPHOOK_RT void pipe_begin(void* pipe, At at);
 OPHOOK_RT void pipe_end(void* pipe);
 OPHOOK_RT void* pipe_current();
 OPHOOK_RT void pipe_reset(void* pipe);
-OPHOOK_RT void init_queue(Queue& queue, int from, int to, int depth, uint32_t count, uint32_t bytes, At at);
-OPHOOK_RT void init_buffer(Queue& buffer, int position, uint32_t bytes, At at);
+struct Pool {
+  int32_t id = -1;  // in the running core's table; -1: InitBufPool was not called
+};
+OPHOOK_RT void pool_begin(Pool& pool, int position, uint32_t most, const Pool* in, const Pool* shared, uint32_t bytes, At at);
+OPHOOK_RT void pool_reset(const Pool& pool, At at);
+OPHOOK_RT uint32_t pool_address(const Pool& pool, At at);
+OPHOOK_RT void queue_begin(Queue& queue, int from, int to, int depth, uint32_t count, At at);
+OPHOOK_RT void place_buffer(Queue& queue, const Pool& pool, int position, bool plain, uint32_t address, uint32_t bytes, At at);
+OPHOOK_RT void init_queue(Queue& queue, const Pool* pool, int from, int to, int depth, uint32_t count, uint32_t bytes, At at);
+OPHOOK_RT void init_buffer(Queue& buffer, const Pool* pool, int position, uint32_t bytes, At at);
 OPHOOK_RT Local queue_alloc(Queue& queue, At at);
 OPHOOK_RT void queue_enque(Queue& queue, Local tensor, int from, int to, At at);
 OPHOOK_RT Local queue_deque(Queue& queue, int from, int to, At at);
