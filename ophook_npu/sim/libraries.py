@@ -97,6 +97,7 @@ def libraries(torch: Wheel, torch_npu: Wheel, *, relocatable: bool = False) -> l
         Library("libhcomm.so", every("hcomm"), exported, (core, "libhccl.so"), here),
         Library("libascend_hal.so", every("hal"), exported, (core,), here),
         Library("libascend_ml.so", every("ml"), exported, (core,), here),
+        Library("libacl_rtc.so", every("rtc"), exported, (core,), here),
         Library(
             "libopapi.so",
             every("kernels", "opapi", "opapi/rows", "ge/rows"),

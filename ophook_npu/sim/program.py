@@ -13,7 +13,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +46,7 @@ class _Job:
     objects: bool = False  # -c
     shared: bool = False
     asc: bool = False  # -x asc
+    expressions: dict[str, str] = field(default_factory=dict)  # kernels that programs find by another name
 
 
 def _job(arguments: Sequence[str]) -> _Job:
@@ -61,6 +62,9 @@ def _job(arguments: Sequence[str]) -> _Job:
     for one in rest:
         if one.startswith("--npu-arch"):
             _architecture(one.partition("=")[2] if "=" in one else value(one))
+        elif one.startswith("--ophook-kernel="):  # libacl_rtc's: a name and what it stands for
+            name, _, expression = one.partition("=")[2].partition("=")
+            job.expressions[name] = expression
         elif one == "--enable-simt":
             raise OphookError(_WHERE, f"{one}: threads of SIMT are Ascend950's, and not simulated")
         elif one == "-x":
@@ -174,7 +178,7 @@ def _object(source: Path, job: _Job, root: Path, folder: Path, out: Path) -> Non
     text = folder / f"{source.stem}.ii"
     prelude = ["-include", "ascendc/program/launch.h", "-DOPHOOK_ASC_PROGRAM"]
     _run([*toolchain.compiler(), *how, *seen, *prelude, "-x", "c++", "-E", str(source), "-o", str(text)], failed)
-    text.write_text(translated(text.read_text(errors="replace"), source.name))
+    text.write_text(translated(text.read_text(errors="replace"), source.name, job.expressions))
     optimize = [] if any(flag.startswith("-O") for flag in how) else ["-O2"]
     how += [*optimize, "-g", "-w", "-x", "c++-cpp-output", "-fpreprocessed"]
     _run([*toolchain.compiler(), *how, "-c", str(text), "-o", str(out)], failed)
@@ -246,8 +250,8 @@ _C_LINKAGE = re.compile(r'\bextern\s*"C"')
 _TRAP = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile\s*)?\(\s*"trap"\s*\)')  # the AI core's instruction
 
 
-def translated(text: str, name: str) -> str:
-    """A preprocessed source as g++ takes it.
+def translated(text: str, name: str, expressions: Mapping[str, str] | None = None) -> str:
+    """A preprocessed source as g++ takes it. ``expressions``: by name, kernels that are found by it (``add<float>``).
 
     Raises:
         OphookError: a launch that cannot be read; with its line.
@@ -279,9 +283,12 @@ def translated(text: str, name: str) -> str:
     code = "".join([*pieces, text[at:]])
     code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
-    for k in sorted(named):
-        entry = f"::ophook::program::Entry<::{k}>"
+    for k, expression in {**{k: k for k in sorted(named)}, **(expressions or {})}.items():
+        entry = f"::ophook::program::Entry<::{expression.removeprefix('::')}>"
         declared += f'static const ::ophook::program::Named ophook_named_{k}("{k}", {entry}::bind, {entry}::sizes());\n'
+        short = re.sub(r"<.*", "", expression, flags=re.DOTALL).strip().rsplit("::", 1)[-1]
+        if k not in kinds and short in kinds:
+            declared += f'static const ::ophook::program::Declared ophook_{k}("{k}", {kinds[short]});\n'
     return f'{code}\n# 1 "kernels of {name}"\n{declared}'
 
 

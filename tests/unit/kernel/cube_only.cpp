@@ -20,3 +20,35 @@ extern "C" __global__ __aicore__ void cube_only(GM_ADDR a, GM_ADDR b, GM_ADDR z,
   mm.IterateAll(gz);
   mm.End();
 }
+
+// The left matrix by a function of the kernel's own, which reads its rows in reverse order; `data` is where the last one begins.
+template <bool all>
+void Reversed(const LocalTensor<int8_t>& to, const __gm__ void* gm, int row, int col, int useM, int useK, const uint64_t tiling, const uint64_t data) {
+  const auto* t = reinterpret_cast<const TCubeTiling*>(tiling);
+  LocalTensor<float> block = to.ReinterpretCast<float>();
+  for (int i = 0; i < useM - !all; ++i) {
+    GlobalTensor<float> from;
+    from.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(data) - (row * t->baseM + i) * t->Ka + col * t->baseK);
+    DataCopy(block[uint32_t(i * 8)], from, Nd2NzParams(1, 1, uint16_t(useK), 0, uint16_t(t->Ka), uint16_t((useM + 15) / 16 * 16), 1, 0));
+  }
+}
+template <bool all>
+inline void Callback(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR tiling) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  TPipe pipe;
+  using Matrix = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+  Matmul<Matrix, Matrix, Matrix, Matrix, CFG_NORM, MatmulCallBackFunc<nullptr, Reversed<all>>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  GlobalTensor<float> ga, gb, gz;
+  ga.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(a) + GetBlockIdx() * t.singleCoreM * t.Ka);
+  gb.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(b));
+  gz.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(z) + GetBlockIdx() * t.singleCoreM * t.N);
+  mm.SetUserDefInfo(reinterpret_cast<uint64_t>(&t));
+  mm.SetSelfDefineData(reinterpret_cast<uint64_t>(ga.GetPhyAddr((t.singleCoreM - 1) * t.Ka)));
+  mm.SetTensorA(ga);
+  mm.SetTensorB(gb);
+  mm.IterateAll(gz);
+  mm.End();
+}
+extern "C" __global__ __aicore__ void callback(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) { Callback<true>(a, b, z, tiling); }
+extern "C" __global__ __aicore__ void callback_short(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) { Callback<false>(a, b, z, tiling); }

@@ -150,6 +150,16 @@ def test_cube_cores_may_ask_themselves() -> None:
     torch.testing.assert_close(z.array(True), a @ b, rtol=1e-4, atol=1e-4)
 
 
+def test_a_function_of_the_kernels_own_loads_the_left_matrix() -> None:
+    a, b = matrices(torch.float32)
+    z = Block((M, N), 0)
+    run("callback", a, b, z, tiling(), source="cube_only.cpp", blocks=2)
+    turned = a.reshape(2, M // 2, K).flip(1).reshape(M, K)
+    torch.testing.assert_close(z.array(True), turned @ b, rtol=1e-4, atol=1e-4)
+    with pytest.raises(AssertionError, match="own function left elements"):
+        run("callback_short", a, b, z, tiling(), source="cube_only.cpp", blocks=2)
+
+
 def test_the_example() -> None:
     example = kernel.load(EXAMPLE)
     names = runpy.run_path(str(EXAMPLE / "inputs.py"))

@@ -1,5 +1,7 @@
 #include "access.h"
 
+#include "ascendc/enums.h"
+
 namespace ophook::rt {
 
 Operation::Operation(Core& c, Pipe p, const char* name, At where)
@@ -177,6 +179,12 @@ bool has_unit(Core& c, bool vector, const char* call, At at) {
   c.report(Kind::wrong_core, call, at,
            text("core %d is a %s core, and this is work of a %s core", c.index, c.is_vector ? "vector" : "cube", vector ? "vector" : "cube"));
   return false;
+}
+
+bool fills_l1(Core& c, const Local& to, const char* call, At at) {
+  const bool asks = c.is_vector && AscendC::TPosition(to.position) == AscendC::TPosition::TSCM &&
+                    std::any_of(c.launch.cores.begin(), c.launch.cores.end(), [&](auto& each) { return !each->is_vector && each->block == c.block; });
+  return asks || has_unit(c, false, call, at);
 }
 
 bool Operation::initialized(const uint8_t* data, uint64_t bytes) const {

@@ -55,6 +55,8 @@ inline void number_tile(Core& c, At at) {
 
 // False, after a finding, where this core has no such unit.
 bool has_unit(Core& c, bool vector, const char* call, At at);
+// A vector core asks the cube core of its block for a copy to TSCM, as for a product.
+bool fills_l1(Core& c, const Local& to, const char* call, At at);
 // Adds, or keeps the larger or smaller, as SetAtomicAdd and its kind say; copies where `kind` is 0.
 void combine(int kind, Dtype dtype, uint8_t* to, const uint8_t* from, uint64_t bytes);  // arithmetic.cpp
 

@@ -37,7 +37,7 @@ void copy_in(const char* call, Local to, Global from, Blocks b, const Padding* p
     c.report(Kind::position, call, at, "a copy from device memory goes to UB or L1", c.describe(to));
     return;
   }
-  if (!has_unit(c, !to_l1, call, at)) return;
+  if (to_l1 ? !fills_l1(c, to, call, at) : !has_unit(c, true, call, at)) return;
   ++c.launch.counters.copies;
   if (!b.length || !b.count) return;
   counts(op, b, pad != nullptr);

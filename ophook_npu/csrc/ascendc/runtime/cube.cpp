@@ -52,7 +52,7 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
   Core& c = core();
   number_tile(c, at);
   Operation op(c, Pipe::MTE2, "DataCopy", at);
-  if (!has_unit(c, false, "DataCopy", at) || !c.usable(to, "DataCopy", at)) return;
+  if (!fills_l1(c, to, "DataCopy", at) || !c.usable(to, "DataCopy", at)) return;
   if (!placed(op, to, to.memory == Memory::l1, "the destination", "L1 (A1, B1)") || !aligned_for(op, to, "the destination")) return;
   const uint32_t size = size_of(to.dtype), c0 = kBlock / size;
   if (!within(op, "ndNum", p.ndNum, 0, 4095) || !within(op, "nValue", p.nValue, 0, 16384) || !within(op, "dValue", p.dValue, 0, 65535)) return;

@@ -17,6 +17,7 @@ class Reader {
 
   bool read(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, std::vector<T>& out) {
     out.resize(size_t(rows * columns));
+    first_row -= side_.loaded_row, first_column -= side_.loaded_column;
     if (!side_.fractals) {
       for (int64_t r = 0; r < rows; ++r)
         if (!piece((first_row + r) * side_.columns + first_column, columns, out.data() + r * columns)) return false;
@@ -39,7 +40,10 @@ class Reader {
     const uint64_t bytes = pairs_ ? uint64_t(first + count + 1) / 2 - at : uint64_t(count) * size_;
     const uint8_t* from;
     bool known;
-    if (side_.on_core) {
+    if (side_.loaded) {
+      from = side_.loaded + at;
+      known = true;
+    } else if (side_.on_core) {
       if (!op_.inside(side_.local, at, bytes, role_)) return false;
       op_.reads(side_.local, at, bytes);
       from = op_.data(side_.local) + at;
@@ -229,7 +233,7 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   }
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
     if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
-  const int64_t left = p.a.transposed ? p.a.rows : p.a.columns, right = p.b.transposed ? p.b.columns : p.b.rows;
+  const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column, right = (p.b.transposed ? p.b.columns : p.b.rows) + p.b.loaded_row;
   if (p.first_k + p.k > left || p.first_k + p.k > right) {
     c.report(Kind::parameter, call, at, text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows", (long long)(p.first_k + p.k),
                                              (long long)left, (long long)right));
@@ -243,6 +247,37 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   }
   if (whole) product<int32_t, int32_t>(op, p);
   else product<float, float>(op, p);
+}
+
+Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes, Dtype dtype, At at) {
+  Core& c = core();
+  Local block = stack_buffer(int(position), at);
+  if (block.bytes < bytes) {
+    c.report(Kind::local_capacity, call, at, text("a block of %llu bytes for the kernel's own function; L1 has %u left", (unsigned long long)bytes, block.bytes));
+    c.stop();
+  }
+  block.bytes = uint32_t(bytes), block.dtype = dtype;
+  if (c.launch.checks()) c.memory->at(block.memory).forget(block.offset, block.bytes);
+  c.join(Pipe::MTE2, c.snapshot(Pipe::MTE1));  // the block before is taken
+  return block;
+}
+
+void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride, At at) {
+  Core& c = core();
+  c.settle_all();
+  c.join(Pipe::MTE1, c.snapshot(Pipe::MTE2));
+  Operation op(c, Pipe::MTE1, call, at);
+  for (int q = 0; q < kPipes; ++q) op.limits[q] = op.seq;
+  op.reads(block, 0, block.bytes);
+  const int64_t size = size_of(block.dtype), c0 = 32 / size, height = up(rows, 16);
+  bool known = true;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t first = 0; first < columns; first += c0) {
+      const uint64_t from = uint64_t((first / c0 * height + r) * 32), bytes = uint64_t(std::min(c0, columns - first) * size);
+      std::memcpy(to + r * stride + first * size, op.data(block) + from, bytes);
+      known &= all_written(op.written(block) + from, bytes);
+    }
+  if (c.launch.checks() && !known) c.report(Kind::uninitialized, call, at, "the kernel's own function left elements of its block unwritten");
 }
 
 // The scalar unit, and with it all that follows, knows that the product is there.

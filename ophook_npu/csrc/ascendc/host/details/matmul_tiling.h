@@ -55,8 +55,12 @@ class MatmulApiTilingBase {
   }
   virtual ~MatmulApiTilingBase() = default;
 
-  int32_t SetAType(TPosition, CubeFormat format, DataType type, bool transposed = false) { return a_ = {format, type, transposed}, 0; }
-  int32_t SetBType(TPosition, CubeFormat format, DataType type, bool transposed = false) { return b_ = {format, type, transposed}, 0; }
+  int32_t SetAType(TPosition where, CubeFormat format, DataType type, bool transposed = false) {
+    return a_ = {format, type, transposed}, whole_m_ = where == TPosition::TSCM, 0;
+  }
+  int32_t SetBType(TPosition where, CubeFormat format, DataType type, bool transposed = false) {
+    return b_ = {format, type, transposed}, whole_n_ = where == TPosition::TSCM, 0;
+  }
   int32_t SetCType(TPosition, CubeFormat format, DataType type) { return c_ = {format, type, false}, 0; }
   int32_t SetBiasType(TPosition, CubeFormat format, DataType type) { return bias_ = {format, type, false}, 0; }
   int32_t SetDequantType(DequantType) { return 0; }
@@ -166,6 +170,7 @@ class MatmulApiTilingBase {
   int32_t fixed_m_ = -1, fixed_n_ = -1, fixed_k_ = -1, base_m_ = 0, base_n_ = 0, base_k_ = 0;
   int32_t used_ = 1, order_ = 0;
   bool has_bias_ = false;
+  bool whole_m_ = false, whole_n_ = false;  // the cores do not share the rows or columns of a matrix in TSCM
   uint64_t l1_ = 512 * 1024, l0a_ = 64 * 1024, l0b_ = 64 * 1024, l0c_ = 128 * 1024;
 };
 
@@ -206,6 +211,7 @@ class MultiCoreMatmulTiling : public MatmulApiTilingBase {
       for (int32_t i = 1; i <= dim_; ++i)
         for (int32_t j = 1; i * j <= dim_; ++j) {
           const int32_t rows = std::min(m, up(up(pieces(m, i), 16), align_m_)), columns = std::min(n, up(up(pieces(n, j), 16), align_n_));
+          if ((whole_m_ && i > 1) || (whole_n_ && j > 1)) continue;
           if ((range_m_ > 0 && rows > range_m_) || (range_n_ > 0 && columns > range_n_)) continue;
           // With a fixed baseN the fewest whole tiles across: kernels that choose it step down the rows of one tile's width.
           const bool tiles = fixed_n_ > 0 && columns % fixed_n_ == 0;

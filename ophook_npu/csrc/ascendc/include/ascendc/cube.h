@@ -86,6 +86,8 @@ struct IsResetLoad3dConfig {
   bool isSetFMatrix = true, isSetPadding = true;  // the instruction's own parameters, not what was told before it
 };
 constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, true};
+constexpr uint32_t PAD_SIZE = 4;
+constexpr int32_t BLOCK_CUBE = 16;  // rows and columns of a fractal in L0C
 enum class FmatrixMode : uint8_t { FMATRIX_LEFT = 0, FMATRIX_RIGHT = 1 };
 struct LoadDataRepeatParam {
   LoadDataRepeatParam() = default;

@@ -2,6 +2,8 @@
 // ASCENDC_CUBE_ONLY cube cores do both. Here the core that asks computes, by the same rules, and every access is checked.
 #pragma once
 
+#include <vector>
+
 #include "matmul_config.h"
 
 #ifdef ASCENDC_CUBE_ONLY
@@ -19,6 +21,9 @@ struct MatrixSide {
   bool given = false, on_core = false, fractals = false, transposed = false;
   int64_t rows = 0, columns = 0;  // of the matrix that it is a part of, as it lies in memory
   uint32_t size = 1;              // of an element in bytes
+  // What a function of the kernel's own has loaded: a part of the matrix in rows, from this element of it on.
+  const uint8_t* loaded = nullptr;
+  int64_t loaded_row = 0, loaded_column = 0;
 };
 struct MatrixProduct {
   MatrixSide a, b, bias, c;
@@ -37,6 +42,9 @@ struct MatrixProduct {
 OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, Dtype a, Dtype b, At at);
 OPHOOK_RT void matmul_tile(const char* call, const MatrixProduct& product, At at);
 OPHOOK_RT void matmul_done(const char* call, At at);
+// A block in L1 that a function of the kernel's own loads, and its values in rows `stride` bytes apart.
+OPHOOK_RT Local matmul_block(const char* call, AscendC::TPosition position, uint64_t bytes, Dtype dtype, At at);
+OPHOOK_RT void matmul_loaded(const char* call, Local block, int64_t rows, int64_t columns, uint8_t* to, int64_t stride, At at);
 
 }  // namespace ophook::rt
 
@@ -56,7 +64,8 @@ template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NO
           template <const auto&, typename...> class POLICY = Impl::Detail::MatmulPolicy>
 class Matmul {
   static constexpr const MatmulConfig& kConfig = matmul_details::config_of(MM_CFG);
-  static_assert(MM_CB::none, "Matmul: MatmulCallBackFunc with functions of one's own is not implemented");
+  static_assert(!MM_CB::writes, "Matmul: MatmulCallBackFunc with a function that copies C out is not implemented");
+  static_assert(!MM_CB::loads || OPHOOK_CUBE_ONLY, "Matmul: MatmulCallBackFunc in a kernel with vector cores is not implemented");
   // Of a kernel without vector cores the cube cores are the only masters anyway.
   static_assert(!kConfig.enableMixDualMaster || OPHOOK_CUBE_ONLY, "Matmul: enableMixDualMaster of a kernel with vector cores is not implemented");
   static_assert(!kConfig.intraBlockPartSum, "Matmul: intraBlockPartSum is not implemented");
@@ -95,6 +104,9 @@ class Matmul {
     if (k != -1) single_k_ = k;
     Rewind();
   }
+  // For the functions of MatmulCallBackFunc.
+  __aicore__ void SetUserDefInfo(const uint64_t tilingPtr) { user_tiling_ = tilingPtr; }
+  __aicore__ void SetSelfDefineData(const uint64_t dataPtr) { user_data_ = dataPtr; }
   __aicore__ void SetSubBlockIdx(uint8_t) {}  // REGIST_MATMUL_OBJ does it; with cube cores alone it is 0
   __aicore__ void SetHF32(bool = false, int = 0) {}
   template <class T>
@@ -331,13 +343,49 @@ class Matmul {
       p.k = p.k - p.first_k < tiling_.baseK ? p.k - p.first_k : tiling_.baseK;
       if (tile_k_) p.bias.given = false;
     }
+    std::vector<uint8_t> left, right;
+    if constexpr (MM_CB::copies_a) {
+      if (p.a.transposed || p.a.on_core) return ophook::rt::refuse(call, "CopyA1 for a matrix that is transposed or in L1 is not implemented", at);
+      left = Loaded<SrcT>(call, TPosition::A1, p.tile_m, p.k, p.tile_m, tiling_.baseK, at, [&](auto& block, int64_t k, int rows, int columns) {
+        MM_CB::copy_a(block, p.a.global.data, tile_m_, int((p.first_k + k) / tiling_.baseK), rows, columns, user_tiling_, user_data_);
+      });
+      p.a.loaded = left.data(), p.a.loaded_row = p.first_m, p.a.loaded_column = p.first_k, p.a.columns = p.k, p.a.rows = p.tile_m;
+      p.a.fractals = false;
+    }
+    if constexpr (MM_CB::copies_b) {
+      if (p.b.transposed || p.b.on_core) return ophook::rt::refuse(call, "CopyB1 for a matrix that is transposed or in L1 is not implemented", at);
+      right = Loaded<SrcBT>(call, TPosition::B1, p.k, p.tile_n, tiling_.baseK, p.tile_n, at, [&](auto& block, int64_t k, int rows, int columns) {
+        MM_CB::copy_b(block, p.b.global.data, int((p.first_k + k) / tiling_.baseK), tile_n_, rows, columns, user_tiling_, user_data_);
+      });
+      p.b.loaded = right.data(), p.b.loaded_row = p.first_k, p.b.loaded_column = p.first_n, p.b.columns = p.tile_n, p.b.rows = p.k;
+      p.b.fractals = false;
+    }
     p.in_a_row = in_a_row, p.atomic = atomic, p.narrow = kConfig.isEnableChannelSplit;
     p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
     ophook::rt::matmul_tile(call, p, at);
     if (sync) ophook::rt::matmul_done(call, at);
   }
 
+  // `rows` by `columns` of a matrix in blocks along the depth, which `load` brings to L1 as NZ.
+  template <typename T, typename Load>
+  __aicore__ std::vector<uint8_t> Loaded(const char* call, TPosition position, int64_t rows, int64_t columns, int64_t most_rows, int64_t most_columns,
+                                         At at, Load load) {
+    std::vector<uint8_t> values(size_t(rows * columns) * sizeof(T));
+    for (int64_t r = 0; r < rows; r += most_rows)
+      for (int64_t k = 0; k < columns; k += most_columns) {
+        const int64_t height = rows - r < most_rows ? rows - r : most_rows, width = columns - k < most_columns ? columns - k : most_columns;
+        constexpr int64_t c0 = 32 / sizeof(T);
+        const auto bytes = uint64_t((height + 15) / 16 * 16 * ((width + c0 - 1) / c0 * c0)) * sizeof(T);
+        const ophook::rt::Local block = ophook::rt::matmul_block(call, position, bytes, ophook::rt::dtype_of<T>(), at);
+        const LocalTensor<int8_t> seen(block);
+        load(seen, r + k, int(height), int(width));
+        ophook::rt::matmul_loaded(call, block, height, width, values.data() + size_t(r * columns + k) * sizeof(T), columns * int64_t(sizeof(T)), at);
+      }
+    return values;
+  }
+
   TCubeTiling tiling_{};
+  uint64_t user_tiling_ = 0, user_data_ = 0;
   ophook::rt::MatrixSide a_, b_, bias_;
   int m_ = 0, n_ = 0, ka_ = 0, kb_ = 0, kc_ = 0;
   int single_m_ = 0, single_n_ = 0, single_k_ = 0;

@@ -178,7 +178,9 @@ template <void (*DataCopyOut)(const __gm__ void*, const LocalTensor<int8_t>&, co
           void (*CopyA1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t, const uint64_t) = nullptr,
           void (*CopyB1)(const LocalTensor<int8_t>&, const __gm__ void*, int, int, int, int, const uint64_t, const uint64_t) = nullptr>
 struct MatmulCallBackFunc {
-  static constexpr bool none = !DataCopyOut && !CopyA1 && !CopyB1;
+  static constexpr bool writes = DataCopyOut != nullptr, copies_a = CopyA1 != nullptr, copies_b = CopyB1 != nullptr, loads = copies_a || copies_b;
+  static constexpr auto copy_a = CopyA1;
+  static constexpr auto copy_b = CopyB1;
 };
 // Which tiles of C a policy computes and writes, by their numbers along m and n.
 namespace Impl::Detail {

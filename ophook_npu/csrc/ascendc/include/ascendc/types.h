@@ -100,6 +100,16 @@ struct bfloat16_t {
 struct int4b_t {
   int8_t bits;
 };
+// A constant structure from its bytes: how a kernel that is compiled ahead of time has its tiling (AOT compilation).
+template <typename T>
+constexpr T convert_from_bytes(const uint8_t* bytes) {
+  struct {
+    uint8_t values[sizeof(T)];
+  } copy{};
+  for (size_t i = 0; i < sizeof(T); ++i) copy.values[i] = bytes[i];
+  return __builtin_bit_cast(T, copy);
+}
+
 namespace AscendC {
 using ::int4b_t;
 }
