@@ -54,6 +54,8 @@ def declared() -> frozenset[str]:
                 ours = m[1].startswith(str(ROOT))
             elif ours:
                 found.update(_NAME.findall(_STRING.sub(" ", line)))
+    # By itself: it includes a header of the torch_npu wheel.
+    found.update(_NAME.findall((CSRC / "include" / "acl" / "acl_rt_compile.h").read_text()))
     return frozenset(found)
 
 
