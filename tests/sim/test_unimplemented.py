@@ -60,7 +60,7 @@ def test_copy_beyond_an_allocation_is_refused(libascendcl: ctypes.CDLL) -> None:
     told = libascendcl.aclGetRecentErrMsg()
     assert b"destination (4096 bytes) has to be device memory" in told
     assert b"4096 bytes from there leave it after 1056" in told  # as CANN documents it, not what was set aside
-    assert libascendcl.aclrtMemcpy(HOST, size(8), host, size(8), 1) == 107000
+    assert libascendcl.aclrtMemcpyAsync(HOST, size(8), host, size(8), 1, None) == 107000
     assert b"is memory of the host, or none" in libascendcl.aclGetRecentErrMsg()
     assert libascendcl.aclrtFree(block) == 0
     assert libascendcl.aclrtFree(block) == 107000

@@ -36,6 +36,7 @@ struct Copy {
   size_t size;
   bool to_device, from_device;
   bool to_pinned = false, from_pinned = false;  // when it was launched
+  bool unnamed = false;                         // a side is memory of the host although the kind says device
   void touch(sim_listener* listener) const;
 };
 
@@ -62,8 +63,20 @@ struct Use {
   ~Use() { sim_memory_close(); }
 };
 
+// The side that an address has, whatever the kind says: CANN corrects the kind of memory that it gave out or
+// registered. Of other memory the kind decides.
+void correct(const void* pointer, bool* device) {
+  if (sim_memory_device(pointer, nullptr) >= 0) *device = true;
+  else if (sim_is_pinned(pointer)) *device = false;
+}
+
+// Whether it is the host's and no call of ACL's gave it out, now or earlier.
+bool only_the_hosts(const void* pointer, size_t size) {
+  return sim_copy_takes(pointer, size, false) && !sim_memory_known(pointer);
+}
+
 int check_copy(const char* caller, void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
-               Copy* copy) {
+               bool at_once, Copy* copy) {
   *copy = {to, from, size, false, false};
   if (size == 0) return ACL_SUCCESS;
   if (!to || !from) return invalid(caller, "null pointer");
@@ -71,22 +84,50 @@ int check_copy(const char* caller, void* to, size_t capacity, const void* from, 
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes do not fit into the destination's %zu", caller, size,
                     capacity);
   bool &to_device = copy->to_device, &from_device = copy->from_device;
+  bool corrected = true;
   switch (kind) {
-    case ACL_MEMCPY_HOST_TO_HOST: break;
-    case ACL_MEMCPY_HOST_TO_DEVICE:
-    case ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE: to_device = true; break;
+    case ACL_MEMCPY_HOST_TO_HOST:
+    case ACL_MEMCPY_DEFAULT: break;
+    case ACL_MEMCPY_HOST_TO_DEVICE: to_device = true; break;
     case ACL_MEMCPY_DEVICE_TO_HOST: from_device = true; break;
-    case ACL_MEMCPY_DEVICE_TO_DEVICE:
+    case ACL_MEMCPY_DEVICE_TO_DEVICE: to_device = from_device = true; break;
+    case ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE:
+      to_device = true;
+      corrected = false;
+      break;
     case ACL_MEMCPY_INNER_DEVICE_TO_DEVICE:
-    case ACL_MEMCPY_INTER_DEVICE_TO_DEVICE: to_device = from_device = true; break;
-    case ACL_MEMCPY_DEFAULT:
-      to_device = sim_memory_device(to, nullptr) >= 0;
-      from_device = sim_memory_device(from, nullptr) >= 0;
+    case ACL_MEMCPY_INTER_DEVICE_TO_DEVICE:
+      to_device = from_device = true;
+      corrected = false;
       break;
     default: return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: copy kind %d", caller, int(kind));
   }
+  if (corrected || at_once) {
+    correct(to, &to_device);
+    correct(from, &from_device);
+  }
+  if (at_once) {  // its page: the kind is reserved and has no effect
+    const bool to_host = to_device && only_the_hosts(to, size), from_host = from_device && only_the_hosts(from, size);
+    to_device = to_device && !to_host;
+    from_device = from_device && !from_host;
+    copy->unnamed = to_host || from_host;
+  }
   if (int code = check_side(caller, "destination", to, size, to_device)) return code;
   return check_side(caller, "source", from, size, from_device);
+}
+
+// The system reads and writes, so that an address where nothing is gives an answer and no signal.
+bool copied_by_the_system(void* to, const void* from, size_t size) {
+  std::vector<char> bytes(std::min(size, size_t(1) << 20));
+  for (size_t done = 0; done < size;) {
+    const size_t next = std::min(size - done, bytes.size());
+    const iovec here{bytes.data(), next}, source{const_cast<char*>(static_cast<const char*>(from)) + done, next},
+        target{static_cast<char*>(to) + done, next};
+    if (process_vm_readv(getpid(), &here, 1, &source, 1, 0) != ssize_t(next)) return false;
+    if (process_vm_writev(getpid(), &here, 1, &target, 1, 0) != ssize_t(next)) return false;
+    done += next;
+  }
+  return true;
 }
 
 // Launches a copy of `what` on the stream; `run` gets it back.
@@ -257,7 +298,7 @@ aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attr
 
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
   Copy copy;
-  if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, &copy)) return code;
+  if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, true, &copy)) return code;
   if (int code = sim_capture_allows("aclrtMemcpy")) return code;
   if (sim::fault::on()) [[unlikely]]
     if (int code = sim_fault_here("task", "aclrtMemcpy")) return code;
@@ -265,7 +306,10 @@ aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, a
   if (copy.from_device) sim_order_host("aclrtMemcpy", from, size, false);
   if (copy.to_device) sim_order_host("aclrtMemcpy", to, size, true);
   const Use use;
-  memmove(to, from, size);
+  if (copy.unnamed && !copied_by_the_system(to, from, size))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemcpy: %zu bytes from %p to %p: not all of them can be %s", size,
+                    from, to, "read or written");
+  if (!copy.unnamed) memmove(to, from, size);
   return ACL_SUCCESS;
 }
 // CANN makes a copy of memory that is not pinned one that waits, which no capture can have.
@@ -284,7 +328,9 @@ static int pageable_allowed(const char* call, aclrtStream stream) {
 aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   Copy copy;
-  if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind, &copy)) return code;
+  if (int code = check_copy("aclrtMemcpyAsync", to, capacity, from, size, kind, false, &copy)) return code;
+  if (size && !copy.to_device && !copy.from_device)
+    return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtMemcpyAsync: both sides are memory of the host");
   copy.to_pinned = size && !copy.to_device && sim_is_pinned(to);
   copy.from_pinned = size && !copy.from_device && sim_is_pinned(from);
   if (size && copy.to_device != copy.from_device && !copy.to_pinned && !copy.from_pinned)

@@ -269,6 +269,12 @@ bool sim::host_memory_has_one_address(const void* pointer) {
   return block != blocks.end() && block->second.one_address;
 }
 
+int sim_memory_known(const void* pointer) {
+  char text[8];
+  sim::describe_memory(pointer, 0, text, sizeof text, false);
+  return *text != 0;
+}
+
 int sim_copy_takes(const void* pointer, size_t size, int as_device) {
   size_t left = 0;
   if (sim_memory_device(pointer, &left) >= 0) return as_device && size <= left;
