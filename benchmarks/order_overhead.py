@@ -1,64 +1,116 @@
-"""What the check of order costs: CPU time of a step with `--check-order` against one without, and memory in a long run.
+"""What the check of order costs: a training step with it, over the same step without, and memory in a long run.
 
-    python benchmarks/order_overhead.py [RUNS] [STEPS]
+    ophook-npu run -- benchmarks/order_overhead.py [--rounds 20] [--model pinned] [--json FILE]
+    ophook-npu run --check-order -- benchmarks/order_overhead.py --memory 10000 [--model pinned]
 
-A small model with AdamW, and the same with batches that come from pinned memory by a stream of its own. Runs alternate;
-ratios of medians. The third figure is the memory that a checked process has after ten times as many steps, as a ratio.
+Of `port_models.py`'s small models with AdamW, of a smaller perceptron on one stream, and of that one with batches from
+pinned memory by a stream of its own ("pinned"; the host writes the memory anew after each step). With and without take
+turns in one process; the CPU time of all its threads is measured, and the step is compared below which a tenth of them
+lies: what else runs on the machine can only add. Operators compute on one thread, as threads that wait for others count
+as busy, and torch_npu launches from Python's thread, as the check needs it. The bars are 1.3, and 2 for "pinned".
+
+The other figure is the memory of a checked process after a tenth of the steps, and at their end. Asserts nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import statistics
-import subprocess
-import sys
+import os
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 
+os.environ |= {"TASK_QUEUE_ENABLE": "0", "OMP_NUM_THREADS": "1"}  # before torch is there
+
+import torch
+from alternating import fast
+from port_models import MODELS
+from port_overhead import step_of
 from rich.console import Console
 from rich.table import Table
 
-STEP = """
-import json, resource, sys, time, torch, torch_npu
-pinned, steps = sys.argv[1] == "pinned", int(sys.argv[2])
-torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).npu()
-optimizer = torch.optim.AdamW(model.parameters())
-here, x = torch.randn(64, 256).pin_memory(), torch.randn(64, 256).npu()
-side, main = torch.npu.Stream(), torch.npu.current_stream()
-def step():
-    batch = x
-    if pinned:
-        with torch.npu.stream(side):
-            batch = here.to("npu", non_blocking=True)
-        main.wait_stream(side)
-        batch.record_stream(main)
-    optimizer.zero_grad()
-    model(batch).square().mean().backward()
-    optimizer.step()
-    torch.npu.synchronize()
-    here.fill_(1)
-for _ in range(20): step()
-began = time.process_time()
-for _ in range(steps): step()
-spent = (time.process_time() - began) / steps
-print(json.dumps({"step": spent, "memory": int(open("/proc/self/statm").read().split()[1])}))
-"""
+from ophook_npu.sim import check_order
+
+PLAIN = ("perceptron", "pinned")
 
 
-def run(kind: str, checked: bool, steps: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "ophook_npu", "run", "--device", "sim", *(["--check-order"] if checked else [])]
-    done = subprocess.run([*command, "--", "-c", STEP, kind, str(steps)], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def perceptron(pinned: bool) -> Callable[[], None]:
+    model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).npu()
+    optimizer = torch.optim.AdamW(model.parameters())
+    here, batch = torch.randn(64, 256).pin_memory(), torch.randn(64, 256).npu()
+    side, main = torch.npu.Stream(), torch.npu.current_stream()
+
+    def step() -> None:
+        x = batch
+        if pinned:
+            with torch.npu.stream(side):
+                x = here.to("npu", non_blocking=True)
+            main.wait_stream(side)
+            x.record_stream(main)
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        torch.npu.synchronize()
+        here.fill_(1)
+
+    return step
+
+
+def program(name: str) -> Callable[[], None]:
+    return perceptron(name == "pinned") if name in PLAIN else step_of(name)
+
+
+def costs(name: str, rounds: int, steps: int = 5) -> tuple[float, float]:
+    """CPU milliseconds of a step without the check and with it."""
+    step = program(name)
+    found: tuple[list[float], list[float]] = ([], [])
+    for turn in range(2 * rounds):
+        checked = turn % 2
+        with check_order() if checked else nullcontext() as races:
+            for number in range(steps + 2):  # the first two of a turn are not counted
+                began = time.process_time()
+                step()
+                if number > 1:
+                    found[checked].append((time.process_time() - began) * 1e3)
+        if races is not None and races.races:
+            raise SystemExit(f"{name}: {races.races}")
+    return fast(found[0]), fast(found[1])
+
+
+def memory(name: str, steps: int) -> tuple[int, int]:
+    """MiB of a process after a tenth of the steps, and at the end."""
+    step, sizes = program(name), []
+    for count in (steps // 10, steps - steps // 10):
+        for _ in range(count):
+            step()
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        sizes.append(pages * os.sysconf("SC_PAGE_SIZE") >> 20)
+    return sizes[0], sizes[1]
 
 
 def main() -> None:
-    runs, steps = (int(text) for text in (sys.argv[1:] + ["5", "200"][len(sys.argv) - 1 :]))
-    table = Table("program", "unchecked, ms", "checked, ms", "ratio", f"memory, {10 * steps} steps to {steps}")
-    for kind in ("device", "pinned"):
-        pairs = [(run(kind, False, steps), run(kind, True, steps)) for _ in range(runs)]
-        off, on = (statistics.median(pair[i]["step"] for pair in pairs) * 1e3 for i in (0, 1))
-        memory = run(kind, True, 10 * steps)["memory"] / pairs[0][1]["memory"]
-        table.add_row(kind, f"{off:.2f}", f"{on:.2f}", f"{on / off:.2f}", f"{memory:.2f}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--model", action="append", choices=[*PLAIN, *MODELS], help="these only")
+    parser.add_argument("--memory", type=int, default=0, metavar="STEPS")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if given.memory:
+        for name in given.model or PLAIN:
+            early, late = memory(name, given.memory)
+            print(f"{name}: {early} MiB after {given.memory // 10} steps, {late} after {given.memory}")
+        return
+    table = Table("step", "unchecked, ms", "checked, ms", "ratio")
+    ratios: dict[str, float] = {}
+    for name in given.model or [*PLAIN, *MODELS]:
+        off, on = costs(name, given.rounds)
+        ratios[name] = round(on / off, 3)
+        table.add_row(name, f"{off:.2f}", f"{on:.2f}", f"{on / off:.2f}")
     Console().print(table)
+    if given.json:
+        given.json.write_text(json.dumps(ratios, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 namespace sim::order {
@@ -31,6 +32,7 @@ struct Python {
   void* (*back)(void*) = find<void* (*)(void*)>("PyFrame_GetBack");
   void* (*code)(void*) = find<void* (*)(void*)>("PyFrame_GetCode");
   int (*line)(void*) = find<int (*)(void*)>("PyFrame_GetLineNumber");
+  int (*instruction)(void*) = find<int (*)(void*)>("PyFrame_GetLasti");  // from 3.11 on
   void (*release)(void*) = find<void (*)(void*)>("Py_DecRef");
   void* (*attribute)(void*, const char*) = find<void* (*)(void*, const char*)>("PyObject_GetAttrString");
   const char* (*text)(void*) = find<const char* (*)(void*)>("PyUnicode_AsUTF8");
@@ -54,8 +56,13 @@ struct Python {
 
 // Places by what they are: a line of a code object, which is kept, so that no other gets its address; or an address.
 struct Places {
+  using Key = std::pair<const void*, int>;
+  struct Hash {
+    size_t operator()(const Key& key) const { return std::hash<const void*>()(key.first) * 31 + size_t(key.second); }
+  };
   std::mutex mutex;
-  std::map<std::pair<const void*, int>, int> ids;
+  std::map<Key, int> ids;
+  std::unordered_map<Key, int, Hash> instructions;  // of code objects that are kept; Python searches for their lines
   std::vector<std::string> texts;
   std::vector<const void*> addresses;  // whose text is looked up when it is shown
 };
@@ -64,40 +71,55 @@ Places& places() {
   return *instance;
 }
 
+// Both with the mutex held.
 int known(const void* what, int line) {
-  std::lock_guard lock(places().mutex);
   const auto found = places().ids.find({what, line});
   return found == places().ids.end() ? -1 : found->second;
 }
 
 int add(const void* what, int line, std::string text, const void* address) {
-  std::lock_guard lock(places().mutex);
   const auto [at, added] = places().ids.try_emplace({what, line}, int(places().texts.size()));
   if (added) places().texts.push_back(std::move(text)), places().addresses.push_back(address);
   return at->second;
 }
 
+int place_of(const Python& python, void* frame) {
+  void* code = python.code(frame);
+  const int instruction = python.instruction ? python.instruction(frame) : -1;
+  if (instruction >= 0) {
+    const auto found = places().instructions.find({code, instruction});
+    if (found != places().instructions.end()) {
+      python.release(code);
+      return found->second;
+    }
+  }
+  const int line = python.line(frame);
+  int place = known(code, line);
+  if (place < 0) {
+    place = add(code, line,
+                python.of(code, "co_filename") + ":" + std::to_string(line) + " " + python.of(code, "co_qualname"),
+                nullptr);
+  } else {
+    python.release(code);
+  }
+  if (instruction >= 0) places().instructions.emplace(Places::Key{code, instruction}, place);
+  return place;
+}
+
 Caller of_python(const Python& python) {
   Caller caller;
+  caller.frames.reserve(kDepth);
   const int held = python.lock();
+  std::unique_lock lock(places().mutex);
   void* frame = python.frame(python.thread());
   for (int depth = 0; frame && depth < kDepth; ++depth) {
-    void* code = python.code(frame);
-    const int line = python.line(frame);
-    int place = known(code, line);
-    if (place < 0) {
-      place = add(code, line,
-                  python.of(code, "co_filename") + ":" + std::to_string(line) + " " + python.of(code, "co_qualname"),
-                  nullptr);
-    } else {
-      python.release(code);
-    }
-    caller.frames.push_back(place);
+    caller.frames.push_back(place_of(python, frame));
     void* outer = python.back(frame);
     python.release(frame);
     frame = outer;
   }
   if (frame) python.release(frame);
+  lock.unlock();
   python.unlock(held);
   return caller;
 }
@@ -106,6 +128,7 @@ Caller of_cpp() {
   Caller caller;
   void* addresses[kDepth];
   const int count = backtrace(addresses, kDepth);
+  std::lock_guard lock(places().mutex);
   for (int i = 2; i < count; ++i) {  // this function and who asks
     const int place = known(addresses[i], 0);
     caller.frames.push_back(place < 0 ? add(addresses[i], 0, "", addresses[i]) : place);

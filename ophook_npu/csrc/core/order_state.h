@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -51,16 +52,26 @@ struct State {
   int lines = 1;
   std::map<Kind, Told> told;
   int races = 0;
-  std::map<std::vector<int>, int> callers;  // each once, and its number
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    size_t operator()(const std::vector<int>& numbers) const {
+      return operator()(std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int)));
+    }
+  };
+  std::unordered_map<std::vector<int>, int, Hash> callers;  // each once, and its number
   std::vector<Caller> by_number{Caller{}};
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string, Hash, std::equal_to<>> names;
   std::unordered_map<const void*, Value> values;
   std::set<const Stream*> blind;  // they wait for what is written later: what is launched meanwhile is not looked at
   std::vector<std::weak_ptr<Inside>> captures;  // that go on
   std::set<std::string> noted;                  // once each
   bool copies_apart = false;  // pinned copies to the device are not ordered with kernels of their stream
 
-  const char* name(const std::string& text) { return names.insert(text).first->c_str(); }
+  const char* name(std::string_view text) {
+    const auto found = names.find(text);
+    return (found != names.end() ? found : names.emplace(text).first)->c_str();
+  }
 };
 State& state();
 int here();  // who launches: called() asked

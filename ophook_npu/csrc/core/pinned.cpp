@@ -16,12 +16,19 @@ const uintptr_t kPage = uintptr_t(sysconf(_SC_PAGESIZE));
 
 // With the mutex held, as all below.
 void protect(State& all, uintptr_t begin, uintptr_t end) {
-  for (uintptr_t page = begin; page < end; page += kPage) {
+  for (uintptr_t from = begin, to; from < end; from = to) {  // as many pages at once as have the same protection
     int allowed = PROT_READ | PROT_WRITE;
-    for (const InUse& use : all.in_use)
-      if (!use.open && use.pages <= page && page < use.pages_end)
-        allowed = use.copy.access->writes ? int(PROT_NONE) : allowed & ~PROT_WRITE;
-    mprotect(reinterpret_cast<void*>(page), kPage, allowed);
+    to = end;
+    for (const InUse& use : all.in_use) {
+      if (use.open || use.pages_end <= from) continue;
+      if (from < use.pages) {
+        to = std::min(to, use.pages);
+        continue;
+      }
+      to = std::min(to, use.pages_end);
+      allowed = use.copy.access->writes ? int(PROT_NONE) : allowed & ~PROT_WRITE;
+    }
+    mprotect(reinterpret_cast<void*>(from), to - from, allowed);
   }
 }
 

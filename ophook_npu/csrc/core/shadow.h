@@ -189,9 +189,12 @@ struct Shadow {
 
   template <typename Found>
   void touch(uintptr_t begin, uintptr_t end, const Epoch& now, const Clock& clock, const Clock& host, Found found) {
-    split(begin), split(end);
     const bool writes = now.access->writes;
     auto piece = pieces.lower_bound(begin);
+    if (piece == pieces.end() || piece->first != begin || piece->second.end != end) {  // not as the last time
+      split(begin), split(end);
+      piece = pieces.lower_bound(begin);
+    }
     if (writes) {
       const auto first = piece;
       for (; piece != pieces.end() && piece->first < end; ++piece) {
@@ -199,8 +202,13 @@ struct Shadow {
         for (const Epoch& read : piece->second.reads)
           if (!before(read, clock)) found(read, piece->first, piece->second.end);
       }
-      pieces.erase(first, piece);
-      pieces.emplace(begin, Piece{end, now, {}});
+      if (first == piece || first->first != begin) {
+        pieces.erase(first, piece);
+        pieces.emplace_hint(piece, begin, Piece{end, now, {}});
+      } else {
+        pieces.erase(std::next(first), piece);
+        first->second.end = end, first->second.write = now, first->second.reads.clear();
+      }
       return;
     }
     for (uintptr_t from = begin; from < end;) {
