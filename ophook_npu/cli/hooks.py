@@ -21,11 +21,11 @@ def register(app: typer.Typer) -> None:
 
 
 def matrix(
-    device: Annotated[str, typer.Option(help="cpu, or npu inside `ophook-npu run`")] = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="one object for each experiment")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="as docs/hooks-matrix.md has it")] = False,
+    device: Annotated[str, typer.Option(help="cpu, or npu inside `ophook-npu run`.")] = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each experiment.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="The table as in docs/hooks-matrix.md.")] = False,
     update: Annotated[
-        Path | None, typer.Option(help="write the table into this document, in place of the one for this device")
+        Path | None, typer.Option(help="Write the table into this document, in place of the table for this device.")
     ] = None,
 ) -> None:
     """Try every mechanism in every situation on the installed torch."""
@@ -56,9 +56,11 @@ def matrix(
 
 
 def guide(
-    op: Annotated[str, typer.Option(help="the operator, such as aten::mm; a glob or namespace works too")] = "aten::mm",
-    needs: Annotated[str, typer.Option(help="comma-separated: compile, autograd, threads, vmap, inference")] = "",
-    replace: Annotated[bool, typer.Option(help="to replace it, not to observe it")] = False,
+    op: Annotated[
+        str, typer.Option(help="The operator, such as aten::mm; a glob or namespace works too.")
+    ] = "aten::mm",
+    needs: Annotated[str, typer.Option(help="comma-separated: compile, autograd, threads, vmap, inference.")] = "",
+    replace: Annotated[bool, typer.Option(help="Replace the operator instead of observing it.")] = False,
 ) -> None:
     """Say which mechanism to use for an operator, and why not the others."""
     from ophook_npu.hooks import guide as advice

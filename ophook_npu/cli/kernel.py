@@ -30,24 +30,24 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
-    op: Annotated[str | None, typer.Option(help="only this operator, such as AddCustom")] = None,
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel.")],
+    op: Annotated[str | None, typer.Option(help="Only this operator, such as AddCustom.")] = None,
     inputs: Annotated[
-        list[Path] | None, typer.Option(help="a .py file with inputs() and perhaps reference(…), or .npy files")
+        list[Path] | None, typer.Option(help="A .py file with inputs() and perhaps reference(…), or .npy files.")
     ] = None,
-    soc: Annotated[str | None, typer.Option(help="the SoC to check for")] = None,
-    cores: Annotated[int | None, typer.Option(help="as if the SoC had so many vector cores")] = None,
-    strict: Annotated[bool, typer.Option(help="also what the device compiler may put right by itself")] = False,
-    checks: Annotated[bool, typer.Option(help="--no-checks: only compute and compare")] = True,
+    soc: Annotated[str | None, typer.Option(help="The SoC to check for.")] = None,
+    cores: Annotated[int | None, typer.Option(help="Assume a SoC with this many vector cores.")] = None,
+    strict: Annotated[bool, typer.Option(help="Also report what the device compiler may correct by itself.")] = False,
+    checks: Annotated[bool, typer.Option(help="--no-checks: only compute and compare.")] = True,
     dma: Annotated[
-        str, typer.Option(help="eager, or on-wait: a copy takes effect when something waits for it")
+        str, typer.Option(help="When a copy takes effect: eager, at once; on-wait, when something waits for it.")
     ] = "eager",
-    timeout: Annotated[float, typer.Option(help="seconds for one case")] = 60,
-    out: Annotated[Path | None, typer.Option("--json", help="write the result here as JSON")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for one case.")] = 60,
+    out: Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")] = None,
     form: Annotated[
-        str, typer.Option("--format", help="text; github: annotations; sarif: SARIF, in --json's file if there is one")
+        str, typer.Option("--format", help="text; github: annotations; sarif: SARIF, in --json's file if there is one.")
     ] = "text",
-    debug: Annotated[bool, typer.Option(help="print how to step through the kernel in gdb")] = False,
+    debug: Annotated[bool, typer.Option(help="Print how to step through the kernel in gdb.")] = False,
 ) -> None:
     """Run an operator project's kernel on the CPU and say what is wrong, with the line.
 
@@ -106,18 +106,18 @@ def _tell(results: Sequence[Any]) -> None:
 def run(
     program: Annotated[
         list[str],
-        typer.Argument(metavar="PROGRAM", help="an .asc file with main and kernels, and its arguments"),
+        typer.Argument(metavar="PROGRAM", help="An .asc file with main and kernels, and its arguments."),
     ],
-    soc: Annotated[str | None, typer.Option(help="the SoC to run on")] = None,
-    strict: Annotated[bool, typer.Option(help="also what the device compiler may put right by itself")] = False,
-    checks: Annotated[bool, typer.Option(help="--no-checks: only compute")] = True,
+    soc: Annotated[str | None, typer.Option(help="The SoC to run on.")] = None,
+    strict: Annotated[bool, typer.Option(help="Also report what the device compiler may correct by itself.")] = False,
+    checks: Annotated[bool, typer.Option(help="--no-checks: only compute.")] = True,
     dma: Annotated[
-        str, typer.Option(help="eager, or on-wait: a copy takes effect when something waits for it")
+        str, typer.Option(help="When a copy takes effect: eager, at once; on-wait, when something waits for it.")
     ] = "eager",
-    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="a macro, NAME or NAME=VALUE")] = None,
-    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="a folder with headers")] = None,
+    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro, NAME or NAME=VALUE.")] = None,
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder with headers.")] = None,
 ) -> None:
-    """Compiles a program that launches its own kernels (kernel<<<blocks, l2ctrl, stream>>>(…)) and runs it.
+    """Compile and run a program that launches its own kernels (kernel<<<blocks, l2ctrl, stream>>>(…)).
 
     The device is a simulated one. What is wrong with a kernel is printed behind the program's own output.
 
@@ -144,8 +144,8 @@ def run(
 
 
 def build(
-    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
-    out: Annotated[Path, typer.Option(help="the package's folder; ASCEND_CUSTOM_OPP_PATH=DIR finds it")],
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel.")],
+    out: Annotated[Path, typer.Option(help="The package's folder; ASCEND_CUSTOM_OPP_PATH=DIR finds it.")],
 ) -> None:
     """Build a vendor package for the simulated Ascend.
 
@@ -159,15 +159,15 @@ def build(
 
 
 def report(
-    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="the folder with op_host and op_kernel")],
-    op: Annotated[str | None, typer.Option(help="only this operator, such as AddCustom")] = None,
+    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel.")],
+    op: Annotated[str | None, typer.Option(help="Only this operator, such as AddCustom.")] = None,
     inputs: Annotated[
-        list[Path] | None, typer.Option(help="a .py file with inputs() and perhaps reference(…), or .npy files")
+        list[Path] | None, typer.Option(help="A .py file with inputs() and perhaps reference(…), or .npy files.")
     ] = None,
-    soc: Annotated[str | None, typer.Option(help="the SoC to count for")] = None,
-    page: Annotated[Path | None, typer.Option("--html", help="write a page here")] = None,
+    soc: Annotated[str | None, typer.Option(help="The SoC to count for.")] = None,
+    page: Annotated[Path | None, typer.Option("--html", help="Write a page here.")] = None,
     timeline: Annotated[
-        Path | None, typer.Option(help="write an estimate of when each pipe works here, for ui.perfetto.dev")
+        Path | None, typer.Option(help="Write an estimate of when each pipe works here, for ui.perfetto.dev.")
     ] = None,
 ) -> None:
     """Say what a kernel moves and computes, and how much local memory it takes.

@@ -24,9 +24,11 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
-    only: Annotated[list[str] | None, typer.Option(help="run only this check; may be given several times")] = None,
-    strict: Annotated[bool, typer.Option(help="fail where a check has nothing to run on, too")] = False,
+    operator: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="An operator that ships here, or a Python file.")
+    ],
+    only: Annotated[list[str] | None, typer.Option(help="Run only this check. Repeatable.")] = None,
+    strict: Annotated[bool, typer.Option(help="Also fail if there is nothing to run a check on.")] = False,
     device: DeviceOption = None,
 ) -> None:
     """Run every check that can run here, and say why each failed.
@@ -56,10 +58,12 @@ def check(
 
 
 def export(
-    operator: Annotated[str, typer.Argument(metavar="NAME|FILE", help="an operator that ships here, or a Python file")],
-    out: Annotated[Path, typer.Option(help="the folder to write into; made where it is not")],
+    operator: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="An operator that ships here, or a Python file.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write into; it is created if it does not exist.")],
     torch_npu: Annotated[
-        str | None, typer.Option(help="the first version that the YAML entry is for; all by default")
+        str | None, typer.Option(help="The first version that the YAML entry is for. Default: all.")
     ] = None,
 ) -> None:
     """Write the files that torch_npu and CANN build an operator from.
@@ -76,9 +80,9 @@ def export(
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="namespace::operator, such as npu::npu_scale_custom")],
+    name: Annotated[str, typer.Argument(help="namespace::operator, such as npu::npu_scale_custom.")],
     schema: Annotated[str, typer.Option(help='arguments and results, such as "(Tensor x, float scale) -> Tensor"')],
-    out: Annotated[Path, typer.Option(help="the package's folder; must not be there yet")],
+    out: Annotated[Path, typer.Option(help="The package's folder; it must not exist yet.")],
 ) -> None:
     """Start a package of your own: declaration, kernels, tests and README.
 
@@ -92,7 +96,7 @@ def new(
 
 
 def simulate(
-    folder: Annotated[Path, typer.Argument(help="the folder with *_aclnn.cpp and *_proto.cpp")],
+    folder: Annotated[Path, typer.Argument(help="The folder with *_aclnn.cpp and *_proto.cpp.")],
 ) -> None:
     """Build a custom operator package for the simulated Ascend.
 

@@ -52,14 +52,14 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         rules_report: Annotated[
-            Path | None, typer.Option(help="Append to this file what each product would refuse; a JSON line each.")
+            Path | None, typer.Option(help="Append what each product would refuse to this file, one JSON line each.")
         ] = None,
         strict_memory: Annotated[
             bool,
             typer.Option(
                 "--strict-memory",
-                help="Device memory begins as NaN and is as large as was asked for; a program that reads or writes it "
-                "without a copy is told and ends.",
+                help="Fill new device memory with NaN and make it as large as requested; a program that reads or "
+                "writes it without a copy gets an error and ends.",
             ),
         ] = False,
         after_failure: Annotated[
@@ -75,18 +75,19 @@ def register(app: typer.Typer) -> None:
             bool,
             typer.Option(
                 "--check-order",
-                help="Report what streams and the host do to the same memory with nothing to order it (docs/order.md); "
-                "exit status 1 if there is any.",
+                help="Report accesses of streams and the host to the same memory that nothing orders (docs/order.md); "
+                "exit status 1 if there are any.",
             ),
         ] = False,
         order_report: Annotated[
             Path | None,
             typer.Option(
-                help="Append to this file what --check-order finds, a JSON line each; or write *.html or *.sarif."
+                help="Append what --check-order finds to this file, one JSON line each; or write *.html or *.sarif."
             ),
         ] = None,
         order_suppressions: Annotated[
-            Path | None, typer.Option(help="Lines `WORD … # REASON`: what has all these words is not told.")
+            Path | None,
+            typer.Option(help="A file with lines `WORD … # REASON`: a race with all these words is not reported."),
         ] = None,
         pinned_copies: Annotated[
             str | None,
@@ -101,7 +102,7 @@ def register(app: typer.Typer) -> None:
             str | None,
             typer.Option(
                 metavar="SEED|only:N,…",
-                help="Run tasks in another order that no edge forbids; the same one each time (docs/order.md).",
+                help="Run tasks in another order that the program allows; the same for the same seed (docs/order.md).",
             ),
         ] = None,
         explore: Annotated[
@@ -109,15 +110,16 @@ def register(app: typer.Typer) -> None:
             typer.Option(
                 metavar="N",
                 min=1,
-                help="Run it in N such orders; tell the fewest delays that make it end otherwise, with exit status 1.",
+                help="Run the program in N such orders; if one changes how it ends, print the fewest delays that do; "
+                "exit status 1.",
             ),
         ] = None,
         triton: Annotated[
             str | None,
             typer.Option(
                 metavar="warn|error|off",
-                help="What a Triton kernel that needs more than a core has, or whose programs race, gets: a line on "
-                "standard error (the default), an exception, nothing (docs/triton.md).",
+                help="How to report a Triton kernel that needs more than a core has, or whose programs race: a line on "
+                "standard error (the default), an exception, or not at all (docs/triton.md).",
                 show_default=False,
             ),
         ] = None,
@@ -129,7 +131,7 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         fault_log: Annotated[
-            Path | None, typer.Option(help="Append to this file each fault that is made; a JSON line each.")
+            Path | None, typer.Option(help="Append each fault that is made to this file, one JSON line each.")
         ] = None,
     ) -> None:
         """Run a program on an NPU, or else on the simulated Ascend.

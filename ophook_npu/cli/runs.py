@@ -103,7 +103,11 @@ def register(app: typer.Typer) -> None:
         filters: dict[str, Any],
         to: Annotated[Path, typer.Option(help="File to write: a JSON line for each call.")] = Path("digest.jsonl"),
         inputs: Annotated[
-            bool, typer.Option("--inputs", help="Figures of arguments too: tells made from inherited errors.")
+            bool,
+            typer.Option(
+                "--inputs",
+                help="Also write figures of the arguments, to tell an error that a call makes from one that it gets.",
+            ),
         ] = False,
         exact: Annotated[bool, typer.Option("--exact", help="Checksums too: runs are compared bit for bit.")] = False,
     ) -> None:
@@ -114,8 +118,8 @@ def register(app: typer.Typer) -> None:
 
     @app.command("align")
     def align_command(
-        a: Annotated[Path, typer.Argument(help="What `ophook-npu digest` wrote of one run.")],
-        b: Annotated[Path, typer.Argument(help="And of the other.")],
+        a: Annotated[Path, typer.Argument(help="The file that `ophook-npu digest` wrote for one run.")],
+        b: Annotated[Path, typer.Argument(help="The file for the other run.")],
         tolerance: Annotated[float | None, typer.Option(help="Relative; default: by dtype.")] = None,
         html: Annotated[Path | None, typer.Option(help="Write a report here.")] = None,
         out: OutOption = None,
@@ -155,8 +159,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Find the operators that make a program go wrong.
 
-        It runs the program again and again. A run is right if its exit status is 0; with --output also if it
-        prints the same, but for small differences of numbers.
+        The program runs many times. A run is right if its exit status is 0; with --output it must also print the
+        same, apart from small differences of numbers.
         """
         start_over(device)
         writable(out)
