@@ -242,3 +242,40 @@ extern "C" __global__ __aicore__ void convolution(GM_ADDR image, GM_ADDR filters
 extern "C" __global__ __aicore__ void convolution_packed(GM_ADDR image, GM_ADDR filters, GM_ADDR bias, GM_ADDR z, GM_ADDR tiling) {
   Convolve<true>(image, filters, z);
 }
+
+// z = x w of int8_t, 32 by 128 and 128 by 48, of whose w two of each four values are there. `no_index`: without what says which.
+template <bool no_index>
+inline void Sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z) {
+  constexpr uint16_t kM = 32, kN = 48, kK = 128;
+  GlobalTensor<int8_t> left, right;
+  GlobalTensor<uint8_t> places;
+  GlobalTensor<int32_t> to;
+  left.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(x));
+  right.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(w));
+  places.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(index));
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(z));
+  LocalTensor<int8_t> a1(TPosition::A1, 0, kM * kK), b1(TPosition::B1, 65536, kN * kK / 2), a2(TPosition::A2, 0, kM * kK), b2(TPosition::B2, 0, kN * kK / 2);
+  LocalTensor<uint8_t> i1(TPosition::B1, 131072, kN * kK / 8);
+  LocalTensor<int32_t> c(TPosition::CO1, 0, kM * kN);
+  DataCopy(a1, left, kM * kK);
+  DataCopy(b1, right, kN * kK / 2);
+  DataCopy(i1, places, kN * kK / 8);
+  SetFlag<HardEvent::MTE2_MTE1>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE1>(EVENT_ID0);
+  LoadData2DParams p;
+  p.srcStride = 1, p.repeatTimes = kM * kK / 512;
+  LoadData(a2, a1, p);
+  p.repeatTimes = kN * kK / 2 / 512;
+  if (no_index) LoadData(b2, b1, p);
+  else LoadDataWithSparse(b2, b1, i1, p);
+  SetFlag<HardEvent::MTE1_M>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE1_M>(EVENT_ID0);
+  MmadParams m;
+  m.m = kM, m.n = kN, m.k = kK;
+  MmadWithSparse(c, a2, b2, m);
+  SetFlag<HardEvent::M_FIX>(EVENT_ID0);
+  WaitFlag<HardEvent::M_FIX>(EVENT_ID0);
+  Fixpipe(to, c, FixpipeParamsV220(kN, kM, kM, kN, false));
+}
+extern "C" __global__ __aicore__ void sparse(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<false>(x, w, index, z); }
+extern "C" __global__ __aicore__ void sparse_without_index(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) { Sparse<true>(x, w, index, z); }

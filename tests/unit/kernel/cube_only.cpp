@@ -52,3 +52,25 @@ inline void Callback(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR tiling) {
 }
 extern "C" __global__ __aicore__ void callback(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) { Callback<true>(a, b, z, tiling); }
 extern "C" __global__ __aicore__ void callback_short(GM_ADDR a, GM_ADDR b, GM_ADDR z, GM_ADDR workspace, GM_ADDR tiling) { Callback<false>(a, b, z, tiling); }
+
+// As `sparse` of cube.cpp, by a Matmul object: the right matrix is a row for each column.
+extern "C" __global__ __aicore__ void sparse_object(GM_ADDR x, GM_ADDR w, GM_ADDR index, GM_ADDR z, GM_ADDR tiling) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  TPipe pipe;
+  Matmul<MatmulType<TPosition::GM, CubeFormat::ND, int8_t>, SparseMatmulType<TPosition::GM, TPosition::GM, CubeFormat::ND, int8_t, true>,
+         MatmulType<TPosition::GM, CubeFormat::ND, int32_t>, MatmulType<TPosition::GM, CubeFormat::ND, int32_t>, CFG_MDL>
+      mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  GlobalTensor<int8_t> gx, gw;
+  GlobalTensor<uint8_t> gi;
+  GlobalTensor<int32_t> gz;
+  gx.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(x));
+  gw.SetGlobalBuffer(reinterpret_cast<__gm__ int8_t*>(w));
+  gi.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(index));
+  gz.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(z));
+  mm.SetTensorA(gx);
+  mm.SetTensorB(gw, true);
+  mm.SetSparseIndex(gi);
+  mm.IterateAll(gz);
+  mm.End();
+}

@@ -36,6 +36,11 @@ void r() { Std::vector<int> x; }  // REFUSED
 void s() { DataSyncBarrier<0>(); }  // REFUSED
 void t(bfloat16_t x) { x + x; }  // REFUSED
 void u(LocalTensor<float> x) { ReducePairElem<ReduceType::MAX>(x, x, 64, 1, 1, 1, 8); }  // REFUSED
+using Half = SparseMatmulType<TPosition::GM, TPosition::GM, CubeFormat::ND, int8_t, true>;
+void sparse_of_halves(LocalTensor<half> x, LocalTensor<float> z) { MmadWithSparse(z, x, x, MmadParams{}); }  // REFUSED
+void sparse_with_a_signed_index(LocalTensor<int8_t> x) { LoadDataWithSparse(x, x, x, LoadData2DParams{}); }  // REFUSED
+void sparse_that_lies_otherwise() { SparseMatmulType<TPosition::GM, TPosition::GM, CubeFormat::ND, int8_t, false> x; }  // REFUSED
+void sparse_for_vector_cores() { Matmul<Half, Half, Half> x; }  // REFUSED
 void a_pool_of_many() { TBufPool<TPosition::VECCALC, 17> x; }  // REFUSED
 void a_pool_of_results() { TBufPool<TPosition::CO1> x; }  // REFUSED
 void an_older_image(LocalTensor<half> x) { LoadData(x, x, LoadData3DParamsV1<half>{}); }  // REFUSED

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from test_matmul import tiling
 
 from ophook_npu.kernel import Entry
 from ophook_npu.kernel.findings import KernelReport
@@ -130,3 +131,58 @@ def test_conversions_that_do_not_exist_are_refused() -> None:
     a, b = inputs(torch.float16, 16, 16), inputs(torch.float16, 16, 24)
     _, report = run("halves", a, b, torch.float32, nz=True)
     assert "multiples of 16" in next(f.what for f in report.errors if f.call == "Fixpipe")
+
+
+SPARSE = 32, 48, 128  # m, n, k
+
+
+def sparse_case() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """x, the dense half of w by columns, its index by columns, and x w."""
+    m, n, k = SPARSE
+    random = np.random.default_rng(5)
+    x = random.integers(-9, 10, (m, k), np.int8)
+    whole, dense = np.zeros((n, k), np.int8), np.zeros((n, k // 2), np.int8)
+    index = np.zeros((n, k // 8), np.uint8)
+    for j in range(n):
+        for g in range(k // 4):
+            first, second = sorted(random.choice(4, 2, replace=False))
+            dense[j, 2 * g : 2 * g + 2] = whole[j, [4 * g + first, 4 * g + second]] = random.integers(1, 10, 2)
+            index[j, g // 2] |= (first | second - 1 << 2) << 4 * (g % 2)
+    wanted = torch.from_numpy(x.astype(np.int32)) @ torch.from_numpy(whole.astype(np.int32)).T
+    return torch.from_numpy(x), torch.from_numpy(dense), torch.from_numpy(index), wanted
+
+
+def run_sparse(
+    name: str, w: torch.Tensor, tiling: Block, source: Path = SOURCE, x: torch.Tensor | None = None
+) -> torch.Tensor:
+    given, _, index, _ = sparse_case()
+    m, n, k = SPARSE
+    if x is None:  # in fractals as L0A has them
+        x = given.reshape(m // 16, 16, k // 32, 32).permute(0, 2, 1, 3).contiguous()
+    places = index.reshape(n // 16, 16, k // 64, 8).permute(2, 0, 1, 3).contiguous()
+    z = Block((m, n), 3)
+    arguments = [
+        Argument("x", Block.of(x, "x"), INPUT), Argument("w", Block.of(w, "w"), INPUT),
+        Argument("index", Block.of(places, "index"), INPUT), Argument("z", z, OUTPUT),
+        Argument("tiling", tiling, TILING),
+    ]  # fmt: skip
+    report = Entry(source, name=name).run(arguments, 1, settings=Settings(on_wait=True, strict=True))
+    assert not report.findings, [str(f) for f in report.findings]
+    return z.array(True)
+
+
+def test_a_right_matrix_with_two_of_each_four_values() -> None:
+    _, n, k = SPARSE
+    _, dense, _, wanted = sparse_case()
+    fractals = dense.reshape(n // 16, 16, k // 64, 32).permute(2, 0, 1, 3).contiguous()
+    nothing = Block.of(np.zeros(1, np.int32), "tiling")
+    assert torch.equal(run_sparse("sparse", fractals, nothing), wanted)
+    with pytest.raises(AssertionError, match="has loaded no index"):
+        run_sparse("sparse_without_index", fractals, nothing)
+
+
+def test_a_matmul_object_with_two_of_each_four_values() -> None:
+    m, n, k = SPARSE
+    x, dense, _, wanted = sparse_case()
+    sizes = tiling(M=m, N=n, Ka=k, Kb=k, singleCoreM=m, singleCoreN=n, singleCoreK=k, baseM=16, baseN=32, baseK=64)
+    assert torch.equal(run_sparse("sparse_object", dense, sizes, SOURCE.with_name("cube_only.cpp"), x), wanted)

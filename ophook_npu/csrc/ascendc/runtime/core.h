@@ -157,6 +157,7 @@ class Core {
   int atomic_kind = 0;
   Dtype atomic_dtype = Dtype::other;
   std::deque<std::vector<char>> kept;  // what tensors point to
+  std::vector<uint8_t> sparse;           // the index of each fractal in L0B, a quarter of its size
   std::shared_ptr<void> fixpipe, image;  // FixpipeSettings, ImageSettings
   uint8_t compared[16] = {};             // the register that Compare without a destination writes
   std::optional<uint64_t> pad_value;  // the bits that SetPadValue set

@@ -75,14 +75,21 @@ void nd_to_nz(Local to, Global from, const AscendC::Nd2NzParams& p, At at) {
       const uint64_t usable = op.from_device(source, row), known = op.initialized(source, usable);
       c.launch.counters.copied_in += usable;
       const uint64_t first = nd * matrix + uint64_t(n) * p.dstNzNStride * kBlock, step = uint64_t(p.dstNzC0Stride) * kBlock;
-      for (uint64_t column = 0; column < columns; ++column) op.writes(to, first + column * step, kBlock);
+      // Rows that lie side by side are written column by column.
+      const bool beside = p.dstNzNStride == 1;
+      for (uint64_t column = 0; column < columns && (!beside || n == 0); ++column)
+        op.writes(to, first + column * step, beside ? p.nValue * uint64_t(kBlock) : kBlock);
       const Bytes target = bytes_of(op, to, first);
       when_due(op, [=] {
         for (uint64_t column = 0; column < columns; ++column) {
           const uint64_t begin = column * kBlock, part = begin < usable ? std::min<uint64_t>(kBlock, usable - begin) : 0;
           uint8_t* block = target.data + column * step;
-          std::memset(block, 0, kBlock);
-          std::memcpy(block, source + begin, part);
+          if (part == kBlock) {
+            std::memcpy(block, source + begin, kBlock);
+          } else {
+            std::memset(block, 0, kBlock);
+            std::memcpy(block, source + begin, part);
+          }
           std::memset(target.written + column * step, known != 0, kBlock);
         }
       });
@@ -189,6 +196,34 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
   }
 }
 
+// Fractals of L1 one after the other, and the index of each, 128 bytes, into a buffer of its own beside L0B.
+void load_sparse(Local to, Local from, Local index, const AscendC::LoadData2DParams& p, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::MTE1, "LoadDataWithSparse", at);
+  if (!input_of_cube(op, to, &from) || !c.usable(index, op.call, at)) return;
+  if (!placed(op, to, to.memory == Memory::l0b, "the destination", "L0B (B2)") || !placed(op, index, index.memory == Memory::l1, "the index", "L1 (B1)") ||
+      !op.aligned(index, kBlock, "the index"))
+    return;
+  if (!p.repeatTimes) return;
+  constexpr uint64_t kIndex = kFractal / 4;
+  const uint64_t first = p.startIndex, count = p.repeatTimes;
+  if (!op.inside(from, first * kFractal, count * kFractal, "the source") || !op.inside(index, first * kIndex, count * kIndex, "the index") ||
+      !op.inside(to, 0, count * kFractal, "the destination"))
+    return;
+  op.reads(from, first * kFractal, count * kFractal), op.reads(index, first * kIndex, count * kIndex), op.writes(to, 0, count * kFractal);
+  c.launch.counters.moved += count * (kFractal + kIndex);
+  if (c.sparse.empty()) c.sparse.resize(c.launch.sizes.bytes[int(Memory::l0b)] / 4);
+  const Bytes source = bytes_of(op, from, first * kFractal), target = bytes_of(op, to, 0), pairs = bytes_of(op, index, first * kIndex);
+  uint8_t* const beside = c.sparse.data() + to.offset / 4;
+  when_due(op, [=] {
+    move(target, source, count * kFractal);
+    for (uint64_t i = 0; i < count * kIndex; ++i) {
+      beside[i] = pairs.data[i];
+      if (!pairs.written[i]) std::memset(target.written + i * 4, 0, 4);  // a value without its place is none
+    }
+  });
+}
+
 // Into L0A by rows of fractals; into L0B, where the image's rows are the depth, transposed.
 void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at) {
   Core& c = core();
@@ -197,22 +232,22 @@ void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t
   const uint32_t size = size_of(to.dtype), c0 = kBlock / size;
   const bool right = to.memory == Memory::l0b;
   auto refuse = [&](const std::string& what) { c.report(Kind::parameter, "LoadData", at, what); };
+  const uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0u), filter_h = p.filterH + (p.filterSizeH ? 256u : 0u);
+  if (!p.l1H || !p.l1W || !p.channelSize || !p.kExtension || !p.mExtension || !filter_w || !filter_h) return;  // the page: nothing is done
   if (p.enSmallK || p.fMatrixCtrl) return refuse("enSmallK or fMatrixCtrl is set; allowed: false");
   const bool turned = p.enTranspose || right;  // L0B is transposed whatever it says
   if (turned && size != 2 && size != 4)
     return refuse(text("%s with %s; allowed: types of 2 and 4 bytes", right ? "an image to L0B" : "enTranspose to L0A", name_of(to.dtype)));
-  if (!within(op, "l1H", p.l1H, 1, 32767) || !within(op, "l1W", p.l1W, 1, 32767) || !within(op, "strideW", p.strideW, 1, 63) ||
+  if (!within(op, "l1H", p.l1H, 0, 32767) || !within(op, "l1W", p.l1W, 0, 32767) || !within(op, "strideW", p.strideW, 1, 63) ||
       !within(op, "strideH", p.strideH, 1, 63) || !within(op, "dilationFilterW", p.dilationFilterW, 1, 255) ||
       !within(op, "dilationFilterH", p.dilationFilterH, 1, 255))
     return;
-  const uint32_t filter_w = p.filterW + (p.filterSizeW ? 256u : 0u), filter_h = p.filterH + (p.filterSizeH ? 256u : 0u);
-  if (!within(op, "filterW", filter_w, 1, 511) || !within(op, "filterH", filter_h, 1, 511)) return;
   const uint32_t packed = to.dtype == Dtype::i4 ? 2 : 1, block_elements = c0 * packed;
-  if (!p.channelSize || p.channelSize % block_elements)
+  if (p.channelSize % block_elements)
     return refuse(text("channelSize is %u; implemented: multiples of %u", p.channelSize, block_elements));
-  if (!p.kExtension || p.kExtension % block_elements || p.kStartPt % block_elements)
+  if (p.kExtension % block_elements || p.kStartPt % block_elements)
     return refuse(text("kExtension is %u and kStartPt %u; allowed: multiples of %u", p.kExtension, p.kStartPt, block_elements));
-  if (!p.mExtension || (size != 4 && p.mExtension % 16) || p.mStartPt % 16)
+  if ((size != 4 && p.mExtension % 16) || p.mStartPt % 16)
     return refuse(text("mExtension is %u and mStartPt %u; allowed: multiples of 16", p.mExtension, p.mStartPt));
   const int64_t span_w = int64_t(filter_w - 1) * p.dilationFilterW + 1, span_h = int64_t(filter_h - 1) * p.dilationFilterH + 1;
   const int64_t room_w = int64_t(p.l1W) + p.padList[0] + p.padList[1] - span_w, room_h = int64_t(p.l1H) + p.padList[2] + p.padList[3] - span_h;

@@ -22,19 +22,32 @@ struct Conversion {
 const Conversion* conversion_of(Operation& op, QuantMode_t mode, Dtype from, Dtype to);  // NULL: a finding
 void convert(const Conversion& how, const uint8_t* from, uint64_t factor, bool relu, uint8_t* to);
 
+// Where the two values that stand for four along the depth belong, by their two indices of 2 bits; -1: no such pair.
+struct TwoOfFour {
+  int first, second;
+};
+inline TwoOfFour sparse_pair(uint32_t first, uint32_t second) {
+  if (first > 2 || second > 2) return {-1, -1};
+  return {int(first), first == 2 && second == 0 ? 2 : int(second) + 1};
+}
+
+constexpr int64_t kColumns = 16;  // of a block
+// c += a b for `rows` rows of a, `row` elements apart, and a block of b: kColumns values for each of `depth`. c: kColumns a row.
+void add_product(const float* a, int64_t row, const float* b, int64_t depth, int64_t rows, float* c);
+void add_product(const int32_t* a, int64_t row, const int32_t* b, int64_t depth, int64_t rows, int32_t* c);
+
 // c += a b: a is m by depth, b by columns: n by depth.
-template <typename T, typename U>
-void multiply(const std::vector<T>& a, const std::vector<T>& b, uint32_t m, uint32_t n, uint32_t depth, std::vector<U>& c) {
-  std::vector<U> columns(size_t(depth) * n);
-  for (uint32_t j = 0; j < n; ++j)
-    for (uint32_t k = 0; k < depth; ++k) columns[size_t(k) * n + j] = U(b[size_t(j) * depth + k]);
-  for (uint32_t i = 0; i < m; ++i)
-    for (uint32_t k = 0; k < depth; ++k) {
-      const U factor = U(a[size_t(i) * depth + k]);
-      const U* row = columns.data() + size_t(k) * n;
-      U* to = c.data() + size_t(i) * n;
-      for (uint32_t j = 0; j < n; ++j) to[j] += factor * row[j];
-    }
+template <typename T>
+void multiply(const std::vector<T>& a, const std::vector<T>& b, uint32_t m, uint32_t n, uint32_t depth, std::vector<T>& c) {
+  std::vector<T> columns(size_t(depth) * kColumns), sums(size_t(m) * kColumns);
+  for (uint32_t first = 0; first < n; first += kColumns) {
+    const uint32_t count = std::min<uint32_t>(kColumns, n - first);
+    for (uint32_t j = 0; j < count; ++j)
+      for (uint32_t k = 0; k < depth; ++k) columns.data()[size_t(k) * kColumns + j] = b[size_t(first + j) * depth + k];
+    for (uint32_t i = 0; i < m; ++i) std::copy_n(c.data() + size_t(i) * n + first, count, sums.data() + size_t(i) * kColumns);
+    add_product(a.data(), depth, columns.data(), depth, m, sums.data());
+    for (uint32_t i = 0; i < m; ++i) std::copy_n(sums.data() + size_t(i) * kColumns, count, c.data() + size_t(i) * n + first);
+  }
 }
 
 }  // namespace ophook::rt

@@ -85,6 +85,31 @@ QuantMode_t mode_of(const MatrixProduct& p, bool whole) {
 }
 bool takes_factor(QuantMode_t mode) { return mode != NoQuant && mode != F322F16 && mode != F322BF16; }
 
+// Of a B with two of each four values: all of them. The index is a matrix of 2 bits in fractals of 16 rows of 8 bytes.
+template <typename T>
+bool whole_of(Operation& op, const MatrixProduct& p, Reader<T>& right, std::vector<T>& b) {
+  std::vector<T> pairs;
+  const int64_t first = p.first_k / 2, depth = p.k / 2, height = up(p.b.rows, 16);
+  if (!right.read(p.first_n, p.tile_n, first, depth, pairs)) return false;
+  b.assign(size_t(p.tile_n * p.k), T(0));
+  for (int64_t j = 0; j < p.tile_n; ++j)
+    for (int64_t e = 0; e < depth; e += 2) {
+      const int64_t byte = (first + e) / 4;
+      const uint8_t* from = p.index.data + (byte / 8 * height + p.first_n + j) * 8 + byte % 8;
+      if ((e == 0 || byte % 8 == 0) && op.from_device(from, 1) < 1) return false;
+      const uint32_t bits = *from >> (first + e) % 4 * 2;
+      const TwoOfFour places = sparse_pair(bits & 3, bits >> 2 & 3);
+      if (places.first < 0) {
+        op.core.report(Kind::parameter, op.call, op.at, text("the index has the pair %u, %u; allowed: 0 to 2", bits & 3, bits >> 2 & 3));
+        return false;
+      }
+      T* const four = b.data() + j * p.k + e * 2;
+      four[places.first] += pairs[size_t(j * depth + e)];
+      four[places.second] += pairs[size_t(j * depth + e + 1)];
+    }
+  return true;
+}
+
 template <typename T, typename U>
 void product(Operation& op, const MatrixProduct& p) {
   std::vector<T> a, b;
@@ -99,7 +124,9 @@ void product(Operation& op, const MatrixProduct& p) {
   } else if (!left.read(p.first_m, p.tile_m, p.first_k, p.k, a)) {
     return;
   }
-  if (p.b.transposed) {
+  if (p.sparse) {
+    if (!whole_of(op, p, right, b)) return;
+  } else if (p.b.transposed) {
     if (!right.read(p.first_n, p.tile_n, p.first_k, p.k, b)) return;
   } else {
     std::vector<T> lying;
@@ -233,7 +260,11 @@ void matmul_tile(const char* call, const MatrixProduct& p, At at) {
   }
   for (const MatrixSide* each : {&p.a, &p.b, &p.bias, &p.c})
     if (each->given && each->on_core && !c.usable(each->local, call, at)) return;
-  const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column, right = (p.b.transposed ? p.b.columns : p.b.rows) + p.b.loaded_row;
+  const int64_t left = (p.a.transposed ? p.a.rows : p.a.columns) + p.a.loaded_column, right = (p.b.transposed ? p.b.columns * (p.sparse ? 2 : 1) : p.b.rows) + p.b.loaded_row;
+  if (p.sparse && (!p.index.data || p.k % 4 || p.first_k % 4)) {
+    c.report(Kind::parameter, call, at, p.index.data ? "a sparse matrix needs a depth of a multiple of 4" : "SetSparseIndex was not called");
+    c.stop();
+  }
   if (p.first_k + p.k > left || p.first_k + p.k > right) {
     c.report(Kind::parameter, call, at, text("singleCoreK is %lld; the left matrix has %lld columns, the right one %lld rows", (long long)(p.first_k + p.k),
                                              (long long)left, (long long)right));

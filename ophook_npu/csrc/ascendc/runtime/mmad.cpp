@@ -33,24 +33,26 @@ bool has_product(Operation& op, const Local& c, const Local& a, const Local& b, 
   return false;
 }
 
-// `rows` by `depth` values of fractals in which a row has blocks of 32 bytes, as T; `step(r1, k1)` is where a fractal begins.
-template <typename T, typename Step>
-bool unpack(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, Step step, std::vector<T>& out) {
-  const bool pairs = tensor.dtype == Dtype::i4;
-  const uint32_t size = size_of(tensor.dtype), c0 = kBlock / size * (pairs ? 2 : 1);
-  out.resize(size_t(rows) * depth);
-  bool known = true;
+// `count` values of a tensor from byte `from` on, as T.
+template <typename T>
+void values_of(Operation& op, const Local& tensor, uint64_t from, uint32_t count, T* out) {
+  const uint8_t* data = op.data(tensor) + from;
+  if constexpr (std::is_same_v<T, float>) wide(tensor.dtype, data, out, count);
+  else if (tensor.dtype == Dtype::i4)
+    for (uint32_t e = 0; e < count; ++e) out[e] = lower_first(data, e);
+  else
+    for (uint32_t e = 0; e < count; ++e) out[e] = static_cast<int8_t>(data[e]);
+}
+// Whether a matrix of `rows` by `depth` in fractals was loaded: all of it, or the part of each block of 32 bytes that counts.
+template <typename Step>
+bool loaded(Operation& op, const Local& tensor, uint32_t rows, uint32_t depth, uint32_t c0, uint64_t bytes, Step step) {
+  if (!op.core.launch.checks() || all_written(op.written(tensor), bytes)) return true;
   for (uint32_t r = 0; r < rows; ++r)
     for (uint32_t k = 0; k < depth; k += c0) {
-      const uint64_t from = step(r, k / c0);
-      const uint32_t count = std::min(c0, depth - k);
-      T* to = out.data() + size_t(r) * depth + k;
-      if constexpr (std::is_same_v<T, float>) wide(tensor.dtype, op.data(tensor) + from, to, count);
-      else
-        for (uint32_t e = 0; e < count; ++e) to[e] = pairs ? lower_first(op.data(tensor) + from, e) : static_cast<int8_t>(op.data(tensor)[from + e]);
-      known &= all_written(op.written(tensor) + from, pairs ? (count + 1) / 2 : uint64_t(count) * size);
+      const uint64_t part = (uint64_t(std::min(c0, depth - k)) * kBlock + c0 - 1) / c0;
+      if (!all_written(op.written(tensor) + step(r, k / c0), part)) return false;
     }
-  return known;
+  return true;
 }
 
 void missing(Operation& op, const Local& tensor, const char* what) {
@@ -63,60 +65,98 @@ uint64_t depth_of(const Local& a, const AscendC::MmadParams& p) {
   return (p.k + to - 1) / to * to / c0;
 }
 
-template <typename T, typename U>
-void compute(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias, bool from_c1, const AscendC::MmadParams& p) {
+template <typename T>
+void compute(Operation& op, const Local& c, const Local& a, const Local& b, const Local* bias, bool from_c1, const AscendC::MmadParams& p, bool sparse) {
   const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
-  std::vector<T> left, right;
+  const uint32_t c0 = kBlock / size_of(a.dtype) * (a.dtype == Dtype::i4 ? 2 : 1);
+  const bool checks = op.core.launch.checks();
   // A matrix of one row is a vector in L0A: its elements are in a row.
-  const bool vector = p.m == 1;
-  const bool a_known = unpack(op, a, p.m, p.k,
-                              [&](uint32_t r, uint64_t k) { return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock; }, left);
-  const bool b_known = unpack(op, b, p.n, p.k, [&](uint32_t r, uint64_t k) { return (k * n1 + r / 16) * kFractal + r % 16 * kBlock; }, right);
-  if (op.core.launch.checks() && !a_known) missing(op, a, "the left matrix");
-  if (op.core.launch.checks() && !b_known) missing(op, b, "the right matrix");
-  std::vector<U> result(size_t(p.m) * p.n, U(0));
-  std::vector<uint8_t> counts(result.size(), 1);  // what it begins with is a value
-  auto place = [&](uint32_t i, uint32_t j) { return (uint64_t(j / 16) * m1 * 16 + i) * 64 + j % 16 * 4; };
+  const bool vector = p.m == 1 && !sparse;
+  const uint32_t right_depth = sparse ? p.k / 2 : p.k;
+  const uint64_t right_k1 = sparse ? (right_depth + c0 - 1) / c0 : k1;
+  auto in_a = [&](uint32_t r, uint64_t k) { return vector ? k * kBlock : (r / 16 * k1 + k) * kFractal + r % 16 * kBlock; };
+  auto in_b = [&](uint32_t r, uint64_t k) { return (k * n1 + r / 16) * kFractal + r % 16 * kBlock; };
+  if (!loaded(op, a, p.m, p.k, c0, vector ? k1 * kBlock : m1 * k1 * kFractal, in_a)) missing(op, a, "the left matrix");
+  if (!loaded(op, b, p.n, right_depth, c0, right_k1 * n1 * kFractal, in_b)) missing(op, b, "the right matrix");
+  std::vector<T> left(size_t(p.m) * p.k);
+  for (uint32_t r = 0; r < p.m; ++r)
+    for (uint32_t k = 0; k < p.k; k += c0) values_of(op, a, in_a(r, k / c0), std::min(c0, p.k - k), left.data() + size_t(r) * p.k + k);
+  std::vector<T> right(size_t(p.k) * kColumns), partial(size_t(p.m) * kColumns);
+  T fractal[16 * 64];
   bool known = true;
-  if (bias || from_c1)
-    for (uint32_t i = 0; i < p.m; ++i)
-      for (uint32_t j = 0; j < p.n; ++j) {
-        const uint64_t from = bias ? uint64_t(j) * 4 : place(i, j);
-        const Local& start = bias ? *bias : c;
-        std::memcpy(&result[size_t(i) * p.n + j], op.data(start) + from, 4);
-        counts[size_t(i) * p.n + j] = op.written(start)[from];
-        known &= counts[size_t(i) * p.n + j] != 0;
+  for (uint64_t block = 0; block < n1; ++block) {
+    const auto columns = static_cast<uint32_t>(std::min<uint64_t>(kColumns, p.n - block * kColumns));
+    if (sparse) std::fill(right.begin(), right.end(), T(0));
+    for (uint32_t k = 0; k < right_depth; k += c0) {
+      const uint64_t at = in_b(uint32_t(block) * 16, k / c0);
+      values_of(op, b, at, 16 * c0, fractal);
+      const uint32_t count = std::min(c0, right_depth - k);
+      if (sparse) {
+        const uint8_t* const index = op.core.sparse.data() + (b.offset + at) / 4;
+        for (uint32_t j = 0; j < columns; ++j)
+          for (uint32_t e = 0; e < count; e += 2) {
+            const uint32_t bits = index[j * 8 + e / 4] >> e % 4 * 2;
+            const TwoOfFour places = sparse_pair(bits & 3, bits >> 2 & 3);
+            if (places.first < 0) return op.core.report(Kind::parameter, op.call, op.at, text("the index has the pair %u, %u; allowed: 0 to 2", bits & 3, bits >> 2 & 3));
+            T* const four = right.data() + size_t(k + e) * 2 * kColumns + j;
+            four[places.first * kColumns] += fractal[j * c0 + e];
+            if (e + 1 < count) four[places.second * kColumns] += fractal[j * c0 + e + 1];
+          }
+        continue;
       }
-  // A column beyond the bias is nobody's: whoever takes it out is told.
-  if (op.core.launch.checks() && !known && !bias) missing(op, c, "the matrix that is added to");
-  multiply(left, right, p.m, p.n, p.k, result);
-  for (uint32_t i = 0; i < p.m; ++i)
-    for (uint32_t j = 0; j < p.n; ++j) {
-      std::memcpy(op.data(c) + place(i, j), &result[size_t(i) * p.n + j], 4);
-      std::memset(op.written(c) + place(i, j), counts[size_t(i) * p.n + j], 4);
+      for (uint32_t e = 0; e < count; ++e)
+        for (uint32_t j = 0; j < kColumns; ++j) right.data()[size_t(k + e) * kColumns + j] = fractal[j * c0 + e];
     }
+    // In L0C a block of columns is a row of the matrix after the other. Columns beyond the last one stay as they are.
+    const uint64_t first = block * m1 * 16 * 64;
+    T* const out = reinterpret_cast<T*>(op.data(c) + first);
+    uint8_t* const written = op.written(c) + first;
+    T* const sums = columns == kColumns ? out : partial.data();
+    const T* const start = bias ? reinterpret_cast<const T*>(op.data(*bias)) + block * kColumns : nullptr;
+    for (uint32_t i = 0; i < p.m; ++i) {
+      T* const row = sums + size_t(i) * kColumns;
+      if (start) std::copy_n(start, columns, row);
+      else if (!from_c1) std::fill_n(row, kColumns, T(0));
+      else if (row != out + size_t(i) * kColumns) std::copy_n(out + size_t(i) * kColumns, columns, row);
+    }
+    add_product(left.data(), p.k, right.data(), p.k, p.m, sums);
+    if (sums != out)
+      for (uint32_t i = 0; i < p.m; ++i) std::copy_n(sums + size_t(i) * kColumns, columns, out + size_t(i) * kColumns);
+    // What begins with nobody's value is nobody's; a column beyond the bias, too: whoever takes it out is told.
+    if (from_c1 && checks)
+      for (uint32_t i = 0; i < p.m; ++i) known &= all_written(written + i * 64, columns * 4);
+    if (from_c1) continue;
+    if (!bias && columns == kColumns) std::memset(written, 1, p.m * 64ull);
+    else
+      for (uint32_t i = 0; i < p.m; ++i)
+        bias ? void(std::memcpy(written + i * 64, op.written(*bias) + block * 64, columns * 4)) : void(std::memset(written + i * 64, 1, columns * 4));
+  }
+  if (!known) missing(op, c, "the matrix that is added to");
 }
 
 }  // namespace
 
-void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at) {
+void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at, bool sparse) {
   Core& owner = core();
   if (p.unitFlag) owner.join(Pipe::M, owner.snapshot(Pipe::FIX));
-  Operation op(owner, Pipe::M, "Mmad", at);
-  if (!has_unit(owner, false, "Mmad", at)) return;
+  const char* const call = sparse ? "MmadWithSparse" : "Mmad";
+  Operation op(owner, Pipe::M, call, at);
+  if (!has_unit(owner, false, call, at)) return;
   const Local* const operands[] = {&c, &a, &b, bias};
   for (const Local* each : operands)
-    if (each && !owner.usable(*each, "Mmad", at)) return;
+    if (each && !owner.usable(*each, call, at)) return;
   if (!placed(op, c, c.memory == Memory::l0c, "the result", "L0C (CO1)") || !placed(op, a, a.memory == Memory::l0a, "the left matrix", "L0A (A2)") ||
       !placed(op, b, b.memory == Memory::l0b, "the right matrix", "L0B (B2)"))
     return;
   if (bias && !placed(op, *bias, bias->memory == Memory::bt, "the bias", "the bias table (C2)")) return;
   if (!has_product(op, c, a, b, bias)) return owner.stop();
-  if (!op.aligned(c, 64, "the result") || !op.aligned(a, 512, "the left matrix") || !op.aligned(b, 512, "the right matrix") ||
+  if (!op.aligned(c, sparse ? 1024 : 64, "the result") || !op.aligned(a, 512, "the left matrix") || !op.aligned(b, 512, "the right matrix") ||
       (bias && !op.aligned(*bias, 64, "the bias")))
     return;
   if (!within(op, "m", p.m, 0, 4095) || !within(op, "n", p.n, 0, 4095) || !within(op, "k", p.k, 0, 4095)) return;
   if (!p.m || !p.n || !p.k) return;
+  if (sparse && p.k % 4) return owner.report(Kind::parameter, call, at, text("k is %u; allowed: multiples of 4", p.k));
+  if (sparse && owner.sparse.empty()) return owner.report(Kind::parameter, call, at, "LoadDataWithSparse has loaded no index");
   Local table;  // what cmatrixSource adds without a bias among the arguments: the bias table from its beginning
   if (p.cmatrixSource && !p.cmatrixInitVal && !bias) {
     table.bytes = owner.launch.sizes.bytes[int(Memory::bt)], table.memory = Memory::bt, table.dtype = c.dtype;
@@ -124,7 +164,8 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
   }
   const bool accumulate = !bias && (p.isBias || !p.cmatrixInitVal);
   const uint64_t k1 = depth_of(a, p), n1 = (p.n + 15) / 16, m1 = (p.m + 15) / 16;
-  const uint64_t left = p.m == 1 ? k1 * kBlock : m1 * k1 * kFractal, right = k1 * n1 * kFractal, out = m1 * n1 * kTile;
+  const uint64_t right_k1 = sparse ? (p.k / 2 + kBlock - 1) / kBlock : k1;
+  const uint64_t left = p.m == 1 && !sparse ? k1 * kBlock : m1 * k1 * kFractal, right = right_k1 * n1 * kFractal, out = m1 * n1 * kTile;
   if (!op.inside(a, 0, left, "the left matrix") || !op.inside(b, 0, right, "the right matrix") || !op.inside(c, 0, out, "the result")) return;
   if (bias && !op.inside(*bias, 0, p.n * 4ull, "the bias")) return;
   owner.settle();
@@ -133,8 +174,8 @@ void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParam
   if (accumulate) op.reads(c, 0, out);
   op.writes(c, 0, out);
   owner.launch.counters.elements += uint64_t(p.m) * p.n * p.k;
-  if (c.dtype == Dtype::i32) compute<int8_t, int32_t>(op, c, a, b, bias, accumulate, p);
-  else compute<float, float>(op, c, a, b, bias, accumulate, p);
+  if (c.dtype == Dtype::i32) compute<int32_t>(op, c, a, b, bias, accumulate, p, sparse);
+  else compute<float>(op, c, a, b, bias, accumulate, p, sparse);
 }
 
 namespace {

@@ -77,6 +77,7 @@ class MatmulApiTilingBase {
   }
   int32_t SetTraverse(MatrixTraverse order) { return order_ = order == MatrixTraverse::FIRSTN ? 1 : 0, 0; }
   int32_t SetMadType(MatrixMadType) { return 0; }
+  int32_t SetSparse(bool = false) { return 0; }  // the sizes are those of a B that is whole
   // How the kernel loads: 0 is the Norm template, 1 MDL.
   void SetMatmulConfigParams(int32_t = 1, bool = false, ScheduleType = ScheduleType::INNER_PRODUCT, MatrixTraverse order = MatrixTraverse::NOSET,
                              bool = false) {

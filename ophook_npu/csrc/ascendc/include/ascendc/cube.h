@@ -64,7 +64,7 @@ struct LoadData3DParamsV2 {
         filterSizeW(size_w), filterSizeH(size_h), fMatrixCtrl(matrix) {}
   uint8_t padList[4] = {0, 0, 0, 0};  // left, right, top, bottom
   uint16_t l1H = 0, l1W = 0, channelSize = 0, kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
-  uint8_t strideW = 1, strideH = 1, filterW = 0, filterH = 0, dilationFilterW = 1, dilationFilterH = 1;
+  uint8_t strideW = 1, strideH = 1, filterW = 1, filterH = 1, dilationFilterW = 1, dilationFilterH = 1;
   bool enTranspose = false, enSmallK = false;
   T padValue = T(0);
   bool filterSizeW = false, filterSizeH = false;  // 256 is added to the filter's size
@@ -173,7 +173,8 @@ struct ImageSettings {
 };
 OPHOOK_RT ImageSettings* image_settings();  // the running core's
 OPHOOK_RT void load_image(Local to, Local from, const AscendC::LoadData3DParamsV2<uint64_t>& p, At at);  // padValue: its bits
-OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at);
+OPHOOK_RT void mmad(Local c, Local a, Local b, const Local* bias, const AscendC::MmadParams& p, At at, bool sparse = false);
+OPHOOK_RT void load_sparse(Local to, Local from, Local index, const AscendC::LoadData2DParams& p, At at);
 OPHOOK_RT void fixpipe(Global to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, bool row_major, At at);
 OPHOOK_RT void fixpipe_to_l1(Local to, Local from, const Local* scales, const AscendC::FixpipeParamsV220& p, At at);
 struct FixpipeSettings {
@@ -262,6 +263,19 @@ __aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm,
                             const MmadParams& params, ophook::rt::At at = ophook::rt::At::here()) {
   const auto start = bias.view();
   ophook::rt::mmad(dst.view(), fm.view(), filter.view(), &start, params, at);
+}
+// B has two of each four values along the depth, which may be others than 0, and the index says which two.
+template <typename T, typename U>
+__aicore__ inline void MmadWithSparse(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<U>& filter, const MmadParams& params,
+                                      ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, int32_t> && std::is_same_v<U, int8_t>, "MmadWithSparse: int8_t with int8_t gives int32_t (MmadWithSparse.md)");
+  ophook::rt::mmad(dst.view(), fm.view(), filter.view(), nullptr, params, at, true);
+}
+template <typename T, typename U>
+__aicore__ inline void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<U>& idx, const LoadData2DParams& params,
+                                          ophook::rt::At at = ophook::rt::At::here()) {
+  static_assert(std::is_same_v<T, int8_t> && std::is_same_v<U, uint8_t>, "LoadDataWithSparse: int8_t, and an index of uint8_t (LoadDataWithSparse.md)");
+  ophook::rt::load_sparse(dst.view(), src.view(), idx.view(), params, at);
 }
 template <typename T, typename U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 __aicore__ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params,

@@ -37,6 +37,8 @@ struct MatrixProduct {
   bool scaled = false, scaled_by_column = false;
   uint64_t scale = 0;
   Global scales;
+  bool sparse = false;                  // B has two of each four values along the depth, and `index` says which
+  Global index;
 };
 // False where this core has nothing to do after it: the cube cores of a kernel whose vector cores ask.
 OPHOOK_RT bool matmul_register(bool cube_only, const TCubeTiling* tiling, Dtype a, Dtype b, At at);
@@ -60,6 +62,22 @@ struct MatmulType {
   static constexpr bool ibShare = IBSHARE;
 };
 
+// A B of which two of each four values along the depth are there; SetSparseIndex says which.
+template <TPosition POSITION, TPosition INDEX_POSITION, CubeFormat FORMAT, typename TYPE, bool ISTRANS = false, LayoutMode LAYOUT = LayoutMode::NONE,
+          bool IBSHARE = false>
+struct SparseMatmulType : MatmulType<POSITION, FORMAT, TYPE, ISTRANS, LAYOUT, IBSHARE> {
+  static_assert(POSITION == TPosition::GM && INDEX_POSITION == TPosition::GM, "SparseMatmulType: B and its index are in TPosition::GM");
+  static_assert(std::is_same_v<TYPE, int8_t>, "SparseMatmulType: the type is int8_t");
+  static_assert(ISTRANS, "SparseMatmulType: ISTRANS is true");
+  static constexpr bool ophook_sparse = true;
+};
+namespace matmul_details {
+template <typename T, typename = void>
+constexpr bool is_sparse = false;
+template <typename T>
+constexpr bool is_sparse<T, std::enable_if_t<T::ophook_sparse>> = true;
+}  // namespace matmul_details
+
 template <class A, class B, class C, class BIAS = C, const auto& MM_CFG = CFG_NORM, class MM_CB = MatmulCallBackFunc<>,
           template <const auto&, typename...> class POLICY = Impl::Detail::MatmulPolicy>
 class Matmul {
@@ -69,6 +87,10 @@ class Matmul {
   // Of a kernel without vector cores the cube cores are the only masters anyway.
   static_assert(!kConfig.enableMixDualMaster || OPHOOK_CUBE_ONLY, "Matmul: enableMixDualMaster of a kernel with vector cores is not implemented");
   static_assert(!kConfig.intraBlockPartSum, "Matmul: intraBlockPartSum is not implemented");
+
+  static constexpr bool kSparse = matmul_details::is_sparse<B>;
+  static_assert(!kSparse || (OPHOOK_CUBE_ONLY && kConfig.doMultiDataLoad),
+                "Matmul: SparseMatmulType is for ASCENDC_CUBE_ONLY and the MDL template (SetSparseIndex.md)");
 
   using SrcT = typename A::T;
   using SrcBT = typename B::T;
@@ -118,6 +140,10 @@ class Matmul {
   __aicore__ void SetTensorA(const LocalTensor<SrcT>& matrix, bool transposed = A::isTrans) { Side(a_, matrix, transposed, fractal(A::format)); }
   __aicore__ void SetTensorB(const GlobalTensor<SrcBT>& gm, bool transposed = B::isTrans) { Side(b_, gm, transposed, fractal(B::format)); }
   __aicore__ void SetTensorB(const LocalTensor<SrcBT>& matrix, bool transposed = B::isTrans) { Side(b_, matrix, transposed, fractal(B::format)); }
+  __aicore__ void SetSparseIndex(const GlobalTensor<uint8_t>& indexGlobal) {
+    static_assert(kSparse, "SetSparseIndex: B is no SparseMatmulType");
+    index_ = indexGlobal.view();
+  }
   __aicore__ void SetBias(const GlobalTensor<BiasT>& gm) { Side(bias_, gm, false, false); }
   __aicore__ void SetBias(const LocalTensor<BiasT>& vector) { Side(bias_, vector, false, false); }
   __aicore__ void DisableBias() { bias_.given = false; }
@@ -360,6 +386,7 @@ class Matmul {
       p.b.loaded = right.data(), p.b.loaded_row = p.first_k, p.b.loaded_column = p.first_n, p.b.columns = p.tile_n, p.b.rows = p.k;
       p.b.fractals = false;
     }
+    if constexpr (kSparse) p.sparse = true, p.index = index_, p.b.columns = kb / 2;
     p.in_a_row = in_a_row, p.atomic = atomic, p.narrow = kConfig.isEnableChannelSplit;
     p.scaled = scaled_, p.scaled_by_column = by_column_, p.scale = scale_, p.scales = scales_;
     ophook::rt::matmul_tile(call, p, at);
@@ -397,7 +424,7 @@ class Matmul {
   bool registered_ = false;  // which cores ask is settled
   bool scaled_ = false, by_column_ = false;
   uint64_t scale_ = 0;
-  ophook::rt::Global scales_;
+  ophook::rt::Global scales_, index_;
 };
 
 namespace matmul_details {
