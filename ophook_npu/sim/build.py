@@ -273,10 +273,11 @@ def _lay_out_compiler(root: Path) -> None:
     """The compiler of programs that launch their own kernels, and what makes their language known to CMake."""
     shutil.copytree(CSRC / "package" / "cmake", root / "cmake", ignore=shutil.ignore_patterns("ascendc"))
     shutil.copytree(CSRC / "package" / "cmake" / "ascendc", root / "tikcpp" / "ascendc_kernel_cmake")
-    program = root / "bin" / "bisheng"
-    # Its modules are this package's, and Python's own variables may name other ones.
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.driver "$@"\n')
-    program.chmod(0o755)
+    for name, module in (("bisheng", "driver"), ("msopprof", "opprof")):
+        program = root / "bin" / name
+        # Its modules are this package's, and Python's own variables may name other ones.
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m ophook_npu.sim.{module} "$@"\n')
+        program.chmod(0o755)
 
 
 def _lay_out_headers(include: Path) -> None:

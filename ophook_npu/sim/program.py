@@ -32,8 +32,8 @@ _ARCHITECTURES = {"dav-2201": "220"}  # --npu-arch: Atlas A2 and A3
 _OTHERS = {"dav-3510": "Ascend950 has other local memories and instructions"}
 # Libraries of the toolkit whose functions stand in our headers, or that our simulator has under no name of their own.
 _IN_HEADERS = {"tiling_api", "register", "platform", "graph_base", "unified_dlog", "ascendalog", "ascendc_runtime"}
-# Options of the device's compiler that say nothing to g++.
-_DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*")
+# Options of the device's compiler that say nothing to g++. A kernel is checked here with --sanitizer and without it.
+_DEVICE_ONLY = re.compile(r"--cce-.*|--cce|--gcc-toolchain=.*|--sanitizer")
 
 
 @dataclass

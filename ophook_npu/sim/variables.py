@@ -18,7 +18,7 @@ from ophook_npu.npu import autoload
 SEARCHED = {
     "LD_LIBRARY_PATH": "lib64", "PATH": "bin", "PYTHONPATH": "python/site-packages", "CMAKE_PREFIX_PATH": "cmake",
 }  # fmt: skip
-TOOLS = ("npu-smi", "msprof", "bisheng")  # the programs in bin
+TOOLS = ("npu-smi", "msprof", "bisheng", "msopprof")  # the programs in bin
 _MOST_DEVICES = 64
 CANN_VERSIONS = ("8.5.0", "9.0.0")
 """The CANN releases that can be simulated, the default first."""

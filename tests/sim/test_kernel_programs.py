@@ -1,5 +1,6 @@
 """Programs that launch their own kernels: `kernel run`, the compiler driver, and the language in CMake."""
 
+import csv
 import os
 import re
 import shutil
@@ -80,3 +81,28 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
 def test_the_driver_refuses(arguments: list[str], message: str) -> None:
     with pytest.raises(OphookError, match=message):
         program.compile(arguments)
+
+
+def test_a_profile_says_what_each_kernel_moves_and_which_pipes_work(tmp_path: Path) -> None:
+    root = sim.active() or sim.build()
+    made = program.compile([str(SOURCE), "--sanitizer", "-o", str(tmp_path / "scale")])
+    environ = dict(os.environ)
+    apply(environ, environment(root))
+    command = ["msopprof", f"--output={tmp_path / 'told'}", str(made), "5"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and RIGHT in done.stdout and "nothing was measured" in done.stdout, done
+    (table,) = (tmp_path / "told").glob("OPPROF_*/PipeUtilization.csv")
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert rows and {"scale"} <= {row["Op Name"] for row in rows}, rows
+    first = next(row for row in rows if row["Op Name"] == "scale")
+    assert int(first["Bytes In"]) > 0 and float(first["Estimated Cycles"]) > 0
+    assert 0 < float(first["MTE2 Ratio (Estimate)"]) <= 1
+    refused = subprocess.run(
+        ["msopprof", "--aic-metrics=Roofline", str(made)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert refused.returncode == 2 and "--aic-metrics is not simulated" in refused.stderr

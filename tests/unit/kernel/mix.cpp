@@ -87,6 +87,26 @@ void run([[maybe_unused]] GM_ADDR x, [[maybe_unused]] GM_ADDR y, [[maybe_unused]
 #endif
 }
 
+// A cube core is far ahead: it sets a flag 40 times, and each vector core waits as often or only once.
+template <bool wrong>
+void far_ahead() {
+  constexpr int kSets = 40;
+#ifdef __DAV_C220_CUBE__
+  for (int i = 0; i < kSets; ++i) CrossCoreSetFlag<2, PIPE_FIX>(kReady);
+#endif
+#ifdef __DAV_C220_VEC__
+  for (int i = 0; i < (wrong ? 1 : kSets); ++i) CrossCoreWaitFlag(kReady);
+#endif
+}
+extern "C" __global__ __aicore__ void flags_are_taken(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  far_ahead<false>();
+}
+extern "C" __global__ __aicore__ void flags_are_left(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  far_ahead<true>();
+}
+
 #define KERNEL(name, wrong)                                                                                \
   extern "C" __global__ __aicore__ void name(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR workspace) {          \
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);                                                      \

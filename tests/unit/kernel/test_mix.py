@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from ophook_npu.kernel import Entry
@@ -37,3 +38,11 @@ def test_a_missing_flag_is_found() -> None:
     _, _, report = run("without_a_flag")
     found = [f for f in report.errors if f.kind == "missing_sync_all"]
     assert found and "core 1 reads what core 0 writes" in found[0].what, [str(f) for f in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("flags_are_taken", set()), ("flags_are_left", {"set_twice", "set_without_wait"})]
+)
+def test_a_flag_counts_to_fifteen_while_the_others_can_take_it(name: str, kinds: set[str]) -> None:
+    _, _, report = run(name)
+    assert {f.kind for f in report.findings} - {"unwritten"} == kinds, [str(f) for f in report.findings]

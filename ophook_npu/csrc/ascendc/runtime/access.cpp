@@ -113,7 +113,7 @@ uint64_t Operation::from_device(const uint8_t* data, uint64_t bytes, bool orders
   });
   if (!orders) return usable;
   Touch touch;
-  touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.seq = seq, touch.pipe = pipe, touch.at = at;
+  touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.seq = seq, touch.told = core.told, touch.pipe = pipe, touch.at = at;
   a->reads.add(first, touch, true, [](uint64_t, const Touch&) {});
   return usable;
 }
@@ -132,7 +132,7 @@ uint64_t Operation::to_device(uint8_t* data, uint64_t bytes) {
   const bool atomic = core.atomic_kind != 0;
   Touch touch;
   touch.end = first + usable, touch.core = core.index, touch.phase = core.phase, touch.atomic = atomic;
-  touch.seq = seq, touch.pipe = pipe, touch.at = at;
+  touch.seq = seq, touch.told = core.told, touch.pipe = pipe, touch.at = at;
   a->reads.meet(first, first + usable, [&](uint64_t, const Touch& old) {
     if (same && old.core != core.index) return;  // who reads it finds these values, before and after
     if (old.core != core.index && old.phase == core.phase && !(atomic && old.atomic) && !core.saw(old.core, old.pipe, old.seq))

@@ -135,7 +135,7 @@ class Core {
   void* pipe_object = nullptr;
   std::vector<void*> pipes;  // TPipe objects, newest last
 
-  uint32_t seq = 0;
+  uint32_t seq = 0, told = 0;  // told: at the newest message to other cores
   Clock known[kPipes] = {};   // known[p][q]: the newest operation of q that p's next one comes after
   uint32_t newest[kPipes] = {};
   uint32_t fence[kPipes] = {};  // PipeBarrier

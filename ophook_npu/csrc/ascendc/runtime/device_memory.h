@@ -17,6 +17,7 @@ struct Touch {
   int core = -1, phase = 0;
   bool atomic = false;
   uint32_t seq = 0;  // of the newest operation
+  uint32_t told = 0;  // up to here the core had told others what is over
   Pipe pipe = Pipe::S;
   bool merged = false;
   At at{nullptr, 0};
@@ -86,7 +87,7 @@ void Spans::add(uint64_t begin, const Touch& touch, bool merge, F visit) {
     Touch& old = before->second;
     const bool nothing_after = it == spans_.end() || it->first >= end;
     if (merge && old.end == begin && nothing_after && old.core == touch.core && old.phase == touch.phase &&
-        old.atomic == touch.atomic && old.pipe == touch.pipe) {
+        old.atomic == touch.atomic && old.pipe == touch.pipe && (old.seq > touch.told || old.seq == touch.seq)) {
       old.merged |= old.seq != touch.seq;  // of one operation there is nothing lost
       old.end = end, old.seq = touch.seq, old.at = touch.at;
       return;

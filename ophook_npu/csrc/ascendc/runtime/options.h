@@ -26,7 +26,8 @@ inline const LocalMemorySizes& local_memories_of(const sim_soc& soc) {
 }
 
 // OPHOOK_KERNEL_CHECKS=0 leaves the checks out, OPHOOK_KERNEL_STRICT=1 adds findings of the level `strict`, and with
-// OPHOOK_KERNEL_DMA=on-wait a copy takes effect when something waits for it.
+// OPHOOK_KERNEL_DMA=on-wait a copy takes effect when something waits for it; OPHOOK_KERNEL_TIMELINE=1 adds the estimated time
+// line to a report.
 inline ascendc_options options_of(const sim_soc& soc, int kind) {
   const auto is = [](const char* variable, const char* value) {
     const char* found = std::getenv(variable);
@@ -45,7 +46,7 @@ inline ascendc_options options_of(const sim_soc& soc, int kind) {
           s.l0c,
           s.bt,
           s.fb,
-          0};
+          is("OPHOOK_KERNEL_TIMELINE", "1")};
 }
 
 // What host code asks of the processor.

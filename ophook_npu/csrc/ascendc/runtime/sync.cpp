@@ -93,6 +93,7 @@ Message message_of(Core& c, Pipe pipe, At at) {
   message.over = c.seen;
   message.over.resize(c.launch.cores.size());
   message.over[size_t(c.index)] = c.snapshot(pipe);
+  c.told = c.seq;
   message.at = at;
   if (c.launch.options.timeline) c.timeline.finish(c.launch.counters), message.time = c.timeline.end_of(pipe);
   return message;
@@ -138,10 +139,12 @@ bool cross_flag(Core& c, const char* call, int mode, int id, At at) {
 void cross_set(int mode, Pipe pipe, int id, At at) {
   Core& c = core();
   if (!cross_flag(c, "CrossCoreSetFlag", mode, id, at)) return;
-  c.begin(pipe, "CrossCoreSetFlag", at);
-  c.outbox[id].push_back(message_of(c, pipe, at));
   std::vector<Core*> setters, waiters;
   groups(c, mode, &setters, &waiters);
+  // A flag counts to 15. Here a core runs until it waits, so the others get the time to take what it has set.
+  if (std::any_of(waiters.begin(), waiters.end(), [&](const Core* each) { return each->inbox[id].size() >= 15; })) yield_core();
+  c.begin(pipe, "CrossCoreSetFlag", at);
+  c.outbox[id].push_back(message_of(c, pipe, at));
   for (const Core* each : setters)
     if (each->outbox[id].empty()) return;
   Message all;
@@ -152,7 +155,7 @@ void cross_set(int mode, Pipe pipe, int id, At at) {
   }
   for (Core* each : waiters) {
     each->inbox[id].push_back(all);
-    if (each->inbox[id].size() == 16)
+    if (each->inbox[id].size() > 15)
       c.report(Kind::set_twice, "CrossCoreSetFlag", at, text("flag %d was set 16 times, and core %d has not waited for it", id, each->index));
     if (each->state == Core::kCross && each->waits_between < 0 && each->waits_for == id) each->state = Core::kReady;
   }

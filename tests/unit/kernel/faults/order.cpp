@@ -236,3 +236,29 @@ void a_flag_that_is_not_written_back(ARGUMENTS) {
   DataCopy(other.Get<float>(), whole(z), kCount);
 }
 EXPORT(a_flag_that_is_not_written_back)
+
+// Core 0 writes two parts that lie side by side and tells core 1 of the first.
+template <bool wrong>
+void reads_what_it_was_not_told_of(ARGUMENTS) {
+  fill(x, z);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, sync;
+  pipe.InitBuffer(values, kBytes);
+  pipe.InitBuffer(sync, 32);
+  GlobalTensor<int32_t> events;
+  events.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(workspace));
+  const LocalTensor<int32_t> own = sync.Get<int32_t>();
+  const GlobalTensor<float> parts = whole(workspace)[kCount];
+  const LocalTensor<float> t = values.Get<float>();
+  if (GetBlockIdx() == 0) {
+    Duplicate(t, 1.0f, kCount);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(parts, t, 256);
+    IBSet(events, own, 0, 0);
+    DataCopy(parts[256], t, 256);
+  } else {
+    IBWait(events, own, 0, 0);
+    DataCopy(t, parts[wrong ? 256 : 0], 256);  // FAULT missing_sync_all
+  }
+}
+EXPORT(reads_what_it_was_not_told_of)
