@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,21 @@ def test_addresses_decide_what_is_copied_where_the_kind_says_otherwise(client: C
     assert client.acl.aclrtFreeHost(pinned) == 0
     assert client.copy(Pointer(64), client.host, TO_DEVICE) == PARAM_INVALID  # nothing is there, and it is no signal
     assert "not all of them can be read or written" in client.said()
+
+
+def test_a_copy_of_pageable_memory_waits_for_its_stream(client: Client) -> None:
+    """CANN makes it a synchronization and a copy by the host, so the memory may be used when the call returns."""
+    size, began = Size(BYTES), time.monotonic()
+
+    @ctypes.CFUNCTYPE(None, Pointer)
+    def late(_: Any) -> None:
+        time.sleep(0.5)
+
+    assert client.acl.aclrtLaunchHostFunc(None, late, None) == 0
+    assert client.acl.aclrtMemcpyAsync(client.out, size, client.x, size, ON_DEVICE, None) == 0
+    told = ctypes.create_string_buffer(BYTES)
+    assert client.acl.aclrtMemcpyAsync(told, size, client.out, size, TO_HOST, None) == 0
+    assert told.raw == bytes(client.host) and time.monotonic() - began > 0.4
 
 
 # ---- collectives -----------------------------------------------------------------------------------------------------

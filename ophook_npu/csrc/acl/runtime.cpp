@@ -296,34 +296,41 @@ aclError aclrtPointerGetAttributes(const void* pointer, aclrtPtrAttributes* attr
   return ACL_SUCCESS;
 }
 
+static int copy_now(const char* call, const Copy& copy) {
+  if (sim::fault::on()) [[unlikely]]
+    if (int code = sim_fault_here("task", call)) return code;
+  if (copy.from_device) sim_order_host(call, copy.from, copy.size, false);
+  if (copy.to_device) sim_order_host(call, copy.to, copy.size, true);
+  const Use use;
+  if (copy.unnamed && !copied_by_the_system(copy.to, copy.from, copy.size))
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %zu bytes from %p to %p: not all of them can be read or written",
+                    call, copy.size, copy.from, copy.to);
+  if (!copy.unnamed) memmove(copy.to, copy.from, copy.size);
+  return ACL_SUCCESS;
+}
 aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind) {
   Copy copy;
   if (int code = check_copy("aclrtMemcpy", to, capacity, from, size, kind, true, &copy)) return code;
   if (int code = sim_capture_allows("aclrtMemcpy")) return code;
-  if (sim::fault::on()) [[unlikely]]
-    if (int code = sim_fault_here("task", "aclrtMemcpy")) return code;
   sim_count_host_wait();
-  if (copy.from_device) sim_order_host("aclrtMemcpy", from, size, false);
-  if (copy.to_device) sim_order_host("aclrtMemcpy", to, size, true);
-  const Use use;
-  if (copy.unnamed && !copied_by_the_system(to, from, size))
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtMemcpy: %zu bytes from %p to %p: not all of them can be %s", size,
-                    from, to, "read or written");
-  if (!copy.unnamed) memmove(to, from, size);
-  return ACL_SUCCESS;
+  return copy_now("aclrtMemcpy", copy);
 }
-// CANN makes a copy of memory that is not pinned one that waits, which no capture can have.
-static int pageable_allowed(const char* call, aclrtStream stream) {
-  int active = 0;
-  void* model = nullptr;
-  if (int code = sim_capture_info(stream, &active, &model)) return code;
-  if (active)
+// CANN makes a copy of memory that is not pinned a synchronization of the stream and a copy by the host, which no
+// capture can have.
+static int copy_pageable(const char* call, const Copy& copy, aclrtStream stream) {
+  if (sim::fault::on()) [[unlikely]]
+    if (int code = sim_fault_call(call)) return code;
+  constexpr int kBlocksAsync = 107041;  // ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, which older headers lack
+  const int code = sim_stream_synchronize(stream, -1);
+  if (code == ACL_ERROR_RT_STREAM_CAPTURED)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
                     "%s: within a capture, of the host's memory only what aclrtMallocHost gave", call);
-  constexpr int kBlocksAsync = 107041;  // ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, which older headers lack
-  if (!sim_capture_allows(call)) return ACL_SUCCESS;
-  const std::string why = sim_error_message();
-  return sim_fail(kBlocksAsync, "%s; memory that is not pinned is copied at once", why.c_str());
+  if (code) return code;
+  if (sim_capture_allows(call)) {
+    const std::string why = sim_error_message();
+    return sim_fail(kBlocksAsync, "%s; memory that is not pinned is copied at once", why.c_str());
+  }
+  return copy_now(call, copy);
 }
 aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                           aclrtStream stream) {
@@ -334,7 +341,7 @@ aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t si
   copy.to_pinned = size && !copy.to_device && sim_is_pinned(to);
   copy.from_pinned = size && !copy.from_device && sim_is_pinned(from);
   if (size && copy.to_device != copy.from_device && !copy.to_pinned && !copy.from_pinned)
-    if (int code = pageable_allowed("aclrtMemcpyAsync", stream)) return code;
+    return copy_pageable("aclrtMemcpyAsync", copy, stream);
   return launch(stream, "aclrtMemcpyAsync", copy, run_copy);
 }
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
