@@ -117,7 +117,7 @@ struct Touches : sim_listener {
     if (sim_memory_device(pointer, nullptr) < 0) {
       if (mixed) return;
       if (in_graph || stream < 0 || rank != 1 || item != 1 || !sim_is_pinned(pointer)) return;
-      use_pinned(all, region.begin, size_t(sizes[0]), now);
+      use_pinned(all, region.begin, size_t(sizes[0]), now, line.clock);
     }
     auto& dims = region.dims;
     std::sort(dims.begin(), dims.end(), [](const Region::Dim& a, const Region::Dim& b) { return a.stride < b.stride; });
@@ -165,6 +165,13 @@ bool copies_pinned_in(const Task& task) {
   return sides.pinned_read && sides.device_written;
 }
 
+// On a stream's own thread: what comes before that which follows the task that ran last.
+Clock all_that_ran(const Stream& on) {
+  Clock clock = all_of(on.line);
+  if (on.line.index >= 0 && size_t(on.line.index) < clock.size()) clock[size_t(on.line.index)] = on.ran;
+  return clock;
+}
+
 // What a task told that has run.
 void touched(State& all, Stream& on, Task& task) {
   Touches touches(all, all.shadow, line_of(all, on), all.host.clock, task.name, on.id, false);
@@ -192,7 +199,7 @@ void launched(Stream& on, Task& task) {
   std::lock_guard lock(all.mutex);
   Line& line = line_of(all, on);
   join(line.clock, all.host.clock);
-  tick(line);
+  task.count = tick(line);
   if (task.task_kind() == sim_task_host) task.clock = std::make_shared<const Clock>(all_of(line));
   if (!all.blind.empty()) return;
   Line& own = all.copies_apart && copies_pinned_in(task) ? copies_of(all, line) : line;
@@ -317,8 +324,11 @@ void freed(const char* by, const void* pointer) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   tick(all.host);
+  Line line = all.host;
+  if (const Stream* stream = Stream::here()) join(line.clock, all_that_ran(*stream));
+  if (const auto shares = all.let_go.extract(begin)) join(line.clock, shares.mapped());
   const auto bytes = int64_t(size);
-  Touches touches(all, all.shadow, all.host, all.host.clock, by, -1, false);
+  Touches touches(all, all.shadow, line, all.host.clock, by, -1, false);
   touches.take(true, begin, 1, &bytes, nullptr, 1);
   all.shadow.forget(reinterpret_cast<uintptr_t>(begin), reinterpret_cast<uintptr_t>(begin) + size);
 }
@@ -336,6 +346,7 @@ int sim_order_check(int on) {
   order::tell_counts(all);
   all.shadow = {};
   all.values.clear();
+  all.let_go.clear();
   all.blind.clear();
   return was;
 }
@@ -345,6 +356,16 @@ void sim_order_touched(int writes, const void* pointer, uint64_t bytes) {
   if (!stream || !stream->telling || !order::on()) return;
   std::lock_guard lock(order::state().mutex);
   stream->telling->touched.push_back({writes != 0, pointer, bytes});
+}
+
+void sim_order_let_go(const void* allocation) {
+  const Stream* stream = order::on() ? Stream::here() : nullptr;
+  void* begin = nullptr;
+  size_t size = 0;
+  if (!stream || sim_memory_block(allocation, &begin, &size) < 0 || begin != allocation) return;
+  order::State& all = order::state();
+  std::lock_guard lock(all.mutex);
+  order::join(all.let_go[begin], order::all_that_ran(*stream));
 }
 
 int sim_order_on(void) { return order::on(); }

@@ -13,6 +13,9 @@ SIM_API int sim_order_on(void);
 // sim_order_touched. With the check, the launch waits for it, two seconds at most, and orders nothing by that.
 SIM_API int sim_launch_telling_later(void* stream, const char* name, sim_run run, void* argument, sim_drop drop);
 SIM_API void sim_order_touched(int writes, const void* pointer, uint64_t bytes);
+// Within what a task of a stream gives back when it has run (sim_drop): an allocation of the device which others may
+// have as well. Whoever frees it in the end has what was launched up to this task behind it.
+SIM_API void sim_order_let_go(const void* allocation);
 // A mistake in the order of two things that is none of memory, for the report: each is a text. Of the
 // places, NULL is the caller's, and one may be empty.
 SIM_API void sim_order_tell(const char* kind, const char* first, const char* first_at, const char* second,

@@ -24,6 +24,7 @@ using Kind = std::tuple<const char*, const char*, bool, bool, int, int>;
 struct InUse {
   uintptr_t begin, end;
   Epoch copy;
+  Clock before;  // the copy
   uintptr_t pages, pages_end;
   char* second;
   bool open = false;  // somebody got there: not protected any more
@@ -63,6 +64,7 @@ struct State {
   std::vector<Caller> by_number{Caller{}};
   std::unordered_set<std::string, Hash, std::equal_to<>> names;
   std::unordered_map<const void*, Value> values;
+  std::unordered_map<const void*, Clock> let_go;  // allocations: what came before a task that gave its share back
   std::set<const Stream*> blind;  // they wait for what is written later: what is launched meanwhile is not looked at
   std::vector<std::weak_ptr<Inside>> captures;  // that go on
   std::set<std::string> noted;                  // once each
@@ -85,7 +87,7 @@ void tell_counts(State& all);
 void note(State& all, const std::string& text);
 
 // The host's memory from now on until it waits for the copy.
-void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy);
+void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy, const Clock& before);
 // What the host has waited for is its own again.
 void give_back(State& all);
 void give_back_all(State& all);

@@ -50,8 +50,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 #else
   (void)context;
 #endif
-  const bool task = Stream::here() != nullptr;  // of a stream, which is ordered otherwise
-  if (!task) called();
+  const Stream* stream = Stream::here();
+  const Task* function = stream ? stream->host_function : nullptr;  // other tasks are ordered otherwise
+  const bool of_host = !stream || function;
+  if (of_host) called();
   bool ours = sim_is_pinned(info->si_addr) != 0;  // or was until now
   State& all = state();
   std::lock_guard lock(all.mutex);
@@ -60,9 +62,15 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     ours = true;
     if (use.open) continue;
     use.open = true;
-    if (!task && use.begin <= where && where < use.end) {
-      const auto host =
-          std::make_shared<const Access>(Access{kOwnCode, -1, writes || !use.copy.access->writes, {1}, 1, here()});
+    const bool ordered =
+        function && (at(use.before, stream->line.index) >= function->count || before(use.copy, *function->clock));
+    if (of_host && !ordered && use.begin <= where && where < use.end) {
+      const auto host = std::make_shared<const Access>(Access{function ? all.name(function->name) : kOwnCode,
+                                                              function ? stream->id : -1,
+                                                              writes || !use.copy.access->writes,
+                                                              {1},
+                                                              1,
+                                                              here()});
       tell(all, *use.copy.access, *host, where, where + 1, false);
     }
     protect(all, use.pages, use.pages_end);
@@ -89,7 +97,7 @@ void give_back_all(State& all) {
   drop(all, over);
 }
 
-void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy) {
+void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy, const Clock& clock) {
   static const bool once = [] {
     struct sigaction action{};
     action.sa_sigaction = on_fault;
@@ -104,7 +112,7 @@ void use_pinned(State& all, uintptr_t begin, size_t size, const Epoch& copy) {
   void* second = mremap(reinterpret_cast<void*>(pages), 0, end - pages, MREMAP_MAYMOVE);
   if (second == MAP_FAILED) return;
   mprotect(second, end - pages, PROT_READ | PROT_WRITE);
-  all.in_use.push_back({begin, begin + size, copy, pages, end, static_cast<char*>(second)});
+  all.in_use.push_back({begin, begin + size, copy, clock, pages, end, static_cast<char*>(second)});
   protect(all, pages, end);
 }
 

@@ -95,7 +95,10 @@ struct CallTask final : Task {
     return run_itself();
   }
   int run_itself() {
-    if (clock) order::host_reached(*clock);
+    if (clock) {
+      order::host_reached(*clock);
+      if (running) running->host_function = this;
+    }
     const MemoryUse use;
     if (later && order::on() && running) {
       running->telling = this;
@@ -184,6 +187,8 @@ void Stream::work() {
           }
           failure::left(device, code, text);
         }
+        host_function = nullptr;
+        ran = task->count;  // before it gives back what it held
       }
       if (schedule::on()) schedule::ran(*this);
       lock.lock();

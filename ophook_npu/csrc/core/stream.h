@@ -48,6 +48,7 @@ struct Task {
   uint32_t nth = 0, by_thread = 0;            // on its stream; who launched it
   std::shared_ptr<const order::Clock> clock;  // at its launch, where it calls the host
   std::vector<order::Bytes> touched;          // of its latest run, where it tells later; order.cpp's mutex
+  uint32_t count = 0;                         // on its stream's line, at its launch
   uint64_t number = 0, entry = 0;             // schedule.cpp's
   bool delayed = false;
 };
@@ -161,9 +162,11 @@ struct Stream : std::enable_shared_from_this<Stream> {
   const int32_t id;
   std::atomic<bool> stop_on_failure{false};
   std::atomic<bool> persistent{false};
-  order::Line line;                  // order.cpp's
-  Task* telling = nullptr;           // that runs and tells later; its own thread's
-  std::atomic<bool> closing{false};  // somebody destroys it: a handle no more, but to tasks that it still runs
+  order::Line line;                     // order.cpp's
+  Task* telling = nullptr;              // that runs and tells later; its own thread's
+  const Task* host_function = nullptr;  // that runs; its own thread's
+  uint32_t ran = 0;                     // the count of the task that ran last; its own thread's
+  std::atomic<bool> closing{false};     // somebody destroys it: a handle no more, but to tasks that it still runs
 
  private:
   void work();

@@ -8,6 +8,7 @@
 #include "acl/error_codes/ge_error_codes.h"
 #include "acl/error_codes/rt_error_codes.h"
 #include "core/channel.h"
+#include "core/order_api.h"
 #include "core/sim.h"
 #include "print.h"
 #include "registry.h"
@@ -24,6 +25,14 @@ struct Slot {
   Keep owner;  // frees the memory behind `data`
   bool on_device = false;
 };
+
+// What a task has in its `keep` goes back with it.
+template <typename T>
+void drop_task(void* self) {
+  const std::unique_ptr<T> task(static_cast<T*>(self));
+  if (sim_order_on())
+    for (const Keep& each : task->keep) sim_order_let_go(each.get());
+}
 
 std::string last_error() {
   const char* text = sim_error_message();
@@ -77,7 +86,6 @@ struct KernelTask {
     if (kernels().run(&call, error, sizeof error) == 0) return 0;
     return sim_fail(ACL_ERROR_GE_INTERNAL_ERROR, "%s: %s", task->graph->where(task->node).c_str(), error);
   }
-  static void drop(void* self) { delete static_cast<KernelTask*>(self); }
 
   static void tell(const void* self, sim_listener* listener) {
     const auto* task = static_cast<const KernelTask*>(self);
@@ -111,7 +119,6 @@ struct CopyTask {
     std::memmove(copy.to, copy.from, copy.size);
     return 0;
   }
-  static void drop(void* self) { delete static_cast<CopyTask*>(self); }
 
   static void tell(const void* self, sim_listener* listener) {
     const Copy& copy = static_cast<const CopyTask*>(self)->copy;
@@ -126,7 +133,8 @@ struct CopyTask {
 std::string launch_copy(void* stream, const char* name, std::string where, const Copy& copy, std::vector<Keep> keep) {
   if (copy.size == 0) return "";
   auto* task = new CopyTask{std::move(where), copy, std::move(keep)};
-  return sim_launch_about(stream, name, &CopyTask::kAbout, CopyTask::run, task, CopyTask::drop) ? last_error() : "";
+  return sim_launch_about(stream, name, &CopyTask::kAbout, CopyTask::run, task, drop_task<CopyTask>) ? last_error()
+                                                                                                     : "";
 }
 
 constexpr const char* kPrinted = "_npu_log";  // the channel that torchair opens for what graphs print
@@ -151,7 +159,6 @@ struct PrintTask {
     sim_channel_send(task.device, kPrinted, text.data(), text.size());
     return 0;
   }
-  static void drop(void* self) { delete static_cast<PrintTask*>(self); }
 
   static void tell(const void* self, sim_listener* listener) {
     const auto& task = *static_cast<const PrintTask*>(self);
@@ -296,7 +303,8 @@ class Run {
         !out.empty() && std::all_of(out.begin(), out.end(), [](const ge_tensor& t) { return element_count(t) == 0; });
     if (empty && !alias) return "";
     auto* task = new KernelTask{graph_, index, std::move(in), std::move(out), std::move(on_device), std::move(keep)};
-    return sim_launch_about(stream_, node.type.c_str(), &KernelTask::kAbout, KernelTask::run, task, KernelTask::drop)
+    return sim_launch_about(stream_, node.type.c_str(), &KernelTask::kAbout, KernelTask::run, task,
+                            drop_task<KernelTask>)
                ? last_error()
                : "";
   }
@@ -311,7 +319,7 @@ class Run {
       task->on_device.push_back(source(edge).on_device);
       if (source(edge).owner && !stream_ordered(source(edge))) task->keep.push_back(source(edge).owner);
     }
-    return sim_launch_about(stream_, node.type.c_str(), &PrintTask::kAbout, PrintTask::run, task, PrintTask::drop)
+    return sim_launch_about(stream_, node.type.c_str(), &PrintTask::kAbout, PrintTask::run, task, drop_task<PrintTask>)
                ? last_error()
                : "";
   }
