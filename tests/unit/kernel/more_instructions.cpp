@@ -167,3 +167,52 @@ extern "C" __global__ __aicore__ void one_after_another(GM_ADDR x, GM_ADDR z, GM
   copy_out(z + core * bytes, a, kCount);
   if (core + 1 < GetBlockNum()) IBSet(places, events.Get<int32_t>(), int32_t(core), 0);
 }
+
+// z: 128 floats each of relu(2 x) by way of half; of 0.25 x x in int8_t; of relu(2 k) in int8_t, k = 40 x in int16_t; of relu of k, k = 8 x in
+// int32_t; of relu(x x + x); of x, which is then added by what SetStoreAtomicConfig says.
+extern "C" __global__ __aicore__ void composites(GM_ADDR x, GM_ADDR z) {
+  static_assert(CountLeadingZero(0x0100000000000020) == 7 && CountLeadingZero(0) == 64);
+  static_assert(CountBitsCntSameAsSignBit(0x0100000000000020) == 6 && CountBitsCntSameAsSignBit(-1) == -1 && CountBitsCntSameAsSignBit(0) == -1);
+  static_assert(GetSFFValue<1>(0x1000000000000100) == 8 && GetSFFValue<0>(~uint64_t{0}) == -1 && GetBitCount<1>(33) == 2 && GetBitCount<0>(33) == 62);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> values, results, halves, wholes, bytes;
+  for (auto* each : {&values, &halves, &wholes, &bytes}) pipe.InitBuffer(*each, 2 * kCount * 4);
+  pipe.InitBuffer(results, 6 * kCount * 4);
+  LocalTensor<float> v = values.Get<float>(), scaled = v[kCount], r = results.Get<float>();
+  LocalTensor<half> h = halves.Get<half>(), other = h[2 * kCount];
+  LocalTensor<int8_t> b = bytes.Get<int8_t>();
+  copy_in(v, x, kCount);
+  AddReluCast(h, v, v, kCount);
+  Cast(r, h, RoundMode::CAST_NONE, kCount);
+  Muls(scaled, v, 0.25f, kCount);
+  Cast(h, v, RoundMode::CAST_NONE, kCount);
+  Cast(other, scaled, RoundMode::CAST_NONE, kCount);
+  MulCast(b, h, other, kCount);
+  Cast(h, b, RoundMode::CAST_NONE, kCount);
+  Cast(r[kCount], h, RoundMode::CAST_NONE, kCount);
+  Muls(scaled, v, 40.0f, kCount);
+  LocalTensor<int16_t> k = wholes.Get<int16_t>();
+  Cast(k, scaled, RoundMode::CAST_RINT, kCount);
+  AddReluCast(b, k, k, kCount);
+  Cast(h, b, RoundMode::CAST_NONE, kCount);
+  Cast(r[2 * kCount], h, RoundMode::CAST_NONE, kCount);
+  Muls(scaled, v, 8.0f, kCount);
+  LocalTensor<int32_t> i = wholes.Get<int32_t>();
+  Cast(i, scaled, RoundMode::CAST_RINT, kCount);
+  SetDeqScale(half(0.5f));
+  AddDeqRelu(h, i, i, kCount);
+  Cast(r[3 * kCount], h, RoundMode::CAST_NONE, kCount);
+  Adds(r[4 * kCount], v, 0.0f, kCount);
+  MulAddRelu(r[4 * kCount], v, v, kCount);
+  Adds(r[5 * kCount], v, 0.0f, kCount);
+  copy_out(z, r, 6 * kCount);
+  uint16_t type = 9, what = 9;
+  SetStoreAtomicConfig<AtomicDtype::ATOMIC_F32, AtomicOp::ATOMIC_SUM>();
+  GetStoreAtomicConfig(type, what);
+  assert(type == 1 && what == 0);
+  PipeBarrier<PIPE_ALL>();
+  copy_out(z + 5 * kCount * 4, v, kCount);
+  SetStoreAtomicConfig<AtomicDtype::ATOMIC_NONE, AtomicOp::ATOMIC_SUM>();
+  GetStoreAtomicConfig(type, what);
+  assert(type == 0 && what == 0 && GetTaskRatio() == 1);
+}

@@ -36,6 +36,10 @@ void r() { Std::vector<int> x; }  // REFUSED
 void s() { DataSyncBarrier<0>(); }  // REFUSED
 void t(bfloat16_t x) { x + x; }  // REFUSED
 void u(LocalTensor<float> x) { ReducePairElem<ReduceType::MAX>(x, x, 64, 1, 1, 1, 8); }  // REFUSED
+void sums_of_floats_as_bytes(LocalTensor<int8_t> d, LocalTensor<float> x) { AddReluCast(d, x, x, 64); }  // REFUSED
+void products_as_whole_numbers(LocalTensor<int32_t> d, LocalTensor<half> x) { MulCast(d, x, x, 64); }  // REFUSED
+void an_atomic_type_that_is_none() { SetAtomicType<int64_t>(); }  // REFUSED
+void bits_that_are_two() { GetBitCount<2>(1); }  // REFUSED
 using Half = SparseMatmulType<TPosition::GM, TPosition::GM, CubeFormat::ND, int8_t, true>;
 void sparse_of_halves(LocalTensor<half> x, LocalTensor<float> z) { MmadWithSparse(z, x, x, MmadParams{}); }  // REFUSED
 void sparse_with_a_signed_index(LocalTensor<int8_t> x) { LoadDataWithSparse(x, x, x, LoadData2DParams{}); }  // REFUSED

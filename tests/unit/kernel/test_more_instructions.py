@@ -101,3 +101,17 @@ def test_cores_that_wait_for_one_another() -> None:
     z, report = run("one_after_another", x, x.size, 3, True)
     assert not report.findings, [str(f) for f in report.findings]
     assert np.array_equal(z.reshape(3, 128), np.cumsum(x.reshape(3, 128), 0))
+
+
+def test_instructions_that_compute_and_convert() -> None:
+    z, report = run("composites", X, 6 * 128)
+    assert not [f for f in report.findings if f.kind != "written_twice"], [str(f) for f in report.findings]
+    x = X.astype(np.float16).astype(np.float32)
+    sums, products, bytes_, scaled, added, twice = z.reshape(6, 128)
+    assert np.array_equal(sums, np.maximum(X + X, 0).astype(np.float16))
+    quarter = (0.25 * X).astype(np.float16).astype(np.float32)
+    assert np.array_equal(products, np.rint((x * quarter).astype(np.float16)))
+    assert np.array_equal(bytes_, np.clip(2 * np.rint(40 * X), 0, 127)) and bytes_.max() == 127
+    assert np.array_equal(scaled, np.maximum(np.rint(8 * X), 0))
+    assert np.allclose(added, np.maximum(X * X + X, 0), rtol=1e-6, atol=1e-6)
+    assert np.array_equal(twice, X + X)

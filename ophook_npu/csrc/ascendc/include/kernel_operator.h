@@ -12,6 +12,7 @@
 #include "ascendc/pipe.h"
 #include "ascendc/quantize.h"
 #include "ascendc/reduce.h"
+#include "ascendc/scalar.h"
 #include "ascendc/sort.h"
 #include "ascendc/std.h"
 #include "ascendc/sync.h"

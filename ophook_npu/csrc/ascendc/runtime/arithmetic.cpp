@@ -65,7 +65,7 @@ T compute(T d, T a, T b, T s) {
   else if constexpr (op == Op::SubRelu) return relu(sub(a, b));
   else if constexpr (op == Op::MulAddDst) return add(mul(a, b), d);
   else if constexpr (op == Op::FusedMulAdd) return add(mul(a, d), b);
-  else if constexpr (op == Op::FusedMulAddRelu) return relu(add(mul(a, d), b));
+  else if constexpr (op == Op::FusedMulAddRelu || op == Op::MulAddRelu) return relu(add(mul(a, d), b));
   else if constexpr (op == Op::Abs) return a < T(0) ? sub(T(0), a) : real ? add(a, T(0)) : a;
   else if constexpr (op == Op::Relu) return relu(a);
   else if constexpr (op == Op::Adds) return add(a, s);
@@ -101,13 +101,13 @@ constexpr bool for_reals() {
 }
 template <Op op>
 constexpr bool reads_dst() {
-  return op == Op::MulAddDst || op == Op::FusedMulAdd || op == Op::FusedMulAddRelu || op == Op::Axpy;
+  return op == Op::MulAddDst || op == Op::FusedMulAdd || op == Op::FusedMulAddRelu || op == Op::MulAddRelu || op == Op::Axpy;
 }
 template <Op op>
 constexpr bool reads_b() {
   return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Max || op == Op::Min || op == Op::And ||
          op == Op::Or || op == Op::AddRelu || op == Op::SubRelu || op == Op::MulAddDst || op == Op::FusedMulAdd ||
-         op == Op::FusedMulAddRelu;
+         op == Op::FusedMulAddRelu || op == Op::MulAddRelu;
 }
 
 template <Op op, typename T>

@@ -187,9 +187,10 @@ void copy_local(const char* call, Local to, Local from, Blocks b, At at) {
 void pad_value(uint64_t bits) { core().pad_value = bits; }
 
 void atomic(int kind, Dtype dtype) {
-  core().atomic_kind = kind;
+  if (kind >= 0) core().atomic_kind = kind;
   core().atomic_dtype = dtype;
 }
+Dtype atomic_type() { return core().atomic_kind ? core().atomic_dtype : Dtype::other; }
 
 void read_local(const char* call, Local tensor, uint64_t index, uint32_t size, void* out, At at) {
   Core& c = core();

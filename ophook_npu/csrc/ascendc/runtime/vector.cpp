@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "arithmetic.h"
+#include "ascendc/enums.h"
 #include "cast.h"
 
 namespace ophook::rt {
@@ -310,6 +311,41 @@ void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at) {
       return;
     }
     convert.run(op.data(src) + run.offsets[1], op.data(dst) + run.offsets[0], run.count, mode);
+  });
+}
+
+// Rounded to nearest even and kept within the type's range.
+void binary_cast(const char* call, Op code, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, call, at);
+  const Function function = function_of(code, a.dtype);
+  const bool scales = a.dtype == Dtype::i32;
+  if (scales && !c.has_deq_scale) return c.report(Kind::parameter, call, at, "it multiplies by what SetDeqScale set, and it was not called");
+  const Operand operands[] = {{&dst, d, size_of(dst.dtype), true, "the destination"},
+                              {&a, sa, size_of(a.dtype), false, "the source"},
+                              {&b, sb, size_of(b.dtype), false, "the second source"}};
+  Walk walk(op, operands, 3, cover);
+  constexpr int mode = int(AscendC::RoundMode::CAST_RINT);
+  const Convert convert = scales || a.dtype == Dtype::i16 ? Convert{} : conversion(a.dtype, dst.dtype, mode, c.launch.options.architecture);
+  std::vector<uint8_t> between;
+  walk.each([&](const Run& run) {
+    carry(op, operands, 3, run);
+    between.resize(size_t(run.count) * size_of(a.dtype));
+    function(between.data(), op.data(a) + run.offsets[1], op.data(b) + run.offsets[2], {}, run.count);
+    uint8_t* const to = op.data(dst) + run.offsets[0];
+    if (convert.run) return convert.run(between.data(), to, run.count, mode);
+    for (uint32_t e = 0; e < run.count; ++e) {
+      if (scales) {
+        int32_t sum;
+        std::memcpy(&sum, between.data() + e * 4, 4);
+        const uint16_t bits = half_bits(std::max(float(sum) * c.deq_scale, 0.0f));
+        std::memcpy(to + e * 2, &bits, 2);
+      } else {
+        int16_t value;
+        std::memcpy(&value, between.data() + e * 2, 2);
+        to[e] = static_cast<uint8_t>(std::min<int>(value, 127));  // it is not below 0
+      }
+    }
   });
 }
 

@@ -144,6 +144,28 @@ template <typename T>
 __aicore__ inline void SetAtomicMax() { ophook::rt::atomic(2, ophook::rt::dtype_of<T>()); }
 template <typename T>
 __aicore__ inline void SetAtomicMin() { ophook::rt::atomic(3, ophook::rt::dtype_of<T>()); }
+// The type alone: what is done, SetAtomicAdd and its kind have said.
+template <typename T>
+__aicore__ inline void SetAtomicType() {
+  static_assert(std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t> ||
+                    std::is_same_v<T, int32_t> || std::is_same_v<T, float>,
+                "SetAtomicType: int8_t, int16_t, half, bfloat16_t, int32_t or float (SetAtomicType.md)");
+  ophook::rt::atomic(-1, ophook::rt::dtype_of<T>());
+}
+enum class AtomicDtype { ATOMIC_NONE = 0, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
+enum class AtomicOp { ATOMIC_SUM = 0 };
+namespace copy_details {
+constexpr ophook::rt::Dtype kAtomic[] = {ophook::rt::Dtype::other, ophook::rt::Dtype::f32, ophook::rt::Dtype::f16, ophook::rt::Dtype::i16,
+                                         ophook::rt::Dtype::i32,   ophook::rt::Dtype::i8,  ophook::rt::Dtype::bf16};
+}  // namespace copy_details
+template <AtomicDtype type, AtomicOp op>
+__aicore__ inline void SetStoreAtomicConfig() { ophook::rt::atomic(type == AtomicDtype::ATOMIC_NONE ? 0 : 1, copy_details::kAtomic[int(type)]); }
+__aicore__ inline void GetStoreAtomicConfig(uint16_t& atomicType, uint16_t& atomicOp) {
+  const ophook::rt::Dtype now = ophook::rt::atomic_type();
+  atomicType = atomicOp = 0;
+  for (uint16_t i = 1; i < 7; ++i)
+    if (copy_details::kAtomic[i] == now) atomicType = i;
+}
 __aicore__ inline void DisableDmaAtomic() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 __aicore__ inline void SetAtomicNone() { ophook::rt::atomic(0, ophook::rt::Dtype::other); }
 

@@ -253,6 +253,9 @@ __aicore__ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const Lo
                                              ophook::rt::At at = ophook::rt::At::here()) {
   ophook::rt::load_transposed(dst.view(), src.view(), params, at);
 }
+// In which order the cube unit makes the parts of a result; here it is whole at once.
+__aicore__ inline void SetMMColumnMajor() {}
+__aicore__ inline void SetMMRowMajor() {}
 template <typename T, typename U, typename V>
 __aicore__ inline void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<V>& filter, const MmadParams& params,
                             ophook::rt::At at = ophook::rt::At::here()) {

@@ -10,6 +10,9 @@ namespace Impl {
 constexpr int32_t QUEUE_DEPTH = 1;  // of queues in the vendor's examples
 }
 constexpr int32_t ONE_BLK_SIZE = 32;
+constexpr int32_t ONE_REPEAT_BYTE_SIZE = 256, MAX_REPEAT_TIMES = 255;
+constexpr int32_t DEFAULT_BLK_NUM = 8;  // blocks of a repeat
+constexpr uint8_t DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8;
 constexpr int32_t TOTAL_UB_SIZE = 192 * 1024;  // of Atlas A2 and A3
 
 enum class TPosition : uint8_t {

@@ -89,6 +89,8 @@ OPHOOK_RT void unary(Op op, Local dst, Local src, Cover cover, Step d, Step s, A
 OPHOOK_RT void binary(Op op, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at);
 OPHOOK_RT void with_scalar(Op op, Local dst, Local src, Scalar scalar, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void duplicate(Local dst, Scalar value, Cover cover, Step d, At at);
+// What is computed of the sources' type, then converted to the destination's.
+OPHOOK_RT void binary_cast(const char* call, Op op, Local dst, Local a, Local b, Cover cover, Step d, Step sa, Step sb, At at);
 OPHOOK_RT void cast(Local dst, Local src, int mode, Cover cover, Step d, Step s, At at);
 OPHOOK_RT void set_deq_scale(float scale);
 OPHOOK_RT void set_mask(bool by_count, uint64_t high, uint64_t low, bool mode_only);
@@ -164,7 +166,8 @@ OPHOOK_RT void between_set(int block, int id, At at);
 OPHOOK_RT void between_wait(int block, int id, At at);
 OPHOOK_RT void fill_global(const char* call, Global to, uint64_t count, uint32_t size, const void* value, At at);
 OPHOOK_RT void pad_value(uint64_t bits);
-OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min
+OPHOOK_RT void atomic(int kind, Dtype dtype);  // 0 none, 1 add, 2 max, 3 min; -1 as it is
+OPHOOK_RT Dtype atomic_type();  // other: no copy is atomic
 
 // ---- the core ----
 OPHOOK_RT int64_t block_index();

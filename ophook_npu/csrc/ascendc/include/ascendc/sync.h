@@ -174,6 +174,10 @@ __aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value, ophook::rt::
 __aicore__ constexpr inline int32_t CeilDivision(int32_t num1, int32_t num2) { return num2 ? (num1 + num2 - 1) / num2 : 0; }
 // Examples of the vendor call it so.
 __aicore__ constexpr inline uint32_t DivCeil(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 0; }
+__aicore__ constexpr inline uint32_t AlignUp(uint32_t a, uint32_t b) { return DivCeil(a, b) * b; }
+
+// Cores of this kind for each block that the kernel was launched with.
+__aicore__ inline int64_t GetTaskRatio() { return ophook::rt::is_vector_core() ? ophook::rt::sub_block_count() : 1; }
 
 // The counter of Atlas A2 and A3 runs at 50 MHz; here it is the host's clock in that unit.
 __aicore__ inline int64_t GetSystemCycle() {

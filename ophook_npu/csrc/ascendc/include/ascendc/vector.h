@@ -54,6 +54,7 @@ OPHOOK_BINARY(SubRelu)
 OPHOOK_BINARY(MulAddDst)
 OPHOOK_BINARY(FusedMulAdd)
 OPHOOK_BINARY(FusedMulAddRelu)
+OPHOOK_BINARY(MulAddRelu)
 #undef OPHOOK_BINARY
 
 #define OPHOOK_UNARY(name)                                                                                                 \
@@ -172,6 +173,41 @@ __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src
   ophook::rt::cast(dst.view(), src.view(), int(mode), isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime),
                    {p.dstBlkStride, p.dstRepStride}, {p.srcBlkStride, p.srcRepStride}, at);
 }
+
+// dst = conversion of op(src0, src1).
+#define OPHOOK_CONVERTED(name, op, allowed, types)                                                                         \
+  template <typename T, typename U>                                                                                        \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,           \
+                              const uint32_t count, ophook::rt::At at = ophook::rt::At::here()) {                          \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                            \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(), cover::count(int32_t(count)), {}, {}, {}, at); \
+  }                                                                                                                        \
+  template <typename T, typename U, bool isSetMask = true>                                                                 \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, uint64_t mask, \
+                              const uint8_t repeatTime, const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) { \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                            \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                               \
+                            isSetMask ? cover::lanes(mask, repeatTime) : cover::preset(repeatTime), {p.dstBlkStride, p.dstRepStride}, \
+                            {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
+  }                                                                                                                        \
+  template <typename T, typename U, bool isSetMask = true>                                                                 \
+  __aicore__ inline void name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1, uint64_t mask[], \
+                              const uint8_t repeatTime, const BinaryRepeatParams& p, ophook::rt::At at = ophook::rt::At::here()) { \
+    static_assert(allowed, #name ": " types " (" #name ".md)");                                                            \
+    ophook::rt::binary_cast(#name, ophook::rt::Op::op, dst.view(), src0.view(), src1.view(),                               \
+                            isSetMask ? cover::bits(mask, repeatTime) : cover::preset(repeatTime), {p.dstBlkStride, p.dstRepStride}, \
+                            {p.src0BlkStride, p.src0RepStride}, {p.src1BlkStride, p.src1RepStride}, at);                   \
+  }
+template <typename From, typename To, typename T, typename U>
+constexpr bool converts = std::is_same_v<From, U> && std::is_same_v<To, T>;
+#define OPHOOK_SUMS (converts<half, int8_t, T, U> || converts<int16_t, int8_t, T, U> || converts<float, half, T, U>)
+OPHOOK_CONVERTED(AddReluCast, AddRelu, OPHOOK_SUMS, "half or int16_t to int8_t, float to half")
+OPHOOK_CONVERTED(SubReluCast, SubRelu, OPHOOK_SUMS, "half or int16_t to int8_t, float to half")
+OPHOOK_CONVERTED(MulCast, Mul, (converts<half, int8_t, T, U> || converts<half, uint8_t, T, U>), "half to int8_t or uint8_t")
+// Of the sum, times what SetDeqScale set, what is above 0.
+OPHOOK_CONVERTED(AddDeqRelu, Add, (converts<int32_t, half, T, U>), "int32_t to half")
+#undef OPHOOK_SUMS
+#undef OPHOOK_CONVERTED
 
 // What a Cast of int32_t to half multiplies by.
 __aicore__ inline void SetDeqScale(half scale) { ophook::rt::set_deq_scale(float(scale)); }
