@@ -25,7 +25,7 @@ KINDS = {"AIV_ONLY": 0, "AIC_ONLY": 3, "MIX_AIC_1_2": 1, "MIX_AIC_1_1": 2, "MIX_
 _TASK_TYPE = re.compile(r"KERNEL_TASK_TYPE(?:_DEFAULT)?\s*\((?:[^,()]*,)?\s*KERNEL_TYPE_(\w+)\s*\)")
 # A source that asks for which core it is compiled, as the device's compiler lets it, is compiled for each.
 _CORE_MACRO = re.compile(r"__DAV_(?:C220_)?(?:CUBE|VEC)__")
-_TILING_KEY = re.compile(r"\bTILING_KEY_IS\s*\(\s*([^()]+?)\s*\)")
+_TILING_KEYS = re.compile(r"\bTILING_KEY_(?:IS|LIST)\s*\(\s*([^()]+?)\s*\)")
 _CASE = re.compile(r"\bcase (\d+)ull:")  # of the calls that templates.dispatch writes
 _CUBE_CALL = re.compile(r"\b(?:Mmad|Fixpipe)\s*(?:<[^;()]*>)?\(")
 _ENTRY = re.compile(r"__global__\s+(?:__aicore__\s+)?(?:__vector__\s+)?void\s+(\w+)\s*\(")
@@ -140,7 +140,9 @@ class Entry:
         """Those that the kernel knows, 0 where it asks for none; None where its text has one that is no number."""
         files = toolchain.included(self.source.resolve(), [root.resolve() for root in self._roots])
         texts = [self.source.read_text(errors="replace"), *(path.read_text(errors="replace") for path in files)]
-        asked = {key for text in texts for key in _TILING_KEY.findall(text)} | set(_CASE.findall(self.calls))
+        asked = {
+            key for text in texts for keys in _TILING_KEYS.findall(text) for key in re.split(r"\s*,\s*", keys)
+        } | set(_CASE.findall(self.calls))
         if any(not key.rstrip("uUlL").isdecimal() for key in asked):
             return None
         return sorted({int(key.rstrip("uUlL")) for key in asked}) or [0]

@@ -74,3 +74,24 @@ extern "C" __global__ __aicore__ void sparse_object(GM_ADDR x, GM_ADDR w, GM_ADD
   mm.IterateAll(gz);
   mm.End();
 }
+
+struct Sizes {
+  int32_t rows, columns;
+};
+struct Parts {
+  Sizes sizes;
+  int32_t list[3];
+};
+// z: the parts of a tiling by each way to them, and 1 where its key is one of two.
+extern "C" __global__ __aicore__ void tiling_parts(GM_ADDR z, GM_ADDR tiling) {
+  REGISTER_NONE_TILING;
+  GET_TILING_DATA_PTR_WITH_STRUCT(Parts, parts, tiling);
+  COPY_TILING_WITH_STRUCT(Sizes, parts->sizes, sizes);
+  COPY_TILING_WITH_ARRAY(int32_t, 3, parts->list, list);
+  GlobalTensor<int32_t> to;
+  to.SetGlobalBuffer(reinterpret_cast<__gm__ int32_t*>(z));
+  const int32_t values[] = {parts->sizes.rows, sizes->columns, (*list)[0], (*list)[2]};
+  for (uint32_t i = 0; i < 4; ++i) to.SetValue(i, values[i]);
+  if (TILING_KEY_LIST(3, 7)) to.SetValue(4, 1);
+  else to.SetValue(4, 0);
+}

@@ -198,3 +198,13 @@ def test_tilings_cover_the_result_and_fit_the_memories() -> None:
             left, right = t["baseM"] * t["baseK"] * size, t["baseN"] * t["baseK"] * size
             assert left * t["dbL0A"] <= 64 << 10 and right * t["dbL0B"] <= 64 << 10
             assert left * t["depthA1"] + right * t["depthB1"] <= 512 << 10
+
+
+def test_parts_of_a_tiling() -> None:
+    z = Block((5,), 3)
+    entry = Entry(HERE / "cube_only.cpp", name="tiling_parts")
+    parts = Block.of(np.array([5, 6, 7, 8, 9], np.int32), "tiling")
+    report = entry.run([Argument("z", z, OUTPUT), Argument("tiling", parts, TILING)], 1)
+    assert not report.findings, [str(f) for f in report.findings]
+    assert z.array(False).tolist() == [5, 6, 7, 9, 0]
+    assert entry.tiling_keys == [3, 7]

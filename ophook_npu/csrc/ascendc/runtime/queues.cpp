@@ -158,22 +158,22 @@ void pipe_begin(void* pipe, At) {
   Core& c = core();
   c.pipes.push_back(pipe);
 }
-void pipe_end(void* pipe) {
+void pipe_end(void* pipe, bool waits) {
   Core* c = core_or_null();
   if (!c) return;
   auto it = std::find(c->pipes.begin(), c->pipes.end(), pipe);
   if (it == c->pipes.end()) return;
   c->pipes.erase(it);
-  pipe_reset(pipe);
+  pipe_reset(pipe, waits);
 }
 void* pipe_current() {
   Core& c = core();
   return c.pipes.empty() ? nullptr : c.pipes.back();
 }
-// Everything that was given away is free again, after all that was begun.
-void pipe_reset(void*) {
+// Everything that was given away is free again, after all that was begun where it waits.
+void pipe_reset(void*, bool waits) {
   Core& c = core();
-  barrier(Pipe::ALL, At{nullptr, 0});
+  if (waits) barrier(Pipe::ALL, At{nullptr, 0});
   std::vector<int32_t> all(c.buffers.size());
   std::iota(all.begin(), all.end(), 0);
   reclaim(c, all);

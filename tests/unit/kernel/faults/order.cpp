@@ -262,3 +262,21 @@ void reads_what_it_was_not_told_of(ARGUMENTS) {
   }
 }
 EXPORT(reads_what_it_was_not_told_of)
+
+// The next buffer lies where the one before did.
+template <bool wrong>
+void given_back_while_it_is_written_out(ARGUMENTS) {
+  TPipe first;
+  TBuf<TPosition::VECCALC> a, b;
+  first.InitBuffer(a, kBytes);
+  DataCopy(a.Get<float>(), part(x), kCount);
+  SetFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  WaitFlag<HardEvent::MTE2_MTE3>(EVENT_ID0);
+  DataCopy(part(z), a.Get<float>(), kCount);
+  if (wrong) first.DestroyWithoutPipeAll();
+  else first.Destroy();
+  TPipe second;
+  second.InitBuffer(b, kBytes);
+  Duplicate(b.Get<float>(), 1.0f, kCount);  // FAULT missing_sync
+}
+EXPORT(given_back_while_it_is_written_out)

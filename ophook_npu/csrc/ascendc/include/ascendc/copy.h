@@ -179,6 +179,12 @@ template <typename T, CacheLine line, DcciDst target>
 __aicore__ inline void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
   static_assert(target != DcciDst::CACHELINE_ATOMIC, "DataCacheCleanAndInvalid: an Atlas A2 has no CACHELINE_ATOMIC (DataCacheCleanAndInvalid.md)");
 }
+// Instructions are the host's here, and there at once.
+__aicore__ inline void ICachePreLoad(const int64_t) {}
+__aicore__ inline int64_t GetICachePreloadStatus() { return 0; }
+// Where a measurement on the device begins and ends.
+__aicore__ inline void MetricsProfStart() {}
+__aicore__ inline void MetricsProfStop() {}
 template <typename T, CacheLine line>
 __aicore__ inline void DataCachePreload(const GlobalTensor<T>&, uint32_t) {}
 

@@ -185,6 +185,7 @@ class TPipe : public PoolOwner<TPipe> {
   __aicore__ TEventID FetchEventID(ophook::rt::At at = ophook::rt::At::here());
   __aicore__ void Reset() { ophook::rt::pipe_reset(this); }
   __aicore__ void Destroy() { ophook::rt::pipe_end(this); }
+  __aicore__ void DestroyWithoutPipeAll() { ophook::rt::pipe_end(this, false); }
 };
 
 }  // namespace AscendC

@@ -128,9 +128,9 @@ struct Queue {
   int32_t id = -1;  // in the running core's table; -1: InitBuffer was not called
 };
 OPHOOK_RT void pipe_begin(void* pipe, At at);
-OPHOOK_RT void pipe_end(void* pipe);
+OPHOOK_RT void pipe_end(void* pipe, bool waits = true);
 OPHOOK_RT void* pipe_current();
-OPHOOK_RT void pipe_reset(void* pipe);
+OPHOOK_RT void pipe_reset(void* pipe, bool waits = true);
 struct Pool {
   int32_t id = -1;  // in the running core's table; -1: InitBufPool was not called
 };

@@ -95,6 +95,8 @@ class LocalTensor {
     view.bytes = skipped > view_.bytes ? 0 : static_cast<uint32_t>(view_.bytes - skipped);
     return LocalTensor(view);
   }
+  template <typename S>  // where `offset` elements of `src` end
+  __aicore__ void SetAddrWithOffset(LocalTensor<S>& src, uint32_t offset) { *this = LocalTensor(src[offset].view()); }
   template <typename U>
   __aicore__ LocalTensor<U> ReinterpretCast() const { return LocalTensor<U>(view_); }
   __aicore__ uint32_t GetSize() const { return tensor_elements<T>(view_.bytes); }

@@ -11,6 +11,10 @@ T tiling_data(const void* from, const char* name, At at = At::here()) {
   copy_tiling(&data, from, sizeof(T), name, at);
   return data;
 }
+template <typename T, size_t count>
+void copy_array(T (&to)[count], const T (&from)[count]) {
+  for (size_t i = 0; i < count; ++i) to[i] = from[i];
+}
 }  // namespace ophook::rt
 
 #define GET_TILING_DATA_WITH_STRUCT(type, name, tiling) \
@@ -18,9 +22,22 @@ T tiling_data(const void* from, const char* name, At at = At::here()) {
 #define GET_TILING_DATA(name, tiling) GET_TILING_DATA_WITH_STRUCT(OphookDefaultTiling, name, tiling)
 #define GET_TILING_DATA_MEMBER(type, member, name, tiling) \
   auto name = ::ophook::rt::tiling_data<type>(tiling, #type).member
+// A pointer to the tiling as it came; and copies, on the core's stack, of a structure or an array that it holds.
+#define GET_TILING_DATA_PTR_WITH_STRUCT(type, name, tiling)                             \
+  const auto name##_whole = ::ophook::rt::tiling_data<type>(tiling, #type); \
+  const type* const name = &name##_whole
+#define COPY_TILING_WITH_STRUCT(type, from, name) \
+  const type name##_copy = from;                  \
+  const type* const name = &name##_copy
+#define COPY_TILING_WITH_ARRAY(type, count, from, name) \
+  type name##_copy[count];                              \
+  ::ophook::rt::copy_array(name##_copy, from);          \
+  const type(*const name)[count] = &name##_copy
+#define REGISTER_NONE_TILING static_assert(true)  // the kernel says its structures itself
 #define REGISTER_TILING_DEFAULT(type) using OphookDefaultTiling = type
 #define REGISTER_TILING_FOR_TILINGKEY(condition, type)
 #define TILING_KEY_IS(key) (::ophook::rt::tiling_key() == static_cast<uint64_t>(key))
+#define TILING_KEY_LIST(first, second) (TILING_KEY_IS(first) || TILING_KEY_IS(second))
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(type >= 0, #type)
 #define KERNEL_TASK_TYPE(key, type) static_assert(type >= 0, #type)
 
