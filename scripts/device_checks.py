@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from first_phase import EVERY, EVERY_FORMAT, Sources, Taken, follow
+from first_phase.definitions import as_defined
 from first_phase.syntax import Callee, File, closing, split
 from first_phase.values import RANKS, format_of
 
@@ -166,6 +167,8 @@ class Followed:
         families = function.families if self.own_name else ()
         found = {family: _settled(self.sources, function.name, family) for family in families}
         self.taken = {family: taken for family, taken in found.items() if taken}
+        text = callee.file.path.read_text(errors="replace") if callee else ""
+        self.by_rank = "FORMAT_NC" in text and "GetDimNum" in text
         self.wide = {family: follow(self.sources, function.name, family, whole=False) for family in self.taken}
 
     def flattens(self) -> bool:
@@ -246,6 +249,21 @@ class Followed:
             return {}
         found = {family: taken.formats.get(own, EVERY_FORMAT) for family, taken in self.taken.items()}
         return found if all(found.values()) else {}
+
+    def formats_of(self, one: Parameter, rank: int) -> dict[str, tuple[str, ...]]:
+        """The formats of so many dimensions by product, where the check has fewer of them."""
+        own = self.own_name[one.name]
+        found = {}
+        for family, taken in self.taken.items() if self.by_rank and self.everywhere() else ():
+            if rank not in taken.ranks.get(own, frozenset()):
+                continue
+            ranked = follow(
+                self.sources, self.function.name, family, types=taken.types, ranks={own: frozenset((rank,))}
+            )
+            formats = ranked.formats.get(own, EVERY_FORMAT) if ranked and ranked.types else EVERY_FORMAT
+            if formats < taken.formats.get(own, EVERY_FORMAT):
+                found[family] = tuple(name for name in FORMATS if name in formats)
+        return found
 
     def unseen_if_empty(self, one: Parameter, same: str = "") -> tuple[str, ...]:
         """What of this parameter an empty tensor leaves unlooked at; ``same``: whose data type it must have else."""
@@ -496,6 +514,8 @@ def with_idle(followed: Followed) -> Function:
 
 def with_checks(tree: Path, function: Function) -> Function:
     """The function as its check has it, where that can be followed."""
+    if not _sources(tree).find(f"{function.name}GetWorkspaceSize", None):
+        return as_defined(tree, function)
     followed = Followed(tree, function)
     function = followed.function = with_idle(followed)
     if not followed.taken:
@@ -549,6 +569,11 @@ def with_checks(tree: Path, function: Function) -> Function:
                         relations[f"{key}:{family}"] = (names[one.name],)
             if one.name in formats:
                 relations["format"] = (formats[one.name],)
+            for rank in (3, 4, 5) if one.kind == "aclTensor*" else ():
+                lists = followed.formats_of(one, rank)
+                alike = len(lists) == len(function.families) and len(set(lists.values())) == 1
+                for family, names in [("", next(iter(lists.values())))] if alike else lists.items():
+                    relations[f"formats_of_{rank}:{family}".rstrip(":")] = names
             if free := followed.unseen_if_empty(one, same.get(one.name, "")):
                 relations["free_if_empty"] = free
             if casts := _casts(followed, one, same):

@@ -309,25 +309,27 @@ def amend(sentence: str, named: list[Row], everyone: list[Row]) -> None:
 def required(section: str, signature: list[tuple[str, str]], rows: dict[str, Row]) -> tuple[set[str], dict[str, str]]:
     """The parameters that the table of error codes names under 161001, and pairs of which one must be given.
 
-    Where it names none and says "inputs and outputs that must be given", these are the tensors whose row says so, the
-    first that goes in and the first that comes out: which of the others may be absent such pages do not tell.
+    Where it names none, but "inputs and outputs that must be given" or only pointers, these are the tensors whose row
+    says so, the first that goes in and the first that comes out: which of the others may be absent such pages do not
+    tell. Where the page's rows cannot be read, the last tensor is what comes out.
     """
     names = [name for _, name in signature]
     cells = re.findall(r"161001\s*</td>\s*<td[^>]*>(.*?)</td>", section, re.DOTALL)
     if not cells:
         cells = re.findall(r"161001[^|\n]*\|([^|\n]*)\|", section)
-    words = text(cells[0]) if cells else ""
+    words = re.sub(r"非\w+", "", text(cells[0]), flags=re.ASCII) if cells else ""
     either: dict[str, str] = {}
     for match in re.finditer(r"(\w+)[、与和](\w+)(?:同|全|都|同时|均)为", words, re.ASCII):
         if match[1] in names and match[2] in names:
             either |= {match[1]: match[2], match[2]: match[1]}
             words = words.replace(match[0], "")
     named = {name for name in names if mentions(words, name)}
-    if not named and not either and re.search(r"输入|输出|必[选须]", words):
-        tensors = [name for kind, name in signature if kind in TENSORS and name in rows]
-        coming = [name for name in tensors if rows[name].direction != "out"]
-        leaving = [name for name in tensors if rows[name].direction == "out"]
-        named = {name for name in tensors if "必选" in rows[name].words} | {*coming[:1], *leaving[:1]}
+    if not named and not either and words:
+        tensors = [name for kind, name in signature if kind in TENSORS]
+        known = [name for name in tensors if name in rows]
+        coming = [name for name in known if rows[name].direction != "out"] if known else tensors
+        leaving = [name for name in known if rows[name].direction == "out"] if known else tensors[-1:]
+        named = {name for name in known if "必选" in rows[name].words} | {*coming[:1], *leaving[:1]}
     return named, either
 
 

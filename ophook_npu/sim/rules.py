@@ -76,10 +76,12 @@ class Parameter:
     (where one of these is empty, the first phase succeeds before it compares shapes). ``dtype:Ascend910B`` is so on
     that family alone (`related` gives both). ``checked`` names the columns
     (``dtypes``, ``null``, ``ranks``, ``formats``) in which CANN's own check says otherwise than the page, and decides;
-    without it a list of formats refuses private ones only. ``free_if_empty`` names what is not looked at where a tensor
-    that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same`` (relations of data types). Two name
-    nothing: ``any_format`` (no check looks at it, private ones are taken) and ``contiguous`` (no view with other
-    strides). Of a whole number or a text they say ``values``, all that it may be, or ``least`` and ``most``.
+    without it a list of formats refuses private ones only. ``formats_of_5`` lists the formats of a tensor of five
+    dimensions, where they are fewer, and ``formats_of_5:Ascend950`` those on that family. ``free_if_empty`` names what
+    is not looked at where a tensor that has this relation is empty: ``dtypes``, ``formats``, ``ranks``, ``same``
+    (relations of data types). Two name nothing: ``any_format`` (no check looks at it, private ones are taken) and
+    ``contiguous`` (no view with other strides). Of a whole number or a text they say ``values``, all that it may be, or
+    ``least`` and ``most``.
     """
 
     name: str

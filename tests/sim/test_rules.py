@@ -191,6 +191,9 @@ def wrong_formats(function: rules.Function, one: rules.Parameter, given: list[Gi
     """One that its list has not, and one that is not the format of a tensor that it goes with."""
     taken = one.formats.get(family, FORMATS) if "formats" in one.relations.get("checked", ()) else FORMATS
     yield from [name for name in FORMATS if name not in taken][:1]
+    _, own_sizes = given[function.parameters.index(one)]
+    if own := one.related(f"formats_of_{len(own_sizes)}", family):
+        yield from [name for name in taken if name not in own and name in FORMATS][:1]
     for other, (_, sizes) in zip(function.parameters, given, strict=True):
         if other.name in one.relations.get("format", ()):
             yield from [name for name in taken if FORMATS.get(name) not in (None, format_for(other, len(sizes)))][:1]

@@ -94,9 +94,16 @@ Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, c
   if (rule.ranks && !(empty && rule.free_ranks) && (rank >= 32 || !(rule.ranks >> rank & 1)))
     return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks),
                    rules.shape_code);
-  if (const uint64_t formats = empty && rule.free_formats ? 0 : rule.formats[family];
-      formats && (unsigned(tensor.format) >= 64 || !(formats >> unsigned(tensor.format) & 1)))
+  const auto has_one_of = [&](uint64_t formats) {
+    return unsigned(tensor.format) < 64 && formats >> unsigned(tensor.format) & 1;
+  };
+  if (const uint64_t formats = empty && rule.free_formats ? 0 : rule.formats[family]; formats && !has_one_of(formats))
     return refused(rules, rule, family, "has format " + format_name(tensor.format), format_names(formats));
+  for (const FormatsOf& of : rule.formats_of)
+    if (of.rank == rank && (of.only == kNoFamily || of.only == int(family)) && !has_one_of(of.formats))
+      return refused(rules, rule, family,
+                     "of " + std::to_string(rank) + " dimensions has format " + format_name(tensor.format),
+                     format_names(of.formats));
   if (is_private(tensor.format) && !rule.private_formats[family] && !rule.any_format)
     return refused(rules, rule, family, "has the private format " + std::to_string(tensor.format), "ND");
   // What a private format lays out, its storage says, and of no element there is no order.

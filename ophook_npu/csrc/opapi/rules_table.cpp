@@ -156,6 +156,7 @@ void relate(const FunctionRules& function, ParameterRules& one) {
   one.free_if_empty = one.free_dtypes = one.free_formats = one.free_ranks = one.free_same = false;
   bool formats_checked = false;
   one.values.clear();
+  one.formats_of.clear();
   one.least = one.most = std::nullopt;
   for (std::string_view word : split(one.related, ' ')) {
     const size_t equals = word.find('=');
@@ -175,6 +176,11 @@ void relate(const FunctionRules& function, ParameterRules& one) {
     if (key == "most") one.most = std::stoll(std::string(said));
     const size_t colon = key.find(':');
     const int only = colon == key.npos ? kNoFamily : family_of(key.substr(colon + 1));
+    if (constexpr std::string_view kFormatsOf = "formats_of_"; key.starts_with(kFormatsOf)) {
+      uint64_t formats = 0;
+      for (std::string_view format : split(said, ',')) formats |= bits_of(kFormats, format);
+      one.formats_of.push_back({size_t(key[kFormatsOf.size()] - '0'), only, formats});
+    }
     for (const auto& [name, kind] : kKinds) {
       if (equals == word.npos || key.substr(0, colon) != name) continue;
       const auto others = split(said, ',');

@@ -23,6 +23,13 @@ struct Relation {
   int only = kNoFamily;  // on this family; kNoFamily: on all
 };
 
+// The formats, a bit for each, of a tensor of so many dimensions, on one family or on all.
+struct FormatsOf {
+  size_t rank;
+  int only;
+  uint64_t formats;
+};
+
 struct ParameterRules {
   std::string name;
   Argument::Kind kind = Argument::kValue;
@@ -34,6 +41,7 @@ struct ParameterRules {
   std::array<uint64_t, kFamilies.size()> dtypes{};       // a bit for each aclDataType; 0: any
   std::array<bool, kFamilies.size()> private_formats{};  // FRACTAL_NZ and its like are listed
   std::array<uint64_t, kFamilies.size()> formats{};      // where CANN's check has a list: a bit for each aclFormat
+  std::vector<FormatsOf> formats_of;                     // where they are fewer for some numbers of dimensions
   bool any_format = false;                               // no check looks at it
   bool both_orders = false;                              // NCHW and NHWC are, but not all formats
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any

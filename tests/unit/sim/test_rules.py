@@ -37,7 +37,11 @@ def test_the_tables_are_sound() -> None:
             assert all(re.fullmatch(r"-?\d+", value) for value in (*values, *bounds) if parameter.kind != "char*")
             for key, others in said.items():
                 relation, colon, family = key.partition(":")
-                assert not colon or (relation in ("dtype", "shape") and family in function.families), key
+                assert not colon or family in function.families, key
+                if relation.startswith("formats_of_"):
+                    assert relation[-1] in "345" and set(others) <= set(rules.FORMATS), (function.name, parameter)
+                    continue
+                assert not colon or relation in ("dtype", "shape"), key
                 columns = {
                     "checked": {"dtypes", "formats", "null", "ranks"},
                     "free_if_empty": {"dtypes", "formats", "ranks", "same"},
@@ -200,6 +204,32 @@ def test_the_script_reads_a_page(tmp_path: Path) -> None:
     assert out.relations == {"shape": ("self",)}
 
 
+def test_formats_of_so_many_dimensions(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import device_checks
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "op_api").mkdir()
+    (tmp_path / "op_api" / "aclnn_fold.cpp").write_text("""
+static bool Newer() { return GetCurrentPlatformInfo().GetCurNpuArch() == NpuArch::DAV_3510; }
+aclnnStatus aclnnFoldGetWorkspaceSize(const aclTensor* x, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  auto format = x->GetStorageFormat();
+  if (x->GetViewShape().GetDimNum() == 5) {
+    if (format != Format::FORMAT_NCDHW && (!Newer() || format != Format::FORMAT_NDHWC)) {
+      return ACLNN_ERR_PARAM_INVALID;
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+""")
+    families = ("Ascend910B", "Ascend950")
+    page = rules.Function("aclnnFold", "own", families, (rules.Parameter("x", "aclTensor*"),))
+    (x,) = device_checks.with_checks(tmp_path, page).parameters
+    told = {key: names for key, names in x.relations.items() if key.startswith("formats_of")}
+    assert told == {"formats_of_5:Ascend910B": ("NCDHW",), "formats_of_5:Ascend950": ("NCDHW", "NDHWC")}
+
+
 @pytest.mark.parametrize(
     ("file", "text", "want"),
     [
@@ -350,6 +380,66 @@ def test_shapes_that_a_check_compares_and_what_holds_on_one_product(tmp_path: Pa
     assert out.relations["shape"] == ("x",) and "idle" not in out.relations
     refused = SHAPED.replace("<= MAX_SUPPORT_DIMS_NUMS) { return x; }", "> MAX_SUPPORT_DIMS_NUMS) { return false; }")
     assert followed("c", refused)[0].ranks == tuple(range(9))
+
+
+# A definition of our own in the form of CANN's: what a product has of its own replaces what stands for all.
+DEFINED = """
+namespace ops {
+static const std::vector<ge::DataType> SHARED = {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16};
+class Fold : public OpDef {
+public:
+    explicit Fold(const char* name) : OpDef(name)
+    {
+        this->Input("x").ParamType(REQUIRED).DataType(SHARED).Format({});
+        this->Input("bias").ParamType(OPTIONAL).DataType(SHARED);
+        this->Input("scale").ParamType(REQUIRED).DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_BF16});
+        this->Output("y").ParamType(REQUIRED).DataType(SHARED);
+        this->AICore().AddConfig("ascend910b");
+        OpAICoreConfig own = Newer();
+        this->AICore().AddConfig("ascend950", own);
+    }
+private:
+    OpAICoreConfig Newer() const
+    {
+        OpAICoreConfig config;
+        config.Input("scale").ParamType(REQUIRED).DataType(SHARED);  // this->Input("x") in a comment
+        return config;
+    }
+};
+OP_ADD(Fold);
+}
+"""
+
+
+def test_what_a_first_phase_takes_that_is_generated_from_a_definition(tmp_path: Path) -> None:
+    """Of more than it lists, of less, of what must be given, and of data types that are one in each combination."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import device_checks
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "op_host").mkdir()
+    (tmp_path / "op_host" / "fold_def.cpp").write_text(DEFINED)
+    families = ("Ascend910B", "Ascend950")
+
+    def tensor(name: str, *dtypes: str, direction: str = "in") -> rules.Parameter:
+        return rules.Parameter(name, "aclTensor*", direction, dtypes=dict.fromkeys(families, dtypes))
+
+    page = (
+        tensor("x", "BFLOAT16", "INT8"),
+        tensor("biasOptional", "FLOAT16", "BFLOAT16", "DOUBLE"),
+        tensor("scale"),
+        tensor("out", "FLOAT16", "BFLOAT16", direction="out"),
+    )
+    fold = rules.Function("aclnnFold", "own", families, page)
+    x, bias, scale, out = device_checks.with_checks(tmp_path, fold).parameters
+    assert x.dtypes == dict.fromkeys(families, ("BFLOAT16", "FLOAT16")) and x.relations["checked"] == ("dtypes", "null")
+    assert bias.dtypes == page[1].dtypes and not bias.required, "DOUBLE is of a kernel of the host"
+    assert scale.dtypes == {"Ascend910B": ("FLOAT", "BFLOAT16"), "Ascend950": ("FLOAT16", "BFLOAT16")}
+    assert [one.relations.get("dtype") for one in (x, bias, scale, out)] == [None, ("x",), None, ("x",)]
+    assert [one.required for one in (x, bias, scale, out)] == [True, False, True, True]
+    other = rules.Function("aclnnFold", "own", families, page[:3])
+    assert device_checks.with_checks(tmp_path, other) == other, "which port is which is not clear"
 
 
 def test_a_page_that_says_only_what_must_be_given(tmp_path: Path) -> None:
