@@ -41,7 +41,7 @@ _PLACES = Drawn((2, 2), value=1, dtype=torch.int64)
 formula("GatherNd", Drawn((2, 3, 4)), _PLACES, False, OUT)(lambda a, _: torch.stack([a[1, 1], a[1, 1]]))
 
 # ---- losses ----------------------------------------------------------------------------------------------------------
-formula("MseLossOut", x, row, 2, OUT)(lambda a, b: ((a - b) ** 2).sum())
+formula("MseLossOut", x, row, 2, OUT)(lambda a, b: ((a - b) ** 2).sum(0))
 
 
 @formula("BinaryCrossEntropyWithLogitsTargetBackward", x, x, positive, row, Drawn((8,), positive=True), 1, OUT)

@@ -1,5 +1,6 @@
 #include "kernels/group_product.h"
 
+#include "kernels/absent.h"
 #include "kernels/pattern.h"
 
 #include "kernels/norm.h"
@@ -395,8 +396,12 @@ at::Tensor scaled_shared(const Scaled& with) {
                     scaled::times_factors(with.weight, with.weight_scale));
 }
 
+void given_as_said(bool held, const char* what) {
+  if (!held) throw Absent({__func__, __FILE__, uint32_t(__LINE__)}, what);
+}
+
 void shared_like(const at::Tensor& x, const at::Tensor& weight, bool turned, const at::Tensor& out) {
-  SIM_CHECK(x.defined() == weight.defined() && x.defined() == out.defined(), "mmX, mmWeight and mmY go together");
+  given_as_said(x.defined() == weight.defined() && x.defined() == out.defined(), "mmX, mmWeight and mmY go together");
   if (!x.defined()) return;
   SIM_CHECK(x.dim() == 2 && weight.dim() == 2, "mmX and mmWeight are matrices, got ", x.sizes(), " and ",
             weight.sizes());

@@ -81,6 +81,8 @@ at::Tensor back_from_scaled_experts(Devices& devices, const Scaled& factors, con
                                     at::ScalarType result);
 void scaled_shared_like(const Scaled& factors, const at::Tensor& out);
 at::Tensor scaled_shared(const Scaled& factors);
+// Else it is as if one were null that is needed: which may be given and which not hangs together.
+void given_as_said(bool held, const char* what);
 void shared_like(const at::Tensor& x, const at::Tensor& weight, bool turned, const at::Tensor& out);
 
 }  // namespace sim::group_product

@@ -46,24 +46,16 @@ at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, c
   return at::index_fill(x, dim, at::tensor(indices, at::kLong), value);
 }
 
-const char* scatter_reduction(int64_t reduction) {
-  static constexpr const char* kNames[] = {"", "add", "multiply"};
-  SIM_CHECK(reduction >= 0 && reduction <= 2, "reduction ", reduction, "; allowed: 0 (none), 1 (add), 2 (multiply)");
-  return kNames[reduction];
-}
-
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
                      int64_t reduction) {
   const at::Tensor places = indices.to(at::kLong);
-  if (reduction == 0) return at::scatter(x, dim, places, source);
-  return reduction == 1 ? at::scatter_add(x, dim, places, source)
-                        : at::scatter(x, dim, places, source, scatter_reduction(reduction));
+  if (reduction == 1) return at::scatter_add(x, dim, places, source);
+  if (reduction == 2) return at::scatter(x, dim, places, source, "multiply");
+  return scatter_reduced(x, dim, places, source, reduction >= 3 && reduction <= 5 ? reduction : 0, true);
 }
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Scalar& value,
                      int64_t reduction) {
-  const at::Tensor places = indices.to(at::kLong);
-  return reduction == 0 ? at::scatter(x, dim, places, value)
-                        : at::scatter(x, dim, places, value, scatter_reduction(reduction));
+  return scattered(x, dim, indices, at::full(indices.sizes(), value, x.options()), reduction);
 }
 
 void reduced_mode(int64_t reduction) {

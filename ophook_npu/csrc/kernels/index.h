@@ -16,8 +16,7 @@ Dims taken_sizes(const at::Tensor& x, int64_t dim, at::IntArrayRef indices);
 at::IntArrayRef one_at_least(const at::Tensor& indices);  // a single index without dimensions has one here
 Dims broadcast_sizes(at::IntArrayRef one, at::IntArrayRef other);
 at::Tensor index_filled(const at::Tensor& x, int64_t dim, const Dims& indices, const at::Scalar& value);
-// reduction: CANN's numbers, 0 none, 1 add, 2 multiply
-const char* scatter_reduction(int64_t reduction);
+// reduction: CANN's numbers, 0 none, 1 add, 2 multiply, 3 to 5 as below; any other is 0
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Tensor& source,
                      int64_t reduction);
 at::Tensor scattered(const at::Tensor& x, int64_t dim, const at::Tensor& indices, const at::Scalar& value,

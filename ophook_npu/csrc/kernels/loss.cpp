@@ -6,6 +6,23 @@ at::Tensor mse(const at::Tensor& x, const at::Tensor& target, int64_t reduction)
   return at::mse_loss(wide(x), wide(target), reduction);
 }
 
+Dims sizes_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
+  Dims sizes = at::infer_size(x.sizes(), target.sizes());
+  if (reduction != at::Reduction::None && !sizes.empty()) sizes.erase(0);
+  return sizes;
+}
+
+void weights_like(const at::Tensor& target, std::initializer_list<at::Tensor> weights) {
+  for (const at::Tensor& weight : weights)
+    if (weight.defined() && target.numel()) at::infer_size(weight.sizes(), target.sizes());
+}
+
+at::Tensor mse_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
+  const at::Tensor each = mse(x, target, at::Reduction::None);
+  if (reduction == at::Reduction::None) return each;
+  return reduction == at::Reduction::Mean ? at::mean(each, {0}) : at::sum(each, {0});
+}
+
 at::Tensor mse_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction) {
   return at::mse_loss_backward(wide(grad), wide(x), wide(target), reduction);
 }

@@ -7,6 +7,11 @@ namespace sim::kernels {
 
 // The log-probabilities stay wide: the loss of a half tensor is rounded once.
 at::Tensor mse(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+// over the first dimension alone
+Dims sizes_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+at::Tensor mse_of_first(const at::Tensor& x, const at::Tensor& target, int64_t reduction);
+// They can be broadcast with the target.
+void weights_like(const at::Tensor& target, std::initializer_list<at::Tensor> weights);
 at::Tensor mse_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& target, int64_t reduction);
 struct Nll {
   at::Tensor loss, total_weight;

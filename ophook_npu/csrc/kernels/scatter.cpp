@@ -97,6 +97,13 @@ at::Tensor three_points_backward(const at::Tensor& grad, const at::Tensor& place
   return out;
 }
 
+void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
+  SIM_CHECK(
+      indices.dim() && indices.size(-1) <= x.dim() &&
+          ends_with(updates.sizes(), indices.sizes().slice(0, indices.dim() - 1), x.sizes().slice(indices.size(-1))),
+      "updates ", updates.sizes(), " for slices of ", x.sizes(), " at indices ", indices.sizes());
+}
+
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates) {
   return x.index_put(places_of(indices), updates);
 }
@@ -106,15 +113,20 @@ void add_slices(const at::Tensor& self, const at::Tensor& indices, const at::Ten
     self.index_add_(0, indices.to(at::kLong).reshape({-1}), updates.flatten(0, indices.dim() - 1));
     return;
   }
-  SIM_CHECK(
-      indices.dim() && indices.size(-1) <= self.dim() &&
-          ends_with(updates.sizes(), indices.sizes().slice(0, indices.dim() - 1), self.sizes().slice(indices.size(-1))),
-      "updates ", updates.sizes(), " for slices of ", self.sizes(), " at indices ", indices.sizes());
+  slices_like(self, indices, updates);
   self.index_put_(places_of(indices), updates, /*accumulate=*/true);
 }
 
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
   self.index_put_(places_of(indices), updates);
+}
+
+void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates) {
+  SIM_CHECK(self.numel() && indices.numel() && updates.numel(), "no tensor may be empty: data ", self.sizes(),
+            ", indices ", indices.sizes(), ", updates ", updates.sizes());
+  SIM_CHECK(self.dim() == updates.dim(), "updates ", updates.sizes(), " for data ", self.sizes());
+  SIM_CHECK(indices.dim() <= 2 && (indices.dim() || updates.size(0) == 1), "indices ", indices.sizes(), " for updates ",
+            updates.sizes());
 }
 
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim) {

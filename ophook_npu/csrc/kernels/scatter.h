@@ -18,6 +18,7 @@ enum class Combined { product, quotient, most, least };
 void rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 void combine_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, Combined how);
 // x with updates[i] at the place that the last dimension of indices names, and the same in place.
+void slices_like(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 at::Tensor scattered_slices(const at::Tensor& x, const at::Tensor& indices, const at::Tensor& updates);
 void put_slices(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // updates added to slices of `self`: each index names one (the updates' shape tells), or a row of the last dimension.
@@ -30,6 +31,8 @@ void coalesced_like(const at::Tensor& places, const at::Tensor& indices, const a
 void coalesced(const at::Tensor& places, const at::Tensor& indices, const at::Tensor& values,
                const at::Tensor& new_indices, const at::Tensor& new_values);
 
+// Nothing is empty, and updates have as many dimensions as self.
+void put_rows_like(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates);
 // Row b of updates goes to batch b of self, along dim, from the position that indices names.
 void put_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates, int64_t dim);
 void put_quantized_rows(const at::Tensor& self, const at::Tensor& indices, const at::Tensor& updates,

@@ -1,5 +1,7 @@
 #include "opapi/devices.h"
 
+#include "kernels/absent.h"
+
 namespace sim {
 
 HcclDataType hccl_dtype(at::ScalarType dtype) {
@@ -20,6 +22,7 @@ HcclDataType hccl_dtype(at::ScalarType dtype) {
 }
 
 HcclComm communicator(const std::string& name) {
+  if (name.empty()) throw Absent({__func__, __FILE__, uint32_t(__LINE__)}, "the name of the group is null or empty");
   const HcclComm comm = ophook_hccl_find(name.c_str());
   SIM_CHECK(comm, "there is no group '", name, "' in this process");
   return comm;

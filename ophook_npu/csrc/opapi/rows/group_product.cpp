@@ -1,5 +1,5 @@
 // Products of matrices over the devices of a group: with the sum of all parts, a share of it, or what the devices give
-// each other first. What tunes the way over the network (commTurn, streamMode) has one allowed value each.
+// each other first. What tunes the way over the network has one allowed value (streamMode), or any (commTurn).
 
 #include "kernels/group_product.h"
 
@@ -10,9 +10,8 @@
 using namespace sim::aclnn;
 namespace group_product = sim::group_product;
 
-static void way(const std::string& op, int64_t turn, int64_t stream_mode) {
+static void way(const std::string& op, int64_t stream_mode) {
   SIM_CHECK(op == "sum", "reduceOp '", op, "'; allowed: sum");
-  SIM_CHECK(turn == 0, "commTurn ", turn, "; allowed: 0");
   SIM_CHECK(stream_mode == 1, "streamMode ", stream_mode, "; allowed: 1");
 }
 
@@ -21,7 +20,8 @@ static void over_axes(const Dims& axes, const Dims& allowed) {
 }
 
 static void asked_for(bool flag, const at::Tensor& rows) {
-  SIM_CHECK(!flag || rows.defined(), "permuteOutFlag needs permuteOutOptional");
+  group_product::given_as_said(flag == rows.defined(),
+                               "permuteOutOptional is given with permuteOutFlag, and null without");
 }
 
 // By which engine the devices talk: it changes no result.
@@ -34,20 +34,20 @@ static void not_turned(bool x1, bool x2) { SIM_CHECK(!x1 && !x2, "transposeX1 an
 
 // ---- the sum on all devices ----------------------------------------------------------------------------------------
 ACLNN(MatmulAllReduce, (In, x1, In, x2, In, bias, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias}, out.scalar_type())))
 ACLNN(MatmulAllReduceV2,
       (In, x1, In, x2, In, bias, In, x3, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias, x3}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3}, out.scalar_type())))
 // The sum, a residual added to it, and its norm by the root of its mean square. In place, the residual is written.
 #define NORMED(Op, factors, y, ...)                                                                      \
   ACLNN(Op, (__VA_ARGS__, Out, normal),                                                                  \
-        (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),                \
+        (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),                      \
          group_product::normed_like(group_product::Factors factors, {residual, gamma, eps, y, normal})), \
         sim::HcclDevices devices(group);                                                                 \
         group_product::add_normed(devices, group_product::Factors factors, {residual, gamma, eps, y, normal}))
@@ -65,14 +65,14 @@ NORMED(InplaceWeightQuantMatmulAllReduceAddRmsNorm, ({x1, x2, bias, {}, {}, {}, 
 ACLNN(QuantMatmulAllReduce,
       (In, x1, In, x2, In, bias, In, x3, In, scale, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out,
        out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias, x3, {}, scale}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, scale}, out.scalar_type())))
 ACLNN(QuantMatmulAllReduceV2,
       (In, x1, In, x2, In, bias, In, x3, In, scale, In, row_scale, Text, group, Text, op, int64_t, turn, int64_t,
        stream_mode, Out, out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3, row_scale, scale}, out.scalar_type())))
@@ -85,14 +85,14 @@ ACLNN(QuantMatmulAllReduceV2,
 ACLNN(QuantMatmulAllReduceV3,
       (In, x1, In, x2, In, bias, In, x3, In, scale, In, row_scale, In, first, In, second, Text, group, Text, op,
        int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::sent_in_8_bits(first, second, out),
        group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
       SENT_IN_8_BITS(x1, x2, bias, x3, row_scale, scale, first, second, group, out))
 ACLNN(QuantMatmulAllReduceV4,
       (In, x1, In, x2, In, bias, In, x3, In, row_scale, In, scale, In, first, In, second, Text, group, Text, op,
        int64_t, turn, int64_t, stream_mode, int64_t, group_size, int64_t, quant_mode, Out, out),
-      (way(op, turn, stream_mode), refuse_unless_zero(group_size, "groupSize"),
+      (way(op, stream_mode), refuse_unless_zero(group_size, "groupSize"),
        refuse_unless_zero(quant_mode, "commQuantMode"), group_product::number_like(sim::HcclDevices(group)),
        group_product::sent_in_8_bits(first, second, out),
        group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
@@ -100,21 +100,21 @@ ACLNN(QuantMatmulAllReduceV4,
 ACLNN(WeightQuantMatmulAllReduce,
       (In, x1, In, x2, In, bias, In, scale, In, offset, In, x3, Text, group, Text, op, int64_t, turn, int64_t,
        stream_mode, int64_t, group_size, Out, out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias, x3, {}, {}, scale, offset}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, {}, scale, offset}, out.scalar_type())))
 ACLNN(MatmulAllReduceV3,
       (In, x1, In, x2, In, bias, In, x3, Text, group, Text, op, Text, mode, int64_t, turn, int64_t, stream_mode, Out,
        out),
-      (engine(mode), way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (engine(mode), way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias, x3}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3}, out.scalar_type())))
 ACLNN(QuantMatmulAllReduceV5,
       (In, x1, In, x2, In, bias, In, x3, In, row_scale, In, scale, In, first, In, second, Text, group, Text, op, Text,
        mode, int64_t, turn, int64_t, stream_mode, int64_t, group_size, int64_t, quant_mode, Out, out),
-      (engine(mode), way(op, turn, stream_mode), refuse_unless_zero(group_size, "groupSize"),
+      (engine(mode), way(op, stream_mode), refuse_unless_zero(group_size, "groupSize"),
        refuse_unless_zero(quant_mode, "commQuantMode"), group_product::number_like(sim::HcclDevices(group)),
        group_product::sent_in_8_bits(first, second, out),
        group_product::product_like({x1, x2, bias, x3, row_scale, scale}, out)),
@@ -122,7 +122,7 @@ ACLNN(QuantMatmulAllReduceV5,
 ACLNN(WeightQuantMatmulAllReduceV2,
       (In, x1, In, x2, In, bias, In, scale, In, offset, In, x3, Text, group, Text, op, Text, mode, int64_t, turn,
        int64_t, stream_mode, int64_t, group_size, Out, out),
-      (engine(mode), way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group)),
+      (engine(mode), way(op, stream_mode), group_product::number_like(sim::HcclDevices(group)),
        group_product::product_like({x1, x2, bias, x3, {}, {}, scale, offset}, out)),
       sim::HcclDevices devices(group);
       write(out, group_product::summed(devices, {x1, x2, bias, x3, {}, {}, scale, offset}, out.scalar_type())))
@@ -130,7 +130,7 @@ ACLNN(WeightQuantMatmulAllReduceV2,
 // ---- a share of the rows of it -------------------------------------------------------------------------------------
 ACLNN(MatmulReduceScatter,
       (In, x1, In, x2, In, bias, Text, group, Text, op, int64_t, turn, int64_t, stream_mode, Out, out),
-      (way(op, turn, stream_mode), group_product::number_like(sim::HcclDevices(group), 2, 32),
+      (way(op, stream_mode), group_product::number_like(sim::HcclDevices(group), 2, 32),
        group_product::inner_like({x1, x2, bias}),
        group_product::product_like({x1, x2, bias}, out, 1, sim::HcclDevices(group).ranks())),
       sim::HcclDevices devices(group);
@@ -138,7 +138,7 @@ ACLNN(MatmulReduceScatter,
 ACLNN(MatmulReduceScatterV2,
       (In, x1, In, x2, In, bias, In, row_scale, In, scale, In, quant_scale, int64_t, block_size, Text, group, Text, op,
        int64_t, turn, int64_t, stream_mode, int64_t, group_size, Text, mode, Out, out, Out, amax),
-      (way(op, turn, stream_mode), refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
+      (way(op, stream_mode), refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
        refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
        group_product::number_like(sim::HcclDevices(group), 2, 32),
        group_product::inner_like({x1, x2, bias, {}, row_scale, scale}),
@@ -150,7 +150,7 @@ ACLNN(MatmulReduceScatterV2,
 ACLNN(AllGatherMatmul,
       (In, x1, In, x2, In, bias, Text, group, int64_t, gathered, int64_t, turn, int64_t, stream_mode, Out, out, Out,
        all),
-      (way("sum", turn, stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
+      (way("sum", stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
        group_product::number_like(sim::HcclDevices(group), 2, 32), group_product::inner_like({x1, x2, bias}),
        group_product::product_like({x1, x2, bias}, out, sim::HcclDevices(group).ranks())),
       sim::HcclDevices devices(group);
@@ -158,7 +158,7 @@ ACLNN(AllGatherMatmul,
 ACLNN(AllGatherMatmulV2,
       (In, x1, In, x2, In, bias, In, row_scale, In, scale, In, quant_scale, int64_t, block_size, Text, group, int64_t,
        gathered, int64_t, turn, int64_t, stream_mode, int64_t, group_size, Text, mode, Out, out, Out, all, Out, amax),
-      (way("sum", turn, stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
+      (way("sum", stream_mode), refuse_unless_zero(gathered, "gatherIndex"),
        refuse_if_given({quant_scale}, "quantScale"), refuse_if_given({amax}, "amaxOut"),
        refuse_unless_zero(block_size, "blockSize"), refuse_unless_zero(group_size, "groupSize"),
        group_product::number_like(sim::HcclDevices(group), 2, 32),
@@ -227,29 +227,30 @@ TO_QUANTIZED_COLUMNS(QuantMatmulAlltoAllV2, engine(mode), Text, group, Text, mod
 
 // ---- each expert on one device -------------------------------------------------------------------------------------
 static void counted_on_the_host(const at::Tensor& sent, const at::Tensor& received) {
-  refuse_if_given({sent}, "sendCountsTensorOptional"), refuse_if_given({received}, "recvCountsTensorOptional");
+  group_product::given_as_said(!sent.defined() && !received.defined(),
+                               "sendCountsTensorOptional and recvCountsTensorOptional have to be null");
 }
 
 #define OF_EXPERTS In, x, In, weight, In, sent_tensor, In, received_tensor, In, shared_x, In, shared_weight
 #define COUNTS int64_t, ranks, Ints, sent, Ints, received, bool, turned, bool, shared_turned
-#define TO_EXPERTS(name, more_checks, ...)                                                                         \
-  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, bool, rows_asked, Out, out, Out, shared, Out, rows),               \
-        (more_checks, counted_on_the_host(sent_tensor, received_tensor),                                           \
-         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out),      \
-         group_product::shared_like(shared_x, shared_weight, shared_turned, shared), asked_for(rows_asked, rows)), \
-        sim::HcclDevices devices(group);                                                                           \
-        write_each({out, rows_asked ? rows : at::Tensor()},                                                        \
-                   group_product::of_experts(devices, x, weight, sent, received, turned));                         \
+#define TO_EXPERTS(name, more_checks, ...)                                                                     \
+  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, bool, rows_asked, Out, out, Out, shared, Out, rows),           \
+        (more_checks, counted_on_the_host(sent_tensor, received_tensor), asked_for(rows_asked, rows),          \
+         group_product::shared_like(shared_x, shared_weight, shared_turned, shared),                           \
+         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out)), \
+        sim::HcclDevices devices(group);                                                                       \
+        write_each({out, rows_asked ? rows : at::Tensor()},                                                    \
+                   group_product::of_experts(devices, x, weight, sent, received, turned));                     \
         if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
 TO_EXPERTS(AlltoAllvGroupedMatMul, when_run(), Text, group)
 TO_EXPERTS(AlltoAllvGroupedMatMulV2, engine(mode), Text, group, Text, mode)
-#define FROM_EXPERTS(name, more_checks, ...)                                                                  \
-  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, Out, out, Out, shared),                                       \
-        (more_checks, counted_on_the_host(sent_tensor, received_tensor),                                      \
-         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out), \
-         group_product::shared_like(shared_x, shared_weight, shared_turned, shared)),                         \
-        sim::HcclDevices devices(group);                                                                      \
-        write(out, group_product::back_from_experts(devices, x, weight, sent, received, turned));             \
+#define FROM_EXPERTS(name, more_checks, ...)                                                                   \
+  ACLNN(name, (OF_EXPERTS, __VA_ARGS__, COUNTS, Out, out, Out, shared),                                        \
+        (more_checks, counted_on_the_host(sent_tensor, received_tensor),                                       \
+         group_product::shared_like(shared_x, shared_weight, shared_turned, shared),                           \
+         group_product::experts_like(sim::HcclDevices(group), ranks, x, weight, sent, received, turned, out)), \
+        sim::HcclDevices devices(group);                                                                       \
+        write(out, group_product::back_from_experts(devices, x, weight, sent, received, turned));              \
         if (shared.defined()) write(shared, kernels::product_of(shared_x, shared_weight, {}, false, shared_turned)))
 FROM_EXPERTS(GroupedMatMulAlltoAllv, when_run(), Text, group)
 FROM_EXPERTS(GroupedMatMulAlltoAllvV2, engine(mode), Text, group, Text, mode)

@@ -3,6 +3,7 @@
 #include "kernels/scatter.h"
 #include "kernels/shape.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 
@@ -148,6 +149,24 @@ void filled_at(const at::Tensor& self, int64_t dim, const Dims& indices) {
     SIM_CHECK(index >= -size && index < size, "index ", index, " of a dimension of size ", size);
 }
 
+// An empty tensor has no element that an index could name.
+void from_some(const at::Tensor& self, const at::Tensor& indices) {
+  SIM_CHECK(self.numel() || !indices.numel(), "indices of shape ", indices.sizes(), " for a tensor of shape ",
+            self.sizes());
+}
+
+void one_for_each(const at::Tensor& indices, const at::Tensor& source) {
+  SIM_CHECK(source.numel() == indices.numel(), "source ", source.sizes(), " for indices ", indices.sizes());
+}
+
+// Only an Ascend950 has other reductions than the sum of FLOAT with what is there.
+void reduced_as(const at::Tensor& self, int64_t reduction, bool include_self) {
+  kernels::reduced_mode(reduction);
+  SIM_CHECK(product_is("Ascend950") || (self.scalar_type() == at::kFloat && reduction == 1 && include_self),
+            "reduction ", reduction, " of ", self.scalar_type(), include_self ? "" : " without self",
+            "; allowed before Ascend950: 1 (sum) of FLOAT with self");
+}
+
 }  // namespace
 
 // index, gather
@@ -165,7 +184,7 @@ ACLNN(GatherV3, (In, self, int64_t, dim, In, indices, int64_t, batch_dims, int64
       holds(out, kernels::taken_sizes(self, dim, indices.sizes())), write(out, kernels::taken(self, dim, indices)))
 ACLNN(Gather, (In, self, int64_t, dim, In, indices, Out, out), like(out, indices),
       write(out, at::gather(self, dim, indices.to(at::kLong))))
-ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), like(out, indices)),
+ACLNN(Take, (In, self, In, indices, Out, out), (kept(out, self), like(out, indices), from_some(self, indices)),
       write(out, at::take(self, indices.to(at::kLong))))
 ACLNN(GatherNd, (In, self, In, indices, bool, from_the_end, Out, out), shape(out, kernels::slices_sizes(self, indices)),
       write(out, kernels::slices_taken(self, indices, from_the_end)))
@@ -193,29 +212,29 @@ ACLNN(IndexFillTensor, (In, self, int64_t, dim, Ints, indices, Num, value, Out, 
       (filled_at(self, dim, indices), like(out, self)), write(out, kernels::index_filled(self, dim, indices, value)))
 ACLNN(InplaceIndexFillTensor, (Ref, self, int64_t, dim, Ints, indices, Num, value), filled_at(self, dim, indices),
       write(self, kernels::index_filled(self, dim, indices, value)))
-ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate), when_run(),
-      self.put_(indices.to(at::kLong), source, accumulate))
+ACLNN(InplacePut, (Ref, self, In, indices, In, source, bool, accumulate),
+      (one_for_each(indices, source), from_some(self, indices)), self.put_(indices.to(at::kLong), source, accumulate))
 ACLNN(Scatter, (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, Out, out),
-      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source), like(out, self)),
+      (scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(ScatterValue, (In, self, int64_t, dim, In, indices, Num, value, int64_t, reduction, Out, out),
-      (kept(out, self), kernels::scatter_reduction(reduction), scattered_like(self, dim, indices), like(out, self)),
+      (kept(out, self), scattered_like(self, dim, indices), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, value, reduction)))
 ACLNN(InplaceScatter, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction),
-      (same_dtype({self, source}), kernels::scatter_reduction(reduction), scattered_like(self, dim, indices, source)),
+      (same_dtype({self, source}), scattered_like(self, dim, indices, source)),
       write(self, kernels::scattered(self, dim, indices, source, reduction)))
 ACLNN(InplaceScatterValue, (Ref, self, int64_t, dim, In, indices, Num, value, int64_t, reduction),
-      (kernels::scatter_reduction(reduction), scattered_like(self, dim, indices)),
-      write(self, kernels::scattered(self, dim, indices, value, reduction)))
+      scattered_like(self, dim, indices), write(self, kernels::scattered(self, dim, indices, value, reduction)))
 ACLNN(ScatterAdd, (In, self, int64_t, dim, In, indices, In, source, Out, out),
       (scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scattered(self, dim, indices, source, 1)))
 ACLNN(ScatterReduce,
       (In, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self, Out, out),
-      (kernels::reduced_mode(reduction), scattered_like(self, dim, indices, source), like(out, self)),
+      (reduced_as(self, reduction, include_self), scattered_like(self, dim, indices, source), like(out, self)),
       write(out, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
 ACLNN(InplaceScatterReduce, (Ref, self, int64_t, dim, In, indices, In, source, int64_t, reduction, bool, include_self),
-      (same_dtype({self, source}), kernels::reduced_mode(reduction), scattered_like(self, dim, indices, source)),
+      (same_dtype({self, source}), reduced_as(self, reduction, include_self),
+       scattered_like(self, dim, indices, source)),
       write(self, kernels::scatter_reduced(self, dim, indices, source, reduction, include_self)))
 ACLNN(ScatterNdUpdate, (Ref, self, In, indices, In, updates), when_run(), kernels::put_slices(self, indices, updates))
 ACLNN(InplaceQuantScatter,
@@ -229,8 +248,8 @@ ACLNN(InplaceQuantScatterV2,
       quant_scattered(self, indices, updates, scales, quant_axis, reduction);
       SIM_CHECK(mode.empty() || mode == "rint", "roundMode ", mode, "; allowed: rint"),
       kernels::put_quantized_rows(self, indices, updates, scales, zero_points, axis))
-ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis), when_run(),
-      kernels::put_rows(self, indices, updates, axis))
+ACLNN(InplaceScatterUpdate, (Ref, self, In, indices, In, updates, int64_t, axis),
+      kernels::put_rows_like(self, indices, updates), kernels::put_rows(self, indices, updates, axis))
 
 // embedding
 ACLNN(Embedding, (In, weight, In, indices, Out, out), (kept(out, weight), embedded(out, weight, indices)),

@@ -5,6 +5,7 @@
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
+using sim::kernels::weights_like;
 
 namespace {
 
@@ -33,8 +34,8 @@ void each_or_one(const at::Tensor& out, int64_t reduction, at::IntArrayRef targe
 
 void nll_like(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, int64_t reduction,
               const at::Tensor& out, const at::Tensor& total) {
-  SIM_CHECK(self.dim() && self.dim() == std::max<int64_t>(target.dim(), 1) + (self.dim() > 1), "self ", self.sizes(),
-            " with a target ", target.sizes());
+  known_reduction(reduction);
+  SIM_CHECK(self.dim() && self.dim() == target.dim() + 1, "self ", self.sizes(), " with a target ", target.sizes());
   const int64_t classes = self.dim() > 1 ? 1 : 0;
   SIM_CHECK(!weight.defined() || weight.numel() == self.size(classes), "weight ", weight.sizes(), " for ",
             self.size(classes), " classes");
@@ -58,8 +59,8 @@ void cross_entropy_like(const at::Tensor& self, const at::Tensor& target, const 
 }
 
 // A row of log_alpha is padded to 32 bytes, or is not.
-void ctc_like(const at::Tensor& log_probs, const Dims& inputs, const Dims& labels, const at::Tensor& loss,
-              const at::Tensor& log_alpha) {
+void ctc_like(const at::Tensor& log_probs, const at::Tensor& targets, const Dims& inputs, const Dims& labels,
+              const at::Tensor& loss, const at::Tensor& log_alpha) {
   SIM_CHECK(log_probs.dim() == 2 || log_probs.dim() == 3, "logProbs (T, N, C) or (T, C) expected, got ",
             log_probs.sizes());
   const int64_t batch = log_probs.dim() == 3 ? log_probs.size(1) : 1;
@@ -67,6 +68,10 @@ void ctc_like(const at::Tensor& log_probs, const Dims& inputs, const Dims& label
             labels.size(), " targetLengths for a batch of ", batch);
   const int64_t times = log_probs.size(0);
   for (int64_t length : inputs) SIM_CHECK(length <= times, "an inputLength ", length, " of ", times, " time steps");
+  int64_t all = 0;
+  for (int64_t length : labels) all += length;
+  SIM_CHECK(targets.dim() != 1 || targets.numel() == all, "targets ", targets.sizes(), " for targetLengths ",
+            at::IntArrayRef(labels));
   log_probs.dim() == 3 ? shape(loss, {batch}) : one_element(loss);
   const int64_t states = 2 * (batch ? *std::max_element(labels.begin(), labels.end()) : 0) + 1;
   SIM_CHECK(log_alpha.dim() == 3, "logAlphaOut (N, T, states) expected, got ", log_alpha.sizes());
@@ -81,6 +86,11 @@ void margin_like(const at::Tensor& self, const at::Tensor& target, int64_t reduc
     SIM_CHECK(target.dim() <= 1 && target.numel() == self.numel(), "a target ", target.sizes(), " for ", self.sizes());
   each_or_one(out, reduction, self.dim() ? outer_sizes(self) : self.sizes());
   asked({is_target}, target.sizes());
+}
+
+// With a weight all have one data type.
+void weighted_alike(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, const at::Tensor& out) {
+  if (weight.defined()) same_dtype({self, target, weight, out});
 }
 
 void write_cross_entropy(const at::Tensor& loss, const at::Tensor& log_prob, const kernels::CrossEntropy& result) {
@@ -114,8 +124,9 @@ void write_loss(const at::Tensor& loss, const at::Tensor& gradient, const kernel
 
 ACLNN(MseLoss, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
       write(out, kernels::mse(self, target, reduction)))
-ACLNN(MseLossOut, (In, self, In, target, int64_t, reduction, Out, out), known_loss(out, self, target, reduction),
-      write(out, kernels::mse(self, target, reduction)))
+ACLNN(MseLossOut, (In, self, In, target, int64_t, reduction, Out, out),
+      (known_reduction(reduction), shape(out, kernels::sizes_of_first(self, target, reduction))),
+      write(out, kernels::mse_of_first(self, target, reduction)))
 ACLNN(L1Loss, (In, self, In, target, int64_t, reduction, Out, out),
       (kept(out, self), kept(out, target), known_loss(out, self, target, reduction)),
       write(out, at::l1_loss(wide(self), wide(target), reduction)))
@@ -127,10 +138,10 @@ ACLNN(SoftMarginLoss, (In, self, In, target, int64_t, reduction, Out, out), loss
 ACLNN(KlDiv, (In, self, In, target, int64_t, reduction, bool, log_target, Out, out),
       loss_shape(out, self, target, reduction), write(out, at::kl_div(wide(self), wide(target), reduction, log_target)))
 ACLNN(BinaryCrossEntropy, (In, self, In, target, In, weight, int64_t, reduction, Out, out),
-      loss_shape(out, self, target, reduction),
+      (loss_shape(out, self, target, reduction), weighted_alike(self, target, weight, out)),
       write(out, at::binary_cross_entropy(wide(self), wide(target), optional(wide(weight)), reduction)))
 ACLNN(BinaryCrossEntropyWithLogits, (In, self, In, target, In, weight, In, pos_weight, int64_t, reduction, Out, out),
-      loss_shape(out, self, target, reduction),
+      (loss_shape(out, self, target, reduction), weights_like(target, {weight, pos_weight})),
       write(out, at::binary_cross_entropy_with_logits(wide(self), wide(target), optional(wide(weight)),
                                                       optional(wide(pos_weight)), reduction)))
 ACLNN(NLLLoss, (In, self, In, target, In, weight, int64_t, reduction, int64_t, ignored, Out, out, Out, total),
@@ -148,7 +159,7 @@ ACLNN(CrossEntropyLoss,
 ACLNN(CtcLoss,
       (In, log_probs, In, targets, Ints, inputs, Ints, labels, int64_t, blank, bool, zero_infinity, Out, loss, Out,
        log_alpha),
-      ctc_like(log_probs, inputs, labels, loss, log_alpha);
+      ctc_like(log_probs, targets, inputs, labels, loss, log_alpha);
       SIM_CHECK(blank >= 0 && blank < log_probs.size(-1), "blank ", blank, " of ", log_probs.size(-1), " classes"),
       // the device keeps log_alpha padded to 32 bytes a row
       write_ctc(loss, log_alpha,

@@ -2,6 +2,7 @@
 #include "kernels/activation.h"
 #include "kernels/transformer.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 
@@ -19,6 +20,22 @@ void in_order(const at::Scalar& min, const at::Scalar& max) {
 }
 
 void not_zero(const at::Scalar& alpha) { SIM_CHECK(alpha.toDouble() != 0, "alpha may not be 0"); }
+
+// One for each channel, or for all.
+void a_slope_each(const at::Tensor& self, const at::Tensor& weight) {
+  const int64_t channels = self.dim() > 1 ? self.size(1) : 1;
+  SIM_CHECK(weight.numel() == 1 || weight.numel() == channels, "a weight of shape ", weight.sizes(), " for ", channels,
+            " channels");
+}
+
+// The mask has self's last two sizes, and may be one for all batches or heads.
+void masked_rows(const at::Tensor& self, const at::Tensor& mask) {
+  const int64_t most = product_is("Ascend950") ? 8192 : 4096;
+  SIM_CHECK(self.size(-1) <= most, "rows of ", self.size(-1), " elements; allowed: at most ", most);
+  for (int64_t i = 0; mask.defined() && i < self.dim(); ++i)
+    SIM_CHECK(mask.size(i) == self.size(i) || (i < 2 && mask.size(i) == 1), "a mask of shape ", mask.sizes(), " for ",
+              self.sizes());
+}
 
 void write_prelu(const at::Tensor& out, const at::Tensor& out_weight, const kernels::PreluGradients& result) {
   write(out, result.x);
@@ -75,13 +92,14 @@ ACLNN(Softplus, (In, self, Num, beta, Num, threshold, Out, out), like(out, self)
       write(out, at::softplus(self, beta, threshold)))
 ACLNN(LogSigmoid, (In, self, Out, out), like(out, self), write(out, at::log_sigmoid(self)))
 ACLNN(LogSigmoidForward, (In, self, Out, out, Out, buffer), like(out, self), write(out, at::log_sigmoid(self)))
-ACLNN(Prelu, (In, self, In, weight, Out, out), like(out, self), write(out, kernels::prelu(self, weight)))
+ACLNN(Prelu, (In, self, In, weight, Out, out), (like(out, self), a_slope_each(self, weight)),
+      write(out, kernels::prelu(self, weight)))
 ACLNN(Softmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
       kernels::softmax_into(out, self, dim))
 ACLNN(LogSoftmax, (In, self, int64_t, dim, Out, out), (wrap(dim, self), like(out, self)),
       kernels::log_softmax_into(out, self, dim))
-ACLNN(ScaledMaskedSoftmax, (In, self, In, mask, double, scale, bool, triangle, Out, out), like(out, self),
-      write(out, kernels::masked_softmax(self, mask, scale, triangle)))
+ACLNN(ScaledMaskedSoftmax, (In, self, In, mask, double, scale, bool, triangle, Out, out),
+      (like(out, self), masked_rows(self, mask)), write(out, kernels::masked_softmax(self, mask, scale, triangle)))
 
 // in place
 ACLNN(InplaceRelu, (Ref, self), when_run(), self.relu_())
@@ -141,6 +159,7 @@ ACLNN(LogSoftmaxBackward, (In, grad, In, output, int64_t, dim, Out, out),
       (wrap(dim, output), like(out, output), like(grad, output)),
       write(out, kernels::log_softmax_backward(grad, output, dim)))
 ACLNN(ScaledMaskedSoftmaxBackward, (In, grad, In, output, In, mask, double, scale, bool, triangle, Out, out),
-      like(out, output), write(out, kernels::masked_softmax_backward(grad, output, mask, scale, triangle)))
+      (like(out, output), like(grad, output), masked_rows(output, mask)),
+      write(out, kernels::masked_softmax_backward(grad, output, mask, scale, triangle)))
 ACLNN(MaskedSoftmaxWithRelPosBias, (In, self, In, mask, In, bias, double, scale, int64_t, precision, Out, out),
       like(out, self), write(out, sim::transformer::biased_softmax(self, mask, bias, scale).to(out.scalar_type())))

@@ -89,7 +89,7 @@ void batch_norm_like(const at::Tensor& self, bool training, const at::Tensor& ou
 
 void batch_gradient_sums_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& sum,
                               const at::Tensor& product_sum, const at::Tensor& weight, const at::Tensor& bias) {
-  like(grad, self);
+  like(grad, self), same_dtype({grad, self});
   for_channels({sum, product_sum, weight, bias}, self);
 }
 

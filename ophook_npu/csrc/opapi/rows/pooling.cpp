@@ -1,6 +1,7 @@
 // Pooling of lines, planes and volumes.
 #include "kernels/pooling.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 
@@ -63,6 +64,13 @@ void one_step(const Dims& dilation) {
   for (const int64_t each : dilation) SIM_CHECK(each == 1, "dilations ", dilation, "; allowed: 1");
 }
 
+// What is padded is half a window at most, and only an Ascend950 leaves steps out within a window.
+void of_volumes(const Dims& kernel, const Dims& padding, const Dims& dilation) {
+  for (size_t i = 0; i < 3; ++i)
+    SIM_CHECK(of_each(padding, i, 0) <= of_each(kernel, i, 1) / 2, "padding ", padding, " for windows of ", kernel);
+  if (!product_is("Ascend950")) one_step(dilation);
+}
+
 // (batch, channels, 1, …)
 void one_each(const at::Tensor& out, const at::Tensor& self) {
   SIM_CHECK(self.dim() >= 4 && self.dim() <= 8, "a tensor of shape ", self.sizes(), "; 4 to 8 dimensions expected");
@@ -96,7 +104,8 @@ ACLNN(MaxPool2dWithIndicesBackward,
       write(out, kernels::maxima_backward(grad, self, {2, kernel, stride, padding, dilation, ceil_mode}, found)))
 ACLNN(MaxPool3dWithArgmax,
       (In, self, Ints, kernel, Ints, stride, Ints, padding, Ints, dilation, bool, ceil_mode, Out, out, Out, found),
-      (shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, dilation, ceil_mode})),
+      (of_volumes(kernel, padding, dilation),
+       shape(out, kernels::pooled_sizes(self.sizes(), {3, kernel, stride, padding, dilation, ceil_mode})),
        like(found, out)),
       write_maxima(out, found, kernels::maxima(self, {3, kernel, stride, padding, dilation, ceil_mode})))
 ACLNN(MaxPool3dWithArgmaxBackward,
@@ -125,6 +134,7 @@ ACLNN(MaxPool,
       (In, self, Ints, kernel, Ints, stride, int64_t, auto_pad, Ints, padding, Ints, dilation, int64_t, ceil_mode, Out,
        out),
       SIM_CHECK(auto_pad == 0, "autoPad ", auto_pad, "; allowed: 0 (NOTSET)");
+      SIM_CHECK(kernel.size() == 1 || kernel.size() == 2, "kernelShape has ", kernel.size(), " sizes; allowed: 1, 2");
       one_step(dilation);
       shape(out, kernels::padded_maxima_sizes(self.sizes(), {2, kernel, stride, padding, {}, ceil_mode != 0})),
       write(out, kernels::maxima_padded(self, {2, kernel, stride, padding, {}, ceil_mode != 0})))

@@ -41,7 +41,7 @@ void inverse_of(const at::Tensor& inverse, const at::Tensor& self, int64_t dim) 
 
 void largest_of(const at::Tensor& out, const at::Tensor& self, int64_t k, int64_t dim) {
   Dims sizes = self.sizes().vec();
-  if (self.dim()) sizes[size_t(wrap(dim, self))] = k;
+  if (const int64_t along = wrap(dim, self); self.dim()) sizes[size_t(along)] = k;
   holds(out, sizes);
 }
 

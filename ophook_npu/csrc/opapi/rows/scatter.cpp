@@ -11,8 +11,10 @@ namespace {
 void unpool_like(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& found, const Dims& size,
                  const at::Tensor& out) {
   like(found, self), like(out, self);
-  SIM_CHECK(grad.dim() >= int64_t(size.size()) && grad.sizes().slice(grad.dim() - size.size()) == size, "gradOutput ",
-            grad.sizes(), " for outputSize ", size);
+  const size_t outer = size_t(grad.dim()) - std::min(size_t(grad.dim()), size.size());
+  SIM_CHECK(grad.dim() == self.dim() && grad.sizes().slice(outer) == size &&
+                grad.sizes().slice(0, outer) == self.sizes().slice(0, outer),
+            "gradOutput ", grad.sizes(), " for self ", self.sizes(), " and outputSize ", size);
 }
 
 void scatter_list_like(const Tensors& list, const at::Tensor& indices, const at::Tensor& updates,
@@ -78,7 +80,8 @@ ACLNN(MaxUnpool3dBackward, (In, grad, In, self, In, found, Ints, size, Ints, str
       SIM_CHECK(size.size() == 3 && stride.size() == 3 && padding.size() == 3, "outputSize ", at::IntArrayRef(size),
                 ", stride ", at::IntArrayRef(stride), ", padding ", at::IntArrayRef(padding), "; three each expected"),
       write(out, kernels::max_unpool_backward(grad, found, 3)))
-ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out), like(out, self),
+ACLNN(ScatterNd, (In, self, In, indices, In, updates, Out, out),
+      (like(out, self), kernels::slices_like(self, indices, updates)),
       write(out, kernels::scattered_slices(self, indices, updates)))
 ACLNN(ScatterList, (List, list, In, indices, In, updates, In, mask, Text, reduction, int64_t, axis),
       scatter_list_like(list, indices, updates, reduction, axis), kernels::put_rows(list, indices, updates, mask, axis))

@@ -11,6 +11,10 @@ void of_length(const at::Tensor& out, const at::Tensor& self, int64_t dim, int64
   shape(out, kernels::taken_sizes(self, dim, {length}));
 }
 
+void one_or_each(const at::Tensor& repeats, int64_t count) {
+  SIM_CHECK(repeats.numel() == 1 || repeats.numel() == count, "repeats ", repeats.sizes(), " for ", count, " elements");
+}
+
 void repeated_each(const at::Tensor& out, const at::Tensor& self, int64_t repeats) {
   shape(out, {self.numel() * repeats});
 }
@@ -149,7 +153,8 @@ ACLNN(Repeat, (In, self, Ints, repeats, Out, out), repeated(out, self, repeats),
 ACLNN(RepeatInterleave, (In, self, In, repeats, int64_t, size, Out, out), shape(out, {size}),
       write(out, at::repeat_interleave(self, repeats.to(at::kLong))))
 ACLNN(RepeatInterleaveWithDim, (In, self, In, repeats, int64_t, dim, int64_t, size, Out, out),
-      of_length(out, self, dim, size), write(out, at::repeat_interleave(self, repeats.to(at::kLong), dim)))
+      (of_length(out, self, dim, size), one_or_each(repeats, self.size(dim))),
+      write(out, at::repeat_interleave(self, repeats.to(at::kLong), dim)))
 ACLNN(RepeatInterleaveInt, (In, self, int64_t, repeats, int64_t, size, Out, out), repeated_each(out, self, repeats),
       write(out, at::repeat_interleave(self, repeats)))
 ACLNN(RepeatInterleaveIntWithDim, (In, self, int64_t, repeats, int64_t, dim, int64_t, size, Out, out),
