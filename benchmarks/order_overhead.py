@@ -1,6 +1,6 @@
 """What the check of order costs: a training step with it, over the same step without, and memory in a long run.
 
-    ophook-npu run -- benchmarks/order_overhead.py [--rounds 20] [--model pinned] [--json FILE]
+    ophook-npu run -- benchmarks/order_overhead.py [--rounds 30] [--model pinned] [--json FILE]
     ophook-npu run --check-order -- benchmarks/order_overhead.py --memory 10000 [--model pinned]
 
 Of `port_models.py`'s small models with AdamW, of a smaller perceptron on one stream, and of that one with batches from
@@ -92,7 +92,7 @@ def memory(name: str, steps: int) -> tuple[int, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--model", action="append", choices=[*PLAIN, *MODELS], help="these only")
     parser.add_argument("--memory", type=int, default=0, metavar="STEPS")
     parser.add_argument("--json", type=Path)
