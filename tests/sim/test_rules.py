@@ -407,6 +407,19 @@ def test_calls_and_their_codes(caller: Caller) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_private_format_that_no_page_names_is_refused(caller: Caller) -> None:
+    function, fractal_z_3d = rules.table()["aclnnMaxPool2dWithIndices"], 33
+    call = noted()[function.name][0]
+    arguments = made(caller, function, FAMILY, call)
+    sizes = (ctypes.c_int64 * 4)(*map(int, call[0].rstrip("]").partition("[")[2].split(",")))
+    rank, data = ctypes.c_uint64(4), ctypes.c_void_p(caller.memory.data_ptr())
+    self = caller.library.aclCreateTensor(
+        sizes, rank, DTYPES["FLOAT"], None, ctypes.c_int64(0), fractal_z_3d, sizes, rank, data
+    )
+    code, message = caller(function, [ctypes.c_void_p(self), *arguments[1:]])
+    assert code == INVALID and "private format 33" in message and caller(function, arguments)[0] == 0, message
+
+
 # Outputs that take other shapes than the one in the call that is tried, by the reason.
 ANY_SHAPE = {
     "what memory holds decides": (

@@ -51,7 +51,8 @@ int current_family() {
 bool is_private(aclFormat format) {
   return format == ACL_FORMAT_FRACTAL_NZ ||
          (format >= ACL_FORMAT_FRACTAL_NZ_C0_16 && format <= ACL_FORMAT_FRACTAL_NZ_C0_8) ||
-         format == ACL_FORMAT_NC1HWC0 || format == ACL_FORMAT_FRACTAL_Z || format == ACL_FORMAT_NDC1HWC0;
+         format == ACL_FORMAT_NC1HWC0 || format == ACL_FORMAT_FRACTAL_Z || format == ACL_FORMAT_NDC1HWC0 ||
+         format == ACL_FRACTAL_Z_3D;
 }
 
 struct Verdict {

@@ -63,7 +63,7 @@ aclTensor in_words(const aclTensor& numbers) {
 
 static at::Tensor view_of(const aclTensor* tensor, at::ScalarType type) {
   SIM_CHECK(tensor->format != ACL_FORMAT_NC1HWC0 && tensor->format != ACL_FORMAT_FRACTAL_Z &&
-                tensor->format != ACL_FORMAT_NDC1HWC0,
+                tensor->format != ACL_FORMAT_NDC1HWC0 && tensor->format != ACL_FRACTAL_Z_3D,
             "a tensor in the private format ", int(tensor->format), " is not simulated");
   const auto dtype = c10::scalarTypeToTypeMeta(type);
   const size_t bytes = tensor->storage_elements * dtype.itemsize();
