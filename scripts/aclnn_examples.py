@@ -2,13 +2,14 @@
 """Compile and run CANN's own example programs over the simulated Ascend; print how many end with 0, and why not.
 
 usage: scripts/aclnn_examples.py TREE… [--product Ascend910B] [--match WORD] [--limit N]
-       [--programs FOLDER] [--jobs 2]
+       [--programs FOLDER] [--jobs 2] [--into docs/operator-examples.md]
 
 Each TREE is a checkout of one of CANN's repositories of operators; those of its `examples/**/test_aclnn_*.cpp` are run
 that are for the product: those of another are in a folder `arch35`, or call a function whose page says that the product
 has it not. Files without a `main`, and those of operator projects (`examples/NAME/examples`), whose operator has to be
 built and installed first, are left out and named. Nothing of them is kept but the programs, in FOLDER, for a second
 run. A program counts if it compiles, links and ends with 0; what its results are worth, only its own checks say.
+--into writes the part of a page about each TREE: how many, and of each that does not end with 0 why.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import marked
+
 from ophook_npu import sim, toolchain
 from ophook_npu.sim import rules, variables
 
@@ -165,6 +169,57 @@ def report(outcomes: list[Outcome]) -> None:
             print(f"  {one.program.stem}: {one.detail}")
 
 
+_OF_MEMORY = r".*?\b(?P<have>\d+) bytes(?: \(\d+ with those that CANN adds\))? at "
+_WHY = (
+    (
+        r"(?P<what>source|destination) \((?P<need>\d+) bytes\) has to be device memory: " + _OF_MEMORY,
+        "copies {need} bytes; it took {have}",
+    ),
+    (
+        r"(?P<what>\w+) \((?P<need>\d+) bytes\) is not in device memory as a whole: " + _OF_MEMORY,
+        "`{what}` is {need} bytes; it took {have}",
+    ),
+)  # fmt: skip
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+
+
+def why(outcome: Outcome) -> str:
+    """In one line, without what differs from run to run."""
+    detail = outcome.detail.removeprefix("[simulated Ascend] ")
+    for pattern, form in _WHY:
+        if found := re.search(pattern, detail):
+            return form.format(**found.groupdict())
+    if outcome.cause == "not simulated":
+        return f"calls {', '.join(f'`{name}`' for name in detail.split())}, not simulated"
+    if outcome.cause == "does not compile":
+        return f"does not compile: {detail.removeprefix('error: ')}"
+    shown = _ADDRESS.sub("an address", detail) if outcome.cause == "refused" else f"{outcome.cause}: {detail}"
+    return shown.replace("|", "\\|")
+
+
+def part(tree: Path, product: str, outcomes: list[Outcome]) -> str:
+    head = subprocess.run(["git", "-C", str(tree), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    at = f" at {head.stdout[:8]}" if head.returncode == 0 else ""
+    failed = [one for one in outcomes if one.cause]
+    there = len(outcomes) - len(failed)
+    lines = [
+        f"{tree.resolve().name}{at}: {len(outcomes)} programs are for {product}, "
+        f"{there} end with 0 ({100 * there / max(1, len(outcomes)):.1f} %).",
+        "",
+        "| program | why not |",
+        "|---|---|",
+        *(f"| `{one.program.stem.removeprefix('test_aclnn_')}` | {why(one)} |" for one in failed),
+    ]
+    return "\n".join(lines)
+
+
+def write_parts(page: Path, options: argparse.Namespace, outcomes: list[Outcome]) -> None:
+    for tree in options.trees:
+        name = tree.resolve().name
+        own = [one for one in outcomes if tree in one.program.parents]
+        marked.replace(page, f"<!-- {name} -->", f"<!-- end of {name} -->", part(tree, options.product, own))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
@@ -173,6 +228,7 @@ def main() -> None:
     parser.add_argument("--match", default="", help="only programs with this in their names")
     parser.add_argument("--limit", type=int, default=0, help="every n-th, so that so many are left")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="write what became of each tree's programs")
     parser.add_argument("--timeout", type=int, default=120, help="seconds for a program")
     options = parser.parse_args()
 
@@ -197,6 +253,8 @@ def main() -> None:
             if outcome.cause:
                 print(f"{outcome.program.stem}: {outcome.cause}: {outcome.detail}", file=sys.stderr, flush=True)
         report(outcomes)
+    if options.into:
+        write_parts(options.into, options, outcomes)
     for path in left_out:
         print(f"left out: {path}")
 
