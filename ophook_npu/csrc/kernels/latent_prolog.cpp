@@ -15,13 +15,23 @@ void check_modes(int64_t weights, int64_t keys, int64_t queries, int64_t togethe
   refuse_unless_zero(scales, "quant_scale_repo_mode");
 }
 
+// A weight in FRACTAL_NZ may be told as its tiles (columns / c0, rows / 16, 16, c0): the matrix that they are, without
+// its numbers.
+static at::Tensor as_matrix(const at::Tensor& weight) {
+  if (weight.dim() != 4) return weight;
+  return at::empty({weight.size(1) * weight.size(2), weight.size(0) * weight.size(3)},
+                   weight.options().device(at::kMeta));
+}
+
 void check(const Inputs& in, const Settings& how, const Outputs& out) {
+  const at::Tensor down = as_matrix(in.down), up = as_matrix(in.up), key_down = as_matrix(in.key_down);
   SIM_CHECK(how.mode == "PA_BSND" || how.mode == "PA_NZ", "cache_mode '", how.mode, "'; allowed: PA_BSND, PA_NZ");
-  SIM_CHECK((in.x.dim() == 2 || in.x.dim() == 3) && in.down.dim() == 2 && in.up.dim() == 2 && in.absorbed.dim() == 3 &&
-                in.key_down.dim() == 2 && in.sin.dim() == in.x.dim(),
-            "token_x (tokens, width) or (sequences, tokens, width), three weights of two dimensions and weight_uk of "
+  SIM_CHECK((in.x.dim() == 2 || in.x.dim() == 3) && down.dim() == 2 && up.dim() == 2 && in.absorbed.dim() == 3 &&
+                key_down.dim() == 2 && in.sin.dim() == in.x.dim(),
+            "token_x (tokens, width) or (sequences, tokens, width), three weights of two dimensions, or of tiles, and "
+            "weight_uk of "
             "three expected");
-  const int64_t width = in.x.size(-1), rank = in.down.size(1), heads = in.absorbed.size(0), depth = in.absorbed.size(1);
+  const int64_t width = in.x.size(-1), rank = down.size(1), heads = in.absorbed.size(0), depth = in.absorbed.size(1);
   const int64_t key_rank = in.absorbed.size(2), rope = in.sin.size(-1);
   const at::IntArrayRef lead = in.x.sizes().slice(0, size_t(in.x.dim() - 1));
   const auto led = [&](std::initializer_list<int64_t> last) {
@@ -29,9 +39,9 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
     sizes.insert(sizes.end(), last.begin(), last.end());
     return sizes;
   };
-  shape(in.down, {width, rank});
-  shape(in.up, {rank, heads * (depth + rope)});
-  shape(in.key_down, {width, key_rank + rope});
+  shape(down, {width, rank});
+  shape(up, {rank, heads * (depth + rope)});
+  shape(key_down, {width, key_rank + rope});
   shape(in.gamma, {rank});
   shape(in.key_gamma, {key_rank});
   for (const at::Tensor& angle : {in.sin, in.cos}) shape(angle, led({rope}));
@@ -39,20 +49,20 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
   of_dtype("cache_index", in.index, {at::kLong});
   for (const at::Tensor& each : {in.absorbed, in.gamma, in.key_gamma, in.sin, in.cos, out.rope})
     of_dtype("weight_uk, rmsnorm_gamma, rope_sin, rope_cos and query_rope", each, {at::kBFloat16});
-  for (const at::Tensor& each : {in.x, in.down, in.up, in.key_down, in.key_cache, in.rope_cache, out.query})
+  for (const at::Tensor& each : {in.x, down, up, key_down, in.key_cache, in.rope_cache, out.query})
     of_dtype("token_x, the other weights, the caches and query", each, {at::kBFloat16, at::kChar});
-  same_dtype({in.x, in.down, in.key_down});
-  SIM_CHECK(!whole(in.x) || whole(in.up), "token_x of int8 goes with weight_uq_qr of int8");
+  same_dtype({in.x, down, key_down});
+  SIM_CHECK(!whole(in.x) || whole(up), "token_x of int8 goes with weight_uq_qr of int8");
   SIM_CHECK(!whole(out.query) || (whole(in.x) && whole(in.key_cache)),
             "a query of int8 goes with token_x and kv_cache of int8");
   for (const auto& [name, scale, needed] : {std::tuple("dequant_scale_x", in.x_scale, whole(in.x)),
                                             std::tuple("dequant_scale_w_dq", in.down_scale, whole(in.x)),
-                                            std::tuple("dequant_scale_w_uq_qr", in.up_scale, whole(in.up)),
+                                            std::tuple("dequant_scale_w_uq_qr", in.up_scale, whole(up)),
                                             std::tuple("dequant_scale_w_dkv_kr", in.key_down_scale, whole(in.x)),
                                             std::tuple("quant_scale_ckv", in.key_scale, whole(in.key_cache)),
                                             std::tuple("quant_scale_ckr", in.rope_scale, whole(in.rope_cache))})
     SIM_CHECK(given(scale) == needed, name, needed ? " is needed" : " goes with tensors of int8, which are not there");
-  SIM_CHECK(whole(in.up) || !given(in.smooth), "smooth_scales_cq goes with weight_uq_qr of int8");
+  SIM_CHECK(whole(up) || !given(in.smooth), "smooth_scales_cq goes with weight_uq_qr of int8");
   for (const auto& [cache, size] : {std::tuple(in.key_cache, key_rank), std::tuple(in.rope_cache, rope)})
     SIM_CHECK(cache.dim() == 4 && cache.size(2) == 1 && cache.size(3) == size && cache.is_contiguous(),
               "a cache (pages, rows, 1, ", size, ") expected, got ", cache.sizes());
@@ -64,7 +74,7 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
   };
   if (whole(out.query)) count_like("dequant_scale_q_nope", out.query_scale, tokens * heads);
   count_like("query_norm", out.normal, tokens * rank);
-  if (whole(in.up)) count_like("dequant_scale_q_norm", out.normal_scale, tokens);
+  if (whole(up)) count_like("dequant_scale_q_norm", out.normal_scale, tokens);
 }
 
 // A matrix unit reads bfloat16, or whole numbers, whose sums are exact.
