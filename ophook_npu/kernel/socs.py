@@ -54,5 +54,5 @@ def find(name: str | None = None) -> Soc:
     for number, prefixes, sizes in _ARCHITECTURE.findall((CSRC / "ascendc" / "architectures.inc").read_text()):
         if any(name.startswith(prefix) for prefix in prefixes.split()):
             ub, l1, l0a, l0b, l0c, bt, fb = (_product(size) for size in sizes.split(","))
-            return Soc(name, int(number), cube, vector, ub, l1, l0a, l0b, l0c, bt, fb, l2 << 20, hbm << 30)
+            return Soc(name, int(number), cube, vector, ub, l1, l0a, l0b, l0c, bt, fb, l2 << 20, hbm)
     raise AssertionError(f"{name} has no architecture")

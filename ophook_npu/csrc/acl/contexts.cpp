@@ -1,5 +1,5 @@
 // libascendcl: contexts. A device has a default one, made by aclrtSetDevice; a program may make others. Here all of a
-// device's contexts share its streams and memory: what differs between them is who may use them, and for how long.
+// device's contexts share its default stream and its memory; other streams belong to the context that they were made in.
 // A device's own is used once more by each aclrtSetDevice, and once less by each aclrtResetDevice; the last one ends
 // it.
 #include <memory>
@@ -16,12 +16,9 @@ struct Context {
 };
 using Contexts = sim::Handles<Context>;
 
-// The one made by aclrtCreateContext that this thread works in; null for a device's default one.
-thread_local void* made = nullptr;
-
 int use(int device, void* context) {
   const int code = sim_set_device(device);
-  if (code == ACL_SUCCESS) made = context;
+  if (code == ACL_SUCCESS) sim_use_context(context);
   return code;
 }
 
@@ -45,14 +42,15 @@ SIM_API aclError aclrtDeviceTaskAbort(int32_t device, uint32_t timeout) { return
 aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
   if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");
   if (int code = sim_set_device(device)) return code;
-  *context = made = Contexts::all().add(std::make_shared<Context>(Context{device}));
+  *context = Contexts::all().add(std::make_shared<Context>(Context{device}));
+  sim_use_context(*context);
   return ACL_SUCCESS;
 }
 
 aclError aclrtDestroyContext(aclrtContext context) {
   if (!Contexts::all().take(context))
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyContext: %p was not made by aclrtCreateContext", context);
-  if (made == context) made = nullptr;
+  if (sim_used_context() == context) sim_use_context(nullptr);
   return ACL_SUCCESS;
 }
 
@@ -67,6 +65,7 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
   if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetCurrentContext: null pointer");
   int device = 0;
   if (int code = sim_get_device(&device)) return code;
+  void* const made = sim_used_context();
   const auto own = made ? Contexts::all().find(made) : nullptr;
   *context = own && own->device == device ? made : sim_context(device);
   return ACL_SUCCESS;

@@ -18,8 +18,8 @@ namespace sim {
 namespace {
 
 const sim_soc kSocs[] = {
-#define SOC(name, gib, cube, vector, l2_mib, aclnn_only, malloc_added) \
-  {name, uint64_t(gib) << 30, cube, vector, uint64_t(l2_mib) << 20, aclnn_only, malloc_added},
+#define SOC(name, bytes, cube, vector, l2_mib, aclnn_only, malloc_added) \
+  {name, uint64_t(bytes), cube, vector, uint64_t(l2_mib) << 20, aclnn_only, malloc_added},
 #include "socs.inc"
 #undef SOC
 };
@@ -36,6 +36,7 @@ Machine machine;
 char context_tags[kMaxDevices];                  // a context's handle is the address of its device's tag
 std::atomic<uint64_t> device_uses[kMaxDevices];  // by aclrtSetDevice, on any thread, and not yet reset
 thread_local int thread_device = -1;
+thread_local void* context = nullptr;
 std::atomic<int> default_device{-1};
 
 std::atomic<uint64_t> tasks_run{0}, tasks_failed{0}, models_executed{0};
@@ -74,6 +75,9 @@ bool synchronous() {
   }();
   return on;
 }
+
+void* thread_context() { return context; }
+int own_device() { return thread_device; }
 
 int require_device(const char* caller, int* device) {
   if (!ready) return sim_fail(kUninitialized, "%s: aclInit was not called", caller);
@@ -137,9 +141,13 @@ int sim_set_device(int device) {
     return sim_fail(kInvalidDevice, "aclrtSetDevice: device %d; this machine simulates %d (0 to %d)", device,
                     machine.devices, machine.devices - 1);
   thread_device = device;
+  context = nullptr;
   open_on(device);
   return kOk;
 }
+
+void sim_use_context(void* own) { context = own; }
+void* sim_used_context(void) { return context; }
 
 int sim_set_default_device(int device) {
   if (!ready) return sim_fail(kUninitialized, "the default device is set before aclInit");

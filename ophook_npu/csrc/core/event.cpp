@@ -150,7 +150,7 @@ int sim_event_record(void* handle, void* on) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtRecordEvent", handle, &event)) return code;
-  if (int code = resolve("aclrtRecordEvent", on, &stream)) return code;
+  if (int code = resolve_here("aclrtRecordEvent", on, &stream)) return code;
   if (event->external)
     if (int code = stream->launch(std::make_shared<ExternalTask>(event, ExternalTask::kSet))) return code;
   auto recording = std::make_shared<Recording>();
@@ -171,7 +171,7 @@ int sim_event_record_outside(void* handle, void* on) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtRecordEventWithFlag", handle, &event)) return code;
-  if (int code = resolve("aclrtRecordEventWithFlag", on, &stream)) return code;
+  if (int code = resolve_here("aclrtRecordEventWithFlag", on, &stream)) return code;
   if (!stream->capturing())
     return sim_fail(kStreamNotCaptured,
                     "aclrtRecordEventWithFlag: ACL_EVENT_RECORD_EXTERNAL, and stream %d is not captured", stream->id);
@@ -186,7 +186,7 @@ int sim_event_wait_outside(void* on, void* handle) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtStreamWaitEventWithFlag", handle, &event)) return code;
-  if (int code = resolve("aclrtStreamWaitEventWithFlag", on, &stream)) return code;
+  if (int code = resolve_here("aclrtStreamWaitEventWithFlag", on, &stream)) return code;
   if (!stream->capturing())
     return sim_fail(kStreamNotCaptured,
                     "aclrtStreamWaitEventWithFlag: ACL_EVENT_WAIT_EXTERNAL, and stream %d is not captured", stream->id);
@@ -200,7 +200,7 @@ int sim_event_wait_for(void* on, void* handle, int64_t timeout_ms) {
   std::shared_ptr<Event> event;
   std::shared_ptr<Stream> stream;
   if (int code = resolve_event("aclrtStreamWaitEvent", handle, &event)) return code;
-  if (int code = resolve("aclrtStreamWaitEvent", on, &stream)) return code;
+  if (int code = resolve_here("aclrtStreamWaitEvent", on, &stream)) return code;
   if (event->external && stream->capturing())
     return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kWait));
   std::shared_ptr<Recording> recording;
@@ -314,7 +314,7 @@ int sim_event_reset(void* handle, void* on) {
   if (int code = resolve_event("aclrtResetEvent", handle, &event)) return code;
   if (event->external) {
     std::shared_ptr<Stream> stream;
-    if (int code = resolve("aclrtResetEvent", on, &stream)) return code;
+    if (int code = resolve_here("aclrtResetEvent", on, &stream)) return code;
     return stream->launch(std::make_shared<ExternalTask>(std::move(event), ExternalTask::kReset));
   }
   std::lock_guard lock(event->mutex);

@@ -48,6 +48,9 @@ SIM_API int sim_release_device(const char* caller, int device, int all);
 SIM_API int sim_synchronize_device(int64_t timeout_ms);  // current device, -1 waits for ever
 SIM_API void* sim_context(int device);                   // the device's one context
 SIM_API int sim_context_device(void* context);           // -1 if it is not a context
+// A context that the program made, for the calling thread until it sets a device; streams made in it are its own.
+SIM_API void sim_use_context(void* context);
+SIM_API void* sim_used_context(void);  // NULL: the device's one
 
 // ---- memory ----------------------------------------------------------------------------------------------------
 // OPHOOK_SIM_STRICT_MEMORY=1: the host faults where it reads or writes device memory itself, and is told what it was.

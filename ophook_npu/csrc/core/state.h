@@ -18,6 +18,7 @@ enum Code : int {
   kInvalidParam = 107000,
   kInvalidDevice = 107001,
   kContextNull = 107002,
+  kStreamContext = 107003,
   kEventTimestampInvalid = 107006,
   kInvalidHandle = 107017,
   kWaitTimeout = 107019,
@@ -54,6 +55,10 @@ inline uint64_t now_us() {
       .count();
 }
 
+// The one of the program's own contexts that the calling thread works in; null: its device's default one.
+void* thread_context();
+// What the thread set by itself; -1: nothing.
+int own_device();
 // The calling thread's device, or kContextNull with a message naming `caller`.
 int require_device(const char* caller, int* device);
 void count_task(bool failed);

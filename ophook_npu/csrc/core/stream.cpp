@@ -394,7 +394,7 @@ void Stream::waited_for(Recording& recording) {
 static std::shared_ptr<Stream> default_stream(const char* caller, int device) {
   std::lock_guard lock(defaults().mutex);
   std::shared_ptr<Stream>& stream = defaults().streams[device];
-  if (!stream) stream = make_stream(caller, device);
+  if (!stream && (stream = make_stream(caller, device))) stream->first = true;
   return stream;
 }
 
@@ -409,6 +409,17 @@ int resolve(const char* caller, void* handle, std::shared_ptr<Stream>* out) {
   if (int code = require_device(caller, &device)) return code;
   *out = default_stream(caller, device);
   return *out ? kOk : kNoStreamResource;
+}
+
+int resolve_here(const char* caller, void* handle, std::shared_ptr<Stream>* out) {
+  if (int code = resolve(caller, handle, out)) return code;
+  const Stream& stream = **out;
+  const int device = own_device();
+  if (!handle || device < 0 || (device == stream.device && (stream.first || stream.context == thread_context())))
+    return kOk;
+  return sim_fail(kStreamContext, "%s: stream %d is of %s on device %d; the calling thread's is %s on device %d",
+                  caller, stream.id, stream.context ? "a context that the program made" : "the default context",
+                  stream.device, thread_context() ? "one that the program made" : "the default context", device);
 }
 
 int drop_streams(int device) {
@@ -439,6 +450,7 @@ int sim_stream_create(void** out) {
   if (int code = require_device("aclrtCreateStream", &device)) return code;
   auto stream = make_stream("aclrtCreateStream", device);
   if (!stream) return kNoStreamResource;
+  stream->context = thread_context();
   *out = stream.get();
   return kOk;
 }
@@ -479,7 +491,7 @@ uint32_t sim_last_task(void) { return last_task; }
 int sim_stream_destroy(void* handle) {
   std::shared_ptr<Stream> stream;
   if (!handle) return sim_fail(kInvalidParam, "aclrtDestroyStream: null stream");
-  if (int code = resolve("aclrtDestroyStream", handle, &stream)) return code;
+  if (int code = resolve_here("aclrtDestroyStream", handle, &stream)) return code;
   if (stream->capturing()) return captured("aclrtDestroyStream", *stream);
   if (stream->runs_here())
     return sim_fail(kInvalidParam, "aclrtDestroyStream: a task on a stream's own thread may not destroy that stream");
@@ -541,7 +553,7 @@ int sim_stream_id(void* handle, int32_t* id) {
 
 int sim_stream_stop_on_failure(void* handle, int on) {
   std::shared_ptr<Stream> stream;
-  if (int code = resolve("aclrtSetStreamFailureMode", handle, &stream)) return code;
+  if (int code = resolve_here("aclrtSetStreamFailureMode", handle, &stream)) return code;
   if (!on && stream->stop_on_failure)
     return sim_fail(kFeatureNotSupported, "aclrtSetStreamFailureMode: stream %d stops on failure and cannot go back",
                     stream->id);
@@ -566,7 +578,7 @@ static int launch_call(void* handle, const char* name, const sim_about* about, s
                        sim_drop drop, bool later) {
   std::shared_ptr<Stream> stream;
   int code = fault::on() ? sim_fault_call(name) : int(kOk);
-  if (!code) code = resolve(name, handle, &stream);
+  if (!code) code = resolve_here(name, handle, &stream);
   if (code) {
     if (drop) drop(argument);
     return code;

@@ -160,6 +160,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
   const int device;
   const int32_t id;
+  void* context = nullptr;  // one of the program's own; compared, never followed
+  bool first = false;       // its device's default stream, which all contexts share
   std::atomic<bool> stop_on_failure{false};
   std::atomic<bool> persistent{false};
   order::Line line;                     // order.cpp's
@@ -205,5 +207,7 @@ struct Event {
 
 // The stream behind a handle (NULL: the current device's default stream), or a failure naming `caller`.
 int resolve(const char* caller, void* handle, std::shared_ptr<Stream>* out);
+// The same for what a stream is to do: a failure too where it is of another context than the calling thread's.
+int resolve_here(const char* caller, void* handle, std::shared_ptr<Stream>* out);
 
 }  // namespace sim

@@ -25,7 +25,7 @@ _SPARE = 0.9  # of a product's memory, before the report says that it is tight
 def products() -> dict[str, int]:
     """Product -> bytes of device memory, from the table of SoCs that the simulator has."""
     text = (CSRC / "core" / "socs.inc").read_text()
-    return {name: int(size) << 30 for name, size in re.findall(r'^SOC\("([^"]+)",\s*(\d+)', text, re.MULTILINE)}
+    return {name: int(size) for name, size in re.findall(r'^SOC\("([^"]+)",\s*(\d+)', text, re.MULTILINE)}
 
 
 class MemoryCourse:
