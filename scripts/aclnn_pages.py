@@ -22,7 +22,7 @@ from ophook_npu.toolchain import exported
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "aclnn-api.md"
 REFUSED = rules.FOLDER / "refused.txt"
-NO_PRODUCT = "its page lists none of the three products"
+NO_PRODUCT = "its page lists none of the simulated products"
 
 
 def simulated(root: Path) -> set[str]:

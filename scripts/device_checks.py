@@ -512,8 +512,39 @@ def with_idle(followed: Followed) -> Function:
     )
 
 
+_OLDER = "Ascend310P"
+
+
+def with_older(tree: Path, function: Function) -> Function:
+    """The function on the older product too, where its page says no and its check has other data types for it than for
+    an Ascend910B: it was written for both, and torch_npu is published for both."""
+    if _OLDER not in function.absent or "Ascend910B" not in function.families:
+        return function
+    older, newer = (_settled(_sources(tree), function.name, family) for family in (_OLDER, "Ascend910B"))
+    if not older or not newer or older.types == newer.types:
+        return function
+    absent = tuple(family for family in function.absent if family != _OLDER)
+    return replace(function, families=(*function.families, _OLDER), absent=absent)
+
+
+def with_types(tree: Path, function: Function, family: str) -> Function:
+    """The function with the data types of its check on one product, and nothing of how parameters hang together."""
+    function = with_older(tree, function)
+    if family not in function.families:
+        return function
+    followed = Followed(tree, replace(function, families=(family,)))
+    parameters = [
+        replace(one, dtypes={**one.dtypes, family: names})
+        if one.kind in _TYPED and (names := _listed(followed, one, family))
+        else one
+        for one in function.parameters
+    ]
+    return replace(function, parameters=tuple(parameters))
+
+
 def with_checks(tree: Path, function: Function) -> Function:
     """The function as its check has it, where that can be followed."""
+    function = with_older(tree, function)
     if not _sources(tree).find(f"{function.name}GetWorkspaceSize", None):
         return as_defined(tree, function)
     followed = Followed(tree, function)

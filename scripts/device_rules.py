@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Read the tables of the published pages on aclnn functions and write them as data.
 
-usage: scripts/device_rules.py TREE… [--out ophook_npu/csrc/rules]
+usage: scripts/device_rules.py TREE… [--out ophook_npu/csrc/rules] [--only PRODUCT]
 
 Each TREE is a checkout of one of CANN's repositories of operators (ops-math, ops-nn, ops-transformer, ops-cv); the
 pages, `op_api/aclnn_*.cpp` and `*_def.cpp` are enough of it. Only facts of their tables are taken: names, order,
@@ -9,7 +9,8 @@ direction, data types, formats, ranks, which pointer may not be null, what must 
 hang together. What a page says only in words and no pattern below knows is left out: a rule that is not certain refuses
 nothing. So is a lower bound of dimensions, or the relation of two shapes or data types, that no check of CANN's names
 (`device_checks.py`): of such dimensions "no more than eight" is left. `ophook_npu/sim/rules.py` reads the result and
-describes its form.
+describes its form. --only adds what the TREE says of one product to the table that is there, whose other products were
+read from another commit.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks
+from device_checks import NOTHING, Checks, checks_of, taken_as_it_lies, with_checks, with_types
 
-from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, write
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, FORMATS, INVALID, TILING, Function, Parameter, read, write
 
-PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950"}
+PRODUCTS = {"910b": "Ascend910B", "A3": "Ascend910_93", "950": "Ascend950", "310p": "Ascend310P"}
 assert set(PRODUCTS.values()) == set(FAMILIES)
 
 DTYPES = {name: name for name in DATA_TYPES}
@@ -40,7 +41,7 @@ _NAMES = "|".join(sorted(DTYPES, key=len, reverse=True))
 _DTYPE = re.compile(rf"(?<![A-Za-z0-9_])({_NAMES})(?![A-Za-z0-9_])")
 _LIST = rf"(?:(?:{_NAMES})(?:数据)?(?:类型)?[、,，/和或\s]*)+"
 _COMMENT = re.compile(r'<!--\s*npu="([^"]*)"\s*(\w+)\s*-->(.*?)<!--\s*end\s+\2\s*-->', re.DOTALL)
-_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "950"}
+_TERMS = {"Atlas A2 训练": "910b", "Atlas A3 训练": "A3", "Ascend 950PR": "950", "Atlas 推理系列": "310p"}
 _OPTIONAL = re.compile(
     r"可选|可以?为空|支持(?:传入?|输入)?(?:为)?空(?!tensor)|空指针|nullptr|为null|传null|传空", re.IGNORECASE
 )
@@ -467,8 +468,9 @@ def functions_of(tree: Path, path: Path, repository: str) -> list[Function]:
 
 def alike_on_a2_and_a3(dtypes: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
     """CANN's checks have one list for both: where a page names a type for one of them only, the other takes it too."""
-    both = list(dict.fromkeys(name for family in ("Ascend910B", "Ascend910_93") for name in dtypes.get(family, ())))
-    return {family: tuple(own if family == "Ascend950" else both) for family, own in dtypes.items()}
+    alike = ("Ascend910B", "Ascend910_93")
+    both = list(dict.fromkeys(name for family in alike for name in dtypes.get(family, ())))
+    return {family: tuple(both if family in alike else own) for family, own in dtypes.items()}
 
 
 def checked(one: Parameter, checks: Checks) -> Parameter:
@@ -511,19 +513,40 @@ def says_more(one: Function, other: Function) -> Function:
     return max(one, other, key=lambda function: sum(parameter.required for parameter in function.parameters))
 
 
-def from_pages(tree: Path, repository: str) -> dict[str, Function]:
+def from_pages(tree: Path, repository: str, only: str = "") -> dict[str, Function]:
     functions: dict[str, Function] = {}
     for path in sorted(tree.rglob("docs/acl*.md")):
         if "experimental" not in path.parts:
             for function in functions_of(tree, path, repository):
                 functions[function.name] = says_more(functions.get(function.name, function), function)
+    if only:
+        return {name: with_types(tree, function, only) for name, function in functions.items()}
     return {name: with_checks(tree, function) for name, function in functions.items()}
+
+
+def with_product(known: Function, told: Function, product: str) -> Function:
+    """A function with what another reading of its page says of one product."""
+    if product not in told.families:
+        return replace(known, absent=tuple(dict.fromkeys((*known.absent, product))))
+    of = {one.name: one for one in told.parameters}
+    parameters = []
+    for one in known.parameters:
+        dtypes, formats = dict(one.dtypes), dict(one.formats)
+        if (page := of.get(one.name)) and product in page.dtypes:
+            dtypes[product] = page.dtypes[product]
+        if page and product in page.formats:
+            formats[product] = page.formats[product]
+        parameters.append(replace(one, dtypes=dtypes, formats=formats))
+    families = tuple(dict.fromkeys((*known.families, product)))
+    absent = tuple(family for family in known.absent if family != product)
+    return replace(known, families=families, absent=absent, parameters=tuple(parameters))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path, metavar="TREE")
     here = Path(__file__).resolve().parent.parent
+    parser.add_argument("--only", choices=FAMILIES, metavar="PRODUCT")
     parser.add_argument("--out", type=Path, default=here / "ophook_npu" / "csrc" / "rules")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -534,8 +557,15 @@ def main() -> None:
         ).stdout.strip()
         repository = tree.resolve().name
         target = options.out / f"{repository}.rules"
-        functions = from_pages(tree, repository)
-        target.write_text(write(functions.values(), source=f"{repository} at {commit}"))
+        functions, source = from_pages(tree, repository, options.only or ""), f"{repository} at {commit}"
+        if options.only:
+            told, before = functions, target.read_text().partition("\n")[0].removeprefix("# ")
+            source = before if commit in before else f"{before}, {options.only} at {commit}"
+            functions = {
+                one.name: with_product(one, told[one.name], options.only) if one.name in told else one
+                for one in read(target)
+            }
+        target.write_text(write(functions.values(), source=source))
         parameters = sum(len(function.parameters) for function in functions.values())
         print(f"{target.name}: {len(functions)} functions, {parameters} parameters")
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ophook_npu.errors import OphookError
 from ophook_npu.kernel.socs import Soc
 
 MAX_DIMS = 25
@@ -71,6 +72,11 @@ class Tiling(c.Structure):
 
 
 def options(soc: Soc, *, kind: int, checks: bool, strict: bool, on_wait: bool, timeline: bool = False) -> Options:
+    if soc.architecture == 200 and kind:
+        todo = "an Ascend910B4 runs them"
+        raise OphookError(
+            "kernel", f"{soc.name}'s cores have both units: products of matrices are not simulated", todo=todo
+        )
     memories = (soc.ub, soc.l1, soc.l0a, soc.l0b, soc.l0c, soc.bt, soc.fb)
     return Options(checks, strict, on_wait, soc.architecture, kind, *memories, timeline)
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from ophook_npu.errors import OphookError
 
-FAMILIES = ("Ascend910B", "Ascend910_93", "Ascend950")
+FAMILIES = ("Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P")
 """The product families that the tables distinguish. A SoC belongs to the one whose name it starts with."""
 
 DATA_TYPES = (

@@ -40,8 +40,10 @@ from first_phase.values import (
 if TYPE_CHECKING:
     from first_phase import Sources
 
-_ARCHITECTURE = {"Ascend910B": "DAV_2201", "Ascend910_93": "DAV_2201", "Ascend950": "DAV_3510"}
-_VERSION = {"Ascend910B": "ASCEND910B", "Ascend910_93": "ASCEND910_93", "Ascend950": "ASCEND950"}
+_ARCHITECTURE = {
+    "Ascend910B": "DAV_2201", "Ascend910_93": "DAV_2201", "Ascend950": "DAV_3510", "Ascend310P": "DAV_2002",
+}  # fmt: skip
+_VERSION = {family: family.upper() for family in _ARCHITECTURE}
 NAMES = {"BF16": "BFLOAT16", "FLOAT32": "FLOAT"}
 SUCCESS, NULL, _INVALID = "ACLNN_SUCCESS", "ACLNN_ERR_PARAM_NULLPTR", "ACLNN_ERR_PARAM_INVALID"
 

@@ -177,7 +177,9 @@ def test_what_a_kernel_cannot_reach_fails_when_it_runs(
         assert part in message
 
 
-@pytest.mark.parametrize("soc, added", [("Ascend910B4", 32), ("Ascend910_9392", 32), ("Ascend950PR_9589", 0)])
+@pytest.mark.parametrize(
+    "soc, added", [("Ascend910B4", 32), ("Ascend910_9392", 32), ("Ascend950PR_9589", 0), ("Ascend310P3", 32)]
+)
 def test_an_allocation_is_as_large_as_its_function_is_documented_to_make_it(run_sim, soc: str, added: int) -> None:
     done = run_sim(SIZES, "--soc", soc)
     assert done.returncode == 0, done.stderr

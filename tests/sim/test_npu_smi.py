@@ -169,7 +169,7 @@ def test_lists() -> None:
     assert {len(row.split()) for row in rows} == {5}  # what some count devices by
 
 
-@pytest.mark.parametrize("soc", ["Ascend910B1", "Ascend910B4", "Ascend910_9391", "Ascend950PR_9589"])
+@pytest.mark.parametrize("soc", ["Ascend910B1", "Ascend910B4", "Ascend910_9391", "Ascend950PR_9589", "Ascend310P3"])
 def test_the_soc_is_found_as_projects_find_it(soc: str) -> None:
     """`Ascend<Chip Name>` where there is no NPU Name, else `<Chip Name>_<NPU Name>`."""
     npu, chip = smi("info", "-m", OPHOOK_SIM_SOC=soc).splitlines()[1].split()[:2]

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "acl/acl.h"
 #include "acl/acl_op_compiler.h"
@@ -93,8 +94,10 @@ aclError aclGetCannAttributeList(const aclCannAttr** list, size_t* count) {
 
 aclError aclGetCannAttribute(aclCannAttr attribute, int32_t* value) {
   switch (attribute) {
-    case ACL_CANN_ATTR_INF_NAN:
     case ACL_CANN_ATTR_BF16:
+      *value = sim_init() || !std::string_view(sim_current_soc()->name).starts_with("Ascend310P");
+      return ACL_SUCCESS;
+    case ACL_CANN_ATTR_INF_NAN:  // an Ascend310P saturates, which is not simulated
     case ACL_CANN_ATTR_JIT_COMPILE: *value = 1; return ACL_SUCCESS;
     default: return sim_fail(ACL_ERROR_INVALID_PARAM, "aclGetCannAttribute: attribute %d", int(attribute));
   }

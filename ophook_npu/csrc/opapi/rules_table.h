@@ -13,7 +13,7 @@
 
 namespace sim::aclnn {
 
-constexpr std::array<std::string_view, 3> kFamilies{"Ascend910B", "Ascend910_93", "Ascend950"};
+constexpr std::array<std::string_view, 4> kFamilies{"Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P"};
 constexpr int kNoFamily = -1;
 
 // How a parameter hangs on one or two others, by their positions.

@@ -122,6 +122,7 @@ def test_family_of_a_soc() -> None:
     assert rules.family("Ascend910B4") == "Ascend910B"
     assert rules.family("Ascend910_9391") == "Ascend910_93"
     assert rules.family("Ascend950PR_9589") == "Ascend950"
+    assert rules.family("Ascend310P3") == "Ascend310P"
     with pytest.raises(OphookError, match="no rules for Ascend310"):
         rules.family("Ascend310")
 

@@ -137,10 +137,10 @@ constexpr const char* kTypes[] = {"half", "float", "bfloat16_t", "int8_t", "uint
 
 const char* rounding_name(int mode) { return mode >= 0 && mode < 8 ? kRoundings[mode] : "an unknown rounding mode"; }
 
-Convert conversion(Dtype from, Dtype to, int mode, int) {
+Convert conversion(Dtype from, Dtype to, int mode, int architecture) {
   Convert result;
   for (const Conversion& pair : kConversions) {
-    if (pair.from != from) continue;
+    if (pair.from != from || (architecture == 200 && (pair.from == Dtype::bf16 || pair.to == Dtype::bf16))) continue;
     if (pair.to != to) {
       result.allowed += (result.allowed.empty() ? "" : ", ") + std::string(kTypes[int(pair.to)]);
       continue;

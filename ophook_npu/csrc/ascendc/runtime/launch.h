@@ -22,7 +22,7 @@ typedef struct ascendc_options {
   int32_t checks;        // 0: bounds of local memory only
   int32_t strict;        // findings of the level `strict`, too
   int32_t on_wait;       // copies take effect when something waits for them
-  int32_t architecture;  // 220: Atlas A2 and A3; 310: Ascend950
+  int32_t architecture;  // 220: Atlas A2 and A3; 310: Ascend950; 200: Ascend310P
   int32_t kind;          // 0 vector cores only, 1 one cube with two vector cores, 2 one cube with one, 3 cubes only
   uint64_t ub, l1, l0a, l0b, l0c, bt, fb;  // sizes of the local memories in bytes
   int32_t timeline;      // 1: the report has an estimate of when each operation runs

@@ -22,7 +22,12 @@ inline const LocalMemorySizes& local_memories_of(const sim_soc& soc) {
 #include "ascendc/architectures.inc"
 #undef ARCHITECTURE
   };
-  return std::string(soc.name).rfind("Ascend950", 0) == 0 ? all[1] : all[0];
+  for (const LocalMemorySizes& one : all)
+    for (const char* prefix = one.prefixes; prefix; prefix = std::strchr(prefix, ' ')) {
+      prefix += *prefix == ' ';
+      if (!std::strncmp(soc.name, prefix, std::strcspn(prefix, " "))) return one;
+    }
+  return all[0];
 }
 
 // OPHOOK_KERNEL_CHECKS=0 leaves the checks out, OPHOOK_KERNEL_STRICT=1 adds findings of the level `strict`, and with

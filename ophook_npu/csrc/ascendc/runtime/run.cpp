@@ -339,6 +339,12 @@ using namespace ophook::rt;
 
 int ascendc_run(const ascendc_launch* request, char** report) {
   const ascendc_options& o = request->options;
+  if (o.architecture == 200 && o.kind != 0) {
+    if (report) *report = nullptr;
+    if (request->summary)
+      std::snprintf(request->summary, request->summary_capacity, "an Ascend310P's core has both units: products of matrices are not simulated on it");
+    return 1;
+  }
   LocalSizes sizes;
   const uint64_t given[] = {o.ub, o.l1, o.l0a, o.l0b, o.l0c, o.bt, o.fb};
   for (int i = 0; i < 7; ++i) sizes.bytes[i] = static_cast<uint32_t>(given[i]);

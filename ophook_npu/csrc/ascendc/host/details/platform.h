@@ -14,10 +14,11 @@ enum class SocVersion { ASCEND910 = 0, ASCEND910B, ASCEND310P, ASCEND310B, ASCEN
 class PlatformAscendC {
  public:
   explicit PlatformAscendC(const fe::PlatFormInfos* infos) : infos_(infos) {}
-  uint32_t GetCoreNum() const { return infos_->vector_cores; }
+  uint32_t GetCoreNum() const { return GetCoreNumAiv(); }
   uint32_t GetCoreNumAic() const { return infos_->cube_cores; }
-  uint32_t GetCoreNumAiv() const { return infos_->vector_cores; }
-  uint32_t GetCoreNumVector() const { return 0; }  // cores with nothing but a vector unit, of Atlas 300I only
+  // An Ascend310P's AI core has both units, and besides it has cores with nothing but a vector unit.
+  uint32_t GetCoreNumAiv() const { return coupled() ? infos_->cube_cores : infos_->vector_cores; }
+  uint32_t GetCoreNumVector() const { return coupled() ? infos_->vector_cores : 0; }
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
     switch (type) {
       case CoreMemType::UB: size = infos_->ub; break;
@@ -32,6 +33,7 @@ class PlatformAscendC {
   }
   SocVersion GetSocVersion() const {
     if (infos_->soc.rfind("Ascend910_93", 0) == 0) return SocVersion::ASCEND910_93;
+    if (coupled()) return SocVersion::ASCEND310P;
     if (infos_->soc.rfind("Ascend950", 0) == 0) return SocVersion::ASCEND950;
     return SocVersion::ASCEND910B;
   }
@@ -43,6 +45,7 @@ class PlatformAscendC {
   }
 
  private:
+  bool coupled() const { return infos_->soc.rfind("Ascend310P", 0) == 0; }
   const fe::PlatFormInfos* infos_;
 };
 
