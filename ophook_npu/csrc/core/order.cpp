@@ -199,8 +199,9 @@ void launched(Stream& on, Task& task) {
   std::lock_guard lock(all.mutex);
   Line& line = line_of(all, on);
   join(line.clock, all.host.clock);
-  task.count = tick(line);
+  // Without itself: who knows that it has begun does not know that it has ended.
   if (task.task_kind() == sim_task_host) task.clock = std::make_shared<const Clock>(all_of(line));
+  task.count = tick(line);
   if (!all.blind.empty()) return;
   Line& own = all.copies_apart && copies_pinned_in(task) ? copies_of(all, line) : line;
   if (&own != &line) join(own.clock, all.host.clock), tick(own);

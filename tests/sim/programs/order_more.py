@@ -1,5 +1,6 @@
 """For test_order.py: planted faults of views, of memory that two share, and of host functions, as in order_table.py."""
 
+import contextlib
 import ctypes
 import threading
 from collections.abc import Callable
@@ -34,12 +35,44 @@ ROWS = {
 }  # fmt: skip
 
 
-def halves(ordered: bool) -> None:
+def apart(first: Callable, meets: Callable, misses: Callable) -> Callable[[bool], None]:
+    """The twin has no order either, and needs none: its second view shares no byte with the first."""
+
+    def fault(ordered: bool) -> None:
+        m, side = material(), torch.npu.Stream()
+        torch.npu.synchronize()
+        first(m)
+        with torch.npu.stream(side):
+            m.kept.append((misses if ordered else meets)(m))
+        torch.npu.synchronize()
+
+    return fault
+
+
+APART = {
+    "two halves that share a column": (
+        lambda m: m.x[:, :17].mul_(2), lambda m: m.x[:, 16:].sum(), lambda m: m.x[:, 17:].sum()
+    ),
+    "each second row, and each third": (
+        lambda m: m.x[::2].mul_(2), lambda m: m.x[::3].sum(), lambda m: m.x[1::2].sum()
+    ),
+    "a channel of an image, channels last": (
+        lambda m: m.image.permute(0, 2, 3, 1)[..., 0].mul_(2), lambda m: m.image[0, 0].sum(),
+        lambda m: m.image[0, 1].sum(),
+    ),
+}  # fmt: skip
+
+
+def data_replaced(ordered: bool) -> None:
     m, side = material(), torch.npu.Stream()
+    x = torch.ones(700, 700, device="npu")
     torch.npu.synchronize()
-    m.x[:, : 16 if ordered else 17].mul_(2)
     with torch.npu.stream(side):
-        m.x[:, 16:].add_(1)
+        m.kept.append(x * 2)
+    if ordered:
+        x.record_stream(side)
+    x.data = torch.empty(0, device="npu")
+    m.kept.append(torch.zeros(700, 700, device="npu"))
 
 
 def event_of_two_streams(ordered: bool) -> None:
@@ -84,6 +117,8 @@ def freed_by_a_host_function(ordered: bool) -> None:
     if ordered:
         one.wait_stream(two)
     host_function(one, lambda: acl.aclrtFree(memory))
+    with contextlib.suppress(RuntimeError):  # on a busy machine the copy comes too late, and fails
+        torch.npu.synchronize()
 
 
 def after_a_copy(to_host: bool) -> Callable[[bool], None]:
@@ -116,8 +151,9 @@ def before_a_copy(ordered: bool) -> None:
 if __name__ == "__main__":
     run(
         {name: from_row(*row) for name, row in ROWS.items()}
+        | {name: apart(*row) for name, row in APART.items()}
         | {
-            "two halves that share a column": halves,
+            "data replaced while in use": data_replaced,
             "an event that another stream records": event_of_two_streams,
             "two graphs of one pool": graphs_of_one_pool,
             "freed by a host function": freed_by_a_host_function,
