@@ -11,7 +11,12 @@ from pathlib import Path
 
 from ophook_npu.sim.rules import DATA_TYPES, Function, Parameter
 
-_PRODUCTS = {"ascend910b": "Ascend910B", "ascend910_93": "Ascend910_93", "ascend950": "Ascend950"}
+_PRODUCTS = {
+    "ascend910b": "Ascend910B",
+    "ascend910_93": "Ascend910_93",
+    "ascend950": "Ascend950",
+    "ascend310p": "Ascend310P",
+}
 _ADDED = re.compile(r"\bOP_ADD\(\s*(\w+)")
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LIST = re.compile(r"\bstd::vector<\s*(?:ge::)?DataType\s*>\s+(\w+)\s*=?\s*\{([^{}]*)\}")
@@ -106,7 +111,9 @@ def as_defined(tree: Path, function: Function) -> Function:
     """The function as the definition has it that its first phase is generated from: data types, those that go
     together, and what must be given."""
     defined = definitions(tree).get(function.name.removeprefix("aclnn"), {})
-    found = {family: _by_parameter(function, defined.get(family, ())) for family in function.families}
+    found = {
+        family: _by_parameter(function, defined.get(family, ())) for family in function.families if family in defined
+    }
     if not found or not all(found.values()):
         return function
     ports = {
@@ -141,7 +148,7 @@ def _as_port(one: Parameter, ports: Mapping[str, Port], same: str) -> Parameter:
         hosts = "DOUBLE" in page and "DOUBLE" not in port.types
         kept = page if hosts or not port.types else [name for name in page if name in port.types]
         lists[family] = tuple(dict.fromkeys((*kept, *port.types)))
-    dtypes = {family: names for family, names in lists.items() if names}
+    dtypes = {family: names for family, names in {**one.dtypes, **lists}.items() if names}
     told = [*(["dtypes"] if dtypes != one.dtypes else []), *(["null"] if required != one.required else [])]
     relations = dict(one.relations)
     if same:
