@@ -244,6 +244,34 @@ def test_contexts_are_made_used_and_destroyed(runtime: ctypes.CDLL) -> None:
     assert runtime.aclrtGetCurrentContext(ctypes.byref(now)) == 0 and now.value == default.value
 
 
+def test_a_stream_of_another_context_takes_nothing(run_sim) -> None:
+    """CANN compares contexts in what gives a stream something to do; a synchronization or a query may come from any."""
+    done = run_sim(
+        """
+import ctypes
+acl, pointer, size = ctypes.CDLL("libascendcl.so"), ctypes.c_void_p, ctypes.c_size_t
+stream, own, context, default, event, block = (pointer() for _ in range(6))
+def tried(stream):
+    return {acl.aclrtMemsetAsync(block, size(64), 0, size(64), stream), acl.aclrtRecordEvent(event, stream),
+            acl.aclrtStreamWaitEvent(stream, event), acl.aclrtMemcpyAsync(block, size(8), block, size(8), 3, stream)}
+assert acl.aclInit(None) == acl.aclrtSetDevice(0) == acl.aclrtCreateStream(ctypes.byref(stream)) == 0
+assert acl.aclrtCreateEvent(ctypes.byref(event)) == acl.aclrtMalloc(ctypes.byref(block), size(64), 0) == 0
+assert acl.aclrtGetCurrentContext(ctypes.byref(default)) == 0
+assert tried(stream) == {0}
+assert acl.aclrtSetDevice(1) == 0
+assert tried(stream) == {107003} == {acl.aclrtDestroyStream(stream)}
+assert acl.aclrtSynchronizeStream(stream) == 0 == acl.aclrtStreamQuery(stream, ctypes.byref(ctypes.c_int()))
+assert acl.aclrtCreateContext(ctypes.byref(context), 0) == acl.aclrtCreateStream(ctypes.byref(own)) == 0
+assert tried(own) == {0} and tried(stream) == {107003} and tried(None) == {0}
+assert acl.aclrtSetCurrentContext(default) == 0 and tried(own) == {107003} and tried(stream) == {0}
+assert acl.aclrtDestroyStream(stream) == 0
+""",
+        "--devices",
+        "2",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_last_reset_of_a_device_ends_its_streams(run_sim) -> None:
     """CANN counts: each aclrtSetDevice is one use more, each aclrtResetDevice one less; ...Force ends all of them. One
     too many fails. In a process of its own: this one's device is torch_npu's.
