@@ -55,12 +55,9 @@ def stand_ins(folder: Path, libraries: list[Path], variables: dict[str, int]) ->
     """Libraries with the names of CUDA's that `libraries` link; the first exports all that nothing else has."""
     linked = sorted({name for library in libraries for name in needed(library) if CUDA.match(name)})
     own = {library.name for library in libraries}
-    system = {
-        line.split()[2]
-        for library in libraries
-        for line in ldd(library)
-        if " => /" in line and line.split()[0] not in own
-    }
+    # A CUDA of this machine's is not there where the wheel goes.
+    loaded = [line.split() for library in libraries for line in ldd(library) if " => /" in line]
+    system = {words[2] for words in loaded if words[0] not in own and not CUDA.match(words[0])}
     have = {
         name
         for library in [*libraries, *(Path(place) for place in system)]

@@ -82,7 +82,7 @@ def built_in(names: Iterable[str], wheel: Wheel | None = None) -> list[str]:
 _ALONE = (2, 13)
 _OLDEST = (2, 8)
 RAN = ("2.8", "2.10", "2.13")
-"""The releases of torch_npu that the tests were run with; docs/simulator.md has what came of it."""
+"""The releases of torch_npu that the tests were run with; docs/versions.md has what came of it."""
 
 
 def torch_index() -> str:

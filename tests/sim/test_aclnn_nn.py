@@ -321,8 +321,9 @@ def test_prompt_attention(layout: str, own: int) -> None:
     torch.testing.assert_close(got.float(), want, rtol=2e-3, atol=2e-3)
     with pytest.raises(RuntimeError, match="numKeyValueHeads is 1, the key has"):
         torch_npu.npu_prompt_flash_attention(*inputs, **(settings | {"num_key_value_heads": 1}))
-    with pytest.raises(RuntimeError, match="lengths of single sequences are not simulated"):
-        torch_npu.npu_prompt_flash_attention(*inputs, actual_seq_lengths=[6, 4], **settings)
+    some = torch_npu.npu_prompt_flash_attention(*inputs, atten_mask=hidden.npu(), actual_seq_lengths=[6, 4], **settings)
+    rows = some.cpu().transpose(1, 2) if layout == "BNSD" else some.cpu()
+    assert torch.equal(some[0].cpu(), got[0]) and not rows[1, 4:].any() and rows[1, :4].any()
 
 
 @pytest.mark.parametrize("lengths", [None, [7, 3], [5]])

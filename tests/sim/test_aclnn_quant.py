@@ -448,8 +448,8 @@ calls = [
         soft, soft, soft, soft, soft, soft, actual_seq_qlen=group(4), input_layout="TND", input_softmax_layout="SBH"
     ),
     lambda: torch_npu.npu_moe_finalize_routing(x, None, None, x, None, experts.flatten(), None, 2),
-    lambda: attention(pse_shift=query),
-    lambda: attention(pre_tokens=3, atten_mask=torch.zeros(4, 4, dtype=torch.bool).npu()),
+    lambda: attention(pse_shift=query[:, :, :2].contiguous()),
+    lambda: attention(atten_mask=torch.zeros(2, 4, dtype=torch.bool).npu()),
     lambda: attention(block_table=torch.zeros(1, 1, dtype=torch.int32).npu()),
     lambda: torch_npu.npu_scatter_pa_kv_cache(soft.half(), soft.half(), cache.half(), cache.half(), group(0, 1, 2, 3)),
 ]
@@ -482,8 +482,8 @@ for call in calls:
         "aclnnMoeReRouting: idx_type 1 is not simulated; allowed: 0",
         "aclnnRingAttentionUpdateV2: input_softmax_layout 'SBH' for input_layout TND is not simulated",
         "aclnnMoeFinalizeRoutingV4: a bias needs the experts of the rows",
-        "aclnnFusedInferAttentionScoreV3: pse_shift, padding on the left or a shared prefix is not simulated",
-        "aclnnFusedInferAttentionScoreV3: pre_tokens 3 and next_tokens 2147483647 in sparse mode 0 with a mask, of 4",
+        "aclnnFusedInferAttentionScoreV3: pseShift has shape [1, 2, 2, 8] for 4 queries and 4 keys",
+        "aclnnFusedInferAttentionScoreV3: attenMask has shape [2, 4] for 4 queries and 4 keys",
         "aclnnFusedInferAttentionScoreV3: paged keys need actual_seq_lengths_kv",
         "aclnnScatterPaKvCache: cache_mode PA_NZ is not simulated; allowed: Norm",
     ]

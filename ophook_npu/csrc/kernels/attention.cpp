@@ -503,16 +503,6 @@ void check_pse(const at::Tensor& pse, const std::string& layout) {
   if (layout == "TND") refuse_if_given({pse}, "a position encoding in layout TND");
 }
 
-void whole(const Dims& query_lengths, const Dims& key_lengths) {
-  SIM_CHECK(query_lengths.empty() && key_lengths.empty(), "lengths of single sequences are not simulated");
-}
-
-void key_heads_fit(const Inputs& in, int64_t key_heads) {
-  const int64_t found = heads_of(in).key.size(1);
-  SIM_CHECK(found == (key_heads ? key_heads : in.heads), "numKeyValueHeads is ", key_heads, ", the key has ", found,
-            " heads of the query's depth");
-}
-
 // ---- numbers of HIFLOAT8 --------------------------------------------------------------------------------------------
 void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes) {
   of_dtype(name, x, {at::kFloat});
@@ -576,35 +566,6 @@ void forward_by_blocks(const Inputs& in, const BlockScales& scales, const Settin
 void backward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const at::Tensor& grad,
                         const Gradients& to) {
   backward(of_scales(in, scales), how, times_scales(grad, scales.grad, scales.of_query), to);
-}
-
-// One new token: the mask has a row for each batch, and a batch of length n sees its first n keys.
-void one_token(const Inputs& in, const Dims& lengths, double scale, const at::Tensor& out) {
-  const auto split = heads_of(in);
-  const int64_t batch = split.query.size(0), count = split.key.size(2);
-  auto unseen = at::zeros({batch, 1, 1, count}, at::kBool);
-  if (given(in.mask)) unseen = at::logical_or(unseen, in.mask.to(at::kBool).reshape({-1, 1, 1, count}));
-  if (!lengths.empty()) {
-    SIM_CHECK(lengths.size() == 1 || int64_t(lengths.size()) == batch, lengths.size(), " lengths for ", batch,
-              " batches");
-    for (int64_t length : lengths) SIM_CHECK(length >= 0 && length <= count, "length ", length, " of ", count, " keys");
-    unseen = at::logical_or(
-        unseen, at::ge(at::arange(count, at::kLong), at::tensor(lengths, at::kLong).reshape({-1, 1, 1, 1})));
-  }
-  Inputs masked = in;
-  masked.mask = unseen;
-  forward(masked, {.scale = scale}, {.out = out});
-}
-
-void one_of_each(const Tensors& keys, const Tensors& values) {
-  SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
-}
-
-void check_one_token(const Inputs& in, int64_t key_heads, const at::Tensor& out) {
-  check(in, {}, out);
-  const int64_t tokens = heads_of(in).query.size(2);
-  SIM_CHECK(tokens == 1, "the query has ", tokens, " tokens; allowed: 1");
-  key_heads_fit(in, key_heads);
 }
 
 }  // namespace sim::attention

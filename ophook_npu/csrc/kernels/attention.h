@@ -50,8 +50,6 @@ inline bool by_rows(const std::string& softmax_layout) {
 }
 
 void float_of(const char* name, const at::Tensor& x, at::IntArrayRef sizes);
-void whole(const Dims& query_lengths, const Dims& key_lengths);  // no lengths of single sequences
-void key_heads_fit(const Inputs& in, int64_t key_heads);
 
 // ---- training; layouts BNSD, BSND, BSH, SBH; by_sequence: TND, sequences of different lengths one behind the other
 // ---
@@ -86,8 +84,5 @@ void backward_by_blocks(const Inputs& in, const BlockScales& scales, const Setti
 
 // ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys
 // -----------------
-void one_of_each(const Tensors& keys, const Tensors& values);
-void check_one_token(const Inputs& in, int64_t key_heads, const at::Tensor& out);
-void one_token(const Inputs& in, const Dims& lengths, double scale, const at::Tensor& out);
 
 }  // namespace sim::attention

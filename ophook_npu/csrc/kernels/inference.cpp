@@ -28,16 +28,16 @@ static Layouts layouts_of(const std::string& name) {
   return result;
 }
 
-// A sequence as (heads, length, depth): of batch `item`, or from row `start` on where sequences lie one behind the
-// other.
+// A sequence as (heads, length, depth), from row `start` on: of batch `item`, or of all where sequences lie one behind
+// the other.
 static at::Tensor sequence(const at::Tensor& x, const std::string& layout, int64_t heads, int64_t item, int64_t start,
                            int64_t length) {
   if (layout == "TND") return x.narrow(0, start, length).transpose(0, 1);
   if (layout == "NTD" || layout == "NSD") return x.narrow(1, start, length);  // the second: of one sequence
-  if (layout == "BNSD") return x[item].narrow(1, 0, length);
-  if (layout == "NBSD") return x.select(1, item).narrow(1, 0, length);
-  if (layout == "BSND") return x[item].narrow(0, 0, length).transpose(0, 1);
-  return x[item].narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
+  if (layout == "BNSD") return x[item].narrow(1, start, length);
+  if (layout == "NBSD") return x.select(1, item).narrow(1, start, length);
+  if (layout == "BSND") return x[item].narrow(0, start, length).transpose(0, 1);
+  return x[item].narrow(0, start, length).unflatten(-1, {heads, -1}).transpose(0, 1);
 }
 
 // Pages are (rows, heads * depth), (heads, rows, depth) or (heads, parts of a depth, rows, numbers of a part).
@@ -49,15 +49,21 @@ static at::Tensor from_pages(const at::Tensor& cache, const at::Tensor& pages, i
   return used.flatten(0, 1).narrow(0, 0, length).unflatten(-1, {heads, -1}).transpose(0, 1);
 }
 
+// Rows or columns of one sequence.
+struct Part {
+  int64_t first, count;
+};
+
 // The part of a mask, or of a position encoding, for one sequence, as (1, 1 or heads, queries, keys). A mask of two
 // dimensions is for all sequences, or has a row for each that has one query.
-static at::Tensor mask_of(const at::Tensor& mask, int64_t item, int64_t batch, int64_t queries, int64_t keys) {
+static at::Tensor mask_of(const at::Tensor& mask, int64_t item, int64_t batch, const Part& of_queries,
+                          const Part& of_keys) {
   auto part = mask;
-  if (part.dim() == 2 && queries == 1 && part.size(0) == batch) part = part.unsqueeze(1);
+  if (part.dim() == 2 && of_queries.count == 1 && part.size(0) == batch) part = part.unsqueeze(1);
   if (part.dim() == 2) part = part.unsqueeze(0);
   part = part[part.size(0) == 1 ? 0 : item];
   if (part.dim() == 2) part = part.unsqueeze(0);
-  return part.narrow(1, 0, queries).narrow(2, 0, keys).unsqueeze(0);
+  return part.narrow(1, of_queries.first, of_queries.count).narrow(2, of_keys.first, of_keys.count).unsqueeze(0);
 }
 
 // Without lengths every sequence is whole; one behind the other they arrive as their running sum.
@@ -67,12 +73,13 @@ static int64_t length_of(const Dims& lengths, bool running, int64_t item, int64_
   return lengths.size() == 1 ? lengths[0] : lengths.at(item);
 }
 
-// Sparse mode 0 has a band only where there is a mask. One that no pair of tokens lies outside of is none.
-static void check_band(const at::Tensor& mask, int64_t queries, int64_t keys, const Settings& how) {
-  if (how.sparse_mode != 0 || !given(mask)) return;
-  const int64_t longest = std::max(queries, keys);
-  SIM_CHECK(how.before >= longest && how.after >= longest, "pre_tokens ", how.before, " and next_tokens ", how.after,
-            " in sparse mode 0 with a mask, of ", queries, " queries and ", keys, " keys, are not simulated");
+// Sparse mode 0 has a band only where there is a mask, and only for more than one query: what lies outside of it is
+// hidden, too, counted from the upper left corner.
+static at::Tensor with_band(const at::Tensor& mask, const Settings& how, int64_t queries, int64_t keys) {
+  if (how.before >= queries && how.after >= keys) return mask;
+  const auto row = at::arange(queries, at::kLong).unsqueeze(1), column = at::arange(keys, at::kLong);
+  const auto outside = at::logical_or(at::gt(column, row.add(how.after)), at::lt(column, row.sub(how.before)));
+  return at::logical_or(mask.to(at::kBool), outside);
 }
 
 // Batches, heads, tokens and depth of a query; tokens one behind the other are of one batch.
@@ -251,88 +258,191 @@ static at::Tensor as_result(const at::Tensor& x, const Quantized& how, const at:
   return mx::stepped(result, out);
 }
 
-void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
-                     const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
-                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const Settings& how,
-                     const at::Tensor& out, const Quantized& quantized) {
-  const auto [in, to] = layouts_of(layout);
-  const bool running = packed_sequences(in);
-  SIM_CHECK(keys.size() == 1 && values.size() == 1, "a list of ", keys.size(), " keys is not simulated");
-  same_dtype({keys[0], values[0]});
-  SIM_CHECK(heads > 0 && heads % (key_heads ? key_heads : heads) == 0, heads, " heads of queries, ", key_heads,
-            " of keys");
-  if (given(quantized.query)) check_float8(query, keys[0], values[0], pages, layout, out, quantized);
-  else check_quantized(query, keys[0], pages, in, out, quantized);
-  const bool joined = given(pages) ? keys[0].dim() == 3 : in == "BSH";
+void one_query(const at::Tensor& query, const std::string& layout) {
+  const int64_t dim = layout == "BNSD" ? 2 : 1;
+  SIM_CHECK(query.dim() > dim && query.size(dim) == 1, "a query ", query.sizes(), " in layout ", layout,
+            "; one token each expected");
+}
+
+static int64_t batch_of(const Sequences& of, const std::string& in) {
+  return packed_sequences(in) ? int64_t(of.query_lengths.size()) : in == "NSD" ? 1 : of.query.size(0);
+}
+
+// Where the sequences of a batch lie: rows for layouts of batches, and NSD.
+static int64_t row_of(const std::string& in) { return in == "BNSD" ? 2 : 1; }
+
+// The rows before a sequence that ends `padding` rows before its batch does; a negative padding is 0.
+static int64_t padded(const at::Tensor& padding, const Dims& lengths, int64_t all, int64_t length) {
+  if (!given(padding) || lengths.empty()) return 0;
+  const int64_t behind = std::max<int64_t>(padding.reshape(-1)[0].item<int64_t>(), 0);
+  return std::max<int64_t>(all - length - behind, 0);
+}
+
+static bool on_the_left(const Sequences& of) { return given(of.query_padding) || given(of.key_padding); }
+
+// Padding on the left, a prefix that sequences share and keys in a list need sequences that lie in batches.
+static void check_places(const Sequences& of, const std::string& in, int64_t batch) {
+  const bool list = of.keys.size() > 1;
+  const bool left = on_the_left(of), prefix = given(of.key_prefix);
+  SIM_CHECK(prefix == given(of.value_prefix), "keySharedPrefix and valueSharedPrefix go together");
+  SIM_CHECK(of.keys.size() == of.values.size(), of.keys.size(), " keys and ", of.values.size(), " values");
+  SIM_CHECK(left + prefix + list + given(of.pages) <= 1,
+            "block_table, padding on the left, a shared prefix and a list of keys exclude each other");
+  if (!left && !prefix && !list) return;
+  SIM_CHECK(!packed_sequences(in) && in != "NSD", "layout ", of.layout,
+            " takes neither padding on the left, nor a shared prefix, nor a list of keys");
+  for (const auto& padding : {of.query_padding, of.key_padding})
+    SIM_CHECK(!given(padding) || padding.numel() == 1, "a padding has one number, got ", padding.sizes());
+  SIM_CHECK(!given(of.quantized.of_scores) || !prefix, "a shared prefix with a query of int8");
+  // Scales of single tokens have no page that says which of them are the prefix's.
+  SIM_CHECK(!(prefix || list || left) || !(given(of.quantized.key) || given(of.quantized.both)),
+            "antiquant scales with padding on the left, a shared prefix or a list of keys are not simulated");
+  SIM_CHECK(!(prefix || list) || !given(of.key_rope), "key_rope with a shared prefix or a list of keys");
+  if (list) {
+    SIM_CHECK(int64_t(of.keys.size()) == batch, of.keys.size(), " keys for ", batch, " sequences");
+    for (size_t i = 0; i < of.keys.size(); ++i)
+      SIM_CHECK(of.keys[i].dim() == of.query.dim() && of.keys[i].size(0) == 1 &&
+                    of.values[i].sizes().slice(0, 2) == of.keys[i].sizes().slice(0, 2),
+                "key ", i, " of shape ", of.keys[i].sizes(), " and value of shape ", of.values[i].sizes());
+  }
+  if (!prefix) return;
+  const int64_t row = row_of(in);
+  same_dtype({of.keys[0], of.key_prefix, of.value_prefix});
+  for (const auto& [name, before, own] : {std::tuple{"keySharedPrefix", of.key_prefix, of.keys[0]},
+                                          std::tuple{"valueSharedPrefix", of.value_prefix, of.values[0]}}) {
+    auto expected = own.sizes().vec();
+    expected[0] = 1, expected[row] = of.key_prefix.size(row);
+    SIM_CHECK(before.sizes() == at::IntArrayRef(expected), name, " has shape ", before.sizes(),
+              "; allowed: ", at::IntArrayRef(expected));
+  }
+  SIM_CHECK(of.prefix.empty() || (of.prefix.size() == 1 && of.prefix[0] <= of.key_prefix.size(row)),
+            "actualSharedPrefixLen ", at::IntArrayRef(of.prefix), " for a prefix of ", of.key_prefix.size(row),
+            " tokens");
+}
+
+static int64_t longest_of(const Dims& lengths, int64_t all) {
+  return lengths.empty() ? all : *std::max_element(lengths.begin(), lengths.end());
+}
+
+// A mask, or a position encoding, has a place for each query and each key of a batch; one query of each sequence may
+// have the sequences as rows.
+static void check_cover(const char* name, const at::Tensor& x, const Sequences& of, const std::string& in,
+                        int64_t batch) {
+  if (!given(x) || packed_sequences(in) || in == "NSD" || given(of.pages)) return;
+  const int64_t row = row_of(in);
+  int64_t keys = 0;
+  for (const at::Tensor& key : of.keys) keys = std::max(keys, key.size(row));
+  if (!on_the_left(of)) keys = longest_of(of.key_lengths, keys);
+  if (given(of.key_prefix)) keys += of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
+  const int64_t all = of.query.size(row), queries = on_the_left(of) ? all : longest_of(of.query_lengths, all);
+  const bool by_batch = x.dim() == 2 && all == 1 && x.size(0) == batch;
+  SIM_CHECK(x.dim() >= 2 && x.dim() <= 4 && x.size(-1) >= keys && (by_batch || x.size(-2) >= queries), name,
+            " has shape ", x.sizes(), " for ", queries, " queries and ", keys, " keys");
+  SIM_CHECK(x.dim() == 2 || x.size(0) == 1 || x.size(0) == batch, name, " has shape ", x.sizes(), " for ", batch,
+            " sequences");
+}
+
+void check_inference(const Sequences& of, const at::Tensor& out) {
+  const auto [in, to] = layouts_of(of.layout);
+  const auto& [query, how, quantized] = std::tie(of.query, of.how, of.quantized);
+  const bool running = packed_sequences(in), paged = given(of.pages);
+  SIM_CHECK(!of.keys.empty() && !of.values.empty(), "the list of keys is empty");
+  const at::Tensor &key = of.keys[0], &value = of.values[0];
+  for (const auto* each : {&of.keys, &of.values})
+    for (const at::Tensor& one : *each) same_dtype({key, one});
+  const int64_t heads = of.heads, key_heads = of.key_heads ? of.key_heads : heads, batch = batch_of(of, in);
+  SIM_CHECK(heads > 0 && heads % key_heads == 0, heads, " heads of queries, ", of.key_heads, " of keys");
+  check_places(of, in, batch);
+  if (given(quantized.query)) check_float8(query, key, value, of.pages, of.layout, out, quantized);
+  else check_quantized(query, key, of.pages, in, out, quantized);
+  const bool joined = paged ? key.dim() == 3 : in == "BSH";
   const auto of_query = sizes_of(query, in, heads);
-  const int64_t depth = of_query.depth, key_depth = depth_of_stored(keys[0], joined, key_heads ? key_heads : heads);
+  const int64_t depth = of_query.depth;
+  SIM_CHECK(depth > 0, "a query ", query.sizes(), " of depth 0");
+  const int64_t found = joined                                 ? key.size(-1) * numbers_in(key) / depth
+                        : paged || in == "BNSD" || in == "TND" ? key.size(1)
+                                                               : key.size(in == "BSND" ? 2 : 0);
+  SIM_CHECK(found == key_heads, "numKeyValueHeads is ", of.key_heads, ", the key has ", found,
+            " heads of the query's depth");
+  const int64_t key_depth = depth_of_stored(key, joined, key_heads);
   SIM_CHECK(depth == key_depth, "a query of depth ", depth, " and a key of depth ", key_depth);
-  if (given(query) && given(values[0]))
-    result_like(out, of_query, to, depth_of_stored(values[0], joined, key_heads ? key_heads : heads));
-  SIM_CHECK(!running || !query_lengths.empty(), "layout ", layout, " needs actual_seq_lengths");
+  if (given(query) && given(value)) result_like(out, of_query, to, depth_of_stored(value, joined, key_heads));
+  SIM_CHECK(!running || !of.query_lengths.empty(), "layout ", of.layout, " needs actual_seq_lengths");
   if (given(how.sink)) {
     of_dtype("learnable_sink", how.sink, {at::kBFloat16});
     shape(how.sink, {heads});
   }
-  const int64_t batch = running ? int64_t(query_lengths.size()) : in == "NSD" ? 1 : query.size(0);
-  for (const auto* lengths : {&query_lengths, &key_lengths})
+  for (const auto* lengths : {&of.query_lengths, &of.key_lengths})
     SIM_CHECK(lengths->empty() || int64_t(lengths->size()) == batch || (lengths->size() == 1 && !running),
               lengths->size(), " lengths for ", batch, " sequences");
-  const int64_t row = running ? (in == "NTD") : in == "BNSD" ? 2 : 1;  // of BSH, BSND and NSD the second
-  check_band(mask, query.size(row),
-             key_lengths.empty() ? keys[0].size(row) : *std::max_element(key_lengths.begin(), key_lengths.end()), how);
   SIM_CHECK(how.sparse_mode >= 0 && how.sparse_mode <= 4, "sparse mode ", how.sparse_mode, " is not simulated");
-  if (!given(pages)) {
-    SIM_CHECK(keys[0].dim() == query.dim(), "query ", query.sizes(), " and key ", keys[0].sizes());
-    SIM_CHECK(!running || !key_lengths.empty(), "layout ", layout, " needs actual_seq_lengths_kv");
+  if (how.sparse_mode < 2) check_cover("attenMask", of.mask, of, in, batch);
+  check_cover("pseShift", of.pse, of, in, batch);
+  SIM_CHECK(!given(of.pse) || (of.pse.dim() == 4 && of.pse.size(1) == heads), "pseShift has shape ", of.pse.sizes(),
+            "; allowed: (B or 1, ", heads, ", queries, keys)");
+  if (!paged) {
+    SIM_CHECK(key.dim() == query.dim(), "query ", query.sizes(), " and key ", key.sizes());
+    SIM_CHECK(!running || !of.key_lengths.empty(), "layout ", of.layout, " needs actual_seq_lengths_kv");
     return;
   }
-  SIM_CHECK(pages.dim() == 2 && pages.size(0) == batch, "block_table ", pages.sizes(), " for ", batch, " sequences");
-  SIM_CHECK(keys[0].dim() >= 3 && keys[0].dim() <= 5, "pages of shape ", keys[0].sizes(), " are not simulated");
-  SIM_CHECK(!key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
+  SIM_CHECK(of.pages.dim() == 2 && of.pages.size(0) == batch, "block_table ", of.pages.sizes(), " for ", batch,
+            " sequences");
+  SIM_CHECK(key.dim() >= 3 && key.dim() <= 5, "pages of shape ", key.sizes(), " are not simulated");
+  SIM_CHECK(!of.key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
 }
 
-void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, const at::Tensor& value_given,
-                      const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& pse,
-                      const at::Tensor& mask, const std::string& layout, const Dims& query_lengths,
-                      const Dims& key_lengths, const at::Tensor& pages, int64_t heads, int64_t key_heads,
-                      const Settings& settings, const at::Tensor& out, const at::Tensor& log_sum,
-                      const Quantized& quantized) {
-  const auto [in, to] = layouts_of(layout);
-  const bool running = packed_sequences(in), paged = given(pages), fixed_mask = settings.sparse_mode >= 2;
+void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tensor& log_sum) {
+  const auto [in, to] = layouts_of(of.layout);
+  const bool running = packed_sequences(in), paged = given(of.pages), fixed_mask = of.how.sparse_mode >= 2;
+  const bool list = of.keys.size() > 1;
+  const Quantized& quantized = of.quantized;
   const auto numbers = [](const at::Tensor& x) {
     return mx::of_pairs(x) ? mx::numbers_of(x) : quant::whole_numbers(x);
   };
-  const auto key = numbers(key_given), value = numbers(value_given);
-  auto how = settings;
+  Tensors all_keys, all_values;
+  for (const at::Tensor& x : of.keys) all_keys.push_back(numbers(x));
+  for (const at::Tensor& x : of.values) all_values.push_back(numbers(x));
+  auto how = of.how;
+  how.pse_type = 0;
   if (given(quantized.of_scores)) {
     how.scale *= quant::scale_of(quantized.of_scores).item<double>();
     how.weight_steps = number_of(quantized.of_weights).toDouble();
   }
   if (given(quantized.query)) how.weight_scale = quantized.of_weights, how.small = at::kFloat8_e4m3fn;
-  key_heads = key_heads ? key_heads : heads;
-  const int64_t batch = running ? int64_t(query_lengths.size()) : in == "NSD" ? 1 : query.size(0);
-  const int64_t row = in == "BNSD" ? 2 : 1;
+  const bool band = how.sparse_mode == 0 && given(of.mask) && !on_the_left(of);
+  const int64_t heads = of.heads, key_heads = of.key_heads ? of.key_heads : heads;
+  const int64_t batch = batch_of(of, in), row = row_of(in);
+  const int64_t before = !given(of.key_prefix) ? 0 : of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
   out.zero_();
   if (given(log_sum)) log_sum.zero_();
   int64_t first = 0, first_key = 0;
   for (int64_t item = 0; item < batch; ++item) {
-    const int64_t queries = length_of(query_lengths, running, item, running ? 0 : query.size(row));
-    const int64_t keys = length_of(key_lengths, running && !paged, item, running || paged ? 0 : key.size(row));
-    auto own = [&](const at::Tensor& all) { return sequence(all, in, heads, item, first, queries); };
+    const at::Tensor &key = all_keys[list ? item : 0], &value = all_values[list ? item : 0];
+    const int64_t query_rows = running ? 0 : of.query.size(row), key_rows = running || paged ? 0 : key.size(row);
+    const int64_t queries = length_of(of.query_lengths, running, item, query_rows);
+    const int64_t keys = length_of(of.key_lengths, running && !paged, item, key_rows);
+    const int64_t from = query_rows == 1 ? 0 : padded(of.query_padding, of.query_lengths, query_rows, queries);
+    const int64_t from_key = padded(of.key_padding, of.key_lengths, key_rows, keys);
+    auto own = [&](const at::Tensor& all) { return sequence(all, in, heads, item, first + from, queries); };
     auto kept = [&](const at::Tensor& all) {
-      return paged ? from_pages(all, pages[item], key_heads, keys)
-                   : sequence(all, in, key_heads, item, first_key, keys);
+      return paged ? from_pages(all, of.pages[item], key_heads, keys)
+                   : sequence(all, in, key_heads, list ? 0 : item, first_key + from_key, keys);
     };
-    if (queries && keys) {
-      const Own of{item, batch, paged ? pages[item] : pages};
-      auto q = own(query), k = restored(kept(key), quantized, false, of);
-      const auto v = restored(kept(value), quantized, true, of);
+    auto behind = [&](const at::Tensor& prefix, const at::Tensor& x) {
+      return before ? at::cat({sequence(prefix, in, key_heads, 0, 0, before).to(x.scalar_type()), x}, 1) : x;
+    };
+    if (queries && keys + before) {
+      const Own place{item, batch, paged ? of.pages[item] : of.pages};
+      auto q = own(of.query), k = behind(of.key_prefix, restored(kept(key), quantized, false, place));
+      const auto v = behind(of.value_prefix, restored(kept(value), quantized, true, place));
       if (q.scalar_type() == at::kChar) q = q.to(at::kFloat);
       if (given(quantized.query)) q = q.to(at::kFloat).mul(quantized.query.narrow(1, first, queries).unsqueeze(-1));
-      if (given(query_rope)) q = at::cat({q, own(query_rope)}, -1), k = at::cat({k, kept(key_rope)}, -1);
-      auto part = given(mask) && !fixed_mask ? mask_of(mask, item, batch, queries, keys) : mask;
-      auto shift = given(pse) ? mask_of(pse, item, batch, queries, keys) : pse;
+      if (given(of.query_rope)) q = at::cat({q, own(of.query_rope)}, -1), k = at::cat({k, kept(of.key_rope)}, -1);
+      // What lies to the left of a sequence has rows and columns of the mask and of the position encoding as well.
+      const Part rows{from, queries}, columns{from_key, before + keys};
+      auto part = given(of.mask) && !fixed_mask ? mask_of(of.mask, item, batch, rows, columns) : of.mask;
+      if (band && query_rows != 1) part = with_band(part, how, queries, before + keys);
+      auto shift = given(of.pse) ? mask_of(of.pse, item, batch, rows, columns) : of.pse;
       auto top = at::empty({1, heads, queries, 1}, at::kFloat), sum = at::empty_like(top);
       auto result = at::empty({1, heads, queries, v.size(-1)}, at::kFloat);
       forward({.query = q.unsqueeze(0),
@@ -343,19 +453,20 @@ void attend_sequences(const at::Tensor& query, const at::Tensor& key_given, cons
                .pse = shift,
                .mask = part},
               how, {.max = top, .sum = sum, .out = result});
-      write(sequence(out, to, heads, item, first, queries), as_result(result, quantized, out)[0]);
+      write(sequence(out, to, heads, item, first + from, queries), as_result(result, quantized, out)[0]);
       if (given(log_sum)) {
         const auto all = in == "NSD" ? log_sum.reshape({heads, -1, 1}) : log_sum;
         sequence(all,
                  running       ? "TND"
                  : in == "NSD" ? in
                                : "BNSD",
-                 heads, item, first, queries)
+                 heads, item, first + from, queries)
             .copy_(sum.log().add(top)[0]);
       }
     }
+    if (!running) continue;
     first += queries;
-    first_key += keys;
+    if (!paged) first_key += keys;
   }
 }
 

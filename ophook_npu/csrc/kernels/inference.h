@@ -36,16 +36,29 @@ struct Quantized {
   int64_t query_mode = 0;
 };
 void without_rope(const at::Tensor& query_scale, const at::Tensor& query_rope);  // queries of FLOAT8 have none
-void check_inference(const at::Tensor& query, const Tensors& keys, const Tensors& values, const std::string& layout,
-                     const Dims& query_lengths, const Dims& key_lengths, const at::Tensor& pages,
-                     const at::Tensor& mask, int64_t heads, int64_t key_heads, const attention::Settings& how,
-                     const at::Tensor& out = {}, const Quantized& quantized = {});
-void attend_sequences(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                      const at::Tensor& query_rope, const at::Tensor& key_rope, const at::Tensor& pse,
-                      const at::Tensor& mask, const std::string& layout, const Dims& query_lengths,
-                      const Dims& key_lengths, const at::Tensor& pages, int64_t heads, int64_t key_heads,
-                      const attention::Settings& how, const at::Tensor& out, const at::Tensor& log_sum,
-                      const Quantized& quantized = {});
+
+// What attention for inference reads. Keys and values are one tensor each, or one for each sequence. A position
+// encoding is added to the scaled scores, as CANN's kernels do it: the pages give no formula with it.
+struct Sequences {
+  at::Tensor query;
+  Tensors keys, values;
+  std::string layout;
+  int64_t heads = 0, key_heads = 0;  // 0: as many as of the query
+  at::Tensor pse = {}, mask = {};
+  Dims query_lengths = {}, key_lengths = {};
+  at::Tensor pages = {};
+  // One number each: sequences end so many rows before the end of their batch, and do not begin with it.
+  at::Tensor query_padding = {}, key_padding = {};
+  // Keys and values that stand before those of each sequence, and how many of them there are; without: all.
+  at::Tensor key_prefix = {}, value_prefix = {};
+  Dims prefix = {};
+  at::Tensor query_rope = {}, key_rope = {};
+  attention::Settings how = {};
+  Quantized quantized = {};
+};
+void one_query(const at::Tensor& query, const std::string& layout);  // a token for each sequence
+void check_inference(const Sequences& of, const at::Tensor& out = {});
+void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tensor& log_sum = {});
 
 // ---- pages ---------------------------------------------------------------------------------------------------------
 void check_paging(const at::Tensor& key, const at::Tensor& cache, const at::Tensor& slots, const std::string& mode);

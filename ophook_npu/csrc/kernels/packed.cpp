@@ -79,10 +79,20 @@ void attend_packed(const at::Tensor& query, const at::Tensor& key, const at::Ten
         attend_int8(heads.narrow(0, first, count), rows(key), rows(value), turned, rows(how.key_rope), added, how,
                     result.narrow(0, first, count), sums);
       } else {
-        attend_sequences(heads.narrow(0, first, count), part(keys), part(values), turned, part(key_rope), added,
-                         causal ? mark : at::Tensor(), "TND", {count}, {own},
-                         paged ? how.pages.narrow(0, item, 1) : at::Tensor(), how.heads, key_heads,
-                         {.scale = how.scale, .sparse_mode = sparse_mode, .pse_type = 0},
+        attend_sequences({.query = heads.narrow(0, first, count),
+                          .keys = {part(keys)},
+                          .values = {part(values)},
+                          .layout = "TND",
+                          .heads = how.heads,
+                          .key_heads = key_heads,
+                          .pse = added,
+                          .mask = causal ? mark : at::Tensor(),
+                          .query_lengths = {count},
+                          .key_lengths = {own},
+                          .pages = paged ? how.pages.narrow(0, item, 1) : at::Tensor(),
+                          .query_rope = turned,
+                          .key_rope = part(key_rope),
+                          .how = {.scale = how.scale, .sparse_mode = sparse_mode}},
                          result.narrow(0, first, count), sums);
       }
     }

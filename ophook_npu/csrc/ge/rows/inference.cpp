@@ -27,82 +27,105 @@ int64_t key_heads_of(const Call& s) {
 }
 
 // query key value pse mask
-attention::Inputs attended_by(const Args& a) {
+inference::Sequences attended_by(const Args& a, const char* scale) {
   return {.query = a[0],
-          .key = a[1],
-          .value = a[2],
+          .keys = {a[1]},
+          .values = {a[2]},
           .layout = a.text("input_layout"),
           .heads = a.integer("num_heads"),
+          .key_heads = a.integer("num_key_value_heads"),
           .pse = a[3],
-          .mask = a[4]};
+          .mask = a[4],
+          .how = {.scale = a.real(scale)}};
+}
+
+// Scales of the scores, the weights and the product from input `first` on.
+void with_scales(const Args& a, inference::Sequences& of, size_t first) {
+  of.quantized.of_scores = a[first], of.quantized.of_weights = a[first + 1], of.quantized.of_product = a[first + 2];
+}
+
+void with_band(const Args& a, inference::Sequences& of) {
+  of.how.before = a.integer("pre_tokens"), of.how.after = a.integer("next_tokens");
+  of.how.sparse_mode = a.integer("sparse_mode");
+}
+
+void shaped(Shaper& s, size_t scales, size_t pages) {
+  // Values that lie in pages are as deep as the query is, without its rotary part.
+  s.out(0, s.has(scales) ? kHalf : s.dtype(0),
+        s.has(pages) ? s.shape(0) : attended(s, s.shape(2), s.integer("num_heads"), key_heads_of(s)));
 }
 
 void prompt_rule(Shaper& s) {
-  refuse_fed(s, 7, 12, "quantized attention");
+  refuse_fed(s, 10, 12, "a quantized result");
   require_same_dtype(s, 0, 3);
-  s.out(s.dtype(0), attended(s, s.shape(2), s.integer("num_heads"), key_heads_of(s)));
+  shaped(s, 7, s.count());
 }
 
 at::Tensor prompt(const Args& a) {
-  const attention::Settings how{.scale = a.real("scale_value"),
-                                .before = a.integer("pre_tokens"),
-                                .after = a.integer("next_tokens"),
-                                .sparse_mode = a.integer("sparse_mode")};
-  attention::whole(optional_values(a, 5), optional_values(a, 6));
-  const attention::Inputs in = attended_by(a);
-  attention::check(in, how, a.output(0));
-  attention::key_heads_fit(in, key_heads_of(a));
-  attention::forward(in, how, {.out = a.output(0)});
+  inference::Sequences of = attended_by(a, "scale_value");
+  with_band(a, of), with_scales(a, of, 7);
+  of.query_lengths = optional_values(a, 5), of.key_lengths = optional_values(a, 6);
+  inference::check_inference(of, a.output(0));
+  inference::attend_sequences(of, a.output(0));
   return a.output(0);
 }
 
 // Keys and values are lists; one of each is simulated, so the inputs have fixed places.
 void increment_rule(Shaper& s) {
   if (s.count() != 15) throw Refused("a list of keys is not simulated");
-  refuse_fed(s, 6, 13, "quantized attention");
-  refuse_fed(s, 13, 15, "paged attention");
-  require_same_dtype(s, 0, 3);
-  s.out(s.dtype(0), attended(s, s.shape(2), s.integer("num_heads"), key_heads_of(s)));
+  refuse_fed(s, 9, 11, "a quantized result");
+  if (!s.has(11)) require_same_dtype(s, 0, 3);
+  shaped(s, 6, 13);
 }
 
 at::Tensor increment(const Args& a) {
-  const attention::Inputs in = attended_by(a);
-  attention::check_one_token(in, key_heads_of(a), a.output(0));
-  attention::one_token(in, optional_values(a, 5), a.real("scale_value"), a.output(0));
+  inference::Sequences of = attended_by(a, "scale_value");
+  with_scales(a, of, 6);
+  of.key_lengths = optional_values(a, 5), of.pages = a[13], of.key_padding = a[14];
+  of.quantized.both = a[11], of.quantized.both_offset = a[12];
+  inference::one_query(of.query, of.layout);
+  inference::check_inference(of, a.output(0));
+  inference::attend_sequences(of, a.output(0));
   return a.output(0);
 }
 
 // Both in one. A batch of length n sees its first n keys.
 void any_inference_rule(Shaper& s) {
   if (s.count() != 31) throw Refused("a list of keys is not simulated");
-  refuse_fed(s, 7, 14, "quantized attention");
-  refuse_fed(s, 14, 15, "paged attention");
-  refuse_fed(s, 15, 17, "padding on the left");
-  refuse_fed(s, 17, 21, "quantized attention");
-  refuse_fed(s, 21, 24, "a shared prefix");
-  refuse_fed(s, 24, 27, "a rotary part of its own");
-  refuse_fed(s, 27, 31, "its newest input");
-  s.only("softmax_lse_flag", 0.0);
+  refuse_fed(s, 10, 12, "a quantized result");
+  refuse_fed(s, 26, 28, "a query or a rotary part with scales of its own");
+  refuse_fed(s, 29, 31, "a start of queries and keys");
   s.only("query_quant_mode", 0.0);
   const std::string layout = s.text("input_layout");
-  if (layout != "BSH" && layout != "BSND" && layout != "BNSD")
+  const bool lse = s.flag("softmax_lse_flag");
+  if (layout != "BSH" && layout != "BSND" && layout != "BNSD" && layout != "TND")
     throw Refused("layout " + layout + " is not simulated for this operator");
-  require_same_dtype(s, 0, 3);
-  s.out(0, s.dtype(0), attended(s, s.shape(2), s.integer("num_heads"), key_heads_of(s)));
-  s.out(1, kFloat, known({0}));
+  if (!s.has(12) && !s.has(17)) require_same_dtype(s, 0, 3);
+  const Shape query = s.shape(0);
+  shaped(s, 7, 14);
+  if (!lse) return s.out(1, kFloat, known({0}));
+  if (!query) return s.out(1, kFloat, query);
+  const Sizes& of = *query;
+  if (layout == "BSH") s.out(1, kFloat, known({of[0], s.integer("num_heads"), of[1], 1}));
+  else if (layout == "BSND") s.out(1, kFloat, known({of[0], of[2], of[1], 1}));
+  else if (layout == "BNSD") s.out(1, kFloat, known({of[0], of[1], of[2], 1}));
+  else s.out(1, kFloat, known({of[0], of[1], 1}));
 }
 
 Results any_inference(const Args& a) {
-  const std::string layout = a.text("input_layout");
-  const int64_t heads = a.integer("num_heads"), key_heads = key_heads_of(a);
-  const attention::Settings how{.scale = a.real("scale"),
-                                .before = a.integer("pre_tokens"),
-                                .after = a.integer("next_tokens"),
-                                .sparse_mode = a.integer("sparse_mode")};
-  const Dims query_lengths = optional_values(a, 5), key_lengths = optional_values(a, 6);
-  inference::check_inference(a[0], {a[1]}, {a[2]}, layout, query_lengths, key_lengths, {}, a[4], heads, key_heads, how);
-  inference::attend_sequences(a[0], a[1], a[2], {}, {}, a[3], a[4], layout, query_lengths, key_lengths, {}, heads,
-                              key_heads, how, a.output(0), {});
+  inference::Sequences of = attended_by(a, "scale");
+  with_band(a, of), with_scales(a, of, 7);
+  of.query_lengths = optional_values(a, 5), of.key_lengths = optional_values(a, 6), of.pages = a[14];
+  of.query_padding = a[15], of.key_padding = a[16];
+  of.key_prefix = a[21], of.value_prefix = a[22], of.prefix = optional_values(a, 23);
+  of.query_rope = a[24], of.key_rope = a[25], of.how.sink = a[28];
+  of.quantized.both = a[12], of.quantized.both_offset = a[13];
+  of.quantized.key = a[17], of.quantized.key_offset = a[18];
+  of.quantized.value = a[19], of.quantized.value_offset = a[20];
+  of.quantized.mode = a.integer("antiquant_mode");
+  of.quantized.key_mode = a.integer("key_antiquant_mode"), of.quantized.value_mode = a.integer("value_antiquant_mode");
+  inference::check_inference(of, a.output(0));
+  inference::attend_sequences(of, a.output(0), a.flag("softmax_lse_flag") ? a.output(1) : at::Tensor());
   return {a.output(0), a.output(1)};
 }
 

@@ -9,17 +9,6 @@ using namespace sim::aclnn;
 using namespace sim::attention;
 using namespace sim::inference;
 
-static void one_query(const at::Tensor& query, const std::string& layout) {
-  const int64_t dim = layout == "BNSD" ? 2 : 1;
-  SIM_CHECK(query.dim() > dim && query.size(dim) == 1, "a query ", query.sizes(), " in layout ", layout,
-            "; one token each expected");
-}
-
-static void of_floats(const at::Tensor& query, const at::Tensor& out) {
-  SIM_CHECK_DTYPE(query.scalar_type() != at::kChar && out.scalar_type() != at::kChar,
-                  "quantized attention, which needs scales, is not simulated");
-}
-
 static void write_sampled(const Sampled& values, const Sampled& outs) {
   write_each({outs.token, outs.logits, outs.index, outs.probability},
              {values.token, values.logits, values.index, values.probability});
@@ -27,42 +16,47 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 
 #define INFERENCE \
   Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode }
-#define RESULT_FIELDS                                                                                 \
+#define OF_RESULT                                                                                     \
   .of_scores = of_scores, .of_weights = of_weights, .of_product = of_product, .of_result = of_result, \
   .result_offset = result_offset
-#define KEYS_FIELDS RESULT_FIELDS, .both = both, .both_offset = both_offset
-#define QUANTIZED_FIELDS                                                                                       \
-  KEYS_FIELDS, .key = key_scale, .key_offset = key_offset, .value = value_scale, .value_offset = value_offset, \
+#define OF_KEYS OF_RESULT, .both = both, .both_offset = both_offset
+#define OF_EACH                                                                                            \
+  OF_KEYS, .key = key_scale, .key_offset = key_offset, .value = value_scale, .value_offset = value_offset, \
       .mode = antiquant_mode, .key_mode = key_mode, .value_mode = value_mode
-#define OF_RESULT (Quantized{RESULT_FIELDS})
-#define OF_KEYS (Quantized{KEYS_FIELDS})
-#define QUANTIZED (Quantized{QUANTIZED_FIELDS})
-#define QUANTIZED_QUERY (Quantized{QUANTIZED_FIELDS, .query = query_scale, .query_mode = query_mode})
-#define INFERENCE_WITH_SINK \
-  Settings { .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink }
-#define ATTENDED_KEYS \
-  (Inputs{.query = query, .key = key, .value = value, .layout = layout, .heads = heads, .pse = pse, .mask = mask})
-#define ONE_OF_EACH \
-  (Inputs{          \
-      .query = query, .key = keys[0], .value = values[0], .layout = layout, .heads = heads, .pse = pse, .mask = mask})
-// inference, without quantization and paging; PromptFlashAttention also without lengths of single sequences
+// Keys and values in lists, without and with lengths of queries; then what newer forms have beside.
+#define LISTED                                                                                              \
+  .query = query, .keys = keys, .values = values, .layout = layout, .heads = heads, .key_heads = key_heads, \
+  .pse = pse, .mask = mask
+#define TOKEN LISTED, .key_lengths = lengths, .pages = pages
+#define OF_SCALE .how = {.scale = scale}, .quantized = {OF_KEYS}
+// A position encoding is reserved in the first two forms: it is not read.
+#define EARLY_TOKEN                                                                                         \
+  .query = query, .keys = keys, .values = values, .layout = layout, .heads = heads, .key_heads = key_heads, \
+  .mask = mask, .key_lengths = lengths
+#define ONE_TENSOR \
+  .query = query, .keys = {key}, .values = {value}, .layout = layout, .heads = heads, .key_heads = key_heads
+#define PROMPT                                                                                                        \
+  ONE_TENSOR, .pse = pse, .mask = mask, .query_lengths = query_lengths, .key_lengths = key_lengths, .how = INFERENCE, \
+      .quantized = {OF_RESULT}
+#define EARLY_PROMPT \
+  ONE_TENSOR, .mask = mask, .query_lengths = lengths, .how = {.scale = scale, .before = before, .after = after}
+#define SOME_EACH                                                                                                     \
+  LISTED, .query_lengths = query_lengths, .key_lengths = key_lengths, .pages = pages, .query_padding = query_padding, \
+      .key_padding = key_padding
+#define WITH_PREFIX SOME_EACH, .key_prefix = key_prefix, .value_prefix = value_prefix, .prefix = prefix
+#define WITH_ROPE WITH_PREFIX, .query_rope = query_rope, .key_rope = key_rope
+#define WITH_SINK .scale = scale, .before = before, .after = after, .sparse_mode = sparse_mode, .sink = sink
 ACLNN(PromptFlashAttentionV3,
-      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, a, In, b, In, c,
-       In, d, In, e, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout, int64_t, key_heads,
-       int64_t, sparse_mode, int64_t, precision, Out, out),
-      (refuse_if_given({a, b, c, d, e}, "quantized attention"), of_floats(query, out),
-       whole(query_lengths, key_lengths), check(ATTENDED_KEYS, INFERENCE, out),
-       key_heads_fit(ATTENDED_KEYS, key_heads)),
-      forward(ATTENDED_KEYS, INFERENCE, {.out = out}))
+      (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores, In,
+       of_weights, In, of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, int64_t, before,
+       int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, Out, out),
+      check_inference({PROMPT}, out), attend_sequences({PROMPT}, out))
 ACLNN(IncreFlashAttentionV4,
-      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, a, In, b, In, c, In, d, In, e, In, f,
-       In, g, In, block_table, In, padding, int64_t, heads, double, scale, Text, layout, int64_t, key_heads, int64_t,
-       block_size, int64_t, precision, Out, out),
-      (refuse_if_given({a, b, c, d, e, f, g}, "quantized attention"), of_floats(query, out),
-       refuse_if_given({block_table, padding}, "paged attention"), one_of_each(keys, values),
-       check_one_token(ONE_OF_EACH, key_heads, out)),
-      one_token(ONE_OF_EACH, lengths, scale, out))
-
+      (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
+       of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In, padding, int64_t, heads,
+       double, scale, Text, layout, int64_t, key_heads, int64_t, block_size, int64_t, precision, Out, out),
+      (one_query(query, layout), check_inference({TOKEN, .key_padding = padding, OF_SCALE}, out)),
+      attend_sequences({TOKEN, .key_padding = padding, OF_SCALE}, out))
 ACLNN(FusedInferAttentionScoreV2,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
@@ -71,12 +65,9 @@ ACLNN(FusedInferAttentionScoreV2,
        int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
        log_sum_too, int64_t, key_mode, int64_t, value_mode, Out, out, Out, log_sum),
       (log_sum_like(log_sum, log_sum_too, query, layout, heads),
-       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
-                       "pse_shift, padding on the left or a shared prefix"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE, out, QUANTIZED)),
-      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, query_lengths, key_lengths, pages, heads,
-                       key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), QUANTIZED))
+       check_inference({WITH_PREFIX, .how = INFERENCE, .quantized = {OF_EACH}}, out)),
+      attend_sequences({WITH_PREFIX, .how = INFERENCE, .quantized = {OF_EACH}}, out,
+                       log_sum_too ? log_sum : at::Tensor()))
 ACLNN(FusedInferAttentionScoreV3,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
@@ -86,12 +77,9 @@ ACLNN(FusedInferAttentionScoreV3,
        int64_t, block_size, int64_t, antiquant_mode, bool, log_sum_too, int64_t, key_mode, int64_t, value_mode, Out,
        out, Out, log_sum),
       (log_sum_like(log_sum, log_sum_too, query, layout, heads), refuse_if_given({rope_scale}, "keyRopeAntiquantScale"),
-       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
-                       "pse_shift, padding on the left or a shared prefix"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE, out, QUANTIZED)),
-      attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
-                       pages, heads, key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), QUANTIZED))
+       check_inference({WITH_ROPE, .how = INFERENCE, .quantized = {OF_EACH}}, out)),
+      attend_sequences({WITH_ROPE, .how = INFERENCE, .quantized = {OF_EACH}}, out,
+                       log_sum_too ? log_sum : at::Tensor()))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV3)
 // The earlier forms: whole prompts, and one token at a time. What one of them does not say is as where it is not given.
 ACLNN(FusedInferAttentionScore,
@@ -100,51 +88,36 @@ ACLNN(FusedInferAttentionScore,
        query_padding, In, key_padding, int64_t, heads, double, scale, int64_t, before, int64_t, after, Text, layout,
        int64_t, key_heads, int64_t, sparse_mode, int64_t, precision, int64_t, block_size, int64_t, antiquant_mode, bool,
        log_sum_too, Out, out, Out, log_sum),
-      (log_sum_like(log_sum, log_sum_too, query, layout, heads),
-       refuse_if_given({pse, query_padding, key_padding}, "pse_shift or padding on the left"),
-       refuse_unless_zero(antiquant_mode, "antiquantMode"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE, out, OF_KEYS)),
-      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, query_lengths, key_lengths, pages, heads,
-                       key_heads, INFERENCE, out, log_sum_too ? log_sum : at::Tensor(), OF_KEYS))
+      (log_sum_like(log_sum, log_sum_too, query, layout, heads), refuse_unless_zero(antiquant_mode, "antiquantMode"),
+       check_inference({SOME_EACH, .how = INFERENCE, .quantized = {OF_KEYS}}, out)),
+      attend_sequences({SOME_EACH, .how = INFERENCE, .quantized = {OF_KEYS}}, out,
+                       log_sum_too ? log_sum : at::Tensor()))
 ACLNN(PromptFlashAttention,
       (In, query, In, key, In, value, In, pse, In, mask, Ints, lengths, int64_t, heads, double, scale, int64_t, before,
        int64_t, after, Text, layout, int64_t, key_heads, Out, out),
-      check_inference(query, {key}, {value}, layout, lengths, {}, {}, mask, heads, key_heads,
-                      {.scale = scale, .before = before, .after = after}, out),
-      attend_sequences(query, key, value, {}, {}, {}, mask, layout, lengths, {}, {}, heads, key_heads,
-                       {.scale = scale, .before = before, .after = after}, out, {}))
+      check_inference({EARLY_PROMPT}, out), attend_sequences({EARLY_PROMPT}, out))
 ACLNN(PromptFlashAttentionV2,
       (In, query, In, key, In, value, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores, In,
        of_weights, In, of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, int64_t, before,
        int64_t, after, Text, layout, int64_t, key_heads, int64_t, sparse_mode, Out, out),
-      check_inference(query, {key}, {value}, layout, query_lengths, key_lengths, {}, mask, heads, key_heads, INFERENCE,
-                      out, OF_RESULT),
-      attend_sequences(query, key, value, {}, {}, pse, mask, layout, query_lengths, key_lengths, {}, heads, key_heads,
-                       INFERENCE, out, {}, OF_RESULT))
+      check_inference({PROMPT}, out), attend_sequences({PROMPT}, out))
 ACLNN(IncreFlashAttention,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, int64_t, heads, double, scale, Text,
        layout, int64_t, key_heads, Out, out),
-      (one_query(query, layout),
-       check_inference(query, keys, values, layout, {}, lengths, {}, mask, heads, key_heads, {.scale = scale}, out)),
-      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, {}, lengths, {}, heads, key_heads,
-                       {.scale = scale}, out, {}))
+      (one_query(query, layout), check_inference({EARLY_TOKEN, .how = {.scale = scale}}, out)),
+      attend_sequences({EARLY_TOKEN, .how = {.scale = scale}}, out))
 ACLNN(IncreFlashAttentionV2,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
        of_product, In, of_result, In, result_offset, int64_t, heads, double, scale, Text, layout, int64_t, key_heads,
        Out, out),
-      (one_query(query, layout), check_inference(query, keys, values, layout, {}, lengths, {}, mask, heads, key_heads,
-                                                 {.scale = scale}, out, OF_RESULT)),
-      attend_sequences(query, keys[0], values[0], {}, {}, {}, mask, layout, {}, lengths, {}, heads, key_heads,
-                       {.scale = scale}, out, {}, OF_RESULT))
+      (one_query(query, layout),
+       check_inference({EARLY_TOKEN, .how = {.scale = scale}, .quantized = {OF_RESULT}}, out)),
+      attend_sequences({EARLY_TOKEN, .how = {.scale = scale}, .quantized = {OF_RESULT}}, out))
 ACLNN(IncreFlashAttentionV3,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, lengths, In, of_scores, In, of_weights, In,
        of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, int64_t, heads, double,
        scale, Text, layout, int64_t, key_heads, int64_t, block_size, int64_t, precision, Out, out),
-      (one_query(query, layout), check_inference(query, keys, values, layout, {}, lengths, pages, mask, heads,
-                                                 key_heads, {.scale = scale}, out, OF_KEYS)),
-      attend_sequences(query, keys[0], values[0], {}, {}, pse, mask, layout, {}, lengths, pages, heads, key_heads,
-                       {.scale = scale}, out, {}, OF_KEYS))
+      (one_query(query, layout), check_inference({TOKEN, OF_SCALE}, out)), attend_sequences({TOKEN, OF_SCALE}, out))
 ACLNN(FusedInferAttentionScoreV4,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
        In, of_weights, In, of_product, In, of_result, In, result_offset, In, both, In, both_offset, In, pages, In,
@@ -155,13 +128,9 @@ ACLNN(FusedInferAttentionScoreV4,
        value_mode, int64_t, query_mode, Out, out, Out, log_sum),
       (log_sum_like(log_sum, log_sum_too, query, layout, heads),
        refuse_if_given({rope_scale, query_scale}, "keyRopeAntiquantScale and dequantScaleQuery"),
-       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
-                       "pse_shift, padding on the left or a shared prefix"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE_WITH_SINK, out, QUANTIZED)),
-      attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
-                       pages, heads, key_heads, INFERENCE_WITH_SINK, out, log_sum_too ? log_sum : at::Tensor(),
-                       QUANTIZED))
+       check_inference({WITH_ROPE, .how = {WITH_SINK}, .quantized = {OF_EACH}}, out)),
+      attend_sequences({WITH_ROPE, .how = {WITH_SINK}, .quantized = {OF_EACH}}, out,
+                       log_sum_too ? log_sum : at::Tensor()))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV4)
 ACLNN(FusedInferAttentionScoreV5,
       (In, query, List, keys, List, values, In, pse, In, mask, Ints, query_lengths, Ints, key_lengths, In, of_scores,
@@ -173,14 +142,13 @@ ACLNN(FusedInferAttentionScoreV5,
        log_sum_too, int64_t, key_mode, int64_t, value_mode, int64_t, query_mode, int64_t, pse_type, Out, out, Out,
        log_sum),
       (log_sum_like(log_sum, log_sum_too, query, layout, heads), refuse_if_given({rope_scale}, "keyRopeAntiquantScale"),
-       without_rope(query_scale, query_rope),
-       refuse_if_given({pse, query_padding, key_padding, key_prefix, value_prefix},
-                       "pse_shift, padding on the left or a shared prefix"),
-       check_inference(query, keys, values, layout, query_lengths, key_lengths, pages, mask, heads, key_heads,
-                       INFERENCE_WITH_SINK, out, QUANTIZED_QUERY)),
-      attend_sequences(query, keys[0], values[0], query_rope, key_rope, {}, mask, layout, query_lengths, key_lengths,
-                       pages, heads, key_heads, INFERENCE_WITH_SINK, out, log_sum_too ? log_sum : at::Tensor(),
-                       QUANTIZED_QUERY))
+       refuse_unless_zero(pse_type, "pseType"), without_rope(query_scale, query_rope),
+       check_inference({WITH_ROPE, .how = {WITH_SINK},
+                        .quantized = {OF_EACH, .query = query_scale, .query_mode = query_mode}},
+                       out)),
+      attend_sequences({WITH_ROPE, .how = {WITH_SINK},
+                        .quantized = {OF_EACH, .query = query_scale, .query_mode = query_mode}},
+                       out, log_sum_too ? log_sum : at::Tensor()))
 MAX_WORKSPACE(aclnnFusedInferAttentionScoreV5)
 ACLNN(ScatterPaKvCache,
       (In, key, Ref, key_cache, In, slots, In, value, Ref, value_cache, In, lengths, In, offsets, In, sequence_lengths,
