@@ -1,6 +1,5 @@
 #include "kernels/inference.h"
 
-
 #include "kernels/mx_quant.h"
 #include "kernels/norm_quant.h"
 #include "kernels/quant.h"
