@@ -1,7 +1,7 @@
 // libascendcl: contexts. A device has a default one, made by aclrtSetDevice; a program may make others. Here all of a
-// device's contexts share its default stream and its memory; other streams belong to the context that they were made in.
-// A device's own is used once more by each aclrtSetDevice, and once less by each aclrtResetDevice; the last one ends
-// it.
+// device's contexts share its default stream and its memory; other streams belong to the context that they were made
+// in. A device's own is used once more by each aclrtSetDevice, and once less by each aclrtResetDevice; the last one
+// ends it.
 #include <memory>
 
 #include "acl/acl.h"
