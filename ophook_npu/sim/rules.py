@@ -24,6 +24,8 @@ from ophook_npu.errors import OphookError
 
 FAMILIES = ("Ascend910B", "Ascend910_93", "Ascend950", "Ascend310P")
 """The product families that the tables distinguish. A SoC belongs to the one whose name it starts with."""
+INFERENCE_ONLY = ("Ascend310P",)
+"""Those that nobody trains on, of which `port` speaks only where one of them is simulated."""
 
 DATA_TYPES = (
     "FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "INT4", "INT8", "INT16", "INT32", "INT64", "UINT1", "UINT8", "UINT16",

@@ -21,9 +21,9 @@ namespace check {
 
 // acl/error_codes/rt_error_codes.h, as far as the core answers with them.
 constexpr int kInvalidParam = 107000, kInvalidDevice = 107001, kNoDevice = 107002, kNoTime = 107006,
-              kInvalidHandle = 107017, kUnfinished = 107024, kUnjoined = 107025, kCaptured = 107027,
-              kEventCaptured = 107028, kNotCaptured = 107029, kGroupStatus = 107033, kUnmatched = 107036,
-              kUnsupported = 200001, kOutOfMemory = 207001, kNoStreams = 207008, kFailure = 507015,
+              kStreamContext = 107003, kInvalidHandle = 107017, kUnfinished = 107024, kUnjoined = 107025,
+              kCaptured = 107027, kEventCaptured = 107028, kNotCaptured = 107029, kGroupStatus = 107033,
+              kUnmatched = 107036, kUnsupported = 200001, kOutOfMemory = 207001, kNoStreams = 207008, kFailure = 507015,
               kStreamTimeout = 507046, kEventTimeout = 507047;
 
 struct Test {

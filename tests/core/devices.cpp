@@ -106,9 +106,12 @@ TEST(a_reset_in_a_capture_leaves_nothing_that_points_to_it) {
   OK(sim_event_create(&event));
   OK(sim_capture_begin(here));
   OK(sim_event_record(event, here));
+  EQUAL(sim_event_wait(there, event), kStreamContext);  // a stream of another device takes nothing from here
+  OK(sim_set_device(1));
   OK(sim_event_wait(there, event));  // joins
   OK(launch(there, [] { return 0; }));
   OK(sim_reset_device(1));
+  OK(sim_set_device(0));
   OK(sim_capture_end(here, &model));
   OK(sim_model_execute(model, here));
   OK(sim_stream_synchronize(here, -1));

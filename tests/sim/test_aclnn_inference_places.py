@@ -85,13 +85,18 @@ def test_a_prefix_that_sequences_share(fused: Fused) -> None:
     close(got, attention(q, keys, values, mask))
 
 
-def test_a_mask_and_no_tokens_behind_the_own(fused: Fused) -> None:
-    """Sparse mode 0 hides what lies outside of pre_tokens and next_tokens, beside what the mask hides."""
+def test_a_mask_decides_beside_pre_and_next_tokens(fused: Fused) -> None:
+    """torch_npu's npu_prompt_flash_attention has next_tokens=0 by default, whatever the mask shows."""
     q, k, v = (halves(1, HEADS, 6, DEPTH, seed=n) for n in range(3))
     mask = torch.zeros(6, 6, dtype=torch.bool)
     mask[4, 0] = True
-    hidden = mask | torch.ones(6, 6, dtype=torch.bool).triu(1) | torch.ones(6, 6, dtype=torch.bool).tril(-4)
-    close(fused(q, k, v, atten_mask=mask, pre_tokens=3, next_tokens=0), attention(q, k, v, hidden))
+    close(fused(q, k, v, atten_mask=mask, pre_tokens=3, next_tokens=0), attention(q, k, v, mask))
+
+
+def test_a_mask_that_shows_what_a_device_computes_in_part(fused: Fused) -> None:
+    q, k, v = (halves(1, HEADS, tokens, DEPTH, seed=n) for n, tokens in enumerate((2, 1100, 1100)))
+    causal = torch.ones(2, 1100, dtype=torch.bool).triu(1)
+    close(fused(q, k, v, atten_mask=causal, next_tokens=0), attention(q, k, v, causal))
 
 
 def test_pages_in_a_graph(fused: Fused) -> None:
@@ -158,3 +163,11 @@ def test_what_does_not_fit_is_refused(more: dict[str, torch.Tensor], message: st
     with pytest.raises(RuntimeError, match=message):
         placed = {name: value.npu() for name, value in more.items()}
         torch_npu.npu_fused_infer_attention_score(q.npu(), k.npu(), v.npu(), **SETTINGS, **placed)
+
+
+def test_what_a_device_computes_in_part_is_not_made_up() -> None:
+    q, k, v = (halves(1, HEADS, tokens, DEPTH, seed=n).npu() for n, tokens in enumerate((2, 1100, 1100)))
+    shown = torch.zeros(2, 1100, dtype=torch.bool).npu()
+    with pytest.raises(RuntimeError, match="mask shows keys outside of pre_tokens"):
+        torch_npu.npu_fused_infer_attention_score(q, k, v, **SETTINGS, atten_mask=shown, next_tokens=0)
+        torch.npu.synchronize()

@@ -71,13 +71,16 @@ static int64_t length_of(const Dims& lengths, bool running, int64_t item, int64_
   return lengths.size() == 1 ? lengths[0] : lengths.at(item);
 }
 
-// Sparse mode 0 has a band only where there is a mask, and only for more than one query: what lies outside of it is
-// hidden, too, counted from the upper left corner.
-static at::Tensor with_band(const at::Tensor& mask, const Settings& how, int64_t queries, int64_t keys) {
-  if (how.before >= queries && how.after >= keys) return mask;
+// In sparse mode 0 the pages leave what lies outside of the band undefined; CANN's kernels skip tiles that lie outside
+// as a whole and apply the mask alone to the others. A row of keys that is no longer than a tile is in one.
+static void check_band(const at::Tensor& mask, const Settings& how, int64_t queries, int64_t keys) {
+  constexpr int64_t kTile = 1024;
+  if ((how.before >= queries && how.after >= keys) || keys <= kTile) return;
   const auto row = at::arange(queries, at::kLong).unsqueeze(1), column = at::arange(keys, at::kLong);
   const auto outside = at::logical_or(at::gt(column, row.add(how.after)), at::lt(column, row.sub(how.before)));
-  return at::logical_or(mask.to(at::kBool), outside);
+  SIM_CHECK(!at::logical_and(outside, mask.to(at::kBool).logical_not()).any().item<bool>(),
+            "the mask shows keys outside of pre_tokens ", how.before, " and next_tokens ", how.after, ", and of ", keys,
+            " keys a device computes only some of these: not simulated");
 }
 
 // Batches, heads, tokens and depth of a query; tokens one behind the other are of one batch.
@@ -439,7 +442,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
       // What lies to the left of a sequence has rows and columns of the mask and of the position encoding as well.
       const Part rows{from, queries}, columns{from_key, before + keys};
       auto part = given(of.mask) && !fixed_mask ? mask_of(of.mask, item, batch, rows, columns) : of.mask;
-      if (band && query_rows != 1) part = with_band(part, how, queries, before + keys);
+      if (band && query_rows != 1) check_band(part, how, queries, before + keys);
       auto shift = given(of.pse) ? mask_of(of.pse, item, batch, rows, columns) : of.pse;
       auto top = at::empty({1, heads, queries, 1}, at::kFloat), sum = at::empty_like(top);
       auto result = at::empty({1, heads, queries, v.size(-1)}, at::kFloat);

@@ -54,7 +54,7 @@ class Device:
             kind, *rest = line.split("\t")
             if kind == "call":
                 functions.append(rest[0])
-            else:
+            elif rest[0] not in rules.INFERENCE_ONLY or product().startswith(rest[0]):
                 refused[rest[0], int(rest[1]), rest[2]] = None
         return Seen(tuple(functions), tuple(refused))
 

@@ -160,7 +160,6 @@ def mistakes(group: str) -> None:
     refused(lambda: torch_npu.npu_all_gather_base_mm(x, w, group, RANKS, gather_index=1), "gatherIndex 1")
     short = (x[:, :128], w[:128])
     refused(lambda: torch_npu.npu_mm_reduce_scatter_base(*short, group, RANKS), "k of 128; allowed: 256 to 65534")
-    refused(lambda: torch_npu.npu_mm_all_reduce_base(x, w, group, comm_turn=1), "commTurn 1; allowed: 0")
     refused(lambda: torch_npu.npu_mm_all_reduce_base(x, w, group, comm_mode="wire"), "commMode 'wire'; allowed")
 
 

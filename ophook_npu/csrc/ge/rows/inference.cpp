@@ -49,7 +49,7 @@ void with_band(const Args& a, inference::Sequences& of) {
   of.how.sparse_mode = a.integer("sparse_mode");
 }
 
-void shaped(Shaper& s, size_t scales, size_t pages) {
+void attended_out(Shaper& s, size_t scales, size_t pages) {
   // Values that lie in pages are as deep as the query is, without its rotary part.
   s.out(0, s.has(scales) ? kHalf : s.dtype(0),
         s.has(pages) ? s.shape(0) : attended(s, s.shape(2), s.integer("num_heads"), key_heads_of(s)));
@@ -58,7 +58,7 @@ void shaped(Shaper& s, size_t scales, size_t pages) {
 void prompt_rule(Shaper& s) {
   refuse_fed(s, 10, 12, "a quantized result");
   require_same_dtype(s, 0, 3);
-  shaped(s, 7, s.count());
+  attended_out(s, 7, s.count());
 }
 
 at::Tensor prompt(const Args& a) {
@@ -75,7 +75,7 @@ void increment_rule(Shaper& s) {
   if (s.count() != 15) throw Refused("a list of keys is not simulated");
   refuse_fed(s, 9, 11, "a quantized result");
   if (!s.has(11)) require_same_dtype(s, 0, 3);
-  shaped(s, 6, 13);
+  attended_out(s, 6, 13);
 }
 
 at::Tensor increment(const Args& a) {
@@ -102,7 +102,7 @@ void any_inference_rule(Shaper& s) {
     throw Refused("layout " + layout + " is not simulated for this operator");
   if (!s.has(12) && !s.has(17)) require_same_dtype(s, 0, 3);
   const Shape query = s.shape(0);
-  shaped(s, 7, 14);
+  attended_out(s, 7, 14);
   if (!lse) return s.out(1, kFloat, known({0}));
   if (!query) return s.out(1, kFloat, query);
   const Sizes& of = *query;
