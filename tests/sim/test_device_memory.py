@@ -265,6 +265,20 @@ def test_copies_stay_in_their_allocations_and_on_their_sides(client: Client) -> 
         assert "memory (64 bytes) has to be device memory: " in client.said()
 
 
+def test_the_hosts_memory_at_addresses_that_a_device_had(client: Client) -> None:
+    """An address that was given back is the host's again once it has mapped memory there."""
+    libc, page = ctypes.CDLL(None, use_errno=True), 4096
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, Size, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    there = Pointer()
+    assert client.acl.aclrtMalloc(ctypes.byref(there), Size(page), 0) == 0 == client.acl.aclrtFree(there)
+    assert client.copy(there, client.x, ON_DEVICE) == PARAM_INVALID
+    private, anonymous, fixed = 2, 32, 16
+    assert libc.mmap(there.value, page, 3, private | anonymous | fixed, -1, 0) == there.value
+    assert client.copy(there, client.x, ON_DEVICE) == 0
+    assert ctypes.string_at(there, BYTES) == bytes(client.host)
+
+
 def test_addresses_decide_what_is_copied_where_the_kind_says_otherwise(client: Client) -> None:
     """aclrtMemcpy's page: the kind is reserved. The asynchronous call corrects it for memory that ACL gave out."""
     told, size = ctypes.create_string_buffer(BYTES), Size(BYTES)

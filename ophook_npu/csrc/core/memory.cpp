@@ -269,7 +269,17 @@ bool sim::host_memory_has_one_address(const void* pointer) {
   return block != blocks.end() && block->second.one_address;
 }
 
+// Where the host has mapped memory of its own since, at the addresses of a block that was freed.
+static bool taken_by_the_host(const void* pointer) {
+  std::shared_lock lock(mutex);
+  if (block_at(blocks, pointer) != blocks.end() || block_at(freed, pointer) == freed.end()) return false;
+  unsigned char resident;
+  return mincore(reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(pointer) / page_size() * page_size()), 1,
+                 &resident) == 0;
+}
+
 int sim_memory_known(const void* pointer) {
+  if (taken_by_the_host(pointer)) return 0;
   char text[8];
   sim::describe_memory(pointer, 0, text, sizeof text, false);
   return *text != 0;
