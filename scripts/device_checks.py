@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from first_phase import EVERY, EVERY_FORMAT, Sources, Taken, follow
-from first_phase.definitions import as_defined
+from first_phase.definitions import ADDED, as_defined
 from first_phase.ends import flattens, idle
 from first_phase.values import RANKS, format_of
 
@@ -70,7 +70,6 @@ _PORT = re.compile(r'(?:->|\b\w+\.)(?:Input|Output)\("(\w+)"\)([^;]*);')  # of t
 _STRIDED = re.compile(r"(\w+)->GetViewStrides\(\)")
 _ANY_STRIDES = re.compile("AutoContiguous|IgnoreContiguous")
 _INNER = re.compile(r"\baclnnInner(\w+?)GetWorkspaceSize")
-_ADDED = re.compile(r"\bOP_ADD\(\s*(\w+)")
 
 
 def _plain(name: str) -> str:
@@ -101,7 +100,7 @@ def _definitions(tree: Path) -> Mapping[str, Mapping[str, bool]]:
     found: dict[str, dict[str, bool]] = {}
     for path in sorted(tree.rglob("*_def.cpp")):
         source = path.read_text(errors="replace")
-        if "experimental" not in path.parts and (added := _ADDED.search(source)):
+        if "experimental" not in path.parts and (added := ADDED.search(source)):
             ports = found.setdefault("aclnn" + added[1], {})
             for name, rest in _PORT.findall(source):  # what is updated in place is there twice
                 ports[_plain(name)] = ports.get(_plain(name), False) or bool(_ANY_STRIDES.search(rest))

@@ -81,7 +81,7 @@ def export(
 
 def new(
     name: Annotated[str, typer.Argument(help="namespace::operator, such as npu::npu_scale_custom.")],
-    schema: Annotated[str, typer.Option(help='arguments and results, such as "(Tensor x, float scale) -> Tensor"')],
+    schema: Annotated[str, typer.Option(help='Arguments and results, such as "(Tensor x, float scale) -> Tensor".')],
     out: Annotated[Path, typer.Option(help="The package's folder; it must not exist yet.")],
 ) -> None:
     """Start a package of your own: declaration, kernels, tests and README.

@@ -9,15 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ophook_npu.sim.rules import DATA_TYPES, Function, Parameter
+from ophook_npu.sim.rules import DATA_TYPES, FAMILIES, Function, Parameter
 
-_PRODUCTS = {
-    "ascend910b": "Ascend910B",
-    "ascend910_93": "Ascend910_93",
-    "ascend950": "Ascend950",
-    "ascend310p": "Ascend310P",
-}
-_ADDED = re.compile(r"\bOP_ADD\(\s*(\w+)")
+_PRODUCTS = {family.lower(): family for family in FAMILIES}
+ADDED = re.compile(r"\bOP_ADD\(\s*(\w+)")
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LIST = re.compile(r"\bstd::vector<\s*(?:ge::)?DataType\s*>\s+(\w+)\s*=?\s*\{([^{}]*)\}")
 _FUNCTION = re.compile(
@@ -62,7 +57,7 @@ def definitions(tree: Path) -> Mapping[str, Mapping[str, tuple[Port, ...]]]:
     found: dict[str, dict[str, tuple[Port, ...]]] = {}
     for path in sorted(tree.rglob("*_def.cpp")):
         source = _COMMENTS.sub("", path.read_text(errors="replace"))
-        added = _ADDED.search(source)
+        added = ADDED.search(source)
         if not added or "experimental" in path.parts:
             continue
         functions = dict(_FUNCTION.findall(source))

@@ -323,7 +323,10 @@ def test_prompt_attention(layout: str, own: int) -> None:
         torch_npu.npu_prompt_flash_attention(*inputs, **(settings | {"num_key_value_heads": 1}))
     some = torch_npu.npu_prompt_flash_attention(*inputs, atten_mask=hidden.npu(), actual_seq_lengths=[6, 4], **settings)
     rows = some.cpu().transpose(1, 2) if layout == "BNSD" else some.cpu()
-    assert torch.equal(some[0].cpu(), got[0]) and not rows[1, 4:].any() and rows[1, :4].any()
+    torch.testing.assert_close(some[0].cpu().float(), want[0], rtol=2e-3, atol=2e-3)
+    wanted = want.transpose(1, 2) if layout == "BNSD" else want
+    assert not rows[1, 4:].any()
+    torch.testing.assert_close(rows[1, :4].float(), wanted[1, :4], rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("lengths", [None, [7, 3], [5]])

@@ -76,7 +76,6 @@ bool synchronous() {
   return on;
 }
 
-void* thread_context() { return context; }
 int own_device() { return thread_device; }
 
 int require_device(const char* caller, int* device) {

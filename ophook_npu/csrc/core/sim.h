@@ -76,7 +76,8 @@ SIM_API int sim_memory_info(size_t* free_bytes, size_t* total);  // current devi
 SIM_API int sim_memory_device(const void* pointer, size_t* bytes_left);
 SIM_API int sim_memory_block(const void* pointer, void** begin, size_t* bytes);  // the same, with all of its allocation
 SIM_API int sim_is_pinned(const void* pointer);
-// Whether the address is, was or adjoins memory that a call gave out, registered or reserved.
+// Whether the address is, was or adjoins memory that a call gave out, registered or reserved; what the host has mapped
+// since at addresses that were freed is not.
 SIM_API int sim_memory_known(const void* pointer);
 // Whether a kernel can reach all of these bytes: they lie in one piece of memory, of a device or registered for it.
 SIM_API int sim_memory_reach(const void* pointer, size_t size);

@@ -55,8 +55,6 @@ inline uint64_t now_us() {
       .count();
 }
 
-// The one of the program's own contexts that the calling thread works in; null: its device's default one.
-void* thread_context();
 // What the thread set by itself; -1: nothing.
 int own_device();
 // The calling thread's device, or kContextNull with a message naming `caller`.

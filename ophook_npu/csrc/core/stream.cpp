@@ -415,11 +415,11 @@ int resolve_here(const char* caller, void* handle, std::shared_ptr<Stream>* out)
   if (int code = resolve(caller, handle, out)) return code;
   const Stream& stream = **out;
   const int device = own_device();
-  if (!handle || device < 0 || (device == stream.device && (stream.first || stream.context == thread_context())))
+  if (!handle || device < 0 || (device == stream.device && (stream.first || stream.context == sim_used_context())))
     return kOk;
   return sim_fail(kStreamContext, "%s: stream %d is of %s on device %d; the calling thread's is %s on device %d",
                   caller, stream.id, stream.context ? "a context that the program made" : "the default context",
-                  stream.device, thread_context() ? "one that the program made" : "the default context", device);
+                  stream.device, sim_used_context() ? "one that the program made" : "the default context", device);
 }
 
 int drop_streams(int device) {
@@ -450,7 +450,7 @@ int sim_stream_create(void** out) {
   if (int code = require_device("aclrtCreateStream", &device)) return code;
   auto stream = make_stream("aclrtCreateStream", device);
   if (!stream) return kNoStreamResource;
-  stream->context = thread_context();
+  stream->context = sim_used_context();
   *out = stream.get();
   return kOk;
 }

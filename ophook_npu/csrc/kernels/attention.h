@@ -82,7 +82,4 @@ void forward_by_blocks(const Inputs& in, const BlockScales& scales, const Settin
 void backward_by_blocks(const Inputs& in, const BlockScales& scales, const Settings& how, const at::Tensor& grad,
                         const Gradients& to);
 
-// ---- one new token: the mask has a row for each batch, and a batch of length n sees its first n keys
-// -----------------
-
 }  // namespace sim::attention

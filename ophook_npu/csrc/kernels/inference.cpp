@@ -321,6 +321,11 @@ static void check_places(const Sequences& of, const std::string& in, int64_t bat
             " tokens");
 }
 
+// The tokens before those of each sequence.
+static int64_t prefix_of(const Sequences& of, int64_t row) {
+  return !given(of.key_prefix) ? 0 : of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
+}
+
 static int64_t longest_of(const Dims& lengths, int64_t all) {
   return lengths.empty() ? all : *std::max_element(lengths.begin(), lengths.end());
 }
@@ -334,7 +339,7 @@ static void check_cover(const char* name, const at::Tensor& x, const Sequences& 
   int64_t keys = 0;
   for (const at::Tensor& key : of.keys) keys = std::max(keys, key.size(row));
   if (!on_the_left(of)) keys = longest_of(of.key_lengths, keys);
-  if (given(of.key_prefix)) keys += of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
+  keys += prefix_of(of, row);
   const int64_t all = of.query.size(row), queries = on_the_left(of) ? all : longest_of(of.query_lengths, all);
   const bool by_batch = x.dim() == 2 && all == 1 && x.size(0) == batch;
   SIM_CHECK(x.dim() >= 2 && x.dim() <= 4 && x.size(-1) >= keys && (by_batch || x.size(-2) >= queries), name,
@@ -353,6 +358,8 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
     for (const at::Tensor& one : *each) same_dtype({key, one});
   const int64_t heads = of.heads, key_heads = of.key_heads ? of.key_heads : heads, batch = batch_of(of, in);
   SIM_CHECK(heads > 0 && heads % key_heads == 0, heads, " heads of queries, ", of.key_heads, " of keys");
+  if (paged) SIM_CHECK(key.dim() >= 3 && key.dim() <= 5, "pages of shape ", key.sizes(), " are not simulated");
+  else SIM_CHECK(key.dim() == query.dim(), "query ", query.sizes(), " and key ", key.sizes());
   check_places(of, in, batch);
   if (given(quantized.query)) check_float8(query, key, value, of.pages, of.layout, out, quantized);
   else check_quantized(query, key, of.pages, in, out, quantized);
@@ -382,13 +389,11 @@ void check_inference(const Sequences& of, const at::Tensor& out) {
   SIM_CHECK(!given(of.pse) || (of.pse.dim() == 4 && of.pse.size(1) == heads), "pseShift has shape ", of.pse.sizes(),
             "; allowed: (B or 1, ", heads, ", queries, keys)");
   if (!paged) {
-    SIM_CHECK(key.dim() == query.dim(), "query ", query.sizes(), " and key ", key.sizes());
     SIM_CHECK(!running || !of.key_lengths.empty(), "layout ", of.layout, " needs actual_seq_lengths_kv");
     return;
   }
   SIM_CHECK(of.pages.dim() == 2 && of.pages.size(0) == batch, "block_table ", of.pages.sizes(), " for ", batch,
             " sequences");
-  SIM_CHECK(key.dim() >= 3 && key.dim() <= 5, "pages of shape ", key.sizes(), " are not simulated");
   SIM_CHECK(!of.key_lengths.empty(), "paged keys need actual_seq_lengths_kv");
 }
 
@@ -413,7 +418,7 @@ void attend_sequences(const Sequences& of, const at::Tensor& out, const at::Tens
   const bool band = how.sparse_mode == 0 && given(of.mask) && !on_the_left(of);
   const int64_t heads = of.heads, key_heads = of.key_heads ? of.key_heads : heads;
   const int64_t batch = batch_of(of, in), row = row_of(in);
-  const int64_t before = !given(of.key_prefix) ? 0 : of.prefix.empty() ? of.key_prefix.size(row) : of.prefix[0];
+  const int64_t before = prefix_of(of, row);
   out.zero_();
   if (given(log_sum)) log_sum.zero_();
   int64_t first = 0, first_key = 0;

@@ -29,8 +29,7 @@ void check(const Inputs& in, const Settings& how, const Outputs& out) {
   SIM_CHECK((in.x.dim() == 2 || in.x.dim() == 3) && down.dim() == 2 && up.dim() == 2 && in.absorbed.dim() == 3 &&
                 key_down.dim() == 2 && in.sin.dim() == in.x.dim(),
             "token_x (tokens, width) or (sequences, tokens, width), three weights of two dimensions, or of tiles, and "
-            "weight_uk of "
-            "three expected");
+            "weight_uk of three expected");
   const int64_t width = in.x.size(-1), rank = down.size(1), heads = in.absorbed.size(0), depth = in.absorbed.size(1);
   const int64_t key_rank = in.absorbed.size(2), rope = in.sin.size(-1);
   const at::IntArrayRef lead = in.x.sizes().slice(0, size_t(in.x.dim() - 1));

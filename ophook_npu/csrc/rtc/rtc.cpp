@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -38,6 +40,25 @@ std::shared_ptr<Program> find(const char* caller, aclrtcProg handle) {
   auto found = Handles<Program>::all().find(handle);
   if (!found) sim_fail(ACL_ERROR_RTC_INVALID_PROG, "%s: %p was not made by aclrtcCreateProg", caller, handle);
   return found;
+}
+
+// `get` of the program with its mutex held, where what it fills in is there.
+template <typename F>
+aclError with_program(const char* caller, aclrtcProg handle, bool there, F get) {
+  const auto program = find(caller, handle);
+  if (!program) return ACL_ERROR_RTC_INVALID_PROG;
+  if (!there) return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: an argument is null", caller);
+  std::lock_guard<std::mutex> lock(program->mutex);
+  return get(*program);
+}
+
+template <typename F>
+aclError with_binary(const char* caller, aclrtcProg handle, bool there, F get) {
+  return with_program(caller, handle, there, [&](const Program& program) -> aclError {
+    if (program.binary.empty()) return sim_fail(ACL_ERROR_RTC_COMPILATION, "%s: the program is not compiled", caller);
+    get(program.binary);
+    return ACL_SUCCESS;
+  });
 }
 
 // A folder that is gone with all in it when this is.
@@ -176,58 +197,42 @@ SIM_API aclError aclrtcCompileProg(aclrtcProg prog, int numOptions, const char**
 }
 
 SIM_API aclError aclrtcGetLoweredName(aclrtcProg prog, const char* nameExpression, const char** loweredName) {
-  const auto program = find(__func__, prog);
-  if (!program) return ACL_ERROR_RTC_INVALID_PROG;
-  if (!nameExpression || !loweredName)
-    return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: an argument is null", __func__);
-  std::lock_guard<std::mutex> lock(program->mutex);
-  if (!program->compiled)
-    return sim_fail(ACL_ERROR_RTC_NO_LOWERED_NAMES_BEFORE_COMPILATION, "%s: the program is not compiled", __func__);
-  const auto found = program->lowered.find(nameExpression);
-  if (found == program->lowered.end())
-    return sim_fail(ACL_ERROR_RTC_NAME_EXPR_NOT_VALID, "%s: aclrtcAddNameExpr was not called for %s", __func__,
-                    nameExpression);
-  *loweredName = found->second.c_str();
-  return ACL_SUCCESS;
+  const char* caller = __func__;
+  return with_program(caller, prog, nameExpression && loweredName, [&](const Program& program) -> aclError {
+    if (!program.compiled)
+      return sim_fail(ACL_ERROR_RTC_NO_LOWERED_NAMES_BEFORE_COMPILATION, "%s: the program is not compiled", caller);
+    const auto found = program.lowered.find(nameExpression);
+    if (found == program.lowered.end())
+      return sim_fail(ACL_ERROR_RTC_NAME_EXPR_NOT_VALID, "%s: aclrtcAddNameExpr was not called for %s", caller,
+                      nameExpression);
+    *loweredName = found->second.c_str();
+    return ACL_SUCCESS;
+  });
 }
 
 SIM_API aclError aclrtcGetBinDataSize(aclrtcProg prog, size_t* binDataSizeRet) {
-  const auto program = find(__func__, prog);
-  if (!program) return ACL_ERROR_RTC_INVALID_PROG;
-  if (!binDataSizeRet) return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: an argument is null", __func__);
-  std::lock_guard<std::mutex> lock(program->mutex);
-  if (program->binary.empty()) return sim_fail(ACL_ERROR_RTC_COMPILATION, "%s: the program is not compiled", __func__);
-  *binDataSizeRet = program->binary.size();
-  return ACL_SUCCESS;
+  return with_binary(__func__, prog, binDataSizeRet,
+                     [&](const std::string& binary) { *binDataSizeRet = binary.size(); });
 }
 
 SIM_API aclError aclrtcGetBinData(aclrtcProg prog, char* binData) {
-  const auto program = find(__func__, prog);
-  if (!program) return ACL_ERROR_RTC_INVALID_PROG;
-  if (!binData) return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: an argument is null", __func__);
-  std::lock_guard<std::mutex> lock(program->mutex);
-  if (program->binary.empty()) return sim_fail(ACL_ERROR_RTC_COMPILATION, "%s: the program is not compiled", __func__);
-  std::memcpy(binData, program->binary.data(), program->binary.size());
-  return ACL_SUCCESS;
+  return with_binary(__func__, prog, binData,
+                     [&](const std::string& binary) { std::memcpy(binData, binary.data(), binary.size()); });
 }
 
 // With the zero that ends it.
 SIM_API aclError aclrtcGetCompileLogSize(aclrtcProg prog, size_t* logSizeRet) {
-  const auto program = find(__func__, prog);
-  if (!program) return ACL_ERROR_RTC_INVALID_PROG;
-  if (!logSizeRet) return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: an argument is null", __func__);
-  std::lock_guard<std::mutex> lock(program->mutex);
-  *logSizeRet = program->log.size() + 1;
-  return ACL_SUCCESS;
+  return with_program(__func__, prog, logSizeRet, [&](const Program& program) -> aclError {
+    *logSizeRet = program.log.size() + 1;
+    return ACL_SUCCESS;
+  });
 }
 
 SIM_API aclError aclrtcGetCompileLog(aclrtcProg prog, char* log) {
-  const auto program = find(__func__, prog);
-  if (!program) return ACL_ERROR_RTC_INVALID_PROG;
-  if (!log) return sim_fail(ACL_ERROR_RTC_INVALID_INPUT, "%s: an argument is null", __func__);
-  std::lock_guard<std::mutex> lock(program->mutex);
-  std::memcpy(log, program->log.c_str(), program->log.size() + 1);
-  return ACL_SUCCESS;
+  return with_program(__func__, prog, log, [&](const Program& program) -> aclError {
+    std::memcpy(log, program.log.c_str(), program.log.size() + 1);
+    return ACL_SUCCESS;
+  });
 }
 
 }  // extern "C"

@@ -159,12 +159,13 @@ void one_for_each(const at::Tensor& indices, const at::Tensor& source) {
   SIM_CHECK(source.numel() == indices.numel(), "source ", source.sizes(), " for indices ", indices.sizes());
 }
 
-// Only an Ascend950 has other reductions than the sum of FLOAT with what is there.
+// Atlas A2 and A3 have no other reduction than the sum of FLOAT with what is there.
 void reduced_as(const at::Tensor& self, int64_t reduction, bool include_self) {
   kernels::reduced_mode(reduction);
-  SIM_CHECK(product_is("Ascend950") || (self.scalar_type() == at::kFloat && reduction == 1 && include_self),
-            "reduction ", reduction, " of ", self.scalar_type(), include_self ? "" : " without self",
-            "; allowed before Ascend950: 1 (sum) of FLOAT with self");
+  const bool limited = product_is("Ascend910B") || product_is("Ascend910_93");
+  SIM_CHECK(!limited || (self.scalar_type() == at::kFloat && reduction == 1 && include_self), "reduction ", reduction,
+            " of ", self.scalar_type(), include_self ? "" : " without self",
+            "; allowed on Atlas A2 and A3: 1 (sum) of FLOAT with self");
 }
 
 }  // namespace

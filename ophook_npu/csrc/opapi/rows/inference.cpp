@@ -23,18 +23,15 @@ static void write_sampled(const Sampled& values, const Sampled& outs) {
 #define OF_EACH                                                                                            \
   OF_KEYS, .key = key_scale, .key_offset = key_offset, .value = value_scale, .value_offset = value_offset, \
       .mode = antiquant_mode, .key_mode = key_mode, .value_mode = value_mode
+#define OF_HEADS .layout = layout, .heads = heads, .key_heads = key_heads
 // Keys and values in lists, without and with lengths of queries; then what newer forms have beside.
-#define LISTED                                                                                              \
-  .query = query, .keys = keys, .values = values, .layout = layout, .heads = heads, .key_heads = key_heads, \
-  .pse = pse, .mask = mask
+#define IN_LISTS .query = query, .keys = keys, .values = values, OF_HEADS
+#define LISTED IN_LISTS, .pse = pse, .mask = mask
 #define TOKEN LISTED, .key_lengths = lengths, .pages = pages
 #define OF_SCALE .how = {.scale = scale}, .quantized = {OF_KEYS}
 // A position encoding is reserved in the first two forms: it is not read.
-#define EARLY_TOKEN                                                                                         \
-  .query = query, .keys = keys, .values = values, .layout = layout, .heads = heads, .key_heads = key_heads, \
-  .mask = mask, .key_lengths = lengths
-#define ONE_TENSOR \
-  .query = query, .keys = {key}, .values = {value}, .layout = layout, .heads = heads, .key_heads = key_heads
+#define EARLY_TOKEN IN_LISTS, .mask = mask, .key_lengths = lengths
+#define ONE_TENSOR .query = query, .keys = {key}, .values = {value}, OF_HEADS
 #define PROMPT                                                                                                        \
   ONE_TENSOR, .pse = pse, .mask = mask, .query_lengths = query_lengths, .key_lengths = key_lengths, .how = INFERENCE, \
       .quantized = {OF_RESULT}

@@ -28,15 +28,21 @@ inline GlobalTensor<float> whole(GM_ADDR memory) {
 using In = TQue<TPosition::VECIN, 1>;
 using Out = TQue<TPosition::VECOUT, 1>;
 
-// z = x, the rest of a kernel whose fault is elsewhere.
+// z = x through a queue.
+template <typename Queue>
+void pass(Queue& queue, GM_ADDR x, GM_ADDR z) {
+  LocalTensor<float> t = queue.template AllocTensor<float>();
+  DataCopy(t, part(x), kCount);
+  queue.EnQue(t);
+  t = queue.template DeQue<float>();
+  DataCopy(part(z), t, kCount);
+  queue.FreeTensor(t);
+}
+
+// The rest of a kernel whose fault is elsewhere.
 inline void fill(GM_ADDR x, GM_ADDR z) {
   TPipe pipe;
   TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> queue;
   pipe.InitBuffer(queue, 1, kBytes);
-  LocalTensor<float> t = queue.AllocTensor<float>();
-  DataCopy(t, part(x), kCount);
-  queue.EnQue(t);
-  t = queue.DeQue<float>();
-  DataCopy(part(z), t, kCount);
-  queue.FreeTensor(t);
+  pass(queue, x, z);
 }
