@@ -26,6 +26,8 @@ from pathlib import Path
 CUDA = re.compile(r"^lib(torch_cuda|c10_cuda|caffe2_nvrtc|torch_nvshmem|cudart|cu[a-z]+|nv[a-z]+|nccl)[-_.\w]*\.so")
 # Called while libtorch_python is loaded: they return a reference, into which it writes.
 REFERENCES = ("_ZN4c10d15get_gil_checkerEv",)
+# Called there too: the constructor of an object whose virtual functions pybind11 looks at.
+OBJECTS = ("_ZN4c10d16ProcessGroupNCCL7OptionsC1Eb",)
 NEEDS = re.compile(rb"^Requires-Dist: (nvidia-|cuda-|triton).*\n", re.MULTILINE)
 
 
@@ -64,8 +66,13 @@ def stand_ins(folder: Path, libraries: list[Path], variables: dict[str, int]) ->
         for name in names(library, "--defined-only")
     }
     missing = {name for library in libraries for name in names(library, "--undefined-only")} - have
-    code, zeros = [".text"], [".data", "written: .zero 4096"]
-    for name in sorted(missing, key=lambda name: (name not in REFERENCES, name)):
+    # The two words before an object's functions are its offset and its type.
+    code, zeros = (
+        [".text"],
+        [".data", "written: .zero 4096", ".quad 0, type", "functions: .rept 64", ".quad nothing", ".endr"],
+    )
+    zeros += ["type: .quad _ZTVN10__cxxabiv117__class_type_infoE+16, 1f", '1: .asciz "stand_in"', ".balign 16"]
+    for name in sorted(missing, key=lambda name: (name not in REFERENCES + OBJECTS, name)):
         into = zeros if name in variables or name.startswith("_ZT") else code
         into += [f'.globl "{name}"', f'"{name}":']
         if name.startswith("_ZTI"):  # pybind11 asks a type for its name
@@ -79,8 +86,10 @@ def stand_ins(folder: Path, libraries: list[Path], variables: dict[str, int]) ->
             zeros += [f".zero {variables.get(name, 64)}", ".balign 16"]
         elif name in REFERENCES:
             code += ["leaq written(%rip), %rax", "ret"]
+        elif name in OBJECTS:
+            code += ["leaq functions(%rip), %rax", "movq %rax, (%rdi)", "ret"]
     (folder / "names.s").write_text(
-        "\n".join([*code, "xorl %eax, %eax", "ret", *zeros, '.section .note.GNU-stack,"",@progbits', ""])
+        "\n".join([*code, "nothing: xorl %eax, %eax", "ret", *zeros, '.section .note.GNU-stack,"",@progbits', ""])
     )
     made = [folder / name for name in linked]
     for number, library in enumerate(made):
@@ -139,6 +148,8 @@ def convert(wheel: Path, version: str, folder: Path) -> Path:
                         r"^__version__ = .*$", f"__version__ = '{plain}'", content.decode(), flags=re.MULTILINE
                     )
                     content = re.sub(r"^cuda(.*?) = .*$", r"cuda\1 = None", text, flags=re.MULTILINE).encode()
+                if name == "torch/backends/cuda/__init__.py":  # what is_built() answers
+                    content = content.replace(b"torch._C._has_cuda", b"False")
                 put(name, content)
             for library in stand_ins(place, libraries, variables):
                 put(f"torch/lib/{library.name}", library.read_bytes())
