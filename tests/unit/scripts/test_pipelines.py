@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,46 @@ def test_the_site_has_every_page() -> None:
     named = set(re.findall(r"[\w-]+\.md\b", text.split("\nnav:\n")[1]))
     pages = {page.name for page in (ROOT / "docs").glob("*.md") if not page.name.endswith(".zh.md")}
     assert named == pages | {"index.md"}
+
+
+STAND_INS = {
+    "debootstrap": 'for last; do :; done; mkdir -p "$4"',
+    "mount": "",
+    "umount": "",
+    # The command runs in the root's folder of this machine; compilers and installers only say that they were asked.
+    "chroot": 'export ROOT=$1; shift; for last; do :; done; printf "%s\\n" "$last" >> "$ROOT/asked"',
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "asked"),
+    [
+        ((), ["apt-get update", "install_pair.sh python3", "ophook-npu run -- train.py"]),
+        (("--dev",), ["sudo apt-get update", "scripts/setup_venv.sh .venv dev", "train.py"]),
+    ],
+)
+def test_the_steps_of_the_containers_can_be_run_without_docker(
+    option: tuple[str, ...], asked: list[str], tmp_path: Path
+) -> None:
+    for name, body in STAND_INS.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    root = tmp_path / "root"
+    command = [sys.executable, ROOT / "scripts/container_steps.py", root, *option, "--", "train.py"]
+    paths = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ended = subprocess.run(command, env=paths, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    lines = (root / "asked").read_text().splitlines()
+    assert len(lines) == 3, lines
+    for line, part in zip(lines, asked, strict=True):
+        assert part in line
+    copied = root / ("workspaces/ophook-npu" if option else "opt/ophook-npu")
+    assert (copied / "pyproject.toml").read_bytes() == (ROOT / "pyproject.toml").read_bytes()
+    assert not (copied / ".venv").exists()
+
+
+def test_an_instruction_that_cannot_be_tried_is_named(tmp_path: Path) -> None:
+    code = "import container_steps; container_steps.steps('FROM a\\nHEALTHCHECK NONE')"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "scripts", capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr == "container_steps: HEALTHCHECK is not an instruction that this script runs\n"
