@@ -148,3 +148,34 @@ def test_public_names_of_renamed_classes_are_there() -> None:
 
     names = [patch.Finding, patch.Operator, kernel.Finding, kernel.Report, dispatch.Trace]
     assert [name.__name__ for name in names] == ["TreeCheck", "PatchOperator", "Mistake", "KernelReport", "KernelTrace"]
+
+
+def portable(source: str) -> str:
+    """C++ without what only x86-64 compiles: the branches under a condition that names it."""
+    kept, depths = [], []  # for each open #if: whether it is for x86-64
+    for line in source.splitlines():
+        if re.match(r"\s*#\s*if", line):
+            depths.append("__x86_64__" in line)
+        elif re.match(r"\s*#\s*endif", line):
+            depths.pop()
+        elif depths and re.match(r"\s*#\s*(else|elif)", line):
+            depths[-1] = False
+        elif not any(depths):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def test_what_only_an_x86_processor_has_stands_under_a_condition() -> None:
+    """An aarch64 build is not part of CI, and these names stopped it once."""
+    only = re.compile(r"__builtin_cpu_\w+|immintrin|\b_mm\d*_\w+|__attribute__\(\(target|#pragma GCC target|\bREG_(?:ERR|RIP)\b")
+    sources = [path for path in (ROOT / PACKAGE / "csrc").rglob("*") if path.suffix in {".cpp", ".h", ".inc"}]
+    assert len(sources) > 500
+    included = {"vectors.inc", "loops.inc"}  # by kernels/loops.cpp, under its conditions
+    found = {
+        (path.name, name)
+        for path in sources
+        if path.name not in included
+        for name in only.findall(portable(path.read_text(encoding="utf-8")))
+    }
+    assert found == set()
+    assert only.findall(portable("#if defined(__x86_64__)\nREG_ERR\n#else\n_mm_pause()\n#endif")) == ["_mm_pause"]

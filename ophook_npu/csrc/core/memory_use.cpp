@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/ucontext.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include <deque>
 #include <mutex>
 
+#include "trap.h"
 #include "memory.h"
 #include "state.h"
 
@@ -98,14 +98,12 @@ void give_back_unused() {
 
 struct sigaction before;
 
-void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
+void on_fault(int signal, siginfo_t* info, void* context) {
   char where[400], text[640], thread[16] = "";
   describe_memory(info->si_addr, 1, where, sizeof where, true);
   if (*where) {
-    const char* did = "used";
-#if defined(__x86_64__)
-    did = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2 ? "wrote" : "read";
-#endif
+    const auto writes = wrote(context);
+    const char* did = !writes ? "used" : *writes ? "wrote" : "read";
     pthread_getname_np(pthread_self(), thread, sizeof thread);
     const int length = snprintf(text, sizeof text,
                                 "[simulated Ascend] strict memory: the host %s device memory in thread %s: %s; copy it "

@@ -2,9 +2,9 @@
 // protection of its pages.
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/ucontext.h>
 #include <unistd.h>
 
+#include "trap.h"
 #include "memory.h"
 #include "order_state.h"
 #include "stream.h"
@@ -44,12 +44,7 @@ struct sigaction faults_before;
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto where = reinterpret_cast<uintptr_t>(info->si_addr);
-  bool writes = false;
-#if defined(__x86_64__)
-  writes = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2;
-#else
-  (void)context;
-#endif
+  const bool writes = wrote(context).value_or(false);
   const Stream* stream = Stream::here();
   const Task* function = stream ? stream->host_function : nullptr;  // other tasks are ordered otherwise
   const bool of_host = !stream || function;

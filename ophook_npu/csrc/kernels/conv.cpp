@@ -1,5 +1,6 @@
 #include "kernels/conv.h"
 
+#include "kernels/matmul.h"
 #include "kernels/quant.h"
 
 namespace sim::kernels {
@@ -29,11 +30,9 @@ Dims convolution_sizes(at::IntArrayRef x, at::IntArrayRef weight, const Convolut
   return sizes;
 }
 
-// oneDNN adds up products of BFloat16 in Float where the processor has instructions for them.
 static bool as_it_is(const at::Tensor& x, const at::Tensor& weight, const Convolution& how) {
-  static const bool products_of_brain = __builtin_cpu_supports("avx512bf16");
   const bool brain = x.scalar_type() == at::kBFloat16 && weight.scalar_type() == at::kBFloat16;
-  return products_of_brain && brain && !how.transposed && x.dim() == 4 && x.numel() >= 1 << 14;
+  return multiplies_brain() && brain && !how.transposed && x.dim() == 4 && x.numel() >= 1 << 14;
 }
 
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const Convolution& how) {

@@ -4,15 +4,23 @@ namespace sim::kernels {
 
 static at::Tensor turned(const at::Tensor& x, bool turn) { return turn ? x.transpose(-1, -2) : x; }
 
+bool multiplies_brain() {
+#if defined(__x86_64__)
+  static const bool does = __builtin_cpu_supports("avx512bf16");
+  return does;
+#else
+  return false;
+#endif
+}
+
 namespace {
 
 // Whether ATen's own kernel for Half or BFloat16 is to be taken: it adds up in Float too, and takes ten to a hundred
 // times as long as Float's, but for the few rows where converting the other matrix takes longer, and for products that
 // the processor has instructions for.
 bool as_it_is(const at::Tensor& a, const at::Tensor& b) {
-  static const bool products_of_brain = __builtin_cpu_supports("avx512bf16");
   constexpr int64_t kFewRows = 8, kMany = int64_t(1) << 21;
-  if (products_of_brain && a.scalar_type() == at::kBFloat16 && a.dim() >= 2 && b.dim() >= 2 &&
+  if (multiplies_brain() && a.scalar_type() == at::kBFloat16 && a.dim() >= 2 && b.dim() >= 2 &&
       a.numel() * b.size(-1) >= kMany)
     return true;
   const bool narrow = a.scalar_type() == at::kHalf || a.scalar_type() == at::kBFloat16;

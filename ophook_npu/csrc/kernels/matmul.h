@@ -6,6 +6,8 @@
 
 namespace sim::kernels {
 
+// Whether this processor has instructions for products of BFloat16, which oneDNN and ATen take; they add up in Float.
+bool multiplies_brain();
 // Products of Half and BFloat16 add up in Float, as a device's cube unit does, and are rounded once.
 void product_into(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b);
 // beta self + alpha a b; self may be out. With three dimensions a product for each of the batch.
