@@ -68,23 +68,8 @@ class Race:
     first: Access
     second: Access
     memory: str
-    missing: str
+    todo: str  # what would order them, and before which line
     count: int = 1  # how often it was seen
-
-    @property
-    def todo(self) -> str:
-        """The line that would order them, in torch's words where both are lines of Python."""
-        (file, line), (before, at) = self.first.place, self.second.place
-        if not line or not at:
-            return self.missing
-        first, second = f"{os.path.basename(file)}:{line}", f"{os.path.basename(before)}:{at}"
-        if self.second.stream < 0:
-            return f"before {second}: `event.synchronize()`, where {first} is followed by `event.record()`"
-        wait = f"before {second}: `torch.npu.current_stream().wait_stream(s)`, s being the stream of {first}"
-        if self.kind == "read and write":
-            wait += "; where the tensor of the first was given back: "
-            wait += f"after {first}: `tensor.record_stream(torch.npu.current_stream())`"
-        return wait
 
     @property
     def words(self) -> str:

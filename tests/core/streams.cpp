@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "core/failure_api.h"
+#include "core/runtime.h"
 
 using namespace check;
 
@@ -245,6 +246,23 @@ TEST(a_task_that_waits_for_its_own_stream_is_refused) {
   OK(sim_stream_synchronize(stream.handle, -1));
   EQUAL(synchronized, kInvalidParam);
   EQUAL(destroyed, kInvalidParam);
+}
+
+TEST(a_stream_that_is_destroyed_by_force_drops_what_has_not_begun) {
+  void* stream = nullptr;
+  OK(sim_stream_create(&stream));
+  Door door;
+  int ran = 0, dropped = 0;
+  OK(launch(stream, [&door] { return door.pass(), 0; }));
+  OK(launch(stream, [&ran] { return ++ran, 0; }, [&dropped] { ++dropped; }));
+  std::thread opens([&door] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it is being destroyed by then
+    door.open();
+  });
+  OK(sim_stream_destroy_by_force(stream));
+  opens.join();
+  EQUAL(ran, 0);
+  EQUAL(dropped, 1);
 }
 
 TEST(a_handle_that_is_no_stream_is_refused) {

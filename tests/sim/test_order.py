@@ -37,14 +37,27 @@ def test_each_mistake_is_found_once_and_nothing_else(tmp_path: Path) -> None:
     assert not any(name.startswith("right_") for one in found for name in places(one["first"]) | places(one["second"]))
     assert done.stderr.count("nothing orders them") == len(found)
     by = {next(iter(names & wrong)): one for names, one in zip(seen, found, strict=True)}
-    assert by["wrong_no_event"]["kind"] == "write and read" and "wait_stream" in by["wrong_no_event"]["missing"]
+    assert by["wrong_no_event"]["kind"] == "write and read"
+
+    def at(name: str, text: str) -> str:
+        begin = source.index(f"def {name}(")
+        return f"order.py:{source.count(chr(10), 0, source.index(text, begin)) + 1}"
+
+    for name, first, second, remedy in (
+        ("wrong_no_event", "x.mul_(2)", "x + 1", "`torch.npu.current_stream().wait_stream(s)`, s being stream 0"),
+        ("wrong_no_record_stream", "x + 1", "torch.empty(", "; where the tensor of order.py:"),
+        ("wrong_early_read", "there.copy_(", "there.sum()", "`event.synchronize()`, where `event.record()` follows"),
+    ):
+        missing = by[name]["missing"]
+        assert missing.startswith(f"before {at(name, second)}: ") and at(name, first) in missing and remedy in missing
+    assert "`tensor.record_stream(s)`" in by["wrong_no_record_stream"]["missing"]
     assert by["wrong_two_writes"]["kind"] == "write and write"
     assert by["wrong_no_record_stream"]["kind"] == "read and write"
     assert by["wrong_in_a_graph"]["graph"] and not by["wrong_around_a_replay"]["graph"]
     assert by["wrong_early_read"]["first"]["task"] == "aclrtMemcpyAsync" and by["wrong_early_read"]["first"]["writes"]
     assert by["wrong_source_overwritten"]["kind"] == "read and write"
     assert by["wrong_blocking_copy"]["second"]["stream"] == -1
-    assert "synchronize stream" in by["wrong_blocking_copy"]["missing"]
+    assert f"before {at('copied', 'aclrtMemcpy(')}: `event.synchronize()`" in by["wrong_blocking_copy"]["missing"]
 
 
 def test_programs_in_cpp(tmp_path: Path) -> None:
@@ -85,7 +98,9 @@ def test_a_program_in_order_has_its_own_exit_status(tmp_path: Path) -> None:
     assert (done.returncode, found) == (7, []) and "order" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("program, least", [("order_table.py", 58), ("order_fixes.py", 19), ("order_more.py", 14)])
+@pytest.mark.parametrize(
+    "program, least", [("order_table.py", 58), ("order_fixes.py", 19), ("order_more.py", 14), ("order_loops.py", 33)]
+)
 def test_every_planted_fault_is_found_and_none_of_its_twins(run_python, program: str, least: int) -> None:
     done = run_python(str(PROGRAMS / program), TASK_QUEUE_ENABLE="0", OPHOOK_SIM_AFTER_FAILURE="continue")
     assert done.returncode == 0, done.stderr[-3000:]
@@ -172,6 +187,25 @@ def test_tests_that_race_fail(tmp_path: Path) -> None:
     assert "next: before test_user.py:10: `torch.npu.current_stream().wait_stream(s)`" in done.stdout
 
 
+def test_a_backward_pass_is_named_by_the_line_that_began_it(run_python) -> None:
+    program = """
+import torch
+from ophook_npu import sim
+x, side = torch.ones(64, 64, device="npu", requires_grad=True), torch.npu.Stream()
+torch.npu.synchronize()
+with sim.check_order() as found:
+    with torch.npu.stream(side):
+        (x * 2).sum().backward()
+    x.grad + 1
+    torch.npu.synchronize()
+for race in found.races:
+    print(race.first.frames[0], race.first.frames[-1], race.todo)
+"""
+    done = run_python("-c", program, TASK_QUEUE_ENABLE="0")
+    assert done.returncode == 0, done.stderr
+    assert "<string>:8 <module> a thread of this backward pass before <string>:9: `torch" in done.stdout
+
+
 def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(tmp_path: Path) -> None:
     ranks = [str(PROGRAMS / name) for name in ("ranks.py", "order_ranks.py")]
     done, _ = checked(tmp_path, *ranks, "2", devices=2)
@@ -181,7 +215,7 @@ def test_faults_of_collectives_are_found_on_each_rank_and_none_of_their_twins(tm
         table.setdefault(name, []).append((int(fault), int(twin)))
     order = table.pop("two groups in two orders")  # told of by the rank that comes last
     assert any(fault for fault, _ in order) and not any(twin for _, twin in order), done.stdout
-    assert len(table) == 8 and all(len(each) == 2 for each in table.values()), done.stdout + done.stderr[-3000:]
+    assert len(table) == 20 and all(len(each) == 2 for each in table.values()), done.stdout + done.stderr[-3000:]
     assert all(fault and not twin for each in table.values() for fault, twin in each), done.stdout
     assert "rank 0 launches" in done.stderr and "rank 1 launches" in done.stderr
 

@@ -81,6 +81,11 @@ struct Reduction {
   size_t bytes;
   aclrtReduceKind kind;
   aclDataType type;
+  void touch(sim_listener* listener) const {
+    acl::touch(listener, false, from, bytes);
+    acl::touch(listener, false, to, bytes);
+    acl::touch(listener, true, to, bytes);
+  }
 };
 
 template <typename Value>
@@ -185,8 +190,21 @@ void fill(const aclrtRandomNumTaskInfo& task, Philox& random, const char* first,
   }
 }
 
+struct Random {
+  aclrtRandomNumTaskInfo info;
+
+  // Of results whose number lies in device memory, the first.
+  void touch(sim_listener* listener) const {
+    uint64_t count = 1;
+    if (!info.randomNum.isAddr) memcpy(&count, info.randomNum.valueOrAddr, sizeof count);
+    const bool bits = info.randomNumFuncParaInfo.funcType == ACL_RT_RANDOM_NUM_FUNC_TYPE_DROPOUT_BITMASK;
+    for (const bool writes : {false, true}) acl::touch(listener, writes, info.randomCounterAddr, 16);
+    acl::touch(listener, true, info.randomResultAddr, bits ? (count + 7) / 8 : count * aclDataTypeSize(info.dataType));
+  }
+};
+
 int run_random(void* argument) {
-  const auto& task = *static_cast<const aclrtRandomNumTaskInfo*>(argument);
+  const auto& task = static_cast<const Random*>(argument)->info;
   constexpr const char* kCaller = "aclrtRandomNumAsync";
   Philox random{};
   char text[8], first[8], second[8];
@@ -260,7 +278,7 @@ SIM_API aclError aclrtRandomNumAsync(const aclrtRandomNumTaskInfo* task, const a
         "%s: data type %d; allowed: float, float16, bfloat16, and for uniform numbers int32, int64, uint32, uint64",
         __func__, int(type));
   if (task->randomParaAddr) return sim_unimplemented("aclrtRandomNumAsync with randomParaAddr");
-  return launch(stream, __func__, *task, run_random);
+  return launch(stream, __func__, Random{*task}, run_random);
 }
 #endif
 

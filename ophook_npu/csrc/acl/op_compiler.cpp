@@ -17,6 +17,7 @@
 
 #include "acl/blocks.h"
 #include "acl/operator_description.h"
+#include "acl/tasks.h"
 #include "core/sim.h"
 #include "ge/kernels.h"
 
@@ -54,7 +55,7 @@ struct Call {
   std::deque<std::vector<int64_t>> ints;
   std::deque<std::vector<float>> floats;
   std::deque<std::vector<char>> host_values;
-  std::vector<aclDataBuffer> on_device;
+  std::vector<aclDataBuffer> read, written;  // on the device
   // Tensors that lie in blocks, and the memory in which the operator sees them without.
   struct Apart {
     sim::acl::Blocks blocks;
@@ -76,6 +77,8 @@ void tell(const void* self, sim_listener* listener) {
   listener->type(listener, call->type.c_str());
   ge_tell(listener, false, call->inputs.data(), call->inputs.size());
   ge_tell(listener, true, call->outputs.data(), call->outputs.size());
+  for (const aclDataBuffer& buffer : call->read) sim::acl::touch(listener, false, buffer.data, buffer.size);
+  for (const aclDataBuffer& buffer : call->written) sim::acl::touch(listener, true, buffer.data, buffer.size);
 }
 constexpr sim_about kCall{sim_task_operator, tell};
 
@@ -138,9 +141,10 @@ struct AttributeWriter {
 
 int run_call(void* pointer) {
   auto call = static_cast<Call*>(pointer);
-  for (const aclDataBuffer& buffer : call->on_device)
-    if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
-      return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), problem);
+  for (const auto* buffers : {&call->read, &call->written})
+    for (const aclDataBuffer& buffer : *buffers)
+      if (const char* problem = sim_memory_problem("a buffer", buffer.data, buffer.size))
+        return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "aclop operator %s: %s", call->type.c_str(), problem);
   for (Call::Apart& one : call->apart) {
     one.plain.resize(one.blocks.bytes());
     if (!one.output) one.blocks.take_apart(one.device, one.plain.data());
@@ -169,7 +173,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     ge_tensor& tensor = call->inputs[size_t(i)];
     if (int code = describe(*call, "input", i, input_desc[i], inputs[i], &tensor)) return code;
     if (int code = keep_apart(*call, "an input", input_desc[i], inputs[i], false, &tensor)) return code;
-    if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE && inputs[i]) call->on_device.push_back(*inputs[i]);
+    if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE && inputs[i]) call->read.push_back(*inputs[i]);
     if (input_desc[i]->placement == ACL_MEMTYPE_DEVICE || !tensor.data) continue;
     auto bytes = static_cast<const char*>(tensor.data);
     tensor.data = call->host_values.emplace_back(bytes, bytes + inputs[i]->size).data();
@@ -199,7 +203,7 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
     ge_tensor& told = call->outputs[size_t(i)];
     if (int code = describe(*call, "output", i, output_desc[i], outputs[i], &told)) return code;
     if (int code = keep_apart(*call, "an output", output_desc[i], outputs[i], true, &told)) return code;
-    if (outputs[i]) call->on_device.push_back(*outputs[i]);
+    if (outputs[i]) call->written.push_back(*outputs[i]);
     bool same = inferred.rank == ge_unknown_rank || inferred.rank == told.rank;
     for (int d = 0; same && d < inferred.rank; ++d)
       same = inferred.dims[d] == ge_unknown_dim || inferred.dims[d] == told.dims[d];
@@ -212,7 +216,8 @@ int execute(const char* type, int input_count, const aclTensorDesc* const input_
       return refuse(*call,
                     "output " + std::to_string(i) + " does not have the shape and dtype that the operator gives it");
   }
-  return sim_launch_about(stream, "aclop operator", &kCall, run_call, call.release(),
+  const char* const name = call->type.c_str();  // as long as the task
+  return sim_launch_about(stream, name, &kCall, run_call, call.release(),
                           [](void* pointer) { delete static_cast<Call*>(pointer); });
 }
 

@@ -19,6 +19,7 @@
 
 #include "acl/acl.h"
 #include "acl/device_memory.h"
+#include "acl/tasks.h"
 #include "core/fault.h"
 #include "core/runtime.h"
 #include "core/sim.h"
@@ -130,38 +131,23 @@ bool copied_by_the_system(void* to, const void* from, size_t size) {
   return true;
 }
 
-// Launches a copy of `what` on the stream; `run` gets it back.
-template <typename T>
-int launch(void* stream, const char* name, T what, sim_run run) {
-  static constexpr sim_about kAbout{sim_task_other, [](const void* task, sim_listener* listener) {
-                                      if (listener->touch) static_cast<const T*>(task)->touch(listener);
-                                    }};
-  return sim_launch_about(stream, name, &kAbout, run, new T(what),
-                          [](void* pointer) { delete static_cast<T*>(pointer); });
-}
-
-void touch(sim_listener* listener, bool writes, const void* pointer, size_t size) {
-  const auto bytes = int64_t(size);
-  if (pointer) listener->touch(listener, writes, pointer, 1, &bytes, nullptr, 1);
-}
-
 struct Fill {
   void* to;
   int value;
   size_t size;
-  void touch(sim_listener* listener) const { ::touch(listener, true, to, size); }
+  void touch(sim_listener* listener) const { sim::acl::touch(listener, true, to, size); }
 };
 
 struct FillWords {
   void* to;
   uint32_t value;
   size_t size;
-  void touch(sim_listener* listener) const { ::touch(listener, true, to, size); }
+  void touch(sim_listener* listener) const { sim::acl::touch(listener, true, to, size); }
 };
 
 void Copy::touch(sim_listener* listener) const {
-  ::touch(listener, false, from, size);
-  ::touch(listener, true, to, size);
+  sim::acl::touch(listener, false, from, size);
+  sim::acl::touch(listener, true, to, size);
 }
 
 int check_fill(const char* caller, void* pointer, size_t capacity, size_t size) {
@@ -342,7 +328,7 @@ aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t si
   copy.from_pinned = size && !copy.from_device && sim_is_pinned(from);
   if (size && copy.to_device != copy.from_device && !copy.to_pinned && !copy.from_pinned)
     return copy_pageable("aclrtMemcpyAsync", copy, stream);
-  return launch(stream, "aclrtMemcpyAsync", copy, run_copy);
+  return sim::acl::launch(stream, "aclrtMemcpyAsync", copy, run_copy);
 }
 aclError aclrtMemcpyAsyncWithCondition(void* to, size_t capacity, const void* from, size_t size, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
@@ -362,7 +348,7 @@ SIM_API aclError aclrtMemsetD32Async(void* pointer, size_t capacity, uint32_t va
   if (sim_is_pinned(pointer)) return aclrtMemsetD32(pointer, capacity, value, count);
   if (count > SIZE_MAX / 4) return invalid("aclrtMemsetD32Async", "N is too large");
   if (int code = check_fill("aclrtMemsetD32Async", pointer, capacity, count * 4)) return code;
-  return launch(stream, "aclrtMemsetD32Async", FillWords{pointer, value, count * 4}, run_fill_words);
+  return sim::acl::launch(stream, "aclrtMemsetD32Async", FillWords{pointer, value, count * 4}, run_fill_words);
 }
 // Fills memory of the host that no call of ACL's allocated, such as a variable: the kernel writes it, so that an
 // address that nothing may be written to is an answer and no signal.
@@ -390,7 +376,7 @@ aclError aclrtMemset(void* pointer, size_t capacity, int32_t value, size_t size)
 aclError aclrtMemsetAsync(void* pointer, size_t capacity, int32_t value, size_t size, aclrtStream stream) {
   if (sim_is_pinned(pointer)) return aclrtMemset(pointer, capacity, value, size);
   if (int code = check_fill("aclrtMemsetAsync", pointer, capacity, size)) return code;
-  return launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, run_fill);
+  return sim::acl::launch(stream, "aclrtMemsetAsync", Fill{pointer, value, size}, run_fill);
 }
 
 // The cache of a simulated device holds nothing of its own: what is fetched ahead or written back is where it was.
@@ -401,7 +387,7 @@ aclError aclrtCmoAsync(void* pointer, size_t size, aclrtCmoType kind, aclrtStrea
   if (kind == ACL_RT_CMO_TYPE_INVALID) return sim_unimplemented("aclrtCmoAsync with ACL_RT_CMO_TYPE_INVALID");
   if (kind < ACL_RT_CMO_TYPE_PREFETCH || kind > ACL_RT_CMO_TYPE_FLUSH)
     return sim_fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "%s: cmoType %d", kCaller, int(kind));
-  return launch(stream, kCaller, Copy{nullptr, pointer, size, false, true}, [](void* what) {
+  return sim::acl::launch(stream, kCaller, Copy{nullptr, pointer, size, false, true}, [](void* what) {
     const auto* cached = static_cast<const Copy*>(what);
     return still_there(kCaller, "src", cached->from, cached->size, true);
   });

@@ -121,16 +121,17 @@ SIM_API aclError aclrtCreateStreamV2(aclrtStream* out, const aclrtStreamConfigHa
   return make(out, configuration->priority, uint32_t(configuration->flag));
 }
 
-SIM_API aclError aclrtDestroyStream(aclrtStream stream) {
+static aclError destroy(aclrtStream stream, int (*end)(void*)) {
   int32_t id = 0;
   if (stream && sim_stream_id(stream, &id) == ACL_SUCCESS) tell(stream, ACL_RT_STREAM_STATE_DESTROY_PRE);
-  const int code = sim_stream_destroy(stream);
+  const int code = end(stream);
   if (code) return code;
   std::lock_guard lock(made_mutex);
   streams_made.erase(stream);
   return ACL_SUCCESS;
 }
-SIM_API aclError aclrtDestroyStreamForce(aclrtStream stream) { return aclrtDestroyStream(stream); }
+SIM_API aclError aclrtDestroyStream(aclrtStream stream) { return destroy(stream, sim_stream_destroy); }
+SIM_API aclError aclrtDestroyStreamForce(aclrtStream stream) { return destroy(stream, sim_stream_destroy_by_force); }
 SIM_API aclError aclrtSynchronizeStream(aclrtStream stream) { return sim_stream_synchronize(stream, -1); }
 SIM_API aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout_ms) {
   return sim_stream_synchronize(stream, timeout_ms);

@@ -9,10 +9,21 @@
 
 namespace sim::acl {
 
-// Launches a task on the stream; `run` gets a pointer to `what`, once, or at each replay of a captured model.
+// Launches a task on the stream; `run` gets a pointer to `what`, once, or at each replay of a captured model. What has
+// a function touch(sim_listener*) tells by it which memory it reads and writes.
 template <typename T>
 int launch(aclrtStream stream, const char* name, T what, sim_run run) {
-  return sim_launch(stream, name, run, new T(std::move(what)), [](void* task) { delete static_cast<T*>(task); });
+  static constexpr sim_about kAbout{sim_task_other, [](const void* task, sim_listener* listener) {
+                                      if constexpr (requires(const T& one) { one.touch(listener); })
+                                        if (listener->touch) static_cast<const T*>(task)->touch(listener);
+                                    }};
+  return sim_launch_about(stream, name, &kAbout, run, new T(std::move(what)),
+                          [](void* task) { delete static_cast<T*>(task); });
+}
+
+inline void touch(sim_listener* listener, bool writes, const void* pointer, size_t size) {
+  const auto bytes = int64_t(size);
+  if (pointer && size && listener->touch) listener->touch(listener, writes, pointer, 1, &bytes, nullptr, 1);
 }
 
 // As CANN answers it: 107000, or 100000 where the function belongs to what was there before the runtime.

@@ -37,6 +37,9 @@ struct Python {
   void* (*attribute)(void*, const char*) = find<void* (*)(void*, const char*)>("PyObject_GetAttrString");
   const char* (*text)(void*) = find<const char* (*)(void*)>("PyUnicode_AsUTF8");
   void (*clear)() = find<void (*)()>("PyErr_Clear");
+  void* (*interpreter)() = find<void* (*)()>("PyInterpreterState_Get");
+  void* (*first_thread)(void*) = find<void* (*)(void*)>("PyInterpreterState_ThreadHead");
+  void* (*next_thread)(void*) = find<void* (*)(void*)>("PyThreadState_Next");
 
   bool here() const { return initialized && initialized(); }
   bool usable() const {
@@ -106,20 +109,46 @@ int place_of(const Python& python, void* frame) {
   return place;
 }
 
-Caller of_python(const Python& python) {
-  Caller caller;
-  caller.frames.reserve(kDepth);
-  const int held = python.lock();
-  std::unique_lock lock(places().mutex);
-  void* frame = python.frame(python.thread());
-  for (int depth = 0; frame && depth < kDepth; ++depth) {
-    caller.frames.push_back(place_of(python, frame));
+// The places of a thread, the innermost first. Python's lock and the mutex are held.
+std::vector<int> frames_of(const Python& python, void* thread, int most = kDepth) {
+  std::vector<int> frames;
+  void* frame = python.frame(thread);
+  for (int depth = 0; frame && depth < most; ++depth) {
+    frames.push_back(place_of(python, frame));
     void* outer = python.back(frame);
     python.release(frame);
     frame = outer;
   }
   if (frame) python.release(frame);
-  lock.unlock();
+  return frames;
+}
+
+constexpr const char* kBackward = "a thread of this backward pass";
+
+// A thread of autograd has no frame of Python: those of the thread that waits for the backward pass, if one does, and
+// behind them that it is so.
+std::vector<int> who_went_backward(const Python& python) {
+  std::vector<int> found;
+  if (!python.interpreter || !python.first_thread || !python.next_thread) return found;
+  for (void* one = python.first_thread(python.interpreter()); one; one = python.next_thread(one)) {
+    const auto innermost = frames_of(python, one, 1);
+    if (innermost.empty() || places().texts[size_t(innermost[0])].find("torch/autograd/graph.py:") == std::string::npos)
+      continue;
+    if (!found.empty()) return {};
+    found = frames_of(python, one);
+  }
+  if (!found.empty()) found.push_back(add(kBackward, 0, kBackward, nullptr));
+  return found;
+}
+
+Caller of_python(const Python& python) {
+  Caller caller;
+  const int held = python.lock();
+  {
+    std::lock_guard lock(places().mutex);
+    caller.frames = frames_of(python, python.thread());
+    if (caller.frames.empty()) caller.frames = who_went_backward(python);
+  }
   python.unlock(held);
   return caller;
 }
@@ -169,6 +198,7 @@ Caller whoever_calls() {
 
 std::vector<std::string> shown(const Caller& caller) {
   std::vector<std::string> all, own;
+  bool backward = false;
   for (const int frame : caller.frames) {
     std::string text;
     const void* address = nullptr;
@@ -178,12 +208,14 @@ std::vector<std::string> shown(const Caller& caller) {
       address = places().addresses[size_t(frame)];
     }
     if (address) text = symbol(address);
-    if (text.empty()) continue;
+    backward |= text == kBackward;
+    if (text.empty() || text == kBackward) continue;
     all.push_back(text);
     if (!of_the_field(text)) own.push_back(text);
   }
   auto& best = own.empty() ? all : own;
   if (best.size() > 3) best.resize(3);
+  if (backward) best.push_back(kBackward);
   if (best.empty()) best.push_back("called by a thread of C++, as in a backward pass");
   return best;
 }

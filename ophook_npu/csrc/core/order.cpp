@@ -304,16 +304,17 @@ void host_reached(const Clock& clock) {
   give_back(all);
 }
 
-void ended(Stream& stream) {
+void ended(Stream& stream, bool waited) {
   State& all = state();
   std::lock_guard lock(all.mutex);
   if (stream.line.index < 0) return;
   all.blind.erase(&stream);
   for (auto& [key, value] : all.values) std::erase(value.waiting, &stream);
-  join(all.host.clock, all_of(stream.line));
+  if (waited) join(all.host.clock, all_of(stream.line));
   give_back(all);
-  all.unused.push_back(stream.line.index);
-  if (stream.line.copies) all.unused.push_back(stream.line.copies->index);
+  // The line of tasks that nobody waited for stays theirs.
+  for (const Line* line : std::initializer_list<const Line*>{&stream.line, stream.line.copies.get()})
+    if (line && at(line->clock, line->index) <= at(all.host.clock, line->index)) all.unused.push_back(line->index);
   stream.line = {};
 }
 

@@ -51,8 +51,8 @@ void recorded(Stream& on, Recording& recording, Model* capture);
 void waits(Stream& on, const Recording& recording, Model* capture);
 void host_waited(Stream& of);
 void host_waited(const Recording& of);
-void host_reached(const Clock& clock);  // a host function runs
-void ended(Stream& stream);
+void host_reached(const Clock& clock);            // a host function runs
+void ended(Stream& stream, bool waited);          // whether for its tasks
 void freed(const char* by, const void* pointer);  // all of its allocation
 void freed_host(const char* by, const void* pointer, size_t size);
 

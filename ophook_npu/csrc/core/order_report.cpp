@@ -35,17 +35,35 @@ std::string told(const char* which, const Access& access) {
   return text;
 }
 
+// The line of Python that called, as "train.py:8"; empty where it is none.
+std::string python_line(const Access& access) {
+  const auto from = frames(access);
+  const std::string at = from.empty() ? "" : from.front().substr(0, from.front().find(' '));
+  const size_t colon = at.rfind(':');
+  return colon == std::string::npos || colon + 1 == at.size() ? "" : at.substr(at.rfind('/') + 1);
+}
+
+// Where, and what it takes to order the two: in torch's words where both are lines of Python.
 std::string advice(const Access& first, const Access& second) {
   if (first.stream < 0) return "";  // nothing the host did is unordered with what it launches later
-  const std::string one = line_name(first);
-  if (second.stream < 0)
-    return "synchronize " + one + ", or an event recorded on it after " + first.task + ", before " + second.task;
-  if (first.stream == second.stream)
-    return "synchronize an event recorded after " + std::string(first.task) + " before " + second.task +
-           ": a pinned copy is taken to run beside the kernels of its stream";
-  return "let " + line_name(second) + " wait for an event that " + one + " records after " + first.task +
-         " (in torch: second.wait_stream(first)); where the first tensor was given back and its memory used again: "
-         "tensor.record_stream(second)";
+  const std::string one = line_name(first), at = python_line(first), before = python_line(second);
+  const bool python = !at.empty() && !before.empty();
+  const std::string task = python ? std::string(first.task) + " (" + at + ")" : first.task;
+  if (second.stream < 0 || first.stream == second.stream) {
+    const std::string why = second.stream < 0 ? "" : "; a pinned copy is taken to run beside the kernels of its stream";
+    if (python) return "before " + before + ": `event.synchronize()`, where `event.record()` follows " + task + why;
+    return "synchronize " + one + ", or an event recorded on it after " + task + ", before " + second.task + why;
+  }
+  std::string text = python ? "before " + before + ": `torch.npu.current_stream().wait_stream(s)`, s being " + one +
+                                  ", which runs " + task
+                            : "let " + line_name(second) + " wait for an event that " + one + " records after " + task;
+  if (python && std::string_view(first.task).starts_with("Hccl"))
+    text = "before " + before + ": `work.wait()` on the stream of " + second.task + ", work being what " + at +
+           " gave; or `wait_stream` of a stream that waited for it";
+  if (second.writes && python)
+    text += "; where the tensor of " + at +
+            " was freed and its memory given to another: `tensor.record_stream(s)` before that";
+  return text;
 }
 
 std::string json(const Access& access) {
@@ -105,7 +123,7 @@ void tell(State& all, const Access& first, const Access& second, uintptr_t begin
   const std::string where = sim_memory_text(reinterpret_cast<void*>(begin), end - begin);
   std::string text = "[simulated Ascend] order: " + title + "\n" + told("first", first) + told("second", second) +
                      "  memory: " + where + "\n";
-  if (!missing.empty()) text += "  missing: " + missing + "\n";
+  if (!missing.empty()) text += "  next: " + missing + "\n";
   write_all(2, text);
   if (const char* path = report())
     append(path, "{\"race\": " + race(known->second.number) + ", \"kind\": " + quoted(what) + ", \"graph\": " +

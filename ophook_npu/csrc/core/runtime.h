@@ -21,7 +21,8 @@ SIM_API int sim_stream_create_persistent(void** out);
 SIM_API int sim_stream_clean(void* stream);
 // What is queued is not run any more, but for records of events; who waits for the stream is told 107023.
 SIM_API int sim_stream_abort(void* stream);
-SIM_API int sim_streams_left(int* count);  // that the current device can still have
+SIM_API int sim_stream_destroy_by_force(void* stream);  // what has not begun is dropped
+SIM_API int sim_streams_left(int* count);               // that the current device can still have
 // A task that failed, for whoever wants to know of all of them; in the stream's own thread.
 typedef struct sim_failure {
   uint32_t task;                    // its number on its stream

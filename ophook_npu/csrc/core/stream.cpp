@@ -73,8 +73,8 @@ int captured(const char* caller, const Stream& stream) {
   return sim_fail(kStreamCaptured, "%s: stream %d is being captured", caller, stream.id);
 }
 
-void close(const std::shared_ptr<Stream>& stream) {
-  stream->finish();
+void close(const std::shared_ptr<Stream>& stream, bool by_force = false) {
+  stream->finish(by_force);
   Handles<Stream>::all().take(stream.get());
   --made[stream->device];
 }
@@ -132,7 +132,8 @@ Stream::~Stream() {
   if (thread_.joinable()) finish();
 }
 
-void Stream::finish() {
+void Stream::finish(bool by_force) {
+  if (by_force) abort();
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -140,7 +141,7 @@ void Stream::finish() {
   work_arrived_.notify_one();
   const schedule::HostWait wait(*this);
   thread_.join();
-  if (order::on()) order::ended(*this);
+  if (order::on()) order::ended(*this, !by_force);
 }
 
 bool Stream::runs_here() const { return running == this; }
@@ -488,7 +489,7 @@ int sim_streams_left(int* count) {
 void sim_on_failure(void (*told)(const sim_failure*)) { on_failure = told; }
 uint32_t sim_last_task(void) { return last_task; }
 
-int sim_stream_destroy(void* handle) {
+static int destroy(void* handle, bool by_force) {
   std::shared_ptr<Stream> stream;
   if (!handle) return sim_fail(kInvalidParam, "aclrtDestroyStream: null stream");
   if (int code = resolve_here("aclrtDestroyStream", handle, &stream)) return code;
@@ -501,9 +502,11 @@ int sim_stream_destroy(void* handle) {
       return sim_fail(kInvalidParam, "aclrtDestroyStream: the default stream goes with its device");
   }
   if (stream->closing.exchange(true)) return sim_fail(kInvalidHandle, "aclrtDestroyStream: %p is not a stream", handle);
-  close(stream);
+  close(stream, by_force);
   return kOk;
 }
+int sim_stream_destroy(void* handle) { return destroy(handle, false); }
+int sim_stream_destroy_by_force(void* handle) { return destroy(handle, true); }
 
 int sim_stream_synchronize(void* handle, int64_t timeout_ms) {
   std::shared_ptr<Stream> stream;

@@ -126,7 +126,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   ~Stream();
 
   // Lets the queued work finish and ends the thread. Before the last reference goes, and not in a task of its own.
-  void finish();
+  void finish(bool by_force = false);
   int launch(std::shared_ptr<Task> task);
   int synchronize(int64_t timeout_ms);
   // Waits for what was launched so far, and forgets its failures.
