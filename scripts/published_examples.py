@@ -43,7 +43,9 @@ from ophook_npu.sim.variables import apply, environment
 
 PARTS = ("01_simd_cpp_api", "02_simd_c_api")  # SIMT and hybrid programs are Ascend950's; AI CPU is not simulated
 STATES = ("equal", "ran", "differs", "stopped", "build", "no block")
-_PASSED = re.compile(r"test pass|\[Success\]|success|\bPASS\b|passed", re.IGNORECASE)
+_LISTED = re.compile(r"^\s*(?:\||- ).*Atlas A2 ", re.MULTILINE)
+# OK is unittest's.
+_PASSED = re.compile(r"test pass|\[Success\]|success|\bPASS\b|passed|^OK$", re.IGNORECASE | re.MULTILINE)
 _FAILED = re.compile(r"\bfail|\[ERROR\]|mismatch|not equal", re.IGNORECASE)
 # Where the first line of a failure is; g++'s and ours.
 _ERRORS = (re.compile(r"error: (.+)"), re.compile(r"Error: (.+)"), re.compile(r"ERROR: (.+)"))
@@ -71,7 +73,7 @@ def examples(checkout: Path) -> list[Path]:
         file.parent
         for part in PARTS
         for file in sorted((root / part).rglob("CMakeLists.txt"))
-        if re.search(r"^\|.*Atlas A2", _readme(file.parent), re.MULTILINE)
+        if _LISTED.search(_readme(file.parent))
     ]
 
 
@@ -84,6 +86,38 @@ def _readme(folder: Path) -> str:
 
 def block(readme: str) -> str:
     """The first block of code that calls cmake in a folder of its own, else that calls cmake, else that calls bash."""
+    found = _blocks(readme)
+    named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)]
+    named = [text for text in named if re.search(r"\bmkdir |-B ", text)] or named
+    named = named or [text for text in found if text.startswith("bash ")]
+    return named[0] if named else ""
+
+
+def shown(readme: str) -> list[str]:
+    """The lines that the README says a run prints: its last block of code behind the one that builds.
+
+    Empty where that block is none: it has commands, or draws folders.
+    """
+    found = _blocks(readme)
+    behind = found[found.index(block(readme)) + 1 :] if block(readme) else []
+    lines = behind[-1].splitlines() if behind else []
+    return [] if any(re.search(r"cmake|msopprof|\bcat |├──|\./demo", line) for line in lines) else lines
+
+
+def _missing(lines: list[str], said: str) -> str:
+    """The first line that was not printed, in this order; empty if all were. ``...`` and ``**`` stand for anything."""
+    at = 0
+    printed = [line.strip() for line in said.splitlines()]
+    for line in filter(str.strip, lines):
+        pattern = ".*".join(re.escape(part.rstrip()) for part in re.split(r"\.\.\.+|\*\*", line.strip()))
+        found = next((i for i in range(at, len(printed)) if re.fullmatch(pattern, printed[i])), None)
+        if found is None:
+            return line.strip()
+        at = found + 1
+    return ""
+
+
+def _blocks(readme: str) -> list[str]:
     found: list[str] = []
     inside: list[str] | None = None
     for line in map(str.strip, readme.splitlines()):
@@ -95,10 +129,7 @@ def block(readme: str) -> str:
         else:
             found.append("\n".join(inside))
             inside = None
-    named = [text for text in found if re.search(r"^cmake |; *cmake ", text, re.MULTILINE)]
-    named = [text for text in named if re.search(r"\bmkdir |-B ", text)] or named
-    named = named or [text for text in found if text.startswith("bash ")]
-    return named[0] if named else ""
+    return found
 
 
 def run(folder: Path, root: Path, timeout: float) -> Result:
@@ -143,8 +174,12 @@ def run(folder: Path, root: Path, timeout: float) -> Result:
         return Result(name, "differs", _reason(said), dict(findings), said)
     if started.returncode or _FAILED.search(_after_build(said)):
         return Result(name, "differs", _reason(_after_build(said)), dict(findings), said)
-    state = "equal" if _PASSED.search(_after_build(said)) else "ran"
-    return Result(name, state, "", dict(findings), said)
+    if _PASSED.search(_after_build(said)):
+        return Result(name, "equal", "", dict(findings), said)
+    expected = shown(_readme(folder))
+    missing = _missing(expected, said) if expected else "it compares nothing, and its README shows no output"
+    why = f"not printed: {missing}" if expected and missing else missing
+    return Result(name, "ran" if missing else "equal", why, dict(findings), said)
 
 
 def key_of(folder: Path, common: bytes) -> str:

@@ -237,7 +237,8 @@ def run(
 # ---- from the vendor's C++ to C++ ----
 
 _TOKENS = re.compile(
-    r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|<<<|\b__global__\b', re.DOTALL
+    r'R"(?P<end>[^()\s\\]*)\(.*?\)(?P=end)"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'|<<<|\b__global__\b|\bprintf\b(?=\s*[(;])',
+    re.DOTALL,
 )
 _QUALIFIERS = re.compile(
     r"\b__(?:global|vector|cube|aicore|mix)__\b(?P<mix>\s*\(\s*(?P<cubes>\d+)\s*,\s*(?P<vectors>\d+)\s*\))?|\[aicore\]"
@@ -263,6 +264,10 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
     at = 0
     for token in _tokens(text):
         if token.start() < at:
+            continue
+        if token[0] == "printf":  # a kernel's, or the host's: what it calls finds out
+            pieces += [text[at : token.start()], "ophook_printf"]
+            at = token.end()
             continue
         if token[0] == "__global__":
             kernel, kind, by_name = _kernel(text, token.start())
@@ -294,7 +299,7 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
 
 def _tokens(text: str) -> Iterator[re.Match[str]]:
     for token in _TOKENS.finditer(text):
-        if token[0] in ("<<<", "__global__"):
+        if token[0] in ("<<<", "__global__", "printf"):
             yield token
 
 

@@ -46,12 +46,27 @@ def test_the_first_block_that_calls_cmake_is_run(script: ModuleType) -> None:
 
 
 def test_examples_are_folders_for_an_atlas_a2(script: ModuleType, tmp_path: Path) -> None:
-    for name, text in (("add", README), ("registers", "| Ascend 950 | yes |")):
+    listed = "- Atlas A2 Training Series Products\n"
+    for name, text in (("add", README), ("c_add", listed), ("registers", "| Ascend 950 | yes |")):
         folder = tmp_path / "examples" / "01_simd_cpp_api" / name
         folder.mkdir(parents=True)
         (folder / "CMakeLists.txt").touch()
         (folder / "README.md").write_text(text)
-    assert [folder.name for folder in script.examples(tmp_path)] == ["add"]
+    assert [folder.name for folder in script.examples(tmp_path)] == ["add", "c_add"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "missing"),
+    [
+        ("noise\n[0/2] Hello\n[1/2] Hello\nRan 1 test in 0.2s\n", ""),
+        ("[1/2] Hello\n[0/2] Hello\nRan 1 test in 0.2s\n", "[1/2] Hello"),
+        ("[0/2] Hello\n[1/2] Hello, and more\nRan 1 test in 0.2s\n", "[1/2] Hello"),
+    ],
+)
+def test_a_run_is_compared_with_what_the_readme_shows(script: ModuleType, printed: str, missing: str) -> None:
+    shows = README.partition("```bash\ncmake -DCMAKE")[0] + "```\n[0/2] Hello\n[1/2] Hello\nRan 1 test in **s\n```\n"
+    assert script._missing(script.shown(shows), printed) == missing
+    assert script.shown(README) == [], "a block of commands shows no output"
 
 
 def test_the_table_counts_and_names(script: ModuleType, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 #include "ascendc/program/launch.h"
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -10,8 +11,17 @@
 
 #include "ascendc/program/binary.h"
 #include "ascendc/program/soc.h"
+#include "ascendc/include/ascendc/runtime.h"
 #include "ascendc/runtime/options.h"
 #include "core/order_api.h"
+
+extern "C" __attribute__((visibility("hidden"))) int ophook_printf(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = ophook::rt::print_list(true, format, arguments);
+  va_end(arguments);
+  return length;
+}
 
 namespace ophook::program {
 namespace {

@@ -261,10 +261,22 @@ void Core::stop() {
   throw Stopped{};
 }
 
-void print(const char* format, va_list arguments) {
+int print_list(bool named, const char* format, va_list arguments) {
+  Core* c = core_or_null();
+  if (!c) return std::vprintf(format, arguments);
   char buffer[2048];
-  std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  core().launch.output += buffer;
+  const int length = std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  if (named) c->launch.output += text("[%s Block %lld/%lld] ", c->is_vector ? "AIV" : "AIC", (long long)block_index(),
+                                       (long long)c->launch.blocks * (c->is_vector ? c->launch.subs : 1));
+  c->launch.output += buffer;
+  return length;
+}
+int print(bool named, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = print_list(named, format, arguments);
+  va_end(arguments);
+  return length;
 }
 
 namespace {
@@ -322,6 +334,7 @@ void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, 
 }
 
 void assertion(const char* condition, At at) {
+  core().launch.output += text("[ASSERT] %s:%d: : Assertion `%s' failed.\n", at.file, int(at.line), condition);
   core().report(Kind::assertion, "assert", at, text("%s does not hold", condition));
   core().stop();
 }

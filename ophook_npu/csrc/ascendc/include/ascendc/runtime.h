@@ -178,7 +178,15 @@ OPHOOK_RT bool is_vector_core();
 OPHOOK_RT uint64_t tiling_key();
 OPHOOK_RT uint8_t* workspace_address();
 OPHOOK_RT void copy_tiling(void* to, const void* from, size_t bytes, const char* name, At at);
-OPHOOK_RT void print(const char* format, va_list arguments);
+// `named`: behind the core's name, as the page of printf shows it. Outside a kernel it is the host's printf.
+OPHOOK_RT int print(bool named, const char* format, ...);
+OPHOOK_RT int print_list(bool named, const char* format, va_list arguments);
+template <typename T>
+auto printed(T value) {  // as a variable argument
+  if constexpr (std::is_same_v<T, half>) return double(float(value));
+  else if constexpr (std::is_same_v<T, bfloat16_t>) return double(bfloat16_value(value.bits));
+  else return value;
+}
 OPHOOK_RT void dump(Local tensor, uint32_t tag, uint32_t count);
 OPHOOK_RT void dump_at(const char* call, const void* address, Dtype dtype, uint32_t desc, uint32_t count, At at);
 OPHOOK_RT void dump(Global tensor, uint32_t tag, uint32_t count);

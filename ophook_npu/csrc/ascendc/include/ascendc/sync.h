@@ -185,11 +185,9 @@ __aicore__ inline int64_t GetSystemCycle() {
 }
 __aicore__ inline void Trap(ophook::rt::At at = ophook::rt::At::here()) { ophook::rt::trap(at); }
 
-__attribute__((format(printf, 1, 2))) inline void printf(const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  ophook::rt::print(format, arguments);
-  va_end(arguments);
+template <class... Args>
+__aicore__ inline void printf(const char* format, Args... args) {
+  ophook::rt::print(false, format, ophook::rt::printed(args)...);
 }
 #define PRINTF(...) ::AscendC::printf(__VA_ARGS__)
 template <typename T>
