@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from ophook_npu.kernel.pages import PAGES, Page, declared, pages
+from ophook_npu.kernel.pages import PAGES, Page, declared, described, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "ascend-c-api.md"
@@ -63,7 +63,7 @@ def write(tree: Path, commit: str) -> None:
 
 def document() -> str:
     """docs/ascend-c-api.md as it is to be."""
-    ours, every = declared(), pages()
+    ours, every = described(), pages()
     here = [page for page in every if "A2" in page.products]
     source = PAGES.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(":")[0]
     have = sum(page.name in ours for page in here)
@@ -74,8 +74,8 @@ def document() -> str:
         f"({source}) and from [our headers](ascend-c.md).",
         f"The reference has {len(every)} pages of functions, types and macros; {len(here)} of them list an Atlas A2.",
         f"Of these, {have} are simulated and {len(here) - have} are refused: a kernel that uses one does not compile,",
-        "and the message names it and its page; of the C interface (`asc_...`) it is the header that is refused. Of a",
-        "simulated name an overload may be missing, which the compiler then says. The other",
+        "and the message names it and its page. Of a simulated name an overload may be missing, which the compiler",
+        "then says. The other",
         f"{len(every) - len(here)} pages are of other products, and not applicable; SIMT and AI CPU are not",
         "simulated.",
         "",

@@ -7,9 +7,10 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -30,7 +31,10 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    project: Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel.")],
+    project: Annotated[
+        Path,
+        typer.Argument(metavar="PROJECT", help="The folder with op_host and op_kernel, or a program (.asc)."),
+    ],
     op: Annotated[str | None, typer.Option(help="Only this operator, such as AddCustom.")] = None,
     inputs: Annotated[
         list[Path] | None, typer.Option(help="A .py file with inputs() and perhaps reference(…), or .npy files.")
@@ -48,6 +52,7 @@ def check(
         str, typer.Option("--format", help="text; github: annotations; sarif: SARIF, in --json's file if there is one.")
     ] = "text",
     debug: Annotated[bool, typer.Option(help="Print how to step through the kernel in gdb.")] = False,
+    watch: Annotated[bool, typer.Option(help="Check again whenever a source changes, until you end it.")] = False,
 ) -> None:
     """Run an operator project's kernel on the CPU and say what is wrong, with the line.
 
@@ -55,10 +60,11 @@ def check(
     """
     from ophook_npu import sarif
     from ophook_npu.errors import OphookError
+    from ophook_npu.kernel.check import Checked, for_review
     from ophook_npu.kernel.check import check as run
-    from ophook_npu.kernel.check import for_review
     from ophook_npu.kernel.kinds import kinds
     from ophook_npu.ops.check.kernel import shipped_cases
+    from ophook_npu.sim import program
 
     sarif.check_format("kernel check", form)
     if dma not in ("eager", "on-wait"):
@@ -66,11 +72,25 @@ def check(
     if timeout <= 0:
         raise OphookError("kernel check", f"--timeout {timeout:g}", allowed="more than 0 seconds")
     _writable(out)
-    settings = {"soc": soc, "cores": cores, "strict": strict, "checks": checks, "on_wait": dma == "on-wait"}
+    settings: dict[str, Any] = {
+        "soc": soc,
+        "cores": cores,
+        "strict": strict,
+        "checks": checks,
+        "on_wait": dma == "on-wait",
+    }
     if debug:
         _tell_gdb(project, op, inputs or ())
         return
-    results = run(project, op, inputs or (), declared=shipped_cases, timeout=timeout, **settings)
+
+    def once() -> list[Checked]:
+        if project.suffix == ".asc":
+            return program.check(project, **settings)
+        return run(project, op, inputs or (), declared=shipped_cases, timeout=timeout, **settings)
+
+    if watch:
+        _watch(project, lambda: _tell(once()))
+    results = once()
     reviewed = ""
     if form != "text":
         meanings = {kind.name: kind.todo for kind in kinds()}
@@ -83,6 +103,25 @@ def check(
         plain = json.dumps([_plain(result) for result in results], indent=1) + "\n"
         out.write_text(reviewed if form == "sarif" else plain)
     raise typer.Exit(1 if any(result.failed for result in results) else 0)
+
+
+def _watch(project: Path, once: Callable[[], None]) -> NoReturn:
+    """Call ``once`` now and after each change of a source. It ends when the user interrupts it."""
+    from ophook_npu.errors import OphookError
+
+    def state() -> list[tuple[Path, int]]:
+        files = [project] if project.is_file() else sorted(project.rglob("*"))
+        return [(f, f.stat().st_mtime_ns) for f in files if f.suffix in (".asc", ".cpp", ".h", ".py") and f.is_file()]
+
+    while True:
+        seen = state()
+        try:
+            once()
+        except OphookError as error:
+            console.print(str(error))
+        console.print("watching; Ctrl-C ends it")
+        while state() == seen:
+            time.sleep(0.5)
 
 
 def _tell(results: Sequence[Any]) -> None:

@@ -59,18 +59,31 @@ def declared() -> frozenset[str]:
     return frozenset(found)
 
 
+def page_of(name: str) -> Page | None:
+    """The page that describes a name. One of the C interface describes several: asc_dcci has asc_dcci_single."""
+    those = [page for page in pages() if page.name == name]
+    if not those and name.startswith("asc_"):
+        those = [page for page in pages() if page.name.startswith("asc_") and name.startswith(f"{page.name}_")]
+        those.sort(key=lambda page: -len(page.name))
+    return next((page for page in those if "A2" in page.products), those[0] if those else None)
+
+
+@functools.cache
+def described() -> frozenset[str]:
+    """The names of the pages that our headers follow: those of functions that they declare."""
+    ours = declared()
+    return ours | {page.name for name in ours if name.startswith("asc_") and (page := page_of(name))}
+
+
 def absent(name: str) -> str | None:
     """What to say of a name that did not compile; None where no page has it, or our headers know it."""
-    if name == "c_api/asc_simd.h":
-        return "the C interface (asc_simd.h) is not implemented here: docs/ascend-c-api.md lists what is"
     if name in declared():
         return None
-    those = [page for page in pages() if page.name == name]
-    here = [page for page in those if "A2" in page.products]
-    if here:
-        return f"{name} is documented ({here[0].chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
-    if those:
-        products = " and ".join(f"Ascend{one}" if one == "950" else f"Atlas {one}" for one in those[0].products)
-        products = products or "none of the simulated products"
-        return f"{name} is documented ({those[0].chapter}) for {products} alone, not for an Atlas A2"
-    return None
+    page = page_of(name)
+    if page is None:
+        return None
+    if "A2" in page.products:
+        return f"{name} is documented ({page.chapter}) and not implemented here: docs/ascend-c-api.md lists what is"
+    products = " and ".join(f"Ascend{one}" if one == "950" else f"Atlas {one}" for one in page.products)
+    products = products or "none of the simulated products"
+    return f"{name} is documented ({page.chapter}) for {products} alone, not for an Atlas A2"

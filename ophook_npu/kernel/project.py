@@ -59,6 +59,11 @@ class Prototype:
         ]  # fmt: skip
 
 
+def _sources(folder: Path) -> list[Path]:
+    """Those in the folder itself; if there are none, those of the folders in it, one an operator."""
+    return sorted(folder.glob("*.cpp")) or sorted(folder.glob("*/*.cpp"))
+
+
 class Project:
     """The sources of a project.
 
@@ -71,8 +76,7 @@ class Project:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).resolve()
-        self.hosts = sorted((self.path / "op_host").glob("*.cpp"))
-        self.kernels = sorted((self.path / "op_kernel").glob("*.cpp"))
+        self.hosts, self.kernels = (_sources(self.path / name) for name in ("op_host", "op_kernel"))
         if not self.hosts or not self.kernels:
             missing = [name for name, found in (("op_host", self.hosts), ("op_kernel", self.kernels)) if not found]
             raise OphookError(
@@ -88,7 +92,9 @@ class Project:
 
     @property
     def roots(self) -> list[Path]:
-        return [self.path / "op_host", self.path / "op_kernel", self.path]
+        nested = {source.parent for source in (*self.hosts, *self.kernels)}
+        ours = [self.path / "op_host", self.path / "op_kernel", self.path]
+        return [*ours, *sorted(nested - set(ours))]
 
     def host_library(self) -> Path:
         return build.host(self.hosts, self.roots)
@@ -129,9 +135,8 @@ class Project:
         return self.prototypes[type]
 
     def kernel_source(self, prototype: Prototype) -> Path:
-        named = self.path / "op_kernel" / f"{prototype.snake}.cpp"
-        if named in self.kernels:
-            return named
+        if named := [source for source in self.kernels if source.stem == prototype.snake]:
+            return named[0]
         function = re.compile(rf"\bvoid\s+{prototype.snake}\s*\(")
         for source in self.kernels:
             if function.search(source.read_text(errors="replace")):

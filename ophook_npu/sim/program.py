@@ -12,14 +12,17 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TextIO
 
 from ophook_npu import sim, toolchain
 from ophook_npu.errors import OphookError
 from ophook_npu.kernel import build
+from ophook_npu.kernel.check import CaseResult, Checked
 from ophook_npu.kernel.findings import KernelReport
 from ophook_npu.kernel.source import KINDS, Settings
 from ophook_npu.npu import autoload
@@ -201,8 +204,31 @@ class Launches:
     reports: list[tuple[str, KernelReport]]
 
 
+def check(source: Path, *, cores: int | None = None, **settings: Any) -> list[Checked]:
+    """What `run` saw, as a project's check tells it: a launch is a case. The program prints on standard error.
+
+    Raises:
+        OphookError: as `run`; and for ``cores``, which a program chooses itself.
+    """
+    if cores is not None:
+        raise OphookError("kernel check", f"--cores {cores}: {source.name} chooses its cores itself")
+    seen = run(source, settings=Settings(**settings), output=sys.stderr)
+    cases = [
+        CaseResult(f"launch {i} of {kernel}", "fail" if report.errors else "pass", report=replace(report, output=""))
+        for i, (kernel, report) in enumerate(seen.reports, 1)
+    ]
+    if seen.status:
+        cases.append(CaseResult("the program", "fail", f"it ended with status {seen.status}"))
+    return [Checked(source.stem, cases)]
+
+
 def run(
-    source: Path, arguments: Sequence[str] = (), *, flags: Sequence[str] = (), settings: Settings | None = None
+    source: Path,
+    arguments: Sequence[str] = (),
+    *,
+    flags: Sequence[str] = (),
+    settings: Settings | None = None,
+    output: TextIO | None = None,
 ) -> Launches:
     """Compile ``source`` and run it on the simulated Ascend, with standard input and output as they are.
 
@@ -210,6 +236,7 @@ def run(
         source: a file with ``main`` and its kernels.
         arguments: the program's.
         flags: the compiler's, such as ``-DN=3``.
+        output: what the program prints goes there; None: to standard output.
 
     Raises:
         OphookError: there is no such file, it does not compile, or it cannot be started.
@@ -226,7 +253,7 @@ def run(
         environ["OPHOOK_KERNEL_CHECKS"] = str(int(settings.checks))
         environ["OPHOOK_KERNEL_STRICT"] = str(int(settings.strict))
         environ["OPHOOK_KERNEL_DMA"] = "on-wait" if settings.on_wait else "eager"
-        done = subprocess.run([str(program), *arguments], env=environ, check=False)
+        done = subprocess.run([str(program), *arguments], env=environ, stdout=output, check=False)
         reports = []
         for line in told.read_text(errors="replace").splitlines() if told.exists() else ():
             row = json.loads(line)
@@ -245,6 +272,25 @@ _QUALIFIERS = re.compile(
 )
 _TASK_TYPE = re.compile(r'"KERNEL_TYPE_(\w+)"')
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\balignas\s*\([^()]*\)|\b__launch_bounds__\s*\([^()]*\)")
+
+
+# `__ubuf__ float x[64], y[64];`: arrays of the C interface, in the local memory of a position.
+_SPACES = {"ubuf": "VECCALC", "cbuf": "A1", "ca": "A2", "cb": "B2", "cc": "CO1", "fbuf": "C2PIPE2GM"}
+_SPACE = "|".join(_SPACES)
+_ARRAYS = re.compile(
+    rf"\b__({_SPACE})__\s+((?:\w+\s+|\w+::)*?\w+)\s+(\w+\s*\[[^\[\];=]*\](?:\s*,\s*\w+\s*\[[^\[\];=]*\])*)\s*;"
+)
+
+
+def _arrays(found: re.Match[str]) -> str:
+    """Of a declaration: each array is a reference to where the runtime has its place."""
+    space, kind, names = found.groups()
+    made = []
+    for name, length in re.findall(r"(\w+)\s*\[([^\[\]]*)\]", names):
+        position, array = f"int(::AscendC::TPosition::{_SPACES[space]})", f"{kind}[{length}]"
+        place = f'::ophook::rt::local_array({position}, sizeof({array}), "{name}", ::ophook::rt::At::here())'
+        made.append(f"{kind} (&{name})[{length}] = *static_cast<{kind} (*)[{length}]>({place});")
+    return " ".join(made) + "\n" * found[0].count("\n")
 
 
 _C_LINKAGE = re.compile(r'\bextern\s*"C"')
@@ -287,6 +333,7 @@ def translated(text: str, name: str, expressions: Mapping[str, str] | None = Non
         kinds.update(dict.fromkeys(launched - kinds.keys(), *every))
     code = "".join([*pieces, text[at:]])
     code = _TRAP.sub("AscendC::Trap()", _QUALIFIERS.sub("", code))
+    code = re.sub(rf"\b__(?:{_SPACE})__", "", _ARRAYS.sub(_arrays, code))
     declared = "".join(f'static const ::ophook::program::Declared ophook_{k}("{k}", {v});\n' for k, v in kinds.items())
     for k, expression in {**{k: k for k in sorted(named)}, **(expressions or {})}.items():
         entry = f"::ophook::program::Entry<::{expression.removeprefix('::')}>"

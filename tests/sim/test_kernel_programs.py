@@ -31,6 +31,25 @@ def test_a_program_runs_and_gets_its_arguments() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, f"{PRINTED}\n{RIGHT}"), done.stderr
 
 
+def test_a_program_of_the_c_interface_declares_its_memory_as_arrays() -> None:
+    source = SOURCE.with_name("c_interface.asc")
+    done = kernel_run(str(source))
+    assert (done.returncode, done.stdout.strip()) == (0, f"status 0, wrong{' 0' * 8}"), done
+    done = kernel_run("-DFAULT", str(source))
+    told = "c_interface.asc:{}: error: Adds: the destination: bytes 0 to 1056 of a tensor of 1024 bytes"
+    lines = source.read_text().splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if "N + 8" in text)
+    assert done.returncode and told.format(line) in done.stderr and "the array at" in done.stderr, done.stderr
+
+
+def test_a_program_is_checked_like_a_project() -> None:
+    (result,) = program.check(SOURCE)
+    assert (result.operator, result.failed) == ("scale", False)
+    assert [case.label for case in result.outcomes] == ["launch 1 of scale", "launch 2 of who", "launch 3 of doubled"]
+    with pytest.raises(OphookError, match="chooses its cores itself"):
+        program.check(SOURCE, cores=2)
+
+
 def test_a_fault_is_told_with_its_line_and_fails_the_stream() -> None:
     done = kernel_run("-DFAULT", str(SOURCE))
     line = next(i for i, text in enumerate(SOURCE.read_text().splitlines(), 1) if "AscendC::Muls" in text)

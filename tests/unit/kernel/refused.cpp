@@ -1,4 +1,5 @@
 // What no page of the interface documents for an Atlas A2, or what is not implemented here: each marked line is an error.
+#include "c_api/asc_simd.h"
 #include "kernel_operator.h"
 #include "lib/matmul_intf.h"
 
@@ -74,3 +75,11 @@ void aj(LocalTensor<float> f, LocalTensor<uint8_t> w, LogSoftMaxTiling t) { LogS
 void ak(LocalTensor<uint64_t> f) { SetFixPipeConfig<uint64_t, true>(f); }  // REFUSED
 void al(Matmul<Side, Side, Side> m) { m.IterateNBatch(1, 1, 1, false); }  // REFUSED
 void am(LocalTensor<float> f) { WholeReduceProd(f, f, 64, 1, 1, 1, 8); }  // REFUSED
+void an(float* f, half* h) { asc_add(f, h, f, 8); }  // REFUSED
+void ao(int8_t* b) { asc_add(b, b, b, 8); }  // REFUSED
+void ap(uint16_t* b) { asc_mul_scalar(b, b, 2, 8); }  // REFUSED
+void aq(float* f, int8_t* b) { asc_float2int16_rz(b, f, 8); }  // REFUSED
+void ar(float* f) { asc_add_sync(f, f, f, 1, 1, 1, 1, 8, 8, 8); }  // REFUSED
+void as(int32_t* i, uint8_t* b) { asc_lt(b, i, i, 1, 1, 1, 1, 8, 8, 8); }  // REFUSED
+void at(float* f) { asc_pair_reduce_max(f, f, 8); }  // REFUSED
+void au(int64_t* i) { asc_copy_gm2ub_align(i, i, 32); }  // REFUSED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -124,3 +125,24 @@ def test_wrong_use_is_refused(arguments: list[str], text: str) -> None:
     done = check(PROJECT, *arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert text in done.stderr
+
+
+def test_sources_may_lie_in_a_folder_for_each_operator(project: Path) -> None:
+    for name in ("op_host", "op_kernel"):
+        (project / name / "add_custom").mkdir()
+        for source in (project / name).glob("*.cpp"):
+            source.rename(project / name / "add_custom" / source.name)
+    done = check(project, "--inputs", project / "inputs.py")
+    assert done.returncode == 0 and "AddCustom: 1 run, 0 failed; 0 errors" in done.stdout, done.stdout + done.stderr
+
+
+def test_watch_checks_again_after_a_change(project: Path) -> None:
+    command = [sys.executable, "-m", "ophook_npu", "kernel", "check", "--watch"]
+    command += ["--inputs", str(project / "inputs.py"), str(project)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as watching:
+        assert watching.stdout is not None
+        first = "".join(iter(watching.stdout.readline, "watching; Ctrl-C ends it\n"))
+        (project / "inputs.py").write_text(INPUTS.replace("return x + y", "return x - y"))
+        second = "".join(iter(watching.stdout.readline, "watching; Ctrl-C ends it\n"))
+        watching.send_signal(signal.SIGINT)
+    assert "1 run, 0 failed" in first and "1 run, 1 failed" in second, first + second

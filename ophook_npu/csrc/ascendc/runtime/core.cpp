@@ -128,7 +128,7 @@ std::string Core::describe(const Local& tensor) const {
   if (tensor.buffer < 0 || size_t(tensor.buffer) >= buffers.size())
     return text("%s [%u, %u)", memory, tensor.offset, tensor.offset + tensor.bytes);
   const Buffer& b = buffers[size_t(tensor.buffer)];
-  return text("%s buffer of %u bytes at %s %u (InitBuffer at %s:%d)", kPositions[b.position], b.bytes, memory, b.offset,
+  return text("%s buffer of %u bytes at %s %u (%s at %s:%d)", kPositions[b.position], b.bytes, memory, b.offset, b.call,
               base_name(b.at.file), b.at.line);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ascendc/runtime.h"
@@ -57,7 +58,8 @@ struct Buffer {
   uint32_t offset = 0, bytes = 0, generation = 0;
   int32_t queue = -1;
   int position = 0;
-  At at{nullptr, 0};        // of InitBuffer
+  const char* call = "";    // that made it
+  At at{nullptr, 0};        // of that call
   At taken{nullptr, 0};     // of the last AllocTensor, EnQue or DeQue
   Clock ready{}, emptied{};  // what EnQue and FreeTensor let the other side know
   bool given_back = false;   // by the pipe that took it, without EnQue
@@ -129,6 +131,7 @@ class Core {
   std::unique_ptr<Workplace> place;   // while it runs
   LocalMemories* memory = nullptr;    // of its place
   std::vector<Buffer> buffers;
+  std::map<std::tuple<std::string, int, std::string, uint64_t>, int32_t> arrays;  // buffers of the C interface, by declaration
   std::vector<QueueState> queues;
   std::deque<PoolState> pools;
   uint32_t used[8] = {};     // bytes of each local memory that InitBuffer gave away
@@ -152,6 +155,7 @@ class Core {
   float deq_scale = 0;  // what SetDeqScale set
   bool has_deq_scale = false;
   double last_sum = 0;  // of ReduceSum
+  uint64_t gathered = 0;  // by the last GatherMask
   bool mask_by_count = false;
   uint64_t mask_low = ~uint64_t{0}, mask_high = ~uint64_t{0};
   int atomic_kind = 0;

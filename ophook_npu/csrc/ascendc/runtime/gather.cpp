@@ -72,7 +72,7 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
   Core& c = core();
   Operation op(c, Pipe::V, "GatherMask", at);
   const uint32_t size = size_of(dst.dtype), per_block = kBlock / size;
-  *count = 0;
+  *count = c.gathered = 0;
   if (!ready(op, dst, src) || (pattern && !c.usable(*pattern, "GatherMask", at))) return;
   if (!pattern && (builtin < 1 || builtin > 7)) {
     c.report(Kind::parameter, "GatherMask", at, text("pattern %d; allowed: 1 to 7", builtin));
@@ -100,10 +100,11 @@ void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool r
       op.reads(src, from, size);
       op.writes(dst, *count * size, size);
       move(op, dst, *count * size, src, from, size);
-      ++*count;
+      c.gathered = ++*count;
     }
   }
 }
+uint64_t last_gathered() { return core().gathered; }
 
 void broadcast_blocks(Local dst, Local src, uint32_t repeat, uint32_t dst_block, uint32_t dst_repeat, At at) {
   Core& c = core();

@@ -70,7 +70,7 @@ uint32_t room(Core& c, PoolState* pool, Memory memory, uint64_t wanted, const ch
 
 int32_t place(Core& c, int position, uint32_t first, uint32_t bytes, const char* call, At at) {
   Buffer buffer;
-  buffer.memory = memory_of(position), buffer.offset = first, buffer.bytes = bytes, buffer.position = position, buffer.at = at;
+  buffer.memory = memory_of(position), buffer.offset = first, buffer.bytes = bytes, buffer.position = position, buffer.call = call, buffer.at = at;
   c.buffers.push_back(buffer);
   // What an earlier TPipe left there is nobody's value.
   if (c.launch.checks()) c.memory->at(buffer.memory).forget(first, bytes);
@@ -179,6 +179,7 @@ void pipe_reset(void*, bool waits) {
   reclaim(c, all);
   c.queues.clear();
   c.buffers.clear();
+  c.arrays.clear();
   c.pools.clear();
   std::fill(std::begin(c.used), std::end(c.used), 0);
   std::memset(c.held_events, 0, sizeof c.held_events);
@@ -281,6 +282,48 @@ Local stack_buffer(int position, At at) {
   const Memory memory = memory_of(position);
   const uint64_t first = (uint64_t(c.used[int(memory)]) + kBlock - 1) / kBlock * kBlock, size = c.memory->at(memory).size();
   return local_at("PopStackBuffer", position, std::min(first, size), first < size ? size - first : 0, at);
+}
+
+// The device's compiler gives an array its place once: a declaration that is reached again has the same one.
+void* local_array(int position, uint64_t bytes, const char* name, At at) {
+  Core& c = core();
+  const auto [it, fresh] = c.arrays.try_emplace({at.file ? at.file : "", at.line, name, bytes}, -1);
+  if (fresh) {
+    it->second = take(c, nullptr, position, bytes, "the array", at);
+    c.buffers[size_t(it->second)].state = Buffer::kPlain, c.buffers[size_t(it->second)].bytes = uint32_t(bytes);
+  }
+  return local_address(view_of(c, it->second));
+}
+// The scalar unit writes by address, which nothing sees: bytes that are no longer as they were at first were written.
+static void adopt(LocalMemory& memory, const Local& view) {
+  const uint8_t* data = memory.data(view.offset, view.bytes);
+  uint8_t* written = memory.written(view.offset, view.bytes);
+  for (auto* hole = static_cast<uint8_t*>(std::memchr(written, 0, view.bytes)); hole && hole < written + view.bytes; ++hole)
+    if (data[hole - written] != 0xff) *hole = 1;
+}
+Local local_of(const char* call, const void* address, At at) {
+  Core& c = core();
+  const auto* p = static_cast<const uint8_t*>(address);
+  LocalMemory& memory = c.memory->at(Memory::ub);
+  if (!memory.holds(p)) {
+    c.report(Kind::position, call, at, "the address is not in the unified buffer: declare an array with __ubuf__, or use asc_get_phy_buf_addr");
+    c.stop();
+  }
+  Local view;
+  view.offset = uint32_t(p - memory.data(0, 0)), view.bytes = memory.size() - view.offset, view.position = uint8_t(TPosition::VECCALC);
+  for (size_t i = 0; i < c.buffers.size(); ++i) {
+    const Buffer& b = c.buffers[i];
+    if (b.memory != Memory::ub || view.offset < b.offset || view.offset >= b.offset + b.bytes) continue;
+    view.bytes = b.offset + b.bytes - view.offset, view.buffer = int32_t(i), view.generation = b.generation;
+    break;
+  }
+  if (c.launch.checks()) adopt(memory, view);
+  return view;
+}
+uint64_t local_base(const char* call, At at) {
+  Core& c = core();
+  if (!c.is_vector) refuse(call, "of a cube core's memories it cannot tell which is meant", at);
+  return reinterpret_cast<uint64_t>(c.memory->at(Memory::ub).data(0, 0));
 }
 
 const void* keep(const void* bytes, size_t size) {

@@ -184,6 +184,17 @@ void read_compared(Local dst, At at) {
   std::memset(op.written(dst), 1, sizeof c.compared);
 }
 
+void set_compared(Local src, At at) {
+  Core& c = core();
+  Operation op(c, Pipe::V, "asc_set_cmp_mask", at);
+  const uint64_t bytes = std::min<uint64_t>(sizeof c.compared, src.bytes);
+  if (!c.usable(src, "asc_set_cmp_mask", at) || !op.inside(src, 0, bytes, "the mask")) return;
+  op.reads(src, 0, bytes);
+  if (c.launch.checks() && !all_written(op.written(src), std::min<uint64_t>(bytes, 8)))  // those of a repeat of float
+    c.report(Kind::uninitialized, "asc_set_cmp_mask", at, "the mask was never computed", c.describe(src));
+  std::memcpy(c.compared, op.data(src), bytes);
+}
+
 void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at) {
   Core& c = core();
   Operation op(c, Pipe::V, call, at);
@@ -232,17 +243,21 @@ void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int m
   // Mode 0 has one repeat's bits, which serve every repeat.
   const uint64_t lanes = cover.kind == Cover::kLanes && cover.low ? cover.low : 256 / size;
   const uint64_t used = mode == 0 ? std::min<uint64_t>(walk.elements(), lanes) : walk.elements(), bytes = (used + 7) / 8;
-  if (!c.usable(mask, "Select", at) || !op.inside(mask, 0, bytes, "the mask")) return;
-  op.reads(mask, 0, bytes);
-  if (c.launch.checks() && !all_written(op.written(mask), bytes))
-    c.report(Kind::uninitialized, "Select", at, "the mask was never computed", c.describe(mask));
+  const bool in_register = !mask.bytes && mask.buffer < 0 && mode == 0;
+  if (!in_register) {
+    if (!c.usable(mask, "Select", at) || !op.inside(mask, 0, bytes, "the mask")) return;
+    op.reads(mask, 0, bytes);
+    if (c.launch.checks() && !all_written(op.written(mask), bytes))
+      c.report(Kind::uninitialized, "Select", at, "the mask was never computed", c.describe(mask));
+  }
+  const uint8_t* bits = in_register ? c.compared : op.data(mask);
   uint8_t value[8] = {};
   put(dst.dtype, scalar.real, value);
   uint64_t bit = 0;
   walk.each([&](const Run& run) {
     for (uint32_t e = 0; e < run.count; ++e, ++bit) {
       if (mode == 0 && bit == lanes) bit = 0;
-      const bool first = op.data(mask)[bit / 8] >> bit % 8 & 1;
+      const bool first = bits[bit / 8] >> bit % 8 & 1;
       const Local* from = first ? &a : b;
       uint8_t* to = op.data(dst) + run.offsets[0] + e * size;
       const uint64_t offset = from ? run.offsets[first ? 1 : 2] + e * size : 0;

@@ -12,7 +12,9 @@ OPHOOK_RT void reduce_groups(const char* call, Fold fold, Local dst, Local src, 
                              uint32_t src_block, uint32_t src_repeat, int order, At at);
 OPHOOK_RT void compare_into_register(Local a, Local b, int mode, Cover cover, Step sa, Step sb, At at);
 OPHOOK_RT void read_compared(Local dst, At at);
+OPHOOK_RT void set_compared(Local src, At at);
 OPHOOK_RT void compare(const char* call, Local dst, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step sa, Step sb, At at);
+// An empty mask is the register that Compare without a destination and set_compared write.
 OPHOOK_RT void select(Local dst, Local mask, Local a, const Local* b, Scalar scalar, int mode, Cover cover, Step d, Step sa, Step sb, At at);
 OPHOOK_RT double last_sum();  // of the last ReduceSum of the first elements of a tensor
 OPHOOK_RT void gather_blocks(Local dst, Local src, Local offsets, uint32_t repeats, uint32_t dst_block, uint32_t dst_repeat, At at);
@@ -23,6 +25,7 @@ OPHOOK_RT void ramp(Local dst, Scalar first, Scalar step, int32_t count, At at);
 OPHOOK_RT void transpose16(Local dst, Local src, At at);
 OPHOOK_RT void gather_mask(Local dst, Local src, const Local* pattern, int builtin, bool reduce_mode, uint32_t mask, uint32_t block,
                            uint32_t repeats, uint32_t repeat_stride, uint64_t* count, At at);
+OPHOOK_RT uint64_t last_gathered();  // how many elements the last GatherMask took
 }  // namespace ophook::rt
 
 namespace AscendC {

@@ -152,6 +152,10 @@ OPHOOK_RT Local local_at(const char* call, int position, uint64_t address, uint6
 // All of the position's memory that no buffer has.
 OPHOOK_RT Local stack_buffer(int position, At at);
 OPHOOK_RT Local buffer_get(const Queue& buffer, uint64_t offset, uint64_t bytes, At at);
+// The C interface: an array that a kernel declares in local memory; what lies at an address; where the core's memory begins.
+OPHOOK_RT void* local_array(int position, uint64_t bytes, const char* name, At at);
+OPHOOK_RT Local local_of(const char* call, const void* address, At at);
+OPHOOK_RT uint64_t local_base(const char* call, At at);
 
 // ---- synchronization ----
 OPHOOK_RT void set_flag(Pipe from, Pipe to, int id, At at);

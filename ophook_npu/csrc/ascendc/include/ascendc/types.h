@@ -11,11 +11,14 @@
 
 #define __aicore__
 #define __gm__
+#ifndef OPHOOK_ASC_PROGRAM  // there an array of one of these lies in a local memory (ophook_npu.sim.program)
 #define __ubuf__
 #define __cbuf__
 #define __ca__
 #define __cb__
 #define __cc__
+#define __fbuf__
+#endif
 #define __sync_noalias__
 #ifndef OPHOOK_ASC_PROGRAM  // in one that launches its own kernels they stay until the launches are read
 #define __global__ __attribute__((visibility("default")))
