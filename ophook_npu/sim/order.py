@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import html
 import json
+import linecache
 import os
 import sys
 import tempfile
@@ -54,6 +55,12 @@ class Access:
         return (where, int(line)) if where and line.isdigit() else ("", 0)
 
     @property
+    def code(self) -> str:
+        """That line, where its file is here."""
+        file, line = self.place
+        return linecache.getline(file, line).strip() if line else ""
+
+    @property
     def text(self) -> str:
         who = "the host" if self.stream < 0 else f"stream {self.stream}"
         return f"{self.task} on {who} {'writes' if self.writes else 'reads'}"
@@ -80,7 +87,8 @@ class Race:
     def text(self) -> str:
         lines = [f"order: {self.kind} of the same memory, and nothing orders them"]
         for which, access in (("first", self.first), ("second", self.second)):
-            lines += [f"  {which}: {access.text}", *(f"    {frame}" for frame in access.frames)]
+            lines.append(f"  {which}: {access.text}" + (f": {access.code}" if access.code else ""))
+            lines += [f"    {frame}" for frame in access.frames]
         lines.append(f"  memory: {self.memory}")
         if self.count > 1:
             lines.append(f"  seen: {self.count} times")
@@ -190,10 +198,15 @@ def _annotation(race: Race) -> sarif.Annotation:
 
 
 def _row(race: Race, last: str) -> str:
-    def cell(*lines: str) -> str:
-        return "<td>" + "<br>".join(html.escape(line) for line in lines) + "</td>"
+    def cell(*lines: str, code: str = "") -> str:
+        text = [html.escape(line) for line in lines]
+        return (
+            "<td>"
+            + "<br>".join(text[:1] + ([f"<code>{html.escape(code)}</code>"] if code else []) + text[1:])
+            + "</td>"
+        )
 
-    both = "".join(cell(one.text, *one.frames) for one in (race.first, race.second))
+    both = "".join(cell(one.text, *one.frames, code=one.code) for one in (race.first, race.second))
     what = [race.kind + (" in a graph" if race.in_graph else "")]
     what += [f"{race.count} times"] if race.count > 1 else []
     return f"<tr>{cell(*what)}{both}{cell(race.memory)}{cell(last)}</tr>"

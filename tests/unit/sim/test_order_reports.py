@@ -31,6 +31,14 @@ def test_a_race_is_told_once_with_what_would_order_it() -> None:
     assert races[2].second.place == ("", 0)  # C++ has no line
 
 
+def test_a_report_shows_the_lines_of_the_program(tmp_path: Path) -> None:
+    program = tmp_path / "a.py"
+    program.write_text("\ny = x < 1  # <b>\n")
+    (race,) = order.read(line(frame=f"{program}:2 step"))
+    assert "aclnnAdds on stream 2 reads: y = x < 1  # <b>\n" in race.text()
+    assert "<code>y = x &lt; 1  # &lt;b&gt;</code>" in order.Races([race]).html()
+
+
 def test_how_often_a_race_was_seen_is_added_over_ranks(tmp_path: Path) -> None:
     def named(name: str) -> str:
         return line().replace("{", f'{{"race": "{name}", ', 1)
