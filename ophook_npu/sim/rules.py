@@ -105,8 +105,8 @@ class Function:
     """A function and the page that its rules were read from (``repository/path``).
 
     ``families`` have it, ``absent`` are those that the page says have it not; of others the page says nothing.
-    ``shape_code`` is the first phase's answer to a wrong shape or number of dimensions, ``invalid_code`` to whatever
-    else is wrong, but for null pointers.
+    ``shape_code`` is the first phase's answer to a wrong shape or number of dimensions that no check of CANN's
+    compares, ``invalid_code`` to whatever else is wrong, but for null pointers.
     """
 
     name: str

@@ -36,6 +36,7 @@ CHANNELS_LAST = {4: 1, 5: 27}  # ACL_FORMAT_NHWC, ACL_FORMAT_NDHWC
 ELEMENTWISE = ("ops-math/math/", "ops-nn/activation/")
 ROOM, NUMBERS = 1 << 27, 4096
 TO_DEVICE, TO_HOST = 1, 2
+NC1HWC0 = 3
 
 
 def type_of(text: str) -> str:
@@ -56,7 +57,7 @@ class Runner(Caller):
         self.workspace = torch.zeros(1 << 25, dtype=torch.uint8, device="npu:0")
         self.stream = ctypes.c_void_p(torch.npu.current_stream().npu_stream)
         self.end = 0
-        self.numbered, self.formats = True, {}
+        self.numbered, self.formats, self.layout, self.backwards = True, {}, None, False
         numbers = torch.randint(1, 4, (NUMBERS,), generator=torch.Generator().manual_seed(1)).float()
         self.numbers = {name: numbers.to(dtype).contiguous() for name, dtype in ATEN.items()}
         self.made: list[tuple[int, int, str]] = []  # where each tensor lies, its size, its type
@@ -67,14 +68,14 @@ class Runner(Caller):
         self.end += (count * (ATEN[dtype].itemsize if dtype in ATEN else 1) + 1023) // 512 * 512
         assert self.end <= ROOM
         if self.numbered and dtype in self.numbers:
-            held = self.numbers[dtype]
+            held = self.numbers[dtype][:count].flip(0).contiguous() if self.backwards else self.numbers[dtype]
             if len(sizes) in self.formats:  # the same numbers as of the tensor with its channels first
                 first = (sizes[0], sizes[-1], *sizes[1:-1])
                 held = held[:count].reshape(first).movedim(1, -1).contiguous()
             size = ctypes.c_size_t(min(count, NUMBERS) * held.element_size())
             self.runtime.aclrtMemcpy(ctypes.c_void_p(place), size, ctypes.c_void_p(held.data_ptr()), size, TO_DEVICE)
         self.made.append((place, count, dtype))
-        layout = self.formats.get(len(sizes), format_for(one, len(sizes)))
+        layout = self.layout or self.formats.get(len(sizes), format_for(one, len(sizes)))
         given, rank = (ctypes.c_int64 * len(sizes))(*map(abs, sizes)), ctypes.c_uint64(len(sizes))
         strides = (ctypes.c_int64 * len(sizes))(*[2] * len(sizes)) if min(sizes, default=0) < 0 else None
         return ctypes.c_void_p(
@@ -255,6 +256,37 @@ def test_each_data_type_of_the_tables_is_computed(runner: Runner, family: str) -
     assert not wrong, f"{len(wrong)} of {tried}:\n" + "\n".join(wrong)
     # What goes with other arguments or shapes: packed numbers, and quantization with scales that the call has not.
     assert 20 * len(untaken) < len(asked_types), "\n".join(sorted(untaken))
+
+
+def test_what_is_taken_in_blocks_is_computed_of_each_element_alone(runner: Runner, family: str) -> None:
+    """A function without an axis sees what is stored: the numbers backwards have to give the results backwards."""
+    failed, taken = [], 0
+    for function in asked_here(family):
+        base = next(iter(computed(runner, function, family)), None)
+        tensors = {text.partition("[")[2] for text in base or () if "[" in text}
+        if not base or len(tensors) != 1 or "{" in "".join(base) or "[]" in "".join(base):
+            continue
+        found = []
+        for layout, backwards in ((None, False), (NC1HWC0, False), (NC1HWC0, True)):
+            runner.layout, runner.backwards = layout, backwards
+            phase, message = runner.run(function, base, base)
+            runner.layout, runner.backwards = None, False
+            if phase == 1:
+                break
+            if phase:
+                failed.append(f"{function.name} {' '.join(base)}: phase {phase}: {message}")
+            found.append(runner.results(function))
+        else:
+            taken += 1
+            for (_, plain), (_, blocks), (_, back) in zip(*found, strict=True):
+                if plain is not None and not torch.equal(plain.nan_to_num(), blocks.nan_to_num()):
+                    failed.append(f"{function.name} {' '.join(base)}: {blocks.tolist()} is not {plain.tolist()}")
+                if plain is not None and not torch.equal(plain.flip(0).nan_to_num(), back.nan_to_num()):
+                    failed.append(
+                        f"{function.name} {' '.join(base)}: {back.tolist()} is not {plain.tolist()} backwards"
+                    )
+    assert not failed, "\n".join(failed)
+    assert taken > 50
 
 
 def both_orders(function: rules.Function, family: str) -> set[str]:

@@ -9,6 +9,7 @@
 #include "opapi/memory.h"
 #include "opapi/objects.h"
 #include "opapi/rules.h"
+#include "opapi/stored.h"
 #include "opapi/watch.h"
 #include "opapi/wider.h"
 
@@ -114,7 +115,7 @@ static bool partly_same(const aclTensor* input, const aclTensor* output) {
 }
 
 // The positions of the inputs to copy: all, if one of them lies partly in an output, else none.
-static std::vector<size_t> inputs_apart(std::initializer_list<Given> parameters) {
+static std::vector<size_t> inputs_apart(c10::ArrayRef<Given> parameters) {
   bool found = false;
   std::vector<size_t> inputs;
   for (const Given& from : parameters) {
@@ -125,7 +126,7 @@ static std::vector<size_t> inputs_apart(std::initializer_list<Given> parameters)
   }
   if (found)
     for (size_t i = 0; i < parameters.size(); ++i)
-      if (std::holds_alternative<In>(parameters.begin()[i])) inputs.push_back(i);
+      if (std::holds_alternative<In>(parameters[i])) inputs.push_back(i);
   return inputs;
 }
 
@@ -139,9 +140,9 @@ static std::string parameter_name(const Row& row, size_t position) {
   return std::string(rest);
 }
 
-static const FunctionRules* rules_of(Row& row, std::initializer_list<Given> parameters);
+static const FunctionRules* rules_of(Row& row, c10::ArrayRef<Given> parameters);
 using Arguments = c10::SmallVector<Argument, 16>;
-static Arguments arguments_of(std::initializer_list<Given> parameters);
+static Arguments arguments_of(c10::ArrayRef<Given> parameters);
 
 // A tensor of HIFLOAT8 among the parameters. It is held as bytes; rows see its values.
 struct HiFloat8 {
@@ -158,7 +159,7 @@ static at::Tensor channels_first(const at::Tensor& image) { return image.movedim
 
 // A row's call: its parameters between the phases.
 struct RowCall final : PendingCall {
-  RowCall(Row& of, std::initializer_list<Given> parameters) : PendingCall(of.name), row(of) {
+  RowCall(Row& of, c10::ArrayRef<Given> parameters) : PendingCall(of.name), row(of) {
     held.reserve(parameters.size());
     for (const Given& given : parameters)
       std::visit([this](auto value) { held.emplace_back(std::in_place_type<Value<decltype(value)>>, convert(value)); },
@@ -212,7 +213,7 @@ struct RowCall final : PendingCall {
     }
   }
   // Where the page lists both orders for all images of the call, and all have their channels last, rows see them first.
-  void turn_images(Row& of, std::initializer_list<Given> parameters) {
+  void turn_images(Row& of, c10::ArrayRef<Given> parameters) {
     const FunctionRules* rules = rules_of(of, parameters);
     if (!rules) return;
     std::vector<Place> turned;
@@ -232,7 +233,7 @@ struct RowCall final : PendingCall {
       image = seen;
     }
   }
-  void first_phase(std::initializer_list<Given> parameters) {
+  void first_phase(c10::ArrayRef<Given> parameters) {
     try {
       small.empty() ? row.body(held.data(), Phase::first) : first_of_small();
     } catch (const Absent&) {
@@ -347,13 +348,13 @@ static Argument argument(const Given& given) {
       given);
 }
 
-static Arguments arguments_of(std::initializer_list<Given> parameters) {
+static Arguments arguments_of(c10::ArrayRef<Given> parameters) {
   Arguments arguments;
   for (const Given& given : parameters) arguments.push_back(argument(given));
   return arguments;
 }
 
-static const FunctionRules* rules_of(Row& row, std::initializer_list<Given> parameters) {
+static const FunctionRules* rules_of(Row& row, c10::ArrayRef<Given> parameters) {
   if (!row.looked_up.load(std::memory_order_acquire)) {
     const Arguments arguments = arguments_of(parameters);
     row.rules = find_rules(row.name, arguments.data(), arguments.size());
@@ -363,7 +364,7 @@ static const FunctionRules* rules_of(Row& row, std::initializer_list<Given> para
 }
 
 // 0, or the code of what CANN's page says about these arguments.
-static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
+static int refused_by_rules(Row& row, c10::ArrayRef<Given> parameters) {
   if (!rules_wanted()) return 0;
   const FunctionRules* rules = rules_of(row, parameters);
   if (!rules) return 0;
@@ -372,7 +373,7 @@ static int refused_by_rules(Row& row, std::initializer_list<Given> parameters) {
 }
 
 // Throws where an argument is no object, or another than the function takes. Null is the rules' and the row's affair.
-static void check_handles(const Row& row, std::initializer_list<Given> parameters) {
+static void check_handles(const Row& row, c10::ArrayRef<Given> parameters) {
   const auto dead = [](auto value) -> const void* {
     using Kind = decltype(value);
     if constexpr (std::is_same_v<Kind, Resized>) return is_or_null(value.tensor) ? nullptr : value.tensor;
@@ -427,7 +428,8 @@ int prepare(Row& row, std::initializer_list<Given> parameters, uint64_t* workspa
   try {
     check_handles(row, parameters);
     if (const int code = refused_by_rules(row, parameters)) return turn_away(code, row.name, workspace, executor);
-    auto call = std::make_unique<RowCall>(row, parameters);
+    const Stored stored(row, parameters);
+    auto call = std::make_unique<RowCall>(row, stored.parameters());
     if (!workspace || !executor)
       return sim_fail(kNullPointer, "%s: no place for the workspace size or the executor", row.name);
     return hand_over(std::move(call), workspace, executor);

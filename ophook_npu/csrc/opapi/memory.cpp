@@ -21,7 +21,7 @@ static uint64_t copy_of(const aclTensor* tensor) {
   return (bytes + 511) / 512 * 512;
 }
 
-uint64_t workspace_of(std::initializer_list<Given> parameters) {
+uint64_t workspace_of(c10::ArrayRef<Given> parameters) {
   uint64_t bytes = 0;
   for (const Given& given : parameters) {
     if (const In* input = std::get_if<In>(&given)) bytes += copy_of(*input);

@@ -9,7 +9,7 @@
 namespace sim::aclnn {
 
 // What phase 1 asks for, in bytes.
-uint64_t workspace_of(std::initializer_list<Given> parameters);
+uint64_t workspace_of(c10::ArrayRef<Given> parameters);
 
 bool in_reach(const Held& parameter);
 // Throws what reachable() does, for the tensor that is not.

@@ -22,7 +22,7 @@ enum class Use { in, out, resized, list };  // a list is of inputs, or of output
 
 // Calls see(Place, const aclTensor&, Use) for each tensor that is there.
 template <typename See>
-void each_tensor(std::initializer_list<Given> parameters, See see) {
+void each_tensor(c10::ArrayRef<Given> parameters, See see) {
   for (const Given& given : parameters) {
     const auto position = size_t(&given - parameters.begin());
     const auto tell = [&](const aclTensor* tensor, Use use, int64_t member = -1) {

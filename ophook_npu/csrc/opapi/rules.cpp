@@ -15,6 +15,7 @@
 
 #include "opapi/aclnn.h"
 #include "opapi/rules_table.h"
+#include "opapi/stored.h"
 #include "opapi/watch.h"
 
 namespace sim::aclnn {
@@ -48,19 +49,13 @@ int current_family() {
   return known_family;
 }
 
-bool is_private(aclFormat format) {
-  return format == ACL_FORMAT_FRACTAL_NZ ||
-         (format >= ACL_FORMAT_FRACTAL_NZ_C0_16 && format <= ACL_FORMAT_FRACTAL_NZ_C0_8) ||
-         format == ACL_FORMAT_NC1HWC0 || format == ACL_FORMAT_FRACTAL_Z || format == ACL_FORMAT_NDC1HWC0 ||
-         format == ACL_FRACTAL_Z_3D;
-}
-
 struct Verdict {
   int code = 0;
   std::string message;
 };
 
-// What an argument breaks, in the words that every refusal has.
+// What an argument breaks, in the words that every refusal has. A shape that CANN's own check compares is as invalid as
+// anything else; the code that a page has for shapes is that of the others.
 Verdict refused(const FunctionRules& rules, const ParameterRules& rule, size_t family, const std::string& came,
                 const std::string& allowed, int code = 0) {
   return {code ? code : rules.invalid_code, rules.name + ": " + rule.name + " " + came + "; " +
@@ -94,7 +89,7 @@ Verdict tensor_verdict(const FunctionRules& rules, const ParameterRules& rule, c
   const size_t rank = tensor.sizes.size();
   if (rule.ranks && !(empty && rule.free_ranks) && (rank >= 32 || !(rule.ranks >> rank & 1)))
     return refused(rules, rule, family, "has " + std::to_string(rank) + " dimensions", rank_names(rule.ranks),
-                   rules.shape_code);
+                   rule.ranks_checked ? kInvalid : rules.shape_code);
   const auto has_one_of = [&](uint64_t formats) {
     return unsigned(tensor.format) < 64 && formats >> unsigned(tensor.format) & 1;
   };
@@ -241,7 +236,7 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
     case Relation::kShape:
       if (one->sizes == first->sizes || is_idle(rule, arguments)) return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
-                     "that of " + other + ", " + shape_text(first->sizes), rules.shape_code);
+                     "that of " + other + ", " + shape_text(first->sizes), kInvalid);
     case Relation::kShapeOfBroadcast: {
       const aclTensor* second = tensor_of(arguments[relation.second]);
       at::DimVector both;
@@ -249,8 +244,7 @@ Verdict relation_verdict(const FunctionRules& rules, size_t own, const Relation&
           (broadcast_of(first->sizes, second->sizes, both) && one->sizes == both))
         return {};
       return refused(rules, rule, family, "has shape " + shape_text(one->sizes),
-                     "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes),
-                     rules.shape_code);
+                     "the broadcast of " + shape_text(first->sizes) + " and " + shape_text(second->sizes), kInvalid);
     }
     case Relation::kDtype:  // above, as the next
     case Relation::kCast:

@@ -171,7 +171,10 @@ void relate(const FunctionRules& function, ParameterRules& one) {
       one.free_dtypes = names("dtypes"), one.free_formats = names("formats"), one.free_ranks = names("ranks");
       one.free_same = names("same");
     }
-    if (key == "checked") formats_checked = said.find("formats") != said.npos;
+    if (key == "checked") {
+      formats_checked = said.find("formats") != said.npos;
+      one.ranks_checked = said.find("ranks") != said.npos;
+    }
     if (key == "least") one.least = std::stoll(std::string(said));
     if (key == "most") one.most = std::stoll(std::string(said));
     const size_t colon = key.find(':');

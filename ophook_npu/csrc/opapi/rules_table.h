@@ -45,6 +45,7 @@ struct ParameterRules {
   bool any_format = false;                               // no check looks at it
   bool both_orders = false;                              // NCHW and NHWC are, but not all formats
   uint32_t ranks = 0;                                    // a bit for each number of dimensions; 0: any
+  bool ranks_checked = false;                            // CANN's own check counts them
   std::string related;                                   // the column, until all parameters of the function are known
   std::vector<Relation> relations;
   std::vector<std::string> values;  // what a number or a text may be; none: anything
