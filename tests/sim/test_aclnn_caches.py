@@ -347,5 +347,29 @@ def test_rotation_by_a_matrix() -> None:
     close(out, x.double() * cos.double() + swapped.double() * sin.double())
     with pytest.raises(Refused, match="expected"):
         aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 0, real(8, 8), out)
-    with pytest.raises(Refused, match="rotary mode 2"):
-        aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 2, None, out)
+    with pytest.raises(Refused, match=r"mode 4; allowed: 0 \(half\)"):
+        aclnn("aclnnRotaryPositionEmbeddingV2", x, cos, sin, 4, None, out)
+    odd = [tensor[..., :5].contiguous() for tensor in (x, cos, sin, out)]
+    with pytest.raises(Refused, match="no multiple of 2"):
+        aclnn("aclnnRotaryPositionEmbeddingV2", *odd[:3], 1, None, odd[3])
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+def test_what_turns(mode: int) -> None:
+    def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        if mode == 1:
+            return x * cos + torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2) * sin
+        x = torch.cat([x[..., ::2], x[..., 1::2]], -1) if mode == 3 else x
+        parts = x.chunk(4 if mode == 2 else 2, -1)
+        pairs = [part for at in range(0, len(parts), 2) for part in (-parts[at + 1], parts[at])]
+        return x * cos + torch.cat(pairs, -1) * sin
+
+    x, cos, sin = real(2, 3, 4, 16), real(1, 3, 1, 16, seed=1), real(1, 3, 1, 16, seed=2)
+    grad, out = real(2, 3, 4, 16, seed=3), torch.zeros(2, 3, 4, 16)
+    grads = [torch.zeros_like(one) for one in (x, cos, sin)]
+    want, vjp = torch.func.vjp(turned, x.double(), cos.double(), sin.double())
+    aclnn("aclnnRotaryPositionEmbedding", x, cos, sin, mode, out)
+    aclnn("aclnnRotaryPositionEmbeddingGrad", grad, cos, sin, x, mode, *grads)
+    close(out, want)
+    for got, wanted in zip(grads, vjp(grad.double()), strict=True):
+        close(got, wanted, 1e-4)

@@ -231,3 +231,16 @@ def test_what_the_first_phase_of_cann_refuses(function: str, arguments: tuple, w
     """By CANN's own checks, each in the first phase; most computed to the end here once."""
     with pytest.raises(Refused, match=why):
         aclnn(f"aclnn{function}", *arguments)
+
+
+def test_an_empty_matrix_asks_no_group_on_an_ascend950() -> None:
+    x, empty, weight = (torch.zeros(*sizes, dtype=torch.half) for sizes in ((16, 256), (0, 256), (256, 16)))
+    tail = (None, None, None, None, 0, "nobody")
+    with rules_of("Ascend950"):
+        out, rows = torch.zeros(0, 16).half(), torch.zeros(0, 256).half()
+        aclnn("aclnnAllGatherMatmulV2", empty, weight, *tail, 0, 8, 1, 0, "ai_cpu", out, rows, None)
+        out = torch.ones(16, 16).half()
+        for given in ((empty, weight), (x, weight[:, :0])):
+            aclnn("aclnnMatmulReduceScatterV2", *given, *tail, "sum", 8, 1, 0, "ai_cpu", out, None)
+        with pytest.raises(Refused, match="no group 'nobody'"):
+            aclnn("aclnnMatmulReduceScatterV2", x, weight, *tail, "sum", 8, 1, 0, "ai_cpu", out, None)

@@ -173,3 +173,85 @@ def test_dynamic_quantization_fills_the_range_that_is_told(most: float) -> None:
     assert (y != to_codes(x.float() / wanted[:, None])).double().mean() < 0.05  # where a division ends between two
     with pytest.raises(Refused, match="dstTypeMax"):
         aclnn("aclnnDynamicQuantV4", x, None, None, 34, True, "pertoken", -1.0, HiFloat8(y), scale, None)
+
+
+def exact(rows: int, columns: int) -> tuple[torch.Tensor, HiFloat8]:
+    """Numbers that HIFLOAT8 holds, and their bytes."""
+    values = torch.randint(-8, 9, (rows, columns), generator=torch.Generator().manual_seed(rows)).float()
+    return values, HiFloat8(to_codes(values))
+
+
+def test_the_gradient_of_a_norm_in_hifloat8() -> None:
+    grad, x, gamma = torch.randn(4, 16), torch.randn(4, 16), torch.rand(16) + 0.5
+    rstd = x.square().mean(-1, keepdim=True).add(1e-6).rsqrt()
+    wanted = torch.autograd.functional.vjp(
+        lambda x: x * x.square().mean(-1, keepdim=True).add(1e-6).rsqrt() * gamma, x, grad
+    )[1]
+    out, to_gamma = torch.zeros(4, 16, dtype=torch.uint8), torch.zeros(16)
+    scale = torch.full((1,), 0.25)
+    aclnn("aclnnRmsNormGradQuant", grad, x, rstd.flatten(), gamma, scale, None, "static", True, HiFloat8(out), to_gamma)
+    torch.testing.assert_close(to_float(out), wanted / 0.25, rtol=0.13, atol=1e-3)
+    torch.testing.assert_close(to_gamma, (grad * x * rstd).sum(0), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fn, None])
+def test_numbers_of_8_bits_are_scaled_back(dtype: torch.dtype | None) -> None:
+    values, codes = exact(3, 5)
+    out = torch.zeros(3, 5, dtype=torch.half)
+    given = codes if dtype is None else values.to(dtype)
+    aclnn("aclnnAscendAntiQuant", given, torch.tensor([0.5]), None, 1, False, out)
+    torch.testing.assert_close(out.float(), values / 2, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_product_between_rows(turned: bool, scaled: bool) -> None:
+    x, w = (torch.randint(-4, 5, shape).float() for shape in ((5, 2, 32), (2, 32, 8)))
+    scale, encoded, half = torch.rand(8) + 0.5, torch.zeros(8, dtype=torch.uint64), torch.zeros(1, dtype=torch.uint64)
+    aclnn("aclnnTransQuantParamV2", scale, None, encoded)
+    aclnn("aclnnTransQuantParamV2", torch.tensor([0.5]), None, half)
+    kept = scale.view(torch.int32).bitwise_and(~0x1FFF).view(torch.float32)
+    out = torch.zeros(5, 2, 8, dtype=torch.half)
+    weight = w.transpose(1, 2).contiguous() if turned else w
+    aclnn(
+        "aclnnTransposeQuantBatchMatMul", HiFloat8(to_codes(x)), HiFloat8(to_codes(weight)), None,
+        half if scaled else None, encoded, 1, 0, [1, 0, 2], [0, 2, 1] if turned else [0, 1, 2],
+        [1, 0, 2], 1, out,
+    )  # fmt: skip
+    wanted = torch.einsum("mbk,bkn->mbn", x, w) * kept * (0.5 if scaled else 1)
+    torch.testing.assert_close(out.float(), wanted, rtol=2e-3, atol=2e-3)
+
+
+def test_products_that_are_added() -> None:
+    (x, x_codes), (w, w_codes) = exact(64, 6), exact(64, 8)
+    y = torch.randn(6, 8)
+    wanted = y + x.T @ w * 0.125
+    aclnn(
+        "aclnnQuantBatchMatmulInplaceAdd", x_codes, w_codes, torch.tensor([0.5]), torch.tensor([0.25]), y, True, False,
+        0,
+    )  # fmt: skip
+    torch.testing.assert_close(y, wanted)
+
+
+@pytest.mark.parametrize("columns", [1, 8])
+def test_products_of_groups_that_are_added(columns: int) -> None:
+    (x, x_codes), (w, w_codes) = exact(64, 6), exact(64, 8)
+    y, scale = torch.randn(2, 6, 8), torch.rand(2, columns) + 0.5
+    wanted = [y[i] + x[at].T @ w[at] * scale[i] * (i + 1) for i, at in enumerate((slice(24), slice(24, 64)))]
+    aclnn(
+        "aclnnQuantGroupedMatmulInplaceAdd", x_codes, w_codes, torch.tensor([1.0, 2.0]), scale, torch.tensor([24, 64]),
+        y, 0, 0,
+    )  # fmt: skip
+    torch.testing.assert_close(y, torch.stack(wanted))
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_a_convolution_of_numbers_of_8_bits(small: bool) -> None:
+    x, w = (torch.randint(-4, 5, shape).float() for shape in ((1, 4, 6, 6), (8, 4, 3, 3)))
+    given = [value.to(torch.float8_e4m3fn) if small else HiFloat8(to_codes(value)) for value in (x, w)]
+    encoded, out = torch.zeros(8, dtype=torch.uint64), torch.zeros(1, 8, 4, 4, dtype=torch.half)
+    aclnn("aclnnTransQuantParamV2", torch.full((8,), 0.5), None, encoded)
+    aclnn(
+        "aclnnQuantConvolution", *given, None, encoded, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, 0, "rint", out
+    )
+    torch.testing.assert_close(out.float(), torch.conv2d(x, w) / 2, rtol=1e-3, atol=1e-3)

@@ -105,14 +105,23 @@ void rotate_quant(const at::Tensor& self, const at::Tensor& rotation, int64_t ax
 // ---- back from whole numbers ---------------------------------------------------------------------------------------
 // Eight numbers of 4 bits in a word.
 void anti_quantized_like(const at::Tensor& self, const at::Tensor& out) {
-  SIM_CHECK(self.scalar_type() != at::kByte, "rows of INT4 that do not end with a whole word are not simulated");
   Dims sizes = self.sizes().vec();
+  if (self.scalar_type() == at::kInt && sizes.empty()) sizes = {1};
   if (self.scalar_type() == at::kInt) sizes.back() *= 8;
+  if (self.scalar_type() == at::kByte) sizes.back() *= 2;  // INT4 whose rows do not end with a whole word
   shape(out, sizes);
 }
 
+// Numbers of 4 bits from words or from bytes; others as they are.
+static at::Tensor numbers_of(const at::Tensor& self) {
+  if (self.scalar_type() == at::kInt) return unpacked(self.dim() ? self : self.reshape({1}));
+  if (self.scalar_type() != at::kByte) return wide(self);
+  const auto bytes = self.to(at::kShort);
+  return at::stack({bytes.bitwise_and(15), bytes.bitwise_right_shift(4)}, -1).flatten(-2).bitwise_xor(8).sub(8);
+}
+
 at::Tensor anti_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& offset, bool square) {
-  auto value = wide(self.scalar_type() == at::kInt ? unpacked(self) : self).to(at::kFloat);
+  auto value = numbers_of(self).to(at::kFloat);
   if (offset.defined()) value = value.add(wide(offset));
   value = value.mul(wide(scale));
   return square ? value.mul(wide(scale)) : value;

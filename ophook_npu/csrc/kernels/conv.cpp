@@ -64,8 +64,8 @@ at::Tensor convolution_backward_weight(const at::Tensor& grad, const at::Tensor&
 
 void check_quantized(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& scale, const at::Tensor& offset,
                      bool transposed, int64_t padded_with, const std::string& rounding) {
-  of_dtype("input", x, {at::kChar});
-  of_dtype("weight", weight, {at::kChar});
+  of_dtype("input", x, {at::kChar, at::kFloat8_e4m3fn, at::kFloat});  // kFloat: HIFLOAT8
+  of_dtype("weight", weight, {x.scalar_type()});
   SIM_CHECK(!offset.defined() && !transposed && padded_with == 0, "offset, transposed and offsetx ", padded_with,
             " are not simulated; allowed: null, false, 0");
   SIM_CHECK(rounding.empty() || rounding == "rint" || rounding == "round", "roundMode ", rounding,

@@ -3,6 +3,7 @@
 #include "kernels/pattern.h"
 
 #include "kernels/mx_quant.h"
+#include "kernels/needed.h"
 #include "kernels/scaled_product.h"
 
 namespace sim::grouped {
@@ -372,8 +373,7 @@ void finalized_product_like(const at::Tensor& x, const at::Tensor& weight, const
             out.sizes());
   const int64_t rows = x.size(0), experts = weight.size(0), columns = sizes[2] * (packed ? 8 : 1);
   shape(out, {out.size(0), columns});
-  SIM_CHECK(with.scale.defined() && list.defined() && how.row_index.defined(),
-            "scale, groupList and rowIndex are null");
+  SIM_NEEDED(with.scale.defined() && list.defined() && how.row_index.defined(), "scale, groupList or rowIndex is null");
   const int64_t blocks = divided(inner[1] + 63, 64);
   if (by_groups) shape(with.scale, {experts, blocks, columns, 2});
   else

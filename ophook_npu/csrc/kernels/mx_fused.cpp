@@ -60,7 +60,7 @@ void rms_norm_backward_like(const at::Tensor& grad, const at::Tensor& x, const a
                             const at::Tensor& out, const at::Tensor& out_gamma) {
   SIM_CHECK(mode == "static", "quantMode ", mode, "; allowed: static");
   like(x, grad), same_dtype({x, grad}), like(out, grad), like(out_gamma, gamma);
-  of_dtype("dxOut", out, {at::kChar});
+  of_dtype("dxOut", out, {at::kChar, at::kFloat});
   one_element(scale);
   if (zero.defined()) one_element(zero);
 }
@@ -69,7 +69,7 @@ void rms_norm_backward_quant(const at::Tensor& grad, const at::Tensor& x, const 
                              const at::Tensor& gamma, const at::Tensor& scale, const at::Tensor& zero, bool divide,
                              const at::Tensor& out, const at::Tensor& out_gamma) {
   const auto result = kernels::rms_norm_backward(grad, x, rstd, gamma);
-  quant::write_quantized(out, quant::steps_of(result.x, scale, zero, divide));
+  write(out, stepped(quant::steps_of(result.x, scale, zero, divide), out));
   write(out_gamma, result.weight);
 }
 

@@ -288,8 +288,8 @@ static int64_t iterations_of(const at::Tensor& grad, const at::Tensor& norms) {
 void sinkhorn_backward_like(const at::Tensor& grad, const at::Tensor& norms, const at::Tensor& sums,
                             const at::Tensor& out) {
   matrices(grad);
-  kept(grad, iterations_of(grad, norms), norms, sums);
   like(out, grad);
+  if (grad.numel()) kept(grad, iterations_of(grad, norms), norms, sums);
 }
 
 at::Tensor sinkhorn_backward(const at::Tensor& grad, const at::Tensor& norms, const at::Tensor& sums) {

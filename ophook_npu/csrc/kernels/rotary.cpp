@@ -4,11 +4,16 @@
 
 namespace sim::attention {
 
+// Neighbours become halves.
+static at::Tensor apart(const at::Tensor& x) { return x.unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2); }
+static at::Tensor together(const at::Tensor& x) { return x.unflatten(-1, {2, -1}).transpose(-1, -2).flatten(-2); }
+
 at::Tensor rotated(const at::Tensor& x, int64_t mode) {
-  if (mode == 0) {
+  if (mode == kHalves) {
     Tensors halves = at::chunk(x, 2, -1);
     return at::cat({at::neg(halves[1]), halves[0]}, -1);
   }
+  if (mode == kQuarters) return rotated(x.unflatten(-1, {2, -1}), kHalves).flatten(-2);
   auto pairs = x.unflatten(-1, {-1, 2});
   return at::stack({at::neg(pairs.select(-1, 1)), pairs.select(-1, 0)}, -1).flatten(-2);
 }
@@ -16,11 +21,18 @@ at::Tensor rotated(const at::Tensor& x, int64_t mode) {
 // The rotation's transpose.
 at::Tensor rotated_back(const at::Tensor& x, int64_t mode) { return at::neg(rotated(x, mode)); }
 
-void rotary_mode(int64_t mode) {
-  SIM_CHECK(mode == 0 || mode == 1, "rotary mode ", mode, "; simulated: 0 (half), 1 (interleave)");
+void rotary_mode(int64_t mode, bool more) {
+  SIM_CHECK(mode >= 0 && mode <= (more ? kNeighboursApart : kNeighbours), "mode ", mode, "; allowed: 0 (half), ",
+            "1 (interleave)", more ? ", 2 (quarter), 3 (interleave-half)" : "");
+}
+
+void turnable(const at::Tensor& x, int64_t mode) {
+  const int64_t parts = mode == kQuarters ? 4 : 2;
+  SIM_CHECK(x.dim() && x.size(-1) % parts == 0, "the last dimension of ", x.sizes(), " is no multiple of ", parts);
 }
 
 at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode) {
+  if (mode == kNeighboursApart) return interleaved_rotary(x, cos, sin);
   return at::add(at::mul(wide(x), wide(cos)), at::mul(rotated(wide(x), mode), wide(sin)));
 }
 
@@ -30,9 +42,8 @@ at::Tensor rotary_by(const at::Tensor& x, const at::Tensor& cos, const at::Tenso
   return at::add(at::mul(wide(x), wide(cos)), at::mul(at::matmul(wide(x), wide(turn)), wide(sin)));
 }
 
-// Neighbours become halves, which then turn.
 at::Tensor interleaved_rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
-  return rotary(x.unflatten(-1, {-1, 2}).transpose(-1, -2).flatten(-2), cos, sin, 0);
+  return rotary(apart(x), cos, sin, kHalves);
 }
 
 void rotary_backward_like(const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x, const at::Tensor& grad_cos,
@@ -44,11 +55,15 @@ void rotary_backward_like(const at::Tensor& cos, const at::Tensor& sin, const at
 
 void rotary_backward(const at::Tensor& grad, const at::Tensor& cos, const at::Tensor& sin, const at::Tensor& x,
                      int64_t mode, const at::Tensor& grad_x, const at::Tensor& grad_cos, const at::Tensor& grad_sin) {
+  const bool halves = mode == kNeighboursApart;
+  const int64_t turn = halves ? kHalves : mode;
   auto to = wide(grad);
-  write(grad_x, at::add(at::mul(to, wide(cos)), rotated_back(at::mul(to, wide(sin)), mode)));
+  auto back = at::add(at::mul(to, wide(cos)), rotated_back(at::mul(to, wide(sin)), turn));
+  write(grad_x, halves ? together(back) : back);
   if (!given(x)) return;
-  write_asked(grad_cos, at::sum_to(at::mul(to, wide(x)), cos.sizes()));
-  write_asked(grad_sin, at::sum_to(at::mul(to, rotated(wide(x), mode)), sin.sizes()));
+  auto from = halves ? apart(wide(x)) : wide(x);
+  write_asked(grad_cos, at::sum_to(at::mul(to, from), cos.sizes()));
+  write_asked(grad_sin, at::sum_to(at::mul(to, rotated(from, turn)), sin.sizes()));
 }
 
 void rotate_both(const at::Tensor& query, const at::Tensor& key, const at::Tensor& cos, const at::Tensor& sin,

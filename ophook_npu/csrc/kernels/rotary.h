@@ -1,4 +1,4 @@
-// Rotary position embedding: x cos + rotated(x) sin; mode 0 turns halves, mode 1 neighbours.
+// Rotary position embedding: x cos + rotated(x) sin.
 #pragma once
 
 #include <string>
@@ -7,7 +7,10 @@
 
 namespace sim::attention {
 
-void rotary_mode(int64_t mode);
+// What turns: halves; neighbours; the halves of each half; or neighbours that become halves, which then turn.
+enum RotaryMode : int64_t { kHalves = 0, kNeighbours = 1, kQuarters = 2, kNeighboursApart = 3 };
+void rotary_mode(int64_t mode, bool more = false);  // more: the last two as well
+void turnable(const at::Tensor& x, int64_t mode);
 at::Tensor rotary(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode);
 // With a matrix that turns x in place of the mode.
 at::Tensor rotary_by(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin, int64_t mode,

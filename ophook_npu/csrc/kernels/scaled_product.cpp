@@ -4,6 +4,7 @@
 
 #include "kernels/block_quant.h"
 #include "kernels/mx_quant.h"
+#include "kernels/needed.h"
 #include "kernels/quant.h"
 
 namespace sim::scaled {
@@ -35,23 +36,33 @@ void in_8_bits(const char* name, const at::Tensor& tensor) {
   of_dtype(name, tensor, {at::kFloat8_e5m2, at::kFloat8_e4m3fn});
 }
 
+bool of_hifloat8(const at::Tensor& x, const at::Tensor& weight) {
+  return mx::is_hifloat8(x) && mx::is_hifloat8(weight);
+}
+
 void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                        const at::Tensor& scale, int64_t dtype, int64_t group_size, at::IntArrayRef perm_x,
                        at::IntArrayRef perm_weight, at::IntArrayRef perm_out, int64_t split, const at::Tensor& out) {
-  in_8_bits("x1", x), in_8_bits("x2", weight);
-  SIM_CHECK(row_scale.defined() && scale.defined(), "x1Scale and x2Scale are null");
-  const bool groups = by_groups(scale), turned = perm_weight == at::IntArrayRef({0, 2, 1});
+  const bool whole = of_hifloat8(x, weight);
+  if (!whole) in_8_bits("x1", x), in_8_bits("x2", weight);
+  SIM_NEEDED((whole || row_scale.defined()) && scale.defined(), "x1Scale or x2Scale is null");
+  const bool groups = !whole && by_groups(scale), turned = perm_weight == at::IntArrayRef({0, 2, 1});
   SIM_CHECK(perm_x == at::IntArrayRef({1, 0, 2}) && perm_out == at::IntArrayRef({1, 0, 2}), "permX1 ", perm_x,
             " and permY ", perm_out, "; allowed: [1, 0, 2]");
-  SIM_CHECK(perm_weight == at::IntArrayRef({0, 1, 2}) || (turned && groups), "permX2 ", perm_weight,
-            "; allowed: [0, 1, 2], and with scales of groups [0, 2, 1]");
+  SIM_CHECK(perm_weight == at::IntArrayRef({0, 1, 2}) || (turned && (groups || whole)), "permX2 ", perm_weight,
+            "; allowed: [0, 1, 2], and with scales of groups or numbers of HIFLOAT8 [0, 2, 1]");
   SIM_CHECK(split == 1, "batchSplitFactor ", split, "; allowed: 1");
   const auto [rows, batch, k, n] = turned ? shapes<"m batch k, batch n k -> m batch n">(x, weight, out)
                                           : shapes<"m batch k, batch k n -> m batch n">(x, weight, out);
-  constexpr int64_t kHalfCode = 1, kBFloat16Code = 27;
-  SIM_CHECK(dtype == kHalfCode || dtype == kBFloat16Code, "dtype ", dtype, " is not simulated; allowed: 1, 27");
-  of_dtype("out", out, {dtype == kHalfCode ? at::kHalf : at::kBFloat16});
-  if (groups) {
+  constexpr int64_t kHalfCode = 1, kBFloat16Code = 27, kHiFloat8Code = 34;
+  SIM_CHECK(dtype == kHalfCode || dtype == kBFloat16Code || (whole && dtype == kHiFloat8Code), "dtype ", dtype,
+            "; allowed: 1, 27", whole ? ", 34" : "");
+  of_dtype("out", out, {dtype == kHalfCode ? at::kHalf : dtype == kBFloat16Code ? at::kBFloat16 : at::kFloat});
+  if (whole) {
+    SIM_CHECK(quant::is_encoded(scale), "x2Scale of ", scale.scalar_type(), "; allowed for HIFLOAT8: UINT64, INT64");
+    shape(scale, {n});
+    if (row_scale.defined()) shape(row_scale, {1});
+  } else if (groups) {
     of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu});
     of_dtype("x1", x, {at::kFloat8_e4m3fn}), same_dtype({x, weight});
     groups_like(group_size);
@@ -69,6 +80,10 @@ void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::
 at::Tensor between_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                         const at::Tensor& scale, at::IntArrayRef perm_weight) {
   const at::Tensor left = x.transpose(0, 1), right = weight.permute(perm_weight);
+  if (of_hifloat8(x, weight)) {
+    const auto value = at::bmm(left, right).mul(quant::scale_of(scale)).transpose(0, 1);
+    return row_scale.defined() ? value.mul(quant::scale_of(row_scale)) : value;
+  }
   if (!by_groups(scale)) {
     auto value = at::bmm(left.to(at::kFloat), right.to(at::kFloat));
     return value.mul(scale).mul(row_scale.unsqueeze(1)).transpose(0, 1);
@@ -82,12 +97,19 @@ at::Tensor between_rows(const at::Tensor& x, const at::Tensor& weight, const at:
 
 void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
                 bool turned, bool weight_turned, int64_t group_size, const at::Tensor& y) {
-  in_8_bits("x1", x), in_8_bits("x2", weight), of_dtype("yRef", y, {at::kFloat});
-  SIM_CHECK(row_scale.defined(), "x1Scale is null");
-  of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu}), of_dtype("x2Scale", scale, {at::kFloat8_e8m0fnu});
+  const bool whole = of_hifloat8(x, weight);
+  if (!whole) in_8_bits("x1", x), in_8_bits("x2", weight);
+  of_dtype("yRef", y, {at::kFloat});
+  SIM_NEEDED(row_scale.defined(), "x1Scale is null");
+  const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
+  of_dtype("x1Scale", row_scale, {of_scale}), of_dtype("x2Scale", scale, {of_scale});
   const auto [k, n, m] = turned ? shapes<"k n, k m -> m n">(weight, x, y) : shapes<"k n, m k -> m n">(weight, x, y);
   SIM_CHECK(!weight_turned && (turned || x.stride(0) == 1 || x.size(0) == 1), "transposeX1 ", turned,
             " and transposeX2 ", weight_turned, "; allowed: true, or false for a transposed view, and false");
+  if (whole) {
+    SIM_CHECK(group_size == 0, "groupSize ", group_size, "; allowed for HIFLOAT8: 0");
+    return shape(row_scale, {1}), shape(scale, {1});
+  }
   groups_like(group_size);
   const int64_t blocks = divided(k + 63, 64);
   if (turned) shape(row_scale, {blocks, m, 2});
@@ -97,6 +119,7 @@ void added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&
 
 at::Tensor added(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
                  bool turned, const at::Tensor& y) {
+  if (of_hifloat8(x, weight)) return at::matmul(turned ? x.t() : x, weight).mul(row_scale.mul(scale)).add(y);
   const at::Tensor left = turned ? times_factors(x, row_scale) : times_factors(x.t(), row_scale.transpose(0, 1));
   return at::addmm(y, left.t(), times_factors(weight, scale));
 }
@@ -106,29 +129,46 @@ static bool transposed_view(const at::Tensor& x) { return x.stride(0) == 1 && x.
 void groups_added_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,
                        const at::Tensor& scale, const at::Tensor& list, int64_t kind, int64_t group_size,
                        const at::Tensor& y) {
-  in_8_bits("x1", x), in_8_bits("x2", weight), of_dtype("y", y, {at::kFloat});
+  const bool whole = of_hifloat8(x, weight);
+  if (!whole) in_8_bits("x1", x), in_8_bits("x2", weight);
+  of_dtype("y", y, {at::kFloat});
   refuse_unless_zero(group_size, "groupSize");
   SIM_CHECK(kind == quant::kEnds || kind == quant::kCounts, "groupListType ", kind, "; allowed: 0, 1");
-  SIM_CHECK(row_scale.defined() && list.defined(), "x1Scale or groupList is null");
-  of_dtype("x1Scale", row_scale, {at::kFloat8_e8m0fnu}), of_dtype("x2Scale", scale, {at::kFloat8_e8m0fnu});
+  SIM_NEEDED(row_scale.defined() && list.defined(), "x1Scale or groupList is null");
+  const auto of_scale = whole ? at::kFloat : at::kFloat8_e8m0fnu;
+  of_dtype("x1Scale", row_scale, {of_scale}), of_dtype("x2Scale", scale, {of_scale});
   of_dtype("groupList", list, {at::kLong});
-  SIM_CHECK(x.dim() == 2 && weight.dim() == 2 && row_scale.dim() == 3 && list.dim() == 1 && list.size(0) <= 1024,
-            "x1 (k, m), x2 (k, n), x1Scale with 3 dimensions and groupList of up to 1024 expected, got ", x.sizes(),
-            ", ", weight.sizes(), ", ", row_scale.sizes(), " and ", list.sizes());
+  SIM_CHECK(
+      x.dim() == 2 && weight.dim() == 2 && (whole || row_scale.dim() == 3) && list.dim() == 1 && list.size(0) <= 1024,
+      "x1 (k, m), x2 (k, n), x1Scale with 3 dimensions and groupList of up to 1024 expected, got ", x.sizes(), ", ",
+      weight.sizes(), ", ", row_scale.sizes(), " and ", list.sizes());
   const bool view = transposed_view(x);
   const int64_t k = weight.size(0), m = x.size(view ? 0 : 1), groups = list.size(0), blocks = k / 64 + groups;
   SIM_CHECK(x.size(view ? 1 : 0) == k, "k of x1 ", x.sizes(), " and x2 ", weight.sizes(), " differ");
+  shape(y, {groups, m, weight.size(1)});
+  if (whole) {
+    if (row_scale.dim() != 1) shape(row_scale, {groups, 1});
+    else shape(row_scale, {groups});
+    if (scale.dim() == 1) shape(scale, {groups});
+    else if (scale.size(-1) != 1) shape(scale, {groups, weight.size(1)});
+    else shape(scale, {groups, 1});
+    return;
+  }
   shape(view ? row_scale.transpose(0, 1) : row_scale, {blocks, m, 2});
   shape(scale, {blocks, weight.size(1), 2});
-  shape(y, {groups, m, weight.size(1)});
 }
 
 void add_groups(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale, const at::Tensor& scale,
                 const at::Tensor& list, int64_t kind, const at::Tensor& y) {
-  const bool view = transposed_view(x);
+  const bool view = transposed_view(x), whole = of_hifloat8(x, weight);
   const at::Tensor left = view ? x.t() : x, left_scale = view ? row_scale.transpose(0, 1) : row_scale;
   for (const auto& [group, start, count] : quant::groups_of(list, kind, weight.size(0))) {
     if (!count) continue;
+    if (whole) {
+      const auto product = at::matmul(left.narrow(0, start, count).t(), weight.narrow(0, start, count));
+      y[group].add_(product.mul(scale[group]).mul(row_scale[group]));
+      continue;
+    }
     const int64_t first = mx::first_scale(group, start), blocks = divided(count + 63, 64);
     const auto part = [&, start = start, count = count](const at::Tensor& matrix, const at::Tensor& scales) {
       return times_factors(matrix.narrow(0, start, count), scales.narrow(0, first, blocks));

@@ -12,6 +12,8 @@ void groups_like(int64_t group_size);
 at::Tensor times_factors(const at::Tensor& numbers, const at::Tensor& pairs);
 at::Tensor rows_times_factors(const at::Tensor& rows, const at::Tensor& pairs);
 void in_8_bits(const char* name, const at::Tensor& tensor);  // of FLOAT8_E5M2 or FLOAT8_E4M3FN
+// Both of HIFLOAT8, which goes with one scale for all of a matrix, or for each of its columns.
+bool of_hifloat8(const at::Tensor& x, const at::Tensor& weight);
 
 // Batches that lie between the rows, (m, batch, k), times (batch, k, n): out is (m, batch, n).
 void between_rows_like(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& row_scale,

@@ -21,8 +21,12 @@ HcclDataType hccl_dtype(at::ScalarType dtype) {
   SIM_CHECK(false, "HCCL has no data type ", dtype);
 }
 
-HcclComm communicator(const std::string& name) {
+void communicator_named(const std::string& name) {
   if (name.empty()) throw Absent({__func__, __FILE__, uint32_t(__LINE__)}, "the name of the group is null or empty");
+}
+
+HcclComm communicator(const std::string& name) {
+  communicator_named(name);
   const HcclComm comm = ophook_hccl_find(name.c_str());
   SIM_CHECK(comm, "there is no group '", name, "' in this process");
   return comm;

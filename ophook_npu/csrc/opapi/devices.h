@@ -11,6 +11,8 @@ namespace sim {
 
 // Throws c10::Error for a data type that HCCL does not have.
 SIM_API HcclDataType hccl_dtype(at::ScalarType dtype);
+// Throws where a group has no name, which CANN looks at as at a pointer.
+SIM_API void communicator_named(const std::string& name);
 // The communicator of this name in this process; throws c10::Error where there is none.
 SIM_API HcclComm communicator(const std::string& name);
 // Throws c10::Error with libhccl's reason unless the code is HCCL_SUCCESS.

@@ -6,6 +6,13 @@
 using namespace sim::aclnn;
 using namespace sim::attention;
 
+// The page lists the last two modes for an Ascend950, and gives their formulas for all; no check or tiling refuses
+// them.
+static void turned(const at::Tensor& x, int64_t mode) {
+  rotary_mode(mode, true);
+  turnable(x, mode);
+}
+
 #define KEPT \
   .scale = scale, .keep = keep, .before = before, .after = after, .sparse_mode = sparse_mode, .prefix = prefix
 #define BY_LAYOUT .by_rows = by_rows(softmax_layout)
@@ -194,14 +201,14 @@ ACLNN(QuantFlashAttentionScoreGrad,
        check_backward_by_blocks({QKV}, GRAD_BLOCKS, GRAD_HIFLOAT8, grad, out_dtype, {GRADIENTS})),
       backward_by_blocks({QKV}, GRAD_BLOCKS, GRAD_HIFLOAT8, grad, {GRADIENTS}))
 
-ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (rotary_mode(mode), like(out, x)),
+ACLNN(RotaryPositionEmbedding, (In, x, In, cos, In, sin, int64_t, mode, Out, out), (turned(x, mode), like(out, x)),
       write(out, rotary(x, cos, sin, mode)))
 ACLNN(RotaryPositionEmbeddingV2, (In, x, In, cos, In, sin, int64_t, mode, In, turn, Out, out),
-      (rotary_mode(mode), like(out, x), turn.defined() ? shape(turn, {x.size(-1), x.size(-1)}) : when_run()),
+      (turned(x, mode), like(out, x), turn.defined() ? shape(turn, {x.size(-1), x.size(-1)}) : when_run()),
       write(out, rotary_by(x, cos, sin, mode, turn)))
 ACLNN(RotaryPositionEmbeddingGrad,
       (In, grad, In, cos, In, sin, In, x, int64_t, mode, Out, out, Out, out_cos, Out, out_sin),
-      (rotary_mode(mode), like(out, grad), rotary_backward_like(cos, sin, x, out_cos, out_sin)),
+      (turned(grad, mode), like(out, grad), rotary_backward_like(cos, sin, x, out_cos, out_sin)),
       rotary_backward(grad, cos, sin, x, mode, out, out_cos, out_sin))
 ACLNN(ApplyRotaryPosEmb, (Ref, query, Ref, key, In, cos, In, sin, int64_t, layout), when_run(),
       rotate_both(query, key, cos, sin, "half"))

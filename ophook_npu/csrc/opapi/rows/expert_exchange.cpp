@@ -58,14 +58,14 @@ DISPATCH(MoeDistributeDispatchV4, ROUTED_AND_SPECIAL, true, algorithm,
   In, x, In, ids, In, sources, In, ends, In, weights, In, tp_counts, In, mask, In, x_scale, In, w_scale, In, list, In, \
       row_weights
 #define RETURNED_TO int64_t, global_tokens, int64_t, dtype, int64_t, quantization, int64_t, list_type
-#define COMBINE(name, layout, by_row, algorithm, shared_x, special, more_checks, ...)                           \
-  ACLNN(name, (__VA_ARGS__),                                                                                    \
-        (more_checks, come_back(tp_counts, x_scale, w_scale, list, dtype, list_type),                           \
-         experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),                        \
-         experts::combine_like(layout, {x, ids, mask}, sources, ends, weights, shared_x, special, quantization, \
-                               by_row, out)),                                                                   \
-        sim::HcclDevices devices(ep);                                                                           \
-        write(out,                                                                                              \
+#define COMBINE(name, layout, by_row, algorithm, shared_x, special, more_checks, ...)                              \
+  ACLNN(name, (__VA_ARGS__),                                                                                       \
+        (sim::communicator_named(ep), more_checks, come_back(tp_counts, x_scale, w_scale, list, dtype, list_type), \
+         experts::layout_like(layout, sim::HcclDevices(ep), tp_ranks, shard, algorithm),                           \
+         experts::combine_like(layout, {x, ids, mask}, sources, ends, weights, shared_x, special, quantization,    \
+                               by_row, out)),                                                                      \
+        sim::HcclDevices devices(ep);                                                                              \
+        write(out,                                                                                                 \
               experts::combine(devices, layout, {x, ids, mask}, sources, ends, weights, shared_x, special, by_row)))
 #define NO_SPECIAL (experts::Special{})
 #define SPECIAL (experts::Special{.x = tokens, .alpha = alpha, .beta = beta, .value = value})

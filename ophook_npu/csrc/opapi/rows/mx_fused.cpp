@@ -1,5 +1,6 @@
 // What ends in small floating-point numbers: normalizations, gated units, products, by blocks or with one scale.
 #include "kernels/mx_fused.h"
+#include "kernels/needed.h"
 #include "opapi/aclnn.h"
 
 using namespace sim::aclnn;
@@ -60,8 +61,8 @@ ACLNN(SwigluGroupGrad,
       mx::swiglu_tokens_backward_like(grad, self, weight, origin, out, out_weight);
       SIM_CHECK(limit >= 0, "clampLimit ", limit, "; allowed: 0 (none), or more");
       SIM_CHECK(self.size(-1) > 0, "x ", self.sizes(), " has no features");
-      SIM_CHECK(!weight.defined() || out_weight.defined(),
-                "gradWeightOutOptional is needed where weightOptional is given");
+      SIM_NEEDED(!weight.defined() || out_weight.defined(),
+                 "gradWeightOutOptional is needed where weightOptional is given");
       SIM_CHECK(weight.defined() == origin.defined(), "weightOptional and yOriginOptional have to be given both");
       SIM_CHECK(!group_index.defined() || (group_index.dim() == 1 && group_index.numel()), "groupIndexOptional ",
                 group_index.sizes(), "; one dimension that is not empty is expected"),

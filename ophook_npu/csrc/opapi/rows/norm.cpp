@@ -45,12 +45,16 @@ void batch_norm(const at::Tensor& self, const at::Tensor& weight, const at::Tens
 
 // ---- what must hold ---------------------------------------------------------------------------------------------
 // The gradients that the flags ask for.
-void gradients_like(const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
-                    const at::Tensor& out_bias, Shape of_x, Shape of_weight) {
+void gradients_there(const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
+                     const at::Tensor& out_bias) {
   SIM_CHECK(mask.size() == 3, "three flags expected, got ", mask.size());
   const at::Tensor* outs[] = {&out, &out_weight, &out_bias};
   for (size_t i = 0; i < 3; ++i)
     if (mask[i] && !outs[i]->defined()) sim::absent();
+}
+void gradients_like(const Checked<bool>& mask, const at::Tensor& out, const at::Tensor& out_weight,
+                    const at::Tensor& out_bias, Shape of_x, Shape of_weight) {
+  gradients_there(mask, out, out_weight, out_bias);
   if (mask[0]) asked({out}, of_x);
   if (mask[1]) asked({out_weight}, of_weight);
   if (mask[2]) asked({out_bias}, of_weight);
@@ -98,6 +102,7 @@ void batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const a
                          const at::Tensor& mean, const at::Tensor& var, const at::Tensor& saved_mean,
                          const at::Tensor& saved_invstd, bool training, const Checked<bool>& mask,
                          const at::Tensor& out, const at::Tensor& out_weight, const at::Tensor& out_bias) {
+  gradients_there(mask, out, out_weight, out_bias);  // CANN looks at pointers first
   SIM_CHECK(self.dim() > 1 && self.size(1) > 0, "self has channels in dimension 1, its shape is ", self.sizes());
   like(grad, self);
   auto channels = [&](const at::Tensor& value) {

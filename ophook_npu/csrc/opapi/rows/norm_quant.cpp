@@ -8,10 +8,11 @@ using namespace sim::aclnn;
 using namespace sim::quant;
 
 ACLNN(AdaLayerNorm, (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out),
-      ada_like(out, self, scale, shift), write_ada(out, {}, {}, ada_layer_norm(self, scale, shift, weight, bias, eps)))
+      (ada_like(out, self, scale, shift), asked({weight, bias}, {self.size(-1)})),
+      write_ada(out, {}, {}, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormV2,
       (In, self, In, scale, In, shift, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd),
-      ada_like(out, self, scale, shift, {mean, rstd}),
+      (ada_like(out, self, scale, shift, {mean, rstd}), asked({weight, bias}, {self.size(-1)})),
       write_ada(out, mean, rstd, ada_layer_norm(self, scale, shift, weight, bias, eps)))
 ACLNN(AdaLayerNormBackward,
       (In, grad, In, self, Ints, normalized, In, rstd, In, mean, In, scale, In, shift, In, weight, In, bias, Out, out,
@@ -24,8 +25,8 @@ ACLNN(AdaLayerNormBackward,
 ACLNN(AdaLayerNormQuant,
       (In, self, In, scale, In, shift, In, weight, In, bias, In, smoothing, double, eps, Text, mode, Out, out, Out,
        out_scale, Out, out_offset),
-      (ada_like(out, self, scale, shift), dynamic_mode(mode), of_dtype("out", out, {at::kChar}),
-       by_row(out_scale, self)),
+      (ada_like(out, self, scale, shift), asked({weight, bias, smoothing}, {self.size(-1)}), dynamic_mode(mode),
+       of_dtype("out", out, {at::kChar}), by_row(out_scale, self)),
       write_rows_quantized(out, out_scale, smooth(ada_layer_norm(self, scale, shift, weight, bias, eps).y, smoothing)))
 ACLNN(LayerNormWithImplMode,
       (In, self, Ints, normalized, In, weight, In, bias, double, eps, Out, out, Out, mean, Out, rstd, int32_t, mode),

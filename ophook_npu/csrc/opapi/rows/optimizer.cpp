@@ -1,4 +1,5 @@
 // Optimizer steps and mixed-precision loss scaling.
+#include "kernels/needed.h"
 #include "kernels/optimizer.h"
 #include "opapi/aclnn.h"
 
@@ -50,7 +51,7 @@ ACLNN(ApplyAdam,
 ACLNN(ApplyAdamW,
       (Ref, parameter, Ref, average, Ref, square, In, power1, In, power2, In, rate, In, decay, In, beta1, In, beta2, In,
        eps, In, grad, In, largest, bool, amsgrad, bool, maximize),
-      SIM_CHECK(!amsgrad || largest.defined(), "amsgrad needs maxGradNormOptional");
+      SIM_NEEDED(!amsgrad || largest.defined(), "amsgrad needs maxGradNormOptional");
       kernels::adam_like({parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,
                          {rate, beta1, beta2, decay, eps, power1, power2}),
       kernels::adamw_step({parameter, average, square, amsgrad ? largest : at::Tensor()}, grad,

@@ -32,6 +32,13 @@ void adapted_from(const at::Tensor& grad, const at::Tensor& self, const at::Tens
             self.sizes(), "; ", dims + 1, " or ", dims + 2, " dimensions of both are allowed");
 }
 
+// The places of a maximum are numbers of INT32 where an Ascend950 may have INT64.
+void placed_in_32_bits(const at::Tensor& self, int64_t dims) {
+  const int64_t places = c10::multiply_integers(self.sizes().slice(size_t(self.dim() - dims)));
+  SIM_CHECK(places <= INT32_MAX || product_is("Ascend950"), "self ", self.sizes(), " has ", places,
+            " places in one image; allowed: up to ", INT32_MAX);
+}
+
 // Of an average what is before them is one for both; of a maximum CANN does not look.
 void averaged_from(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& out, int64_t dims) {
   adapted_from(grad, self, out, dims);
@@ -116,12 +123,12 @@ ACLNN(MaxPool3dWithArgmaxBackward,
 ACLNN(AdaptiveMaxPool2d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 2), like(found, out)),
       write({out, found}, at::adaptive_max_pool2d(wide(self), size)))
 ACLNN(AdaptiveMaxPool2dBackward, (In, grad, In, self, In, found, Out, out),
-      (like(found, grad), adapted_from(grad, self, out, 2)),
+      (like(found, grad), adapted_from(grad, self, out, 2), placed_in_32_bits(self, 2)),
       write(out, at::adaptive_max_pool2d_backward(wide(grad), wide(self), indices(found))))
 ACLNN(AdaptiveMaxPool3d, (In, self, Ints, size, Out, out, Out, found), (resized(out, self, size, 3), like(found, out)),
       write({out, found}, at::adaptive_max_pool3d(wide(self), size)))
 ACLNN(AdaptiveMaxPool3dBackward, (In, grad, In, self, In, found, Out, out),
-      (like(found, grad), adapted_from(grad, self, out, 3)),
+      (like(found, grad), adapted_from(grad, self, out, 3), placed_in_32_bits(self, 3)),
       write(out, at::adaptive_max_pool3d_backward(wide(grad), wide(self), indices(found))))
 ACLNN(MaxUnpool2d, (In, self, In, found, Ints, size, Out, out),
       (kept(out, self), like(found, self), resized(out, self, size, 2)),

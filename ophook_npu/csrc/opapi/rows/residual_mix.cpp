@@ -1,7 +1,9 @@
 // Hyper-connections between layers. None has a page of CANN's: torch_npu's pages and op-plugin's calls are followed.
 #include "kernels/residual_mix.h"
 
+#include "kernels/needed.h"
 #include "opapi/aclnn.h"
+#include "opapi/rules.h"
 
 using namespace sim::aclnn;
 
@@ -40,8 +42,9 @@ ACLNN(MhcPreBackwardV2,
       kernels::mixing_backward(x, {phi, alpha, {}, gamma, 0, eps},
                                {grad_in, grad_post, grad_res, inverse_norm, products, weights}, post, more,
                                {to_x, to_phi, to_alpha, to_bias, to_gamma}))
-ACLNN(MhcPost, (In, x, In, res, In, layer, In, post, Out, out), kernels::connection_like({x, res, layer, post}, out),
-      write(out, kernels::connected({x, res, layer, post})))
+ACLNN(MhcPost, (In, x, In, res, In, layer, In, post, Out, out),
+      SIM_NEEDED(res.defined() || product_is("Ascend950"), "hRes is null; on an Ascend950 alone it may be");
+      kernels::connection_like({x, res, layer, post}, out), write(out, kernels::connected({x, res, layer, post})))
 ACLNN(MhcPostBackward,
       (In, grad, In, x, In, res, In, layer, In, post, Out, to_x, Out, to_res, Out, to_layer, Out, to_post),
       kernels::connection_backward_like(grad, {x, res, layer, post}, {to_x, to_res, to_layer, to_post}),
@@ -53,4 +56,4 @@ ACLNN(MhcSinkhorn, (In, x, float, eps, int64_t, iterations, Out, out, Out, norms
       kernels::sinkhorn_like(x, iterations, out, norms, sums), kernels::sinkhorn(x, eps, iterations, out, norms, sums))
 ACLNN(MhcSinkhornBackward, (In, grad, In, norms, In, sums, Out, out),
       kernels::sinkhorn_backward_like(grad, norms, sums, out),
-      write(out, kernels::sinkhorn_backward(grad, norms, sums)))
+      if (grad.numel()) write(out, kernels::sinkhorn_backward(grad, norms, sums)))
