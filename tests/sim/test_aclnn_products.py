@@ -168,13 +168,13 @@ def in_blocks():
     torch.npu.config.allow_internal_format = before == b"enable"
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["weighted", "plain"])
+@pytest.mark.parametrize("plain", [False, True], ids=["shared", "plain"])
 def test_grouped_matmul_finalize_routing_of_8_bits(plain: bool, in_blocks) -> None:
     x, weight = whole(ROWS, INNER), whole(3, INNER, COLUMNS, seed=1)
     scale, row_scale = real(3, COLUMNS, seed=2).abs(), real(ROWS, seed=3).abs()
     logit, shared = real(ROWS, seed=4), real(2, COLUMNS, seed=5, dtype=torch.bfloat16)
     if plain:
-        logit = shared = None
+        shared = None
     row_index = torch.tensor([3, 1, 3, 0, 2, 1])
     experts = torch.tensor([0, 0, 2, 2, 2])
     products = of_experts(x, weight) * scale[experts].double() * row_scale[:5].double()[:, None]
@@ -191,7 +191,7 @@ def test_grouped_matmul_finalize_routing_of_8_bits(plain: bool, in_blocks) -> No
         close(out, want, 1e-3)
         got = torch_npu.npu_grouped_matmul_finalize_routing(
             x.npu(), in_blocks(weight), groups.npu(), scale=scale.npu(), pertoken_scale=row_scale.npu(),
-            shared_input=None if plain else shared.npu(), logit=None if plain else logit.npu(),
+            shared_input=None if plain else shared.npu(), logit=logit.npu(),
             row_index=row_index.npu(), shared_input_weight=0.5, shared_input_offset=1, output_bs=BATCH,
             group_list_type=kind,
         )  # fmt: skip
@@ -240,7 +240,7 @@ def test_what_finalize_routing_refuses() -> None:
     def call(**other):
         given = {
             "x": x, "weight": weight, "scale": scale, "bias": None, "row_scale": row_scale,
-            "groups": torch.tensor(ENDS), "shared": shared, "logit": None, "row_index": row_index, "dtype": 0,
+            "groups": torch.tensor(ENDS), "shared": shared, "logit": real(ROWS), "row_index": row_index, "dtype": 0,
             "factor": 1.0, "offset": 0, "turned": False, "weight_turned": False, "kind": 0, "out": out,
         } | other  # fmt: skip
         aclnn("aclnnGroupedMatmulFinalizeRoutingWeightNz", *given.values())
@@ -252,7 +252,8 @@ def test_what_finalize_routing_refuses() -> None:
         ({"bias": real(3, COLUMNS)}, "bias of a product of int8"),
         ({"offset": 3}, "sharedInput .* from row 3 on"),
         ({"row_index": row_index + 1}, "rowIndex beyond 4 rows"),
-        ({"row_index": None}, "rowIndex are null"),
+        ({"row_index": None}, "161001.*rowIndex is null"),
+        ({"logit": None}, "161001.*logit is null"),
     ]:
         with pytest.raises(Refused, match=message):
             call(**other)
@@ -366,7 +367,7 @@ def test_transpose_quant_batch_matmul_by_rows_and_what_it_refuses() -> None:
     for arguments, message in [
         ((x, weight, None, row_scale, scale, 1, 0, [0, 1, 2], perms[1], perms[2], 1, out), "permX1 .0, 1, 2."),
         ((x, weight, None, row_scale, scale, 1, 0, *perms, 2, out), "batchSplitFactor 2"),
-        ((x, weight, None, row_scale, scale, 34, 0, *perms, 1, out), "dtype 34 is not simulated"),
+        ((x, weight, None, row_scale, scale, 34, 0, *perms, 1, out), "dtype 34; allowed: 1, 27"),
         ((x[..., :64], weight[:, :64], None, row_scale, scale, 1, 0, *perms, 1, out), "k of 64 and n of 128"),
         ((x, weight, real(n), row_scale, scale, 1, 0, *perms, 1, out), "bias"),
     ]:
