@@ -84,8 +84,8 @@ def _refuse(folder: Path, found: os.stat_result, writers: int, of: Path | None =
         "cache",
         f"{place} is open to other users ({who}, mode {mode:04o}): what is loaded from there could be theirs",
         allowed="a folder that is yours (or root's) and that only you may write to",
-        todo="set OPHOOK_NPU_CACHE to a folder of your own; or remove what lies in "
-        f"{of or folder} and take their rights away: chmod go-w {folder}",
+        todo="set OPHOOK_NPU_CACHE to a folder of your own; or empty "
+        f"{of or folder} and close it to other users: chmod go-w {folder}",
     )
 
 

@@ -65,7 +65,7 @@ def installed() -> Prebuilt | None:
         facts = json.loads((folder / FACTS).read_text())
         parts = ("hashes", "recipes", "made")
         if not isinstance(facts, dict) or not all(isinstance(facts.get(part), dict) for part in parts):
-            raise ValueError("it has not the form that `ophook-npu sim wheel` gives it")
+            raise ValueError("it does not have the form that `ophook-npu sim wheel` gives it")
     except (OSError, ValueError) as error:
         raise OphookError(
             DISTRIBUTION, f"{folder / FACTS} cannot be read: {error}", todo="install it again, or uninstall it"

@@ -86,7 +86,7 @@ def _found(name: str, environ: Mapping[str, str]) -> str:
     if found is None and name and Path(name).is_dir():
         return _file(name)
     if found is None:
-        here = f"./{name} is a file here: say `./{name}`, or `python {name}`" if Path(name).is_file() else ""
+        here = f"./{name} is a file here: write `./{name}`, or `python {name}`" if Path(name).is_file() else ""
         raise OphookError(
             "run",
             f"no such program: {name or repr(name)} is not on PATH",

@@ -39,7 +39,7 @@ ModulesOption = Annotated[
 PhaseOption = Annotated[str | None, typer.Option(help="forward or backward.")]
 EveryOption = Annotated[int, typer.Option(help="Look at every n-th call only.")]
 ViaOption = Annotated[str, typer.Option(help="Hook mechanism; see `ophook-npu hooks guide`.")]
-OutOption = Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")]
+OutOption = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON to this file.")]
 DeviceOption = Annotated[
     str | None,
     typer.Option(

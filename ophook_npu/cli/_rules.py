@@ -125,9 +125,9 @@ def _print_report(console: Console, path: Path) -> None:
             record = json.loads(line)
             found[record["family"]][str(record["message"])] = None
         except (ValueError, KeyError, TypeError) as error:
-            raise OphookError("rules", f"{path}, line {number} is no report: {error}") from error
+            raise OphookError("rules", f"{path}, line {number} is not a report: {error}") from error
     for family, messages in found.items():
-        verdict = f"{len(messages)} refused" if messages else "nothing is refused by a rule that is known"
+        verdict = f"{len(messages)} refused" if messages else "no known rule refuses anything"
         console.print(f"[bold]{family}[/]: {verdict}", highlight=False)
         for message in messages:
             console.print(f"  {message}", markup=False, highlight=False, soft_wrap=True)

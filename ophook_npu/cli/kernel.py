@@ -47,7 +47,7 @@ def check(
         str, typer.Option(help="When a copy takes effect: eager, at once; on-wait, when something waits for it.")
     ] = "eager",
     timeout: Annotated[float, typer.Option(help="Seconds for one case.")] = 60,
-    out: Annotated[Path | None, typer.Option("--json", help="Write the result here as JSON.")] = None,
+    out: Annotated[Path | None, typer.Option("--json", help="Write the result as JSON to this file.")] = None,
     form: Annotated[
         str, typer.Option("--format", help="text; github: annotations; sarif: SARIF, in --json's file if there is one.")
     ] = "text",

@@ -75,6 +75,6 @@ def _library() -> Path:
     except OphookError as error:
         raise OphookError(
             "hook via backend",
-            f"this process has no PrivateUse1 device, and to compile one failed: {error}",
-            todo="import torch_npu first; or do what that says",
+            f"this process has no PrivateUse1 device, and compiling one failed: {error}",
+            todo="import torch_npu first, or mend what the message names",
         ) from error

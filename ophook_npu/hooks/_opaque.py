@@ -53,7 +53,7 @@ def refuses(op: OpOverload) -> str | None:
     if not op._schema.returns or any(str(r.type) not in _TENSORS for r in op._schema.returns):
         return "it does not return tensors"
     if torch.Tag.nondeterministic_seeded in op.tags:
-        return "it draws random numbers, and no compiler would know it of an opaque operator"
+        return "it draws random numbers, and a compiler cannot know that of an opaque operator"
     return None
 
 
@@ -151,7 +151,7 @@ class Opaque:
         def run(*args: Any, **kwargs: Any) -> Any:
             if is_recording is not None and is_hooked and is_on() and is_recording():
                 handler.miss(
-                    f"{seen._name} is being recorded into a graph: the hook runs now, and not when that is replayed",
+                    f"{seen._name} is being recorded into a graph: the hook runs now, and not at a replay",
                     todo="give an operator as replacement, as swap() does",
                     handled=False,
                 )

@@ -73,7 +73,9 @@ class Recorder:
         self._slot = self._library.ophook_open(wanted, which, every, int(times))
         if self._slot < 0:
             raise OphookError(
-                _WHERE, "16 observers record already", todo="let go of some, or take one without via='record_function'"
+                _WHERE,
+                "16 observers record already",
+                todo="disable some of them, or take one without via='record_function'",
             )
         self._close = weakref.finalize(self, self._library.ophook_close, self._slot)
         self._spans = spans

@@ -133,7 +133,7 @@ def _apply() -> None:
 def _gave_up(function: str) -> None:
     for request in [request for request in _requests if request.wrap is not None]:
         request.handler.miss(
-            f"torch.compile reached its limit of compilations of {function}; new kinds of calls of it run as written",
+            f"torch.compile reached its limit of compilations of {function}; further kinds of calls run uncompiled",
             todo="raise torch._dynamo.config.recompile_limit, or compile it with dynamic=True",
             handled=False,
         )

@@ -79,7 +79,7 @@ class _InGraphs:
         skipped = len(spec.targets.ops) - len(self._ops)
         if skipped:
             self.notes.append(
-                f"{skipped} overloads never occur in compiled graphs or cannot be stood for (views, in-place, out)"
+                f"{skipped} overloads never occur in compiled graphs or cannot be replaced (views, in-place, out)"
             )
 
     def enable(self) -> None:

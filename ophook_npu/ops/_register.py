@@ -196,9 +196,7 @@ def _by_the_cpu(op: Operator, reason: str) -> Callable[..., Any]:
         nonlocal told
         if not told:
             told = True
-            warnings.warn(
-                f"[{op.name}] runs on the CPU, with copies to and fro: {reason}", RuntimeWarning, stacklevel=2
-            )
+            warnings.warn(f"[{op.name}] runs on the CPU, with copies both ways: {reason}", RuntimeWarning, stacklevel=2)
         values = op.bind(args, kwargs)
         device = next(tensor.device for name in op.tensors for tensor in tensors_of(values[name]))
         on_cpu = {name: _moved(value, "cpu") for name, value in values.items()}

@@ -193,7 +193,7 @@ def validate(op: Operator) -> None:
     for group, allowed in op.dtypes.items():
         for name in group.split():
             if name not in op.tensors:
-                raise refuse(f"dtypes names {name!r}, which is no tensor of the schema", ", ".join(op.tensors))
+                raise refuse(f"dtypes names {name!r}, which is not a tensor of the schema", ", ".join(op.tensors))
         if not allowed or not all(isinstance(dtype, torch.dtype) for dtype in allowed):
             raise refuse(f"dtypes of {group!r} are {allowed!r}", "one or more of torch's dtypes")
     returns = len(op.parsed.returns)

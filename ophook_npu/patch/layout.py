@@ -63,7 +63,7 @@ def _root(op_plugin: Path) -> Path:
     if not (root / "gencode.sh").exists() or not (root / "op_plugin").is_dir():
         raise OphookError(
             "patch",
-            f"{op_plugin} is no op-plugin tree: gencode.sh or op_plugin/ is missing",
+            f"{op_plugin} is not an op-plugin tree: gencode.sh or op_plugin/ is missing",
             todo="name third_party/op-plugin of torch_npu's tree",
         )
     return root

@@ -95,7 +95,7 @@ def _torchair(torchair: Path) -> TreeCheck:
         return TreeCheck(
             "torchair",
             False,
-            f"without {', '.join(missing)}, which its build would fetch in the middle",
+            f"without {', '.join(missing)}, which its build would download midway",
             f"git -C {shlex.quote(str(torchair))} submodule update --init --recursive",
         )
     return TreeCheck("torchair", True, "its own submodules are there")

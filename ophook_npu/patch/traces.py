@@ -181,7 +181,7 @@ def main(arguments: list[str]) -> int:
         case ["restore", tree]:
             folder = Path(tree).resolve()
             if not _repositories(folder):
-                print(f"{folder} is no git clone: what was generated stays")
+                print(f"{folder} is not a git clone: what was generated stays")
                 return 0
             left = restore(folder)
             for text in left:

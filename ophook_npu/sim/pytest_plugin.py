@@ -31,7 +31,9 @@ def pytest_addoption(parser: Any) -> None:
     group.addoption(
         "--npu-check-order", action="store_true", help="a test fails where streams race (needs --npu-device)"
     )
-    group.addoption("--npu-order-suppressions", metavar="FILE", help="races that are none: lines `WORD … # REASON`")
+    group.addoption(
+        "--npu-order-suppressions", metavar="FILE", help="a file of races not to report: lines `WORD … # REASON`"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

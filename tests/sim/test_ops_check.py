@@ -41,7 +41,7 @@ def test_npu_operators_agree_on_every_route(op_check, name: str) -> None:
 def test_operators_without_a_kernel_run_through_the_cpu(op_check, name: str) -> None:
     result = op_check(name, "--only", "schema", "--only", "aclnn")
     assert result.returncode == 0 and statuses(result.stdout)["aclnn"] == "pass", result.stdout + result.stderr[-2000:]
-    assert "runs on the CPU, with copies to and fro: it has no aclnn function" in result.stderr
+    assert "runs on the CPU, with copies both ways: it has no aclnn function" in result.stderr
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_anything_else_is_started_as_it_is(folder: Path) -> None:
         ("gone.py", "no such script: gone.py"),
         ("./gone", "no such program: ./gone"),
         ("gone", "no such program: gone is not on PATH"),
-        ("sometool", "./sometool is a file here: say `./sometool`, or `python sometool`"),
+        ("sometool", "./sometool is a file here: write `./sometool`, or `python sometool`"),
         ("./data", "./data is neither named *.py nor executable"),
         ("./empty", "./empty is a folder without __main__.py"),
     ],

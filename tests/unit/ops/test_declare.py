@@ -49,7 +49,7 @@ def keep(x, a):
         (lambda: declare(fake=lambda x: x), r"fake takes \(x\); allowed: \(x, y\)"),
         (
             lambda: declare(dtypes={"x w": (torch.half,)}),
-            "dtypes names 'w', which is no tensor of the schema; allowed: x, y",
+            "dtypes names 'w', which is not a tensor of the schema; allowed: x, y",
         ),
         (lambda: declare(dtypes={"x": ("half",)}), "one or more of torch's dtypes"),
         (lambda: declare(cpu=3), "cpu is 3; allowed: a function"),

@@ -104,7 +104,7 @@ def test_torchair_without_its_own_submodules(tree: Path) -> None:
     torchair = tree / "third_party/torchair/torchair"
     (torchair / ".gitmodules").write_text('[submodule "s"]\n\tpath = third_party/secure_c\n')
     found = failing(tree)["torchair"]
-    assert found.detail == "without third_party/secure_c, which its build would fetch in the middle"
+    assert found.detail == "without third_party/secure_c, which its build would download midway"
     assert found.todo == f"git -C {torchair} submodule update --init --recursive"
     (torchair / "third_party/secure_c").mkdir(parents=True)
     (torchair / "third_party/secure_c/securec.h").write_text("")

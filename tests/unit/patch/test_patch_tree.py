@@ -304,7 +304,7 @@ def test_missing_submodule_and_no_tree(tmp_path: Path, op: patch.Operator) -> No
     (empty / ".git").write_text("gitdir: elsewhere\n")
     refuse(empty, op, "is empty: the submodule is missing")
     (empty / "README").write_text("x")
-    refuse(empty, op, "is no op-plugin tree")
+    refuse(empty, op, "is not an op-plugin tree")
     refuse(tmp_path / "none", op, "no folder")
 
 
