@@ -2,6 +2,8 @@
 
 #include "kernels/absent.h"
 #include "kernels/check.h"
+#include "kernels/sizes.h"
+
 #include "kernels/tensors.h"
 
 namespace sim {
@@ -54,9 +56,6 @@ bool Matched::match(const Pattern::Tensor& tensor, const GivenShape& given) {
   return true;
 }
 
-// Of two that broadcast.
-static Dim joined(Dim x, Dim y) { return x == 1 ? y : (y == 1 || !y.known()) ? x : y; }
-
 bool Matched::match_size(const Pattern::Term& term, Dim came) {
   if (term.kind == Pattern::Term::kAny) return true;
   if (term.kind == Pattern::Term::kNumber) return !(came != term.number);
@@ -77,14 +76,14 @@ bool Matched::match_size(const Pattern::Term& term, Dim came) {
 bool Matched::match_many(const Pattern::Term& term, const int64_t* came, size_t count) {
   if (term.kind == Pattern::Term::kAnyMany) return true;
   std::optional<Sizes>& all = many_[term.name].sizes;
-  if (all && !term.broadcast && all->size() != count) return false;
-  if (!all) all.emplace();
-  if (all->size() < count) all->insert(all->begin(), count - all->size(), term.broadcast ? Dim(1) : unknown);
+  Sizes other;
+  for (size_t i = 0; i < count; ++i) other.push_back(dim_of(came[i]));
+  if (!all) return all = other, true;
+  if (term.broadcast) return broadcast_into(*all, other);
+  if (all->size() != count) return false;
   for (size_t i = 0; i < count; ++i) {
-    Dim& one = (*all)[all->size() - count + i];
-    const Dim other = dim_of(came[i]);
-    if (one != other && !(term.broadcast && (one == 1 || other == 1))) return false;
-    one = term.broadcast ? joined(one, other) : one.known() ? one : other;
+    if ((*all)[i] != other[i]) return false;
+    if (!(*all)[i].known()) (*all)[i] = other[i];
   }
   return true;
 }
@@ -104,12 +103,6 @@ std::optional<Sizes> Matched::result(size_t tensor) const {
       out.push_back(names_[term.name].size * term.number);
     }
   }
-  return out;
-}
-
-static Dims known_sizes(const Sizes& sizes) {
-  Dims out;
-  for (const Dim& dim : sizes) out.push_back(dim.size());
   return out;
 }
 

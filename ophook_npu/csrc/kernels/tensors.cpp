@@ -1,5 +1,7 @@
 #include "kernels/tensors.h"
 
+#include "kernels/sizes.h"
+
 #include "kernels/absent.h"
 #include "kernels/pattern.h"
 #include "kernels/wrong_shape.h"
@@ -72,19 +74,29 @@ at::IntArrayRef outer_sizes(const at::Tensor& x, size_t count) {
 
 int64_t wrap(int64_t dim, const at::Tensor& of) { return at::maybe_wrap_dim(dim, needed(of).dim()); }
 
+static void join(Sizes& all, const at::Tensor& other) {
+  const Sizes before = all;
+  SIM_CHECK(broadcast_into(all, sizes_of(other.sizes())), "a shape ", other.sizes(), " does not broadcast with ",
+            known_sizes(before));
+}
+
 void broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> in) {
   bool alike = true;  // the usual case, kept cheap
   for (const at::Tensor& tensor : in) alike &= tensor.sizes() == out.sizes();
   if (alike) return;
-  Dims sizes;
+  Sizes sizes;
   for (const at::Tensor& tensor : in)
-    if (tensor.defined()) sizes = at::infer_size(sizes, tensor.sizes());
-  shape(out, sizes);
+    if (tensor.defined()) join(sizes, tensor);
+  shape(out, known_sizes(sizes));
 }
 
 void into(const at::Tensor& self, std::initializer_list<at::Tensor> others) {
-  for (const at::Tensor& other : others)
-    if (other.defined() && other.sizes() != self.sizes()) shape(self, at::infer_size(self.sizes(), other.sizes()));
+  for (const at::Tensor& other : others) {
+    if (!other.defined() || other.sizes() == self.sizes()) continue;
+    Sizes sizes = sizes_of(self.sizes());
+    join(sizes, other);
+    shape(self, known_sizes(sizes));
+  }
 }
 
 static void castable(at::ScalarType result, const at::Tensor& self, bool division) {
@@ -132,15 +144,15 @@ void matrix(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 }
 
 void reduced(const at::Tensor& out, const at::Tensor& in, at::IntArrayRef dims, bool keep_dims) {
-  Dims sizes;
-  for (int64_t d : dims) wrap(d, in);  // also that one which nothing has to be reduced for must be there
-  for (int64_t i = 0; i < needed(in).dim(); ++i) {
-    const auto named = std::count_if(dims.begin(), dims.end(), [&](int64_t d) { return wrap(d, in) == i; });
-    SIM_CHECK(named < 2, "dimension ", i, " is named ", named, " times in ", dims);
-    const bool gone = dims.empty() || named;
-    if (!gone) sizes.push_back(in.size(i));
-    else if (keep_dims) sizes.push_back(1);
+  Checked<bool> gone(size_t(needed(in).dim()), dims.empty());
+  for (int64_t d : dims) {
+    const int64_t i = wrap(d, in);  // of a tensor without dimensions, one that counts as such
+    if (!in.dim()) continue;
+    SIM_CHECK(!gone[size_t(i)], "dimension ", i, " is named more than once in ", dims);
+    gone[size_t(i)] = true;
   }
+  const Dims sizes = known_sizes(reduced_sizes(sizes_of(in.sizes()), gone, keep_dims));
+
   // A single result goes into an output of one element, however many dimensions it has.
   if (out.defined() && out.numel() == 1 && c10::multiply_integers(sizes) == 1) return;
   shape(out, sizes);

@@ -1,6 +1,7 @@
 // Reductions, sorting, running sums.
 #include "ge/rows/rows.h"
 #include "kernels/reduce.h"
+#include "kernels/sizes.h"
 
 namespace sim::ge_table {
 namespace {
@@ -13,12 +14,7 @@ Shape reduced(const Shape& shape, const Values& axes, bool keep) {
   for (int64_t axis : *axes)
     if (rank) gone[static_cast<size_t>(wrap(axis, rank))] = true;
     else wrap(axis, rank);
-  Sizes out;
-  for (size_t i = 0; i < shape->size(); ++i) {
-    if (!gone[i]) out.push_back((*shape)[i]);
-    else if (keep) out.push_back(1);
-  }
-  return out;
+  return reduced_sizes(*shape, gone, keep);
 }
 
 void reduce(Shaper& s) { s.out(s.dtype(0), reduced(s.shape(0), s.values(1), s.flag("keep_dims"))); }

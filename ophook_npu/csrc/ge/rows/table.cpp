@@ -10,6 +10,7 @@
 
 #include "opapi/aclnn.h"
 #include "ge/rows/rows.h"
+#include "kernels/sizes.h"
 #include "opapi/kernel_scope.h"
 
 namespace sim::ge_table {
@@ -294,20 +295,12 @@ void require_same_dtype(const Call& call, size_t first, size_t last) {
 
 Shape broadcast_shapes(const Shape& first, const Shape& second, const Call& call) {
   if (!first || !second) return std::nullopt;
-  Sizes a = *first, b = *second;
-  if (a.size() < b.size()) a.swap(b);
-  size_t lead = a.size() - b.size();
-  for (size_t i = 0; i < b.size(); ++i) {
-    const Dim x = a[lead + i], y = b[i];
-    if (x != y && x != 1 && y != 1) {
-      std::string all;
-      for (size_t k = 0; k < call.count(); ++k)
-        if (call.has(k)) all += (all.empty() ? "" : " and ") + call.describe(k);
-      throw Refused("the shapes of its inputs do not broadcast: " + all);
-    }
-    a[lead + i] = x == 1 ? y : (y == 1 || !y.known()) ? x : y;
-  }
-  return a;
+  Sizes sizes = *first;
+  if (broadcast_into(sizes, *second)) return sizes;
+  std::string all;
+  for (size_t k = 0; k < call.count(); ++k)
+    if (call.has(k)) all += (all.empty() ? "" : " and ") + call.describe(k);
+  throw Refused("the shapes of its inputs do not broadcast: " + all);
 }
 
 void broadcast(Shaper& s) {
