@@ -169,7 +169,7 @@ def report(outcomes: list[Outcome]) -> None:
             print(f"  {one.program.stem}: {one.detail}")
 
 
-_OF_MEMORY = r".*?\b(?P<have>\d+) bytes(?: \(\d+ with those that CANN adds\))? at "
+_OF_MEMORY = r".*?\b(?P<have>\d+) bytes(?: \(\d+ with those that CANN adds, \d+ with its pages\))? at "
 _WHY = (
     (
         r"(?P<what>source|destination) \((?P<need>\d+) bytes\) has to be device memory: " + _OF_MEMORY,

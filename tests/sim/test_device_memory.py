@@ -22,7 +22,7 @@ from interfaces import HOST, libraries
 NULL, INVALID, PARAM_INVALID, EXCEPTION, NOT_SUPPORTED = 161001, 161002, 107000, 507015, 207000
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 FLOAT, ND, BYTES = 0, 2, 64
-ADDED = 32  # bytes that aclrtMalloc adds to a multiple of 32 on the Ascend910B, as CANN documents it
+PAGE, MIB = 4096, 1 << 20  # of a device's memory; allocations begin with a page
 FLOAT32, SUM = 4, 0  # of HCCL
 Pointer, Size = ctypes.c_void_p, ctypes.c_uint64
 
@@ -47,8 +47,8 @@ class Client:
         return made
 
     def last(self, size: int) -> Pointer:
-        """An address with so many bytes left in its allocation."""
-        return Pointer((self.block(BYTES).value or 0) + BYTES + ADDED - size)
+        """An address with so many bytes left in the pages of its allocation."""
+        return Pointer((self.block(BYTES).value or 0) + PAGE - size)
 
     def free(self, block: Pointer) -> None:
         assert self.acl.aclrtFree(block) == 0
@@ -112,22 +112,25 @@ def freed(client: Client) -> Pointer:
     return block
 
 
-# How much may be copied to memory of 1, 32, 33 and 4096 bytes, for each function that takes it.
+# How much of an allocation can be filled: by function, size and policy (0: large pages for more than 1 MiB, 1: large
+# ones, 2: small ones).
 SIZES = """
-import ctypes, json
-acl = ctypes.CDLL("libascendcl.so")
+import bisect, ctypes, json
+acl, size, found = ctypes.CDLL("libascendcl.so"), ctypes.c_size_t, []
 assert acl.aclInit(None) == acl.aclrtSetDevice(0) == 0
-size, host, found = ctypes.c_size_t, ctypes.create_string_buffer(8192), {}
-for name in ("aclrtMalloc", "aclrtMallocCached", "aclrtMallocWithCfg", "aclrtMallocAlign32"):
-    for asked in (1, 32, 33, 4096):
-        made = ctypes.c_void_p()
-        assert getattr(acl, name)(ctypes.byref(made), size(asked), 0, None) == 0
-        fits = [n for n in range(asked, asked + 80) if acl.aclrtMemcpy(made, size(n), host, size(n), 1) == 0]
-        assert fits == list(range(asked, fits[-1] + 1))
-        found.setdefault(name, []).append(fits[-1])
-        assert acl.aclrtFree(made) == 0
+calls = [(name, asked, 0) for name in ("aclrtMalloc", "aclrtMallocCached", "aclrtMallocWithCfg", "aclrtMallocAlign32")
+         for asked in (1, 33, 4096)] + [("aclrtMalloc", 1 << 20, 0), ("aclrtMalloc", (1 << 20) + 1, 0),
+                                        ("aclrtMalloc", (1 << 20) + 1, 2), ("aclrtMalloc", 64, 1)]
+for name, asked, policy in calls:
+    made = ctypes.c_void_p()
+    assert getattr(acl, name)(ctypes.byref(made), size(asked), policy, None) == 0
+    fails = lambda more: acl.aclrtMemset(made, size(asked + more), 0, size(asked + more)) != 0
+    found.append(asked + bisect.bisect(range(3 << 20), 0, key=fails) - 1)
+    assert acl.aclrtFree(made) == 0
 print(json.dumps(found))
 """
+ASKED = [*(1, 33, 4096) * 4, MIB, MIB + 1, MIB + 1, 64]
+ALIGNED = range(9, 12)  # those of aclrtMallocAlign32
 
 
 # ---- what an operator is given ---------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ print(json.dumps(found))
             freed,
             [
                 "lies 0 bytes into allocation ",
-                "64 bytes (96 with those that CANN adds) at ",
+                "64 bytes (96 with those that CANN adds, 4096 with its pages) at ",
                 "on device 0, made by aclrtMalloc for ",
                 "was freed",
             ],
@@ -149,13 +152,12 @@ print(json.dumps(found))
         (
             lambda client: client.last(63),
             [
-                "lies 33 bytes into allocation ",
-                "64 bytes (96 with those that CANN adds) at ",
+                "lies 4033 bytes into allocation ",
+                "64 bytes (96 with those that CANN adds, 4096 with its pages) at ",
                 "made by aclrtMalloc",
                 "64 bytes from there leave it after 63",
             ],
         ),
-        (lambda client: client.last(0), ["0 bytes beyond the end of allocation "]),
     ],
 )
 @pytest.mark.parametrize("parameter", ["self", "other", "out"])
@@ -180,18 +182,43 @@ def test_what_a_kernel_cannot_reach_fails_when_it_runs(
 @pytest.mark.parametrize(
     "soc, added", [("Ascend910B4", 32), ("Ascend910_9392", 32), ("Ascend950PR_9589", 0), ("Ascend310P3", 32)]
 )
-def test_an_allocation_is_as_large_as_its_function_is_documented_to_make_it(run_sim, soc: str, added: int) -> None:
+def test_what_a_device_lets_pass_is_told_once_for_each_allocation(run_sim, soc: str, added: int) -> None:
+    """An allocation has the size that its function is documented to give it, and a device checks whole pages."""
     done = run_sim(SIZES, "--soc", soc)
     assert done.returncode == 0, done.stderr
-    asked = {1: 32, 32: 32, 33: 64, 4096: 4096}
-    wanted = {"aclrtMalloc": added, "aclrtMallocCached": added, "aclrtMallocWithCfg": added, "aclrtMallocAlign32": 0}
-    assert json.loads(done.stdout) == {name: [size + more for size in asked.values()] for name, more in wanted.items()}
+    taken = [(asked + 31) // 32 * 32 + added * (i not in ALIGNED) for i, asked in enumerate(ASKED)]
+    units = [PAGE] * 13 + [2 * MIB, PAGE, 2 * MIB]
+    pages = [(size + unit - 1) // unit * unit for size, unit in zip(taken, units, strict=True)]
+    assert json.loads(done.stdout) == pages
+    wanted = [both for both in zip(taken, pages, strict=True) if both[0] != both[1]]
+    told = re.findall(
+        r"WARNING.* beyond the end .*\((\d+) with those that CANN adds, (\d+) with its pages", done.stderr
+    )
+    assert [tuple(map(int, both)) for both in told] == wanted
+
+
+def test_an_operator_reads_and_writes_the_rest_of_a_page(client: Client, capfd: pytest.CaptureFixture[str]) -> None:
+    x, out = client.block(BYTES // 2), client.block(BYTES // 2)  # with the 32 bytes that CANN adds, all that is needed
+    assert client.copy(x, client.host, TO_DEVICE) == 0
+    assert client.add(x, out=out) == client.second("aclnnAdd") == client.synchronize() == 0
+    assert not capfd.readouterr().err
+    short = client.block(BYTES // 2)
+    part = Pointer((short.value or 0) + BYTES // 4)
+    assert client.copy(part, client.host, TO_DEVICE) == 0
+    assert "16 bytes beyond the end of allocation " in (told := capfd.readouterr().err)
+    assert "32 bytes (64 with those that CANN adds, 4096 with its pages) at " in told
+    assert client.add(part) == client.second("aclnnAdd") == client.synchronize() == 0
+    assert client.copy(client.host, client.out, TO_HOST) == 0
+    assert list(client.host) == [2.0 * value for value in range(16)]
+    client.host[:] = list(range(16))
+    assert not capfd.readouterr().err  # once for each allocation
 
 
 def test_strict_memory_holds_to_what_was_asked_for(run_sim) -> None:
     done = run_sim(SIZES, OPHOOK_SIM_STRICT_MEMORY="1")
     assert done.returncode == 0, done.stderr
-    assert set(map(tuple, json.loads(done.stdout).values())) == {(1, 32, 33, 4096)}
+    assert json.loads(done.stdout) == ASKED
+    assert "WARNING" not in done.stderr
 
 
 def test_a_member_of_a_list_is_named(client: Client) -> None:

@@ -55,9 +55,9 @@ SIM_API aclError aclrtGetDevicesTopo(uint32_t device, uint32_t other, uint64_t* 
 }
 
 // ---- memory in other words ----
-SIM_API aclError aclrtMallocForTaskScheduler(void** out, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig*) {
+SIM_API aclError aclrtMallocForTaskScheduler(void** out, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig*) {
   REQUIRE(out);
-  return sim::acl::take(__func__, __builtin_return_address(0), size, out);
+  return sim::acl::take(__func__, __builtin_return_address(0), size, policy, out);
 }
 SIM_API aclError aclrtFreeWithDevSync(void* pointer) {
   REQUIRE(pointer);

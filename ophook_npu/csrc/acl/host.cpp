@@ -118,11 +118,11 @@ SIM_API aclError aclrtGetUserDevIdByLogicDevId(const int32_t logic, int32_t* con
 }
 
 // ---- memory ----
-aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy) {
-  return sim::acl::take("aclrtMallocCached", __builtin_return_address(0), size, out);
+aclError aclrtMallocCached(void** out, size_t size, aclrtMemMallocPolicy policy) {
+  return sim::acl::take("aclrtMallocCached", __builtin_return_address(0), size, policy, out);
 }
-SIM_API aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolicy, aclrtMallocConfig*) {
-  return sim::acl::take("aclrtMallocWithCfg", __builtin_return_address(0), size, out);
+SIM_API aclError aclrtMallocWithCfg(void** out, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig*) {
+  return sim::acl::take("aclrtMallocWithCfg", __builtin_return_address(0), size, policy, out);
 }
 // Device memory is seen by both sides at once.
 aclError aclrtMemFlush(void* pointer, size_t) { return given("aclrtMemFlush", pointer) ? 0 : ACL_ERROR_INVALID_PARAM; }

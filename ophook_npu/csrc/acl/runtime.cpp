@@ -230,11 +230,11 @@ SIM_API aclError aclrtGetLogicDevIdByUserDevId(const int32_t user, int32_t* cons
 }
 
 // ---- memory ----
-aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy) {
-  return sim::acl::take("aclrtMalloc", __builtin_return_address(0), size, out);
+aclError aclrtMalloc(void** out, size_t size, aclrtMemMallocPolicy policy) {
+  return sim::acl::take("aclrtMalloc", __builtin_return_address(0), size, policy, out);
 }
-aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy) {
-  return sim_malloc_by("aclrtMallocAlign32", __builtin_return_address(0), size, sim::acl::allocated(size, 0), out);
+aclError aclrtMallocAlign32(void** out, size_t size, aclrtMemMallocPolicy policy) {
+  return sim::acl::take("aclrtMallocAlign32", __builtin_return_address(0), size, policy, out, false);
 }
 aclError aclrtFree(void* pointer) {
   sim::acl::forget_managed(pointer);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "pages_api.h"
 #include "runtime.h"
 #include "state.h"
 
@@ -45,6 +46,16 @@ int sim_fail(int code, const char* format, ...) {
   const int kind = code / 1000;
   last = kind == 107 || kind == 207 || kind == 507 ? code : 0;
   return code;
+}
+
+void sim_warn(const char* format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  fprintf(printed() ? stdout : stderr, "[WARNING] [simulated Ascend] %s\n", text);
+  if (printed()) fflush(stdout);
 }
 
 int sim_last_runtime_error(int clear) { return clear ? std::exchange(last, 0) : last; }

@@ -1,7 +1,8 @@
 // Device memory is host memory with a ledger: every block is known by address, device and size, so that a wrong pointer
-// is found where it is used and aclrtGetMemInfo tells the truth. A block may be used as far as CANN's documentation
-// says that it was allocated, in strict mode as far as was asked for, however much more is booked for it; blocks that
-// were freed are remembered by name until their addresses are used again, or there are too many of them.
+// is found where it is used and aclrtGetMemInfo tells the truth. A block belongs to the program as far as CANN's
+// documentation says that it was allocated. A device lets pass what goes on to the end of its page, and so is it here,
+// with a warning; in strict mode a block may be used as far as was asked for. Blocks that were freed are remembered by
+// name until their addresses are used again, or there are too many of them.
 #include "memory.h"
 #include "order.h"
 
@@ -10,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +27,7 @@
 #include "device.h"
 #include "fault.h"
 #include "ledger.h"
+#include "pages_api.h"
 #include "runtime.h"
 #include "state.h"
 
@@ -40,7 +43,8 @@ struct Physical {
 
 struct Block {
   size_t size;   // as asked for
-  size_t reach;  // as far as it may be used
+  size_t reach;  // as far as it is the program's
+  size_t pages;  // as far as a device lets pass
   int device;    // -1: pinned host memory
   bool mapped;   // part of a reserved range: released by sim_unmap, not by sim_free
   uint64_t id;
@@ -77,14 +81,14 @@ std::map<uintptr_t, Block>::iterator block_at(std::map<uintptr_t, Block>& in, co
   auto next = in.upper_bound(address);
   if (next == in.begin()) return in.end();
   --next;
-  return address < next->first + next->second.reach ? next : in.end();
+  return address < next->first + next->second.pages ? next : in.end();
 }
 std::map<uintptr_t, Block>::iterator block_at(const void* pointer) { return block_at(blocks, pointer); }
 
 // What a device block takes of its device.
 size_t booked(const Block& block) { return block.mapped ? 0 : round_up(block.size, kAlignment); }
 // What it takes of the host.
-size_t pages(const Block& block) { return round_up(block.reach, page_size()); }
+size_t on_host(const Block& block) { return round_up(block.pages, page_size()); }
 
 // Call the next three with the mutex held exclusively.
 void add(void* pointer, Block block, const char* call, const void* caller) {
@@ -94,8 +98,8 @@ void add(void* pointer, Block block, const char* call, const void* caller) {
   block.call = call;
   block.library = caller && dladdr(caller, &info) ? info.dli_fname : nullptr;
   auto old = freed.lower_bound(begin);
-  if (old != freed.begin() && std::prev(old)->first + std::prev(old)->second.reach > begin) --old;
-  while (old != freed.end() && old->first < begin + block.reach) old = freed.erase(old);
+  if (old != freed.begin() && std::prev(old)->first + std::prev(old)->second.pages > begin) --old;
+  while (old != freed.end() && old->first < begin + block.pages) old = freed.erase(old);
   blocks[begin] = block;
 }
 
@@ -152,25 +156,30 @@ uint64_t sim::memory_in_use() {
   return sum;
 }
 
-int sim_malloc_by(const char* call, const void* caller, size_t size, size_t reach, void** out) {
+int sim_malloc_pages(const char* call, const void* caller, size_t size, size_t reach, size_t pages, void** out) {
   int device = 0;
   if (int code = sim::require_device(call, &device)) return code;
   if (!out || size == 0) return sim_fail(sim::kInvalidParam, "%s: size 0 or no place for the result", call);
   size_t whole = size > SIZE_MAX - kAlignment ? size : round_up(size, kAlignment);
-  if (sim::strict_memory() || reach < size) reach = size;
+  if (sim::strict_memory() || reach < size) reach = pages = size;
+  if (pages < reach) pages = reach;
   std::unique_lock lock(mutex);
   if (int code = book(call, device, whole)) return code;
   // Anonymous pages are committed on first use: a card's 32 GiB do not have to exist on a laptop.
   void* pointer =
-      mmap(nullptr, round_up(reach, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, round_up(pages, page_size()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) {
     give_back(device, whole);
     return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes for device %d", call, whole, device);
   }
-  add(pointer, {size, reach, device, false, 0, nullptr, nullptr, nullptr}, call, caller);
+  add(pointer, {size, reach, pages, device, false, 0, nullptr, nullptr, nullptr}, call, caller);
   fill_if_strict(pointer, size);
   *out = pointer;
   return sim::kOk;
+}
+
+int sim_malloc_by(const char* call, const void* caller, size_t size, size_t reach, void** out) {
+  return sim_malloc_pages(call, caller, size, reach, reach, out);
 }
 
 int sim_malloc(size_t size, void** out) { return sim_malloc_by("aclrtMalloc", nullptr, size, size, out); }
@@ -187,7 +196,7 @@ static int release(const char* caller, void* pointer, bool host) {
                     caller, pointer, *text ? ": " : "", text);
   }
   if (!host) give_back(block->second.device, booked(block->second));
-  const size_t size = pages(block->second);
+  const size_t size = on_host(block->second);
   remember(block);
   // A task that still uses it finds what fresh memory holds; where there is none nobody can read it any more. Somebody
   // may be about to open it, but not this block, which is in no list now.
@@ -210,7 +219,7 @@ int sim_free_host(void* pointer) {
     {
       std::shared_lock lock(mutex);
       const auto block = blocks.find(reinterpret_cast<uintptr_t>(pointer));
-      if (block != blocks.end() && block->second.device < 0) size = pages(block->second);
+      if (block != blocks.end() && block->second.device < 0) size = on_host(block->second);
     }
     if (size) sim::order::freed_host("aclrtFreeHost", pointer, size);
   }
@@ -223,7 +232,7 @@ int sim_malloc_host_by(const char* call, const void* caller, size_t size, int on
   void* pointer = mmap(nullptr, round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED) return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes", call, size);
   std::unique_lock lock(mutex);
-  add(pointer, {size, size, -1, false, 0, nullptr, nullptr, nullptr, one_address != 0}, call, caller);
+  add(pointer, {size, size, size, -1, false, 0, nullptr, nullptr, nullptr, one_address != 0}, call, caller);
   *out = pointer;
   return sim::kOk;
 }
@@ -243,8 +252,10 @@ int sim_memory_device(const void* pointer, size_t* bytes_left) {
   void* begin;
   size_t bytes;
   const int device = sim_memory_block(pointer, &begin, &bytes);
-  if (device >= 0 && bytes_left)
-    *bytes_left = bytes - size_t(static_cast<const char*>(pointer) - static_cast<char*>(begin));
+  if (device >= 0 && bytes_left) {
+    const auto into = size_t(static_cast<const char*>(pointer) - static_cast<char*>(begin));
+    *bytes_left = into < bytes ? bytes - into : 0;
+  }
   return device;
 }
 
@@ -286,33 +297,8 @@ int sim_memory_known(const void* pointer) {
 }
 
 int sim_copy_takes(const void* pointer, size_t size, int as_device) {
-  size_t left = 0;
-  if (sim_memory_device(pointer, &left) >= 0) return as_device && size <= left;
+  if (sim_memory_device(pointer, nullptr) >= 0) return as_device && sim_memory_reach(pointer, size);
   return sim::copies_take(pointer, size, as_device != 0);
-}
-
-int sim_memory_reach(const void* pointer, size_t size) {
-  // Nearly always a block that this thread saw lately: torch_npu gives out parts of few large ones.
-  struct Seen {
-    uint64_t epoch = 0;
-    uintptr_t begin = 0, end = 0;
-  };
-  struct Lately {
-    Seen blocks[4];
-    unsigned next = 0;
-  };
-  [[gnu::tls_model("initial-exec")]] static thread_local constinit Lately lately;
-  const auto address = reinterpret_cast<uintptr_t>(pointer);
-  const uint64_t epoch = sim::memory_epoch.load();
-  for (const Seen& seen : lately.blocks)
-    if (address - seen.begin < seen.end - seen.begin && size <= seen.end - address && seen.epoch == epoch) return 1;
-  std::shared_lock lock(mutex);
-  auto block = block_at(pointer);
-  if (block == blocks.end() || block->second.device < 0) return sim::registered_memory_reaches(pointer, size);
-  const uintptr_t end = end_of(block);
-  if (size > end - address) return 0;
-  lately.blocks[lately.next++ % 4] = {sim::memory_epoch.load(), block->first, end};
-  return 1;
 }
 
 namespace {
@@ -332,7 +318,8 @@ struct Text {
   void add_block(const Block& block, uintptr_t begin) {
     const char* name = block.library ? strrchr(block.library, '/') : nullptr;
     add("allocation %llu, %zu bytes ", (unsigned long long)block.id, block.size);
-    if (block.reach != block.size) add("(%zu with those that CANN adds) ", block.reach);
+    if (block.pages != block.size)
+      add("(%zu with those that CANN adds, %zu with its pages) ", block.reach, block.pages);
     add("at 0x%llx ", (unsigned long long)begin);
     if (block.device < 0) add("on the host");
     else add("on device %d", block.device);
@@ -341,7 +328,50 @@ struct Text {
   }
 };
 
+// Once for each allocation: what a program uses of its pages that is not its own. Call with the mutex held.
+void warn_of_excess(const std::pair<const uintptr_t, Block>& used, size_t excess) {
+  constexpr size_t kMost = 100;  // warnings of a process
+  static std::mutex own;
+  static std::unordered_set<uint64_t> warned;
+  std::lock_guard lock(own);
+  if (warned.size() >= kMost || !warned.insert(used.second.id).second) return;
+  char block[400];
+  Text text{block, sizeof block};
+  text.add_block(used.second, used.first);
+  sim_warn(
+      "%zu bytes beyond the end of %s are used: they lie in its last page, where a device lets it pass, and belong "
+      "to nobody; `--strict-memory` refuses it%s",
+      excess, block, warned.size() == kMost ? "; the last warning of this" : "");
+}
+
 }  // namespace
+
+int sim_memory_reach(const void* pointer, size_t size) {
+  // Nearly always a block that this thread saw lately: torch_npu gives out parts of few large ones.
+  struct Seen {
+    uint64_t epoch = 0;
+    uintptr_t begin = 0, end = 0;
+  };
+  struct Lately {
+    Seen blocks[4];
+    unsigned next = 0;
+  };
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit Lately lately;
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  const uint64_t epoch = sim::memory_epoch.load();
+  for (const Seen& seen : lately.blocks)
+    if (address - seen.begin < seen.end - seen.begin && size <= seen.end - address && seen.epoch == epoch) return 1;
+  std::shared_lock lock(mutex);
+  auto block = block_at(pointer);
+  if (block == blocks.end() || block->second.device < 0) return sim::registered_memory_reaches(pointer, size);
+  const uintptr_t end = end_of(block), last = block->first + block->second.pages;
+  if (address > end || size > end - address) {
+    if (address > last || size > last - address) return 0;
+    return warn_of_excess(*block, address + size - end), 1;
+  }
+  lately.blocks[lately.next++ % 4] = {sim::memory_epoch.load(), block->first, end};
+  return 1;
+}
 
 void sim::describe_memory(const void* pointer, size_t size, char* to, size_t room, bool busy_ok) {
   Text text{to, room};
@@ -352,7 +382,7 @@ void sim::describe_memory(const void* pointer, size_t size, char* to, size_t roo
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   if (describe_registered_memory(pointer, to, room)) return;
   if (auto block = block_at(pointer); block != blocks.end()) {
-    const uintptr_t end = end_of(block);
+    const uintptr_t end = std::max(end_of(block), block->first + block->second.pages);
     text.add("%p lies %llu bytes into ", pointer, (unsigned long long)(address - block->first));
     text.add_block(block->second, block->first);
     if (size > end - address)
@@ -371,7 +401,7 @@ void sim::describe_memory(const void* pointer, size_t size, char* to, size_t roo
   auto next = blocks.upper_bound(address);
   if (next == blocks.begin()) return;
   --next;
-  if (const uintptr_t end = next->first + next->second.reach; address - end < page_size()) {
+  if (const uintptr_t end = next->first + next->second.pages; address - end < page_size()) {
     text.add("%p lies %llu bytes beyond the end of ", pointer, (unsigned long long)(address - end));
     text.add_block(next->second, next->first);
   }
@@ -401,12 +431,12 @@ void sim::protect_device_memory(bool open) {
   std::shared_lock lock(mutex);
   for (const auto& [begin, block] : blocks)
     if (block.device >= 0)
-      mprotect(reinterpret_cast<void*>(begin), pages(block), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+      mprotect(reinterpret_cast<void*>(begin), on_host(block), open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 // Makes the pages of a block a file's, with what they hold. Call with the mutex held exclusively.
 static bool give_file(uintptr_t begin, Block& block) {
-  const size_t size = pages(block), page = page_size();
+  const size_t size = on_host(block), page = page_size();
   const int file = memfd_create("ophook-device-memory", MFD_CLOEXEC);
   void* all = MAP_FAILED;
   if (file >= 0 && ftruncate(file, off_t(size)) == 0)
@@ -433,10 +463,10 @@ int sim_share_memory(const char* call, void* pointer, size_t size, int* file, si
     return sim_fail(sim::kInvalidParam, "%s: %p is not device memory", call, pointer);
   auto& [begin, block] = *found;
   const size_t into = reinterpret_cast<uintptr_t>(pointer) - begin;
-  if (size > block.reach - into)
+  if (into > block.reach || size > block.reach - into)
     return sim_fail(sim::kInvalidParam, "%s: %zu bytes at %p leave %s (allocation %llu) after %zu", call, size, pointer,
                     block.mapped ? "the handle that is mapped there" : "the allocation", (unsigned long long)block.id,
-                    block.reach - into);
+                    into > block.reach ? 0 : block.reach - into);
   if (!block.physical && block.file < 0 && !give_file(begin, block))
     return sim_fail(sim::kOutOfMemory, "%s: the host has no %zu bytes that processes share", call, block.reach);
   *file = fcntl(block.physical ? block.physical->file : block.file, F_DUPFD_CLOEXEC, 0);
@@ -521,7 +551,7 @@ int sim_map(void* pointer, size_t size, size_t offset, void* handle) {
     return sim_fail(sim::kOutOfMemory, "aclrtMapMem: mapping %zu bytes failed", size);
   ++physical->maps;
   sim::mapped_again(address, size);
-  add(pointer, {size, size, physical->device, true, 0, nullptr, nullptr, physical}, "aclrtMapMem", nullptr);
+  add(pointer, {size, size, size, physical->device, true, 0, nullptr, nullptr, physical}, "aclrtMapMem", nullptr);
   blocks[address].file_begin = offset;
   if (sim::strict_memory() && !sim::memory_is_open()) mprotect(pointer, size, PROT_NONE);
   return sim::kOk;

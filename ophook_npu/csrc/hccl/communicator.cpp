@@ -138,11 +138,10 @@ void in_group(const Comm& comm, uint32_t rank, const char* what) {
 
 Given device_memory(const void* pointer, uint64_t bytes, const char* name) {
   if (!bytes) return {name, nullptr, 0};
-  size_t left = 0;
   need(pointer, HCCL_E_PTR, std::string(name) + " is null");
   const Given given{name, static_cast<char*>(const_cast<void*>(pointer)), bytes};
   if (run_here) return given;
-  need(sim_memory_device(pointer, &left) >= 0 && bytes <= left, HCCL_E_PARA,
+  need(sim_memory_device(pointer, nullptr) >= 0 && sim_memory_reach(pointer, bytes), HCCL_E_PARA,
        std::string(name) + " (" + std::to_string(bytes) +
            " bytes) has to be device memory: " + sim_memory_text(pointer, bytes));
   return given;

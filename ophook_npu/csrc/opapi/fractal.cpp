@@ -320,10 +320,10 @@ SIM_API int aclnnTransMatmulWeightGetWorkspaceSize(aclTensor* weight, uint64_t* 
     const auto storage = fractal_sizes(as_it_lies(matrix).sizes(), tile_columns(matrix));
     const int64_t elements = product_of(storage);
     // Programs tell the storage as the matrix, in memory of the size that they were told to take.
-    size_t left = 0;
     const size_t bytes = size_t(elements) * matrix.itemsize();
-    SIM_CHECK(sim_memory_device(weight->data, &left) < 0 || bytes <= left, "mmWeightRef lies in ", left,
-              " bytes; with ", elements, " elements, as aclnnCalculateMatmulWeightSizeV2 tells, it needs ", bytes);
+    SIM_CHECK(sim_memory_device(weight->data, nullptr) < 0 || sim_memory_reach(weight->data, bytes), "mmWeightRef has ",
+              elements, " elements, as aclnnCalculateMatmulWeightSizeV2 tells, ", bytes,
+              " bytes: ", sim_memory_text(weight->data, bytes));
     weight->format = ACL_FORMAT_FRACTAL_NZ;
     weight->storage_sizes.assign(storage.begin(), storage.end());
     weight->storage_elements = size_t(elements);

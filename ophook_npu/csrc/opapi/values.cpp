@@ -80,11 +80,10 @@ static at::Tensor view_of(const aclTensor* tensor, at::ScalarType type) {
   }
   if (last >= 0 && size_t(last) < tensor->storage_elements) return result;
   // torch_npu goes on telling the old size of a storage that was resized: then the allocation decides.
-  size_t left = 0;
   const size_t needed = size_t(last + 1) * dtype.itemsize();
-  SIM_CHECK(last >= 0 && sim_memory_device(tensor->data, &left) >= 0 && needed <= left, "the view ",
-            at::IntArrayRef(tensor->sizes), " with strides ", at::IntArrayRef(tensor->strides), " and offset ",
-            tensor->offset, " leaves its storage of ", tensor->storage_elements, " elements");
+  SIM_CHECK(last >= 0 && sim_memory_device(tensor->data, nullptr) >= 0 && sim_memory_reach(tensor->data, needed),
+            "the view ", at::IntArrayRef(tensor->sizes), " with strides ", at::IntArrayRef(tensor->strides),
+            " and offset ", tensor->offset, " leaves its storage of ", tensor->storage_elements, " elements");
   impl->unsafe_storage().set_nbytes(needed);
   return result;
 }
