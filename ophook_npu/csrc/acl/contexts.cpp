@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "acl/acl.h"
+#include "acl/named_callbacks.h"
 #include "core/handles.h"
 #include "core/failure_api.h"
 #include "core/sim.h"
@@ -15,6 +16,16 @@ struct Context {
   int device;
 };
 using Contexts = sim::Handles<Context>;
+
+// Never destroyed: a program may reset a device in a destructor.
+auto& told_of_devices() {
+  static auto* instance = new sim::acl::NamedCallbacks<aclrtDeviceStateCallback>;
+  return *instance;
+}
+auto& told_of_aborts() {
+  static auto* instance = new sim::acl::NamedCallbacks<aclrtDeviceTaskAbortCallback>;
+  return *instance;
+}
 
 int use(int device, void* context) {
   const int code = sim_set_device(device);
@@ -27,17 +38,35 @@ int use(int device, void* context) {
 extern "C" {
 
 aclError aclrtSetDevice(int32_t device) {
+  told_of_devices().tell(device, ACL_RT_DEVICE_STATE_SET_PRE);
   const int code = use(device, nullptr);
   if (code == ACL_SUCCESS) sim_retain_device(device);
+  told_of_devices().tell(device, ACL_RT_DEVICE_STATE_SET_POST);
   return code;
 }
-aclError aclrtResetDevice(int32_t device) { return sim_release_device("aclrtResetDevice", device, 0); }
-SIM_API aclError aclrtResetDeviceForce(int32_t device) {
-  return sim_release_device("aclrtResetDeviceForce", device, 1);
+static int release(const char* caller, int32_t device, int all) {
+  told_of_devices().tell(device, ACL_RT_DEVICE_STATE_RESET_PRE);
+  const int code = sim_release_device(caller, device, all);
+  told_of_devices().tell(device, ACL_RT_DEVICE_STATE_RESET_POST);
+  return code;
+}
+aclError aclrtResetDevice(int32_t device) { return release(__func__, device, 0); }
+SIM_API aclError aclrtResetDeviceForce(int32_t device) { return release(__func__, device, 1); }
+SIM_API aclError aclrtRegDeviceStateCallback(const char* name, aclrtDeviceStateCallback callback, void* argument) {
+  return told_of_devices().change(__func__, name, callback, argument);
 }
 
 // torch_npu's stop_device. What a stream runs here cannot be ended: the call waits for it.
-SIM_API aclError aclrtDeviceTaskAbort(int32_t device, uint32_t timeout) { return sim_abort_tasks(device, timeout); }
+SIM_API aclError aclrtDeviceTaskAbort(int32_t device, uint32_t timeout) {
+  told_of_aborts().tell(device, ACL_RT_DEVICE_TASK_ABORT_PRE, timeout);
+  const int code = sim_abort_tasks(device, timeout);
+  told_of_aborts().tell(device, ACL_RT_DEVICE_TASK_ABORT_POST, timeout);
+  return code;
+}
+SIM_API aclError aclrtSetDeviceTaskAbortCallback(const char* name, aclrtDeviceTaskAbortCallback callback,
+                                                 void* argument) {
+  return told_of_aborts().change(__func__, name, callback, argument);
+}
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t device) {
   if (!context) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateContext: null pointer");

@@ -266,10 +266,14 @@ SIM_API aclError aclrtMemGetAddressRange(void* pointer, void** base, size_t* siz
 
 // Kernels and copies reach all memory that is mapped: the rights are checked and given back.
 static int check_mapped(const char* caller, void* pointer, size_t size) {
-  void* begin = nullptr;
-  size_t bytes = 0;
-  if (!sim_physical_at(pointer) || sim_memory_block(pointer, &begin, &bytes) < 0 || begin != pointer ||
-      (size && size != bytes))
+  void *begin = nullptr, *next = nullptr;
+  size_t bytes = 0, rest = 0;
+  bool whole = sim_physical_at(pointer) && sim_memory_block(pointer, &begin, &bytes) >= 0 && begin == pointer;
+  if (whole && size && size != bytes) {  // or as far as one of the handles that adjoin ends
+    void* end = static_cast<char*>(pointer) + size;
+    whole = size < bytes && sim_memory_block(end, &next, &rest) >= 0 && next == end;
+  }
+  if (!whole)
     return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %p (%zu bytes) is not what aclrtMapMem mapped", caller, pointer,
                     size);
   return ACL_SUCCESS;

@@ -37,6 +37,20 @@ constexpr auto ACL_STREAM_ATTR_PRIORITY = aclrtStreamAttr(5);
 constexpr uint32_t ACL_MDLRI_DEBUG_JSON_PRINT_VERBOSE = 1;
 enum aclrtStreamState { ACL_RT_STREAM_STATE_CREATE_POST = 1, ACL_RT_STREAM_STATE_DESTROY_PRE };
 typedef void (*aclrtStreamStateCallback)(aclrtStream stm, aclrtStreamState state, void* args);
+
+enum aclrtDeviceState {
+  ACL_RT_DEVICE_STATE_SET_PRE = 0,
+  ACL_RT_DEVICE_STATE_SET_POST,
+  ACL_RT_DEVICE_STATE_RESET_PRE,
+  ACL_RT_DEVICE_STATE_RESET_POST,
+};
+typedef void (*aclrtDeviceStateCallback)(int32_t deviceId, aclrtDeviceState state, void* args);
+enum aclrtDeviceTaskAbortStage { ACL_RT_DEVICE_TASK_ABORT_PRE = 0, ACL_RT_DEVICE_TASK_ABORT_POST };
+typedef int32_t (*aclrtDeviceTaskAbortCallback)(int32_t deviceId, aclrtDeviceTaskAbortStage stage, uint32_t timeout,
+                                                void* args);
+enum aclRegisterCallbackType { ACL_REG_TYPE_ACL_MODEL };
+typedef aclError (*aclInitCallbackFunc)(const char* configStr, size_t len, void* userData);
+typedef aclError (*aclFinalizeCallbackFunc)(void* userData);
 #endif
 
 #ifndef ACL_EVENT_WAIT_EXTERNAL  // 2.10.0.post7 has the rest

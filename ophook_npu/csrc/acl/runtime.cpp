@@ -8,11 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -187,24 +184,7 @@ int run_fill(void* pointer) {
 
 extern "C" {
 
-// ---- devices ---- (contexts.cpp has aclrtSetDevice and aclrtResetDevice)
-aclError aclInit(const char* config) {
-  if (int code = sim_init()) return code;
-  // {"defaultDevice": {"default_device": "0"}}: the one setting of ACL's configuration file that changes what is
-  // simulated. torch_npu passes it so that a thread without aclrtSetDevice works on that device.
-  if (!config || !*config) return ACL_SUCCESS;
-  std::ifstream file(config);
-  if (!file) return sim_fail(ACL_ERROR_INVALID_FILE, "aclInit: cannot read %s", config);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const char* const key = "\"default_device\"";
-  const size_t found = text.find(key);
-  if (found == std::string::npos) return ACL_SUCCESS;
-  const size_t at = text.find_first_not_of(": \t\r\n\"", found + std::strlen(key));
-  if (at == std::string::npos || !std::isdigit(static_cast<unsigned char>(text[at]))) return ACL_SUCCESS;
-  return sim_set_default_device(std::atoi(text.c_str() + at));
-}
-// Nothing outlives the process, and streams drain when they are destroyed.
-aclError aclFinalize() { return ACL_SUCCESS; }
+// ---- devices ---- (initialization.cpp has aclInit, contexts.cpp aclrtSetDevice and aclrtResetDevice)
 const char* aclrtGetSocName() {
   sim_init();
   const sim_soc* soc = sim_current_soc();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "acl/acl.h"
+#include "acl/named_callbacks.h"
 #include "acl/tasks.h"
 #include "core/handles.h"
 #include "core/runtime.h"
@@ -25,17 +26,7 @@ constexpr uint32_t kFlags = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC | ACL_
 
 std::mutex made_mutex;
 std::map<void*, Made> streams_made;  // but for those made without anything
-std::map<std::string, std::pair<aclrtStreamStateCallback, void*>> told_of_states;
-
-void tell(aclrtStream stream, aclrtStreamState state) {
-  std::map<std::string, std::pair<aclrtStreamStateCallback, void*>> all;
-  {
-    std::lock_guard lock(made_mutex);
-    if (told_of_states.empty()) return;
-    all = told_of_states;
-  }
-  for (const auto& [name, callback] : all) callback.first(stream, state, callback.second);
-}
+sim::acl::NamedCallbacks<aclrtStreamStateCallback> told_of_states;
 
 int make(aclrtStream* out, uint32_t priority, uint32_t flags) {
   if (int code = flags & ACL_STREAM_PERSISTENT ? sim_stream_create_persistent(out) : sim_stream_create(out))
@@ -44,7 +35,7 @@ int make(aclrtStream* out, uint32_t priority, uint32_t flags) {
     std::lock_guard lock(made_mutex);
     streams_made[*out] = {priority, flags & kFlags, {}};
   }
-  tell(*out, ACL_RT_STREAM_STATE_CREATE_POST);
+  told_of_states.tell(*out, ACL_RT_STREAM_STATE_CREATE_POST);
   return ACL_SUCCESS;
 }
 
@@ -123,7 +114,7 @@ SIM_API aclError aclrtCreateStreamV2(aclrtStream* out, const aclrtStreamConfigHa
 
 static aclError destroy(aclrtStream stream, int (*end)(void*)) {
   int32_t id = 0;
-  if (stream && sim_stream_id(stream, &id) == ACL_SUCCESS) tell(stream, ACL_RT_STREAM_STATE_DESTROY_PRE);
+  if (stream && sim_stream_id(stream, &id) == ACL_SUCCESS) told_of_states.tell(stream, ACL_RT_STREAM_STATE_DESTROY_PRE);
   const int code = end(stream);
   if (code) return code;
   std::lock_guard lock(made_mutex);
@@ -204,14 +195,7 @@ SIM_API aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr wha
 }
 
 SIM_API aclError aclrtRegStreamStateCallback(const char* name, aclrtStreamStateCallback callback, void* argument) {
-  REQUIRE(name);
-  std::lock_guard lock(made_mutex);
-  if (!callback) {
-    if (told_of_states.erase(name)) return ACL_SUCCESS;
-    return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: nothing is registered as %s", __func__, name);
-  }
-  if (told_of_states.emplace(name, std::pair{callback, argument}).second) return ACL_SUCCESS;
-  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: %s is registered already", __func__, name);
+  return told_of_states.change(__func__, name, callback, argument);
 }
 
 SIM_API aclError aclrtStreamAbort(aclrtStream stream) { return sim_stream_abort(stream); }

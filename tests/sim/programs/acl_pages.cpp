@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "acl/acl.h"
+#include "acl/acl_rt_memory_soma.h"
 #include "acl/acl_tdt.h"
 #include "acl/acl_tdt_queue.h"
 
@@ -289,6 +290,133 @@ void streams() {
   OK(aclrtDestroyStream(stream));
 }
 
+uint64_t said(aclrtMemPool pool, aclrtMemPoolAttr attribute) {
+  uint64_t value = 0;
+  OK(aclrtMemPoolGetAttr(pool, attribute, &value));
+  return value;
+}
+
+void pools(aclrtStream stream) {
+  aclrtMemPoolProps wanted{ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE, {0, ACL_MEM_LOCATION_TYPE_DEVICE},
+                           1 << 20, {0}};
+  aclrtMemPool pool = nullptr;
+  OK(aclrtMemPoolCreate(&pool, &wanted));
+  wanted.reserved[0] = 1;
+  CHECK(aclrtMemPoolCreate(&pool, &wanted) == ACL_ERROR_RT_PARAM_INVALID);
+  void *first = nullptr, *second = nullptr, *again = nullptr;
+  OK(aclrtMemPoolMallocAsync(&first, 1000, pool, stream));
+  OK(aclrtMemPoolMallocAsync(&second, 2000, pool, stream));
+  CHECK(said(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT) == 3072);
+  OK(aclrtMemsetAsync(first, 1000, 1, 1000, stream));
+  OK(aclrtMemPoolFreeAsync(first, stream));
+  CHECK(aclrtMemPoolFreeAsync(first, stream) == ACL_ERROR_RT_PARAM_INVALID);
+  OK(aclrtMemPoolMallocAsync(&again, 500, pool, stream));
+  OK(aclrtMemsetAsync(again, 500, 2, 500, stream));  // in place of the first, or elsewhere where that has gone
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(host(static_cast<char*>(again), 500) == std::vector<char>(500, 2));
+  OK(aclrtMemPoolFreeAsync(again, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(said(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT) == 2048);  // nothing is kept: the threshold is 0
+  uint64_t threshold = 4096;
+  OK(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &threshold));
+  OK(aclrtMemPoolFreeAsync(second, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(said(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT) == 2048);
+  CHECK(said(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT) == 0);
+  CHECK(said(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH) == 3072);
+  OK(aclrtMemPoolMallocAsync(&again, 1500, pool, stream));
+  CHECK(again == second);
+  CHECK(aclrtMemPoolMallocAsync(&first, 2 << 20, pool, stream) == ACL_ERROR_RT_MEMORY_ALLOCATION);
+  OK(aclrtMemPoolFreeAsync(again, stream));
+  OK(aclrtSynchronizeStream(stream));
+  OK(aclrtMemPoolTrimTo(pool, 0));
+  CHECK(said(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT) == 0);
+  uint64_t one = 1;
+  CHECK(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_CURRENT, &one) == ACL_ERROR_RT_PARAM_INVALID);
+  CHECK(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_USED_MEM_HIGH, &one) == ACL_ERROR_RT_PARAM_INVALID);
+  OK(aclrtMemPoolDestroy(pool));
+  CHECK(aclrtMemPoolDestroy(pool) == ACL_ERROR_RT_PARAM_INVALID);
+}
+
+void copies(aclrtStream stream) {
+  int* from = device<int>({1, 2, 3});
+  int* to = device<int>({0, 0, 0});
+  size_t size = 0;
+  CHECK(aclrtGetMemcpyDescSize(ACL_MEMCPY_DEVICE_TO_DEVICE, &size) == ACL_ERROR_RT_PARAM_INVALID);
+  OK(aclrtGetMemcpyDescSize(ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, &size));
+  void* described = nullptr;
+  OK(aclrtMalloc(&described, size, ACL_MEM_MALLOC_HUGE_FIRST));
+  OK(aclrtSetMemcpyDesc(described, ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, from, to, 8, nullptr));
+  OK(aclrtMemcpyAsyncWithDesc(described, ACL_MEMCPY_INNER_DEVICE_TO_DEVICE, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(host(to, 3) == std::vector<int>({1, 2, 0}));
+
+  int values[] = {7, 8};
+  void* targets[] = {to, to + 2};
+  void* sources[] = {values, values + 1};
+  size_t sizes[] = {4, 4}, begins[] = {0, 1};
+  const aclrtMemLocation here{0, ACL_MEM_LOCATION_TYPE_HOST}, there{0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  aclrtMemcpyBatchAttr ways[] = {{there, here, {0}}, {here, there, {0}}};
+  OK(aclrtMemcpyBatchV2(targets, sizes, sources, sizes, 2, ways, begins, 1));
+  CHECK(host(to, 3) == std::vector<int>({7, 2, 8}));
+  CHECK(aclrtMemcpyBatchV2(targets, sizes, sources, sizes, 2, ways, begins, 2) == ACL_ERROR_RT_PARAM_INVALID);
+  values[1] = 9;
+  OK(aclrtMemcpyBatchAsyncV2(targets, sizes, sources, sizes, 2, ways, begins, 1, stream));
+  OK(aclrtSynchronizeStream(stream));
+  CHECK(host(to, 3) == std::vector<int>({7, 2, 9}));
+}
+
+void rights() {  // of handles that are mapped next to each other: each has its own
+  auto all = properties();
+  void* mapped = nullptr;
+  OK(aclrtReserveMemAddress(&mapped, 2 * kPage, 0, nullptr, 0));
+  for (size_t i = 0; i < 2; ++i) {
+    aclrtDrvMemHandle handle = nullptr;
+    OK(aclrtMallocPhysical(&handle, kPage, &all, 0));
+    OK(aclrtMapMem(static_cast<char*>(mapped) + i * kPage, kPage, 0, handle, 0));
+  }
+  aclrtMemAccessDesc rights{};
+  rights.flags = ACL_RT_MEM_ACCESS_FLAGS_READWRITE;
+  rights.location = {0, ACL_MEM_LOCATION_TYPE_DEVICE};
+  OK(aclrtMemSetAccess(mapped, kPage, &rights, 1));
+  OK(aclrtMemSetAccess(static_cast<char*>(mapped) + kPage, kPage, &rights, 1));
+  CHECK(aclrtMemSetAccess(mapped, kPage / 2, &rights, 1) == ACL_ERROR_RT_PARAM_INVALID);
+}
+
+std::vector<int> heard;
+
+void callbacks() {
+  const auto begun = [](const char*, size_t length, void*) { return heard.push_back(100 + int(length)), aclError(0); };
+  const auto ended = [](void*) { return heard.push_back(200), aclError(0); };
+  OK(aclInitCallbackRegister(ACL_REG_TYPE_OTHER, begun, nullptr));
+  CHECK(heard == std::vector<int>({100}));  // at once: aclInit was called before
+  OK(aclFinalizeCallbackRegister(ACL_REG_TYPE_OTHER, ended, nullptr));
+  OK(aclInit(nullptr));
+  uint64_t left = 7;
+  OK(aclFinalizeReference(&left));
+  CHECK(left == 1 && heard == std::vector<int>({100, 100}));
+  OK(aclInitCallbackUnRegister(ACL_REG_TYPE_OTHER, begun));
+  CHECK(aclInitCallbackUnRegister(ACL_REG_TYPE_OTHER, begun) != ACL_SUCCESS);
+  heard.clear();
+  const auto device = [](int32_t, aclrtDeviceState state, void*) { heard.push_back(int(state)); };
+  OK(aclrtRegDeviceStateCallback("here", device, nullptr));
+  CHECK(aclrtRegDeviceStateCallback("here", device, nullptr) == ACL_ERROR_RT_PARAM_INVALID);
+  OK(aclrtSetDevice(0));
+  OK(aclrtResetDevice(0));
+  CHECK(heard == std::vector<int>({ACL_RT_DEVICE_STATE_SET_PRE, ACL_RT_DEVICE_STATE_SET_POST,
+                                   ACL_RT_DEVICE_STATE_RESET_PRE, ACL_RT_DEVICE_STATE_RESET_POST}));
+  OK(aclrtRegDeviceStateCallback("here", nullptr, nullptr));
+  heard.clear();
+  const auto aborted = [](int32_t, aclrtDeviceTaskAbortStage stage, uint32_t timeout, void*) {
+    return heard.push_back(int(stage) * 1000 + int(timeout)), 0;
+  };
+  OK(aclrtSetDeviceTaskAbortCallback("here", aborted, nullptr));
+  OK(aclrtDeviceTaskAbort(0, 50));
+  CHECK(heard == std::vector<int>({50, 1050}));
+  OK(aclFinalizeReference(&left));
+  CHECK(left == 0 && heard.back() == 200);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -304,7 +432,11 @@ int main(int count, char** arguments) {
   conditions(stream);
   outside(stream);
   queues();
+  pools(stream);
+  copies(stream);
+  rights();
   processes(stream, arguments[0]);
+  callbacks();
   std::printf("all of it\n");
   return 0;
 }

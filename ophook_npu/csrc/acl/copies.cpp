@@ -1,0 +1,110 @@
+// libascendcl: copies that are described in the device's memory, and many copies at once.
+// hicann/runtime, docs/zh/api_ref/11-03_memory_copy_and_set.md.
+#include <cstring>
+
+#include "acl/acl.h"
+#include "acl/tasks.h"
+#include "core/sim.h"
+
+namespace {
+
+struct Described {
+  void* to;
+  const void* from;
+  size_t size;
+};
+
+int within_a_device(const char* caller, aclrtMemcpyKind kind) {
+  if (kind == ACL_MEMCPY_INNER_DEVICE_TO_DEVICE) return ACL_SUCCESS;
+  return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: kind %d; allowed: ACL_MEMCPY_INNER_DEVICE_TO_DEVICE", caller,
+                  int(kind));
+}
+
+// The description is read when the stream comes to it, as a device reads it.
+int run(void* what) {
+  constexpr const char* kCaller = "aclrtMemcpyAsyncWithDesc";
+  const void* description = *static_cast<void**>(what);
+  Described copy;
+  const char* problem = sim_memory_problem("desc", description, sizeof copy);
+  if (!problem) {
+    memcpy(&copy, description, sizeof copy);
+    problem = sim_memory_problem("source", copy.from, copy.size);
+    if (!problem) problem = sim_memory_problem("destination", copy.to, copy.size);
+  }
+  if (problem) return sim_fail(ACL_ERROR_RT_AICORE_EXCEPTION, "%s: %s", kCaller, problem);
+  if (copy.size) memmove(copy.to, copy.from, copy.size);
+  return ACL_SUCCESS;
+}
+
+#ifdef OPHOOK_NEWER_ACL
+// Calls `one` for each copy, with its kind: to the device or to the host, and all the same way.
+template <typename One>
+int each(const char* caller, void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
+         aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups, One one) {
+  for (const void* given :
+       {static_cast<const void*>(to), static_cast<const void*>(capacities), static_cast<const void*>(from),
+        static_cast<const void*>(sizes), static_cast<const void*>(attributes), static_cast<const void*>(begins)})
+    if (!given) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: an array is null", caller);
+  if (!count || !groups || groups > count || begins[0])
+    return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                    "%s: %zu copies, %zu attributes, the first of them from copy %zu on; each copy needs one", caller,
+                    count, groups, begins[0]);
+  aclrtMemcpyKind kind = ACL_MEMCPY_HOST_TO_HOST;
+  for (size_t group = 0; group < groups; ++group) {
+    if (group && (begins[group] <= begins[group - 1] || begins[group] >= count))
+      return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: attrsIndexes[%zu] is %zu", caller, group, begins[group]);
+    const bool to_device = attributes[group].dstLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE;
+    const auto own = to_device ? ACL_MEMCPY_HOST_TO_DEVICE : ACL_MEMCPY_DEVICE_TO_HOST;
+    if (to_device == (attributes[group].srcLoc.type == ACL_MEM_LOCATION_TYPE_DEVICE) || (group && own != kind))
+      return sim_fail(ACL_ERROR_RT_PARAM_INVALID,
+                      "%s: the copies have to go from the host to a device, or all from a device to the host", caller);
+    kind = own;
+  }
+  for (size_t i = 0; i < count; ++i)
+    if (int code = one(to[i], capacities[i], from[i], sizes[i], kind)) return code;
+  return ACL_SUCCESS;
+}
+#endif
+
+}  // namespace
+
+extern "C" {
+
+SIM_API aclError aclrtGetMemcpyDescSize(aclrtMemcpyKind kind, size_t* size) {
+  REQUIRE(size);
+  if (int code = within_a_device(__func__, kind)) return code;
+  *size = 64;
+  return ACL_SUCCESS;
+}
+SIM_API aclError aclrtSetMemcpyDesc(void* description, aclrtMemcpyKind kind, void* from, void* to, size_t size,
+                                    void* settings) {
+  REQUIRE(description);
+  REQUIRE(from);
+  REQUIRE(to);
+  if (int code = within_a_device(__func__, kind)) return code;
+  if (settings) return sim_fail(ACL_ERROR_RT_PARAM_INVALID, "%s: config has to be null", __func__);
+  const Described copy{to, from, size};
+  return aclrtMemcpy(description, sizeof copy, &copy, sizeof copy, ACL_MEMCPY_HOST_TO_DEVICE);
+}
+SIM_API aclError aclrtMemcpyAsyncWithDesc(void* description, aclrtMemcpyKind kind, aclrtStream stream) {
+  REQUIRE(description);
+  if (int code = within_a_device(__func__, kind)) return code;
+  return sim::acl::launch(stream, __func__, description, run);
+}
+
+#ifdef OPHOOK_NEWER_ACL
+SIM_API aclError aclrtMemcpyBatchV2(void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
+                                    aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups) {
+  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups, aclrtMemcpy);
+}
+SIM_API aclError aclrtMemcpyBatchAsyncV2(void** to, size_t* capacities, void** from, size_t* sizes, size_t count,
+                                         aclrtMemcpyBatchAttr* attributes, size_t* begins, size_t groups,
+                                         aclrtStream stream) {
+  return each(__func__, to, capacities, from, sizes, count, attributes, begins, groups,
+              [stream](void* one, size_t capacity, const void* other, size_t size, aclrtMemcpyKind kind) {
+                return aclrtMemcpyAsync(one, capacity, other, size, kind, stream);
+              });
+}
+#endif
+
+}  // extern "C"
