@@ -415,7 +415,7 @@ def block(size, free=False):
     return made.value
 
 host = (ctypes.c_float * 16)()
-wrong = [ctypes.addressof(host), block(64) + 36, block(64, free=True)]  # the second has 60 of its 96 bytes left
+wrong = [ctypes.addressof(host), block(64) + 4096 - 60, block(64, free=True)]  # the second: 60 bytes of its page
 backend = torchair.get_npu_backend(compiler_config=torchair.CompilerConfig())
 for dynamic in (False, True):
     torch._dynamo.reset()
